@@ -1,0 +1,68 @@
+#include "CSimdjson.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include <simdjson.h>
+
+// Only simdjson's first stage is used. It checks UTF-8 and finds the structure at the speed of
+// memory; its parsers are not: On-Demand does not validate what it does not visit, and the DOM
+// loses the spelling of numbers. The grammar is checked by a walk over this index, in Swift.
+struct feedstore_json_indexer {
+  std::unique_ptr<simdjson::internal::dom_parser_implementation> implementation;
+  size_t capacity = 0;
+
+  simdjson::error_code reserve(size_t count) {
+    if (implementation && count <= capacity) return simdjson::SUCCESS;
+    size_t wanted = std::max<size_t>(count, 4096);
+    if (implementation) wanted = std::max(wanted, std::min<size_t>(capacity * 2, 1 << 24));
+    wanted = std::min<size_t>(wanted, simdjson::SIMDJSON_MAXSIZE_BYTES);
+    // The stages share one allocation for open containers, which the first stage never uses.
+    auto error = simdjson::get_active_implementation()->create_dom_parser_implementation(
+        wanted, 1, implementation);
+    capacity = error ? 0 : wanted;
+    return error;
+  }
+};
+
+extern "C" {
+
+feedstore_json_indexer *feedstore_json_indexer_create(void) {
+  return new (std::nothrow) feedstore_json_indexer();
+}
+
+void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer) { delete indexer; }
+
+feedstore_json_status feedstore_json_index(
+    feedstore_json_indexer *indexer, const uint8_t *bytes, size_t count,
+    const uint32_t **offsets, size_t *offset_count) {
+  *offsets = nullptr;
+  *offset_count = 0;
+  if (count == 0) return feedstore_json_empty;
+  if (count > simdjson::SIMDJSON_MAXSIZE_BYTES || indexer->reserve(count))
+    return feedstore_json_capacity;
+  auto error =
+      indexer->implementation->stage1(bytes, count, simdjson::stage1_mode::regular);
+  if (error) {
+    // simdjson reports an open string before bad UTF-8; the caller wants to know about UTF-8 first.
+    if (!simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), count))
+      return feedstore_json_invalid_utf8;
+    return error == simdjson::EMPTY ? feedstore_json_empty : feedstore_json_invalid_string;
+  }
+  *offsets = indexer->implementation->structural_indexes.get();
+  *offset_count = indexer->implementation->n_structural_indexes;
+  return feedstore_json_ok;
+}
+
+void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_capacity) {
+  if (indexer->capacity <= keep_capacity) return;
+  indexer->implementation.reset();
+  indexer->capacity = 0;
+}
+
+bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) {
+  return count == 0 || simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), count);
+}
+
+}

@@ -1,0 +1,48 @@
+#ifndef FEEDSTORE_CSIMDJSON_H
+#define FEEDSTORE_CSIMDJSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// What indexing a text found.
+typedef enum {
+  feedstore_json_ok = 0,
+  /// Nothing but white space.
+  feedstore_json_empty = 1,
+  /// Not UTF-8.
+  feedstore_json_invalid_utf8 = 2,
+  /// A string that does not end, or a control character inside a string.
+  feedstore_json_invalid_string = 3,
+  /// Longer than simdjson can index (4 GiB), or out of memory.
+  feedstore_json_capacity = 4,
+} feedstore_json_status;
+
+/// An indexer: simdjson's vectorised first stage with its buffers. Not thread-safe.
+typedef struct feedstore_json_indexer feedstore_json_indexer;
+
+/// A new indexer; NULL when there is no memory.
+feedstore_json_indexer *feedstore_json_indexer_create(void);
+void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer);
+
+/// Checks that the text is UTF-8 and that its strings end, and finds the offset of every
+/// bracket, colon, comma, opening quote and first byte of a number or literal. The index
+/// belongs to the indexer and lives until its next use. No byte past `count` is read.
+feedstore_json_status feedstore_json_index(
+    feedstore_json_indexer *indexer, const uint8_t *bytes, size_t count,
+    const uint32_t **offsets, size_t *offset_count);
+
+/// Gives memory back after an unusually large text.
+void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_capacity);
+
+bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

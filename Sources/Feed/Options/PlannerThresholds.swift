@@ -1,0 +1,15 @@
+/// When a changeset is published as a full reload instead of a difference.
+public struct PlannerThresholds: Sendable, Equatable {
+  /// Reload when the weight (entries other than `reconfigure`) is greater than this.
+  public var maxChanges = 5000
+  /// Reload when weight divided by the larger item count is greater than this.
+  public var maxChangedFraction = 0.5
+  /// The fractions apply only to feeds of at least this many items, before or after.
+  public var minimumItems = 50
+  /// Reload when this fraction of the resulting items changed their kind, or more.
+  public var maxKindFraction = 0.5
+  /// Reload when the difference's bytes are more than this many times the reload's.
+  public var maxBytesRatio = 1.5
+
+  public init() {}
+}
