@@ -1,0 +1,137 @@
+public import Feed
+
+/// The protocol's contract, the plain way: arrays, copies and comparisons of whole feeds.
+///
+/// Drive it with `take` and `finish`, which coalesce as a replay does, or with `apply` and `flush`,
+/// where the caller says when. It is a value: a copy is a snapshot to come back to.
+public struct Oracle: Sendable {
+  private let limits: Limits
+  private let coalescing: OracleCoalescing
+  private let rejectsAppliedRecords: Bool
+  private var feeds: [OracleFeedKey: OracleFeedState] = [:]
+  private var rejected: [OracleRejected] = []
+  private var waiting = 0
+  private var waitingBytes = 0
+  private var firstTimestamp = 0
+
+  /// - Parameter rejectsAppliedRecords: whether the key and the value's form are judged even of a
+  ///   record at or before its feed's `through`, or such a record is passed over unread.
+  public init(
+    limits: Limits = Limits(),
+    coalescing: OracleCoalescing = OracleCoalescing(),
+    rejectsAppliedRecords: Bool = false
+  ) {
+    self.limits = limits
+    self.coalescing = coalescing
+    self.rejectsAppliedRecords = rejectsAppliedRecords
+  }
+
+  // MARK: - As a replay does
+
+  /// Takes a record, with the flushes it causes.
+  public mutating func take(_ record: OracleRecord) -> OracleStep {
+    var flushBefore: OracleFlush?
+    if waiting > 0, isPastWindow(record.timestamp) { flushBefore = flush() }
+    let outcome = apply(record)
+    var flushAfter: OracleFlush?
+    if waiting >= coalescing.maxRecords || waitingBytes >= coalescing.maxBytes { flushAfter = flush() }
+    return OracleStep(flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
+  }
+
+  /// The end of the input: the last flush, nil when nothing waits.
+  public mutating func finish() -> OracleFlush? {
+    waiting > 0 ? flush() : nil
+  }
+
+  private func isPastWindow(_ timestamp: Int) -> Bool {
+    coalescing.windowMilliseconds == 0 || timestamp >= firstTimestamp + coalescing.windowMilliseconds
+  }
+
+  // MARK: - Step by step
+
+  /// Applies a record, which then waits for the next flush, whatever became of it.
+  public mutating func apply(_ record: OracleRecord) -> OracleOutcome {
+    if waiting == 0 { firstTimestamp = record.timestamp }
+    waiting += 1
+    waitingBytes += record.byteCount
+    do {
+      return try outcome(of: record)
+    } catch {
+      rejected.append(OracleRejected(record: record, rejection: error))
+      return .rejected(error)
+    }
+  }
+
+  /// Ends the window: what each feed that changed is to publish, and what was rejected.
+  public mutating func flush() -> OracleFlush {
+    var changes: [OracleChange] = []
+    for key in feeds.keys.sorted() {
+      guard var state = feeds.removeValue(forKey: key) else { continue }
+      if let change = state.flush(key) { changes.append(change) }
+      if state.published != nil { feeds[key] = state }
+    }
+    let flush = OracleFlush(changes: changes, rejected: rejected, recordCount: waiting)
+    rejected = []
+    waiting = 0
+    waitingBytes = 0
+    return flush
+  }
+
+  // MARK: - State
+
+  /// The feeds there are, as they are now, in the order of a flush.
+  public var feedKeys: [OracleFeedKey] {
+    feeds.filter { $0.value.current != nil }.keys.sorted()
+  }
+
+  /// A feed as it is now; nil when it does not exist.
+  public func current(_ key: OracleFeedKey) -> OracleFeed? { feeds[key]?.current }
+
+  /// A feed as it was last published; nil when it was not, or was published as deleted.
+  public func published(_ key: OracleFeedKey) -> OraclePublished? { feeds[key]?.published }
+
+  /// Makes a feed one that was published before, as a restore does.
+  public mutating func restore(_ key: OracleFeedKey, as published: OraclePublished) {
+    feeds[key] = OracleFeedState(published: published, current: published.feed)
+  }
+
+  // MARK: - One record
+
+  private mutating func outcome(of record: OracleRecord) throws(OracleRejection) -> OracleOutcome {
+    guard let id = record.key, !id.isEmpty else { throw OracleRejection(.missingKey) }
+    let key = OracleFeedKey(partition: record.partition, id: id)
+    let state = feeds[key] ?? OracleFeedState()
+    let isApplied = state.current != nil && record.offset <= state.through[record.topic] ?? -1
+    if isApplied, !rejectsAppliedRecords { return .alreadyApplied }
+    let events = try events(of: record, key: id)
+    if isApplied { return .alreadyApplied }
+    var applier = OracleApplier(state: state, limits: limits)
+    if let events { try applier.apply(events, of: record) } else { applier.deleteFeed() }
+    var next = applier.state
+    next.take(record)
+    feeds[key] = next
+    return .applied(noOps: applier.noOps)
+  }
+
+  /// The record's events; nil for a null value. What is checked here is in the order of section 2.
+  private func events(of record: OracleRecord, key: [UInt8]) throws(OracleRejection) -> [OracleEvent]? {
+    guard OracleUTF8.isValid(key), OracleUTF8.isValid(record.value ?? []) else {
+      throw OracleRejection(.invalidUTF8)
+    }
+    guard record.byteCount <= limits.maxRecordBytes else { throw OracleRejection(.limitExceeded) }
+    guard key.count <= limits.maxIdBytes else { throw OracleRejection(.limitExceeded) }
+    guard let value = record.value else { return nil }
+    let json: OracleJSON
+    do {
+      json = try OracleJSON.parse(value, maxDepth: limits.maxDepth)
+    } catch {
+      switch error {
+      case .invalidUTF8: throw OracleRejection(.invalidUTF8)
+      case .invalidJSON: throw OracleRejection(.invalidJSON)
+      case .tooDeep: throw OracleRejection(.limitExceeded)
+      }
+    }
+    var reader = OracleEventReader(limits: limits)
+    return try reader.read(json)
+  }
+}

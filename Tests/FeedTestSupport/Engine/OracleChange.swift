@@ -1,0 +1,41 @@
+/// What one feed is expected to publish at a flush.
+public struct OracleChange: Sendable, Equatable {
+  public let key: OracleFeedKey
+  public let epoch: String
+  public let revision: Int
+  /// The previous revision; 0 for the first of the epoch.
+  public let base: Int
+  /// Milliseconds since 1970.
+  public let time: Int
+  public let through: [String: Int]
+  /// What was published before; nil: nothing was.
+  public let before: OracleFeed?
+  /// What is to be published; nil: the feed was deleted.
+  public let after: OracleFeed?
+  public let forced: OracleForced
+  public let placements: OraclePlacements
+
+  public init(
+    key: OracleFeedKey,
+    epoch: String,
+    revision: Int,
+    base: Int,
+    time: Int,
+    through: [String: Int],
+    before: OracleFeed?,
+    after: OracleFeed?,
+    forced: OracleForced = OracleForced(),
+    placements: OraclePlacements = OraclePlacements()
+  ) {
+    self.key = key
+    self.epoch = epoch
+    self.revision = revision
+    self.base = base
+    self.time = time
+    self.through = through
+    self.before = before
+    self.after = after
+    self.forced = forced
+    self.placements = placements
+  }
+}

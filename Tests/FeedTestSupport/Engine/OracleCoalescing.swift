@@ -1,0 +1,14 @@
+/// How long records wait for one another.
+public struct OracleCoalescing: Sendable, Equatable {
+  /// Milliseconds; 0: every record flushes those before it.
+  public var windowMilliseconds: Int
+  public var maxRecords: Int
+  /// Keys and values.
+  public var maxBytes: Int
+
+  public init(windowMilliseconds: Int = 100, maxRecords: Int = 10_000, maxBytes: Int = 8_388_608) {
+    self.windowMilliseconds = windowMilliseconds
+    self.maxRecords = maxRecords
+    self.maxBytes = maxBytes
+  }
+}

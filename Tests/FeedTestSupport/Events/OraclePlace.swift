@@ -1,0 +1,19 @@
+/// An event's `at`.
+public enum OraclePlace: Sendable, Equatable {
+  case first
+  case last
+  case before([UInt8])
+  case after([UInt8])
+  case index(Int)
+
+  /// Where an element goes in a list that does not hold it; nil when the anchor is not in the list.
+  func position(in others: [[UInt8]]) -> Int? {
+    switch self {
+    case .first: 0
+    case .last: others.count
+    case .before(let anchor): others.firstIndex(of: anchor)
+    case .after(let anchor): others.firstIndex(of: anchor).map { $0 + 1 }
+    case .index(let index): min(index, others.count)
+    }
+  }
+}

@@ -1,0 +1,188 @@
+public import Feed
+
+/// Judges the records of flushes, one flush after the other, byte by byte.
+///
+/// It reads from the actual records only what the protocol leaves open (which of several smallest
+/// sets of moves, and what follows from that for the planner), checks that this was a legal choice,
+/// writes the records that must follow from it, and compares.
+public struct ChangesetJudge: Sendable {
+  private let maxMessageBytes: Int
+  private var writer: OracleWriter
+
+  public init(
+    planner: PlannerThresholds = PlannerThresholds(),
+    keyframes: KeyframePolicy = KeyframePolicy(),
+    output: OutputOptions = OutputOptions()
+  ) {
+    maxMessageBytes = output.maxMessageBytes
+    writer = OracleWriter(planner: planner, keyframes: keyframes, output: output)
+  }
+
+  /// The records of a flush as the oracle would write them, with one of the smallest sets of moves.
+  ///
+  /// It moves the judge's state on, as `judge` does: use one of the two for each flush.
+  public mutating func expectedRecords(_ flush: OracleFlush) -> [JudgedRecord] {
+    flush.changes.flatMap { writer.write($0, writer.choice($0)) }
+  }
+
+  /// Checks the records of a flush: all of them, in order, and nothing else.
+  public mutating func judge(_ flush: OracleFlush, _ records: [JudgedRecord]) throws(JudgeFailure) {
+    var writer = writer
+    var rest = records[...]
+    for change in flush.changes {
+      let name = "feed \(String(decoding: change.key.id, as: UTF8.self)) of partition \(change.key.partition)"
+      do throws(JudgeFailure) {
+        let choice = try choice(change, rest)
+        for (number, expected) in writer.write(change, choice).enumerated() {
+          guard let found = rest.popFirst() else {
+            throw JudgeFailure("record \(number) is missing\nexpected \(expected)")
+          }
+          try compare(found, expected, "record \(number)")
+        }
+      } catch {
+        throw JudgeFailure("\(name), revision \(change.revision): \(error.description)")
+      }
+    }
+    if let surplus = rest.first {
+      throw JudgeFailure("\(rest.count) records too many, the first:\n\(surplus)")
+    }
+    self.writer = writer
+  }
+
+  private func compare(_ found: JudgedRecord, _ expected: JudgedRecord, _ name: String) throws(JudgeFailure) {
+    if let count = found.value?.count, count > maxMessageBytes {
+      throw JudgeFailure("\(name): \(count) bytes, \(maxMessageBytes) allowed")
+    }
+    if found == expected { return }
+    var differences: [String] = []
+    if found.partition != expected.partition { differences.append("partition") }
+    if found.timestamp != expected.timestamp { differences.append("timestamp") }
+    if found.key != expected.key { differences.append("key") }
+    if found.headers != expected.headers { differences.append("headers") }
+    if found.value != expected.value {
+      let pairs = zip(found.value ?? [], expected.value ?? [])
+      let at = pairs.enumerated().first { $1.0 != $1.1 }?.offset
+      differences.append("value" + (at.map { " from byte \($0) on" } ?? " (one is longer)"))
+    }
+    throw JudgeFailure(
+      "\(name) differs in \(differences.joined(separator: ", "))\nexpected \(expected)\nfound    \(found)"
+    )
+  }
+
+  // MARK: - What was chosen, and whether it may be
+
+  /// Reads from the records what they chose, and checks that it is a legal choice.
+  private func choice(
+    _ change: OracleChange,
+    _ records: ArraySlice<JudgedRecord>
+  ) throws(JudgeFailure) -> OracleChoice {
+    guard let after = change.after else { return .delete }
+    guard let before = change.before else { return .reload(reason: "initial") }
+    guard let first = records.first else { throw JudgeFailure("nothing was published") }
+    let head = try document(first)
+    let difference = OracleDifference(
+      before: before,
+      after: after,
+      forced: change.forced,
+      placements: change.placements
+    )
+    if head.last("mode")?.string == Array("reload".utf8) {
+      let reason = String(decoding: head.last("reason")?.string ?? [], as: UTF8.self)
+      let possible = possibleReasons(change, difference)
+      guard possible.contains(reason) else {
+        throw JudgeFailure(
+          "a reload with reason \"\(reason)\", expected \(possible.map { $0 ?? "no reload" })\nfound \(first)"
+        )
+      }
+      return .reload(reason: reason)
+    }
+    let parts = head.last("parts").flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) } ?? 1
+    var moves = OracleMoves()
+    for record in records.prefix(parts) {
+      let part = try document(record)
+      try read(part, "sections", into: &moves.sections, record)
+      try read(part, "items", into: &moves.items, record)
+    }
+    if let complaint = difference.complaint(about: moves) {
+      throw JudgeFailure("\(complaint)\nfound \(first)")
+    }
+    let units = difference.units(moves)
+    let bytes = writer.difference(change, units).unsplit.count
+    let reloadBytes = writer.reload(change, reason: "bytes").unsplit.count
+    let weight = OracleWriter.weight(units)
+    let reason = writer.reason(change, difference, weight: weight, bytes: bytes, reloadBytes: reloadBytes)
+    if let reason {
+      throw JudgeFailure(
+        """
+        a reload with reason "\(reason)" was expected (weight \(weight), \(bytes) bytes, \
+        \(reloadBytes) as a reload)
+        found \(first)
+        """
+      )
+    }
+    return .difference(moves)
+  }
+
+  /// The outcomes the planner may come to, nil for a difference, over all legal sets of moves.
+  private func possibleReasons(_ change: OracleChange, _ difference: OracleDifference) -> [String?] {
+    let fixed = difference.units(OracleMoves(items: difference.crossings))
+    var light = fixed
+    var heavy = fixed
+    for order in [difference.sectionOrder] + difference.itemOrders where order.most > 0 {
+      let isSections = order.name == difference.sectionOrder.name
+      let all = Set(order.elements)
+      let candidates =
+        isSections ? OracleMoves(sections: all) : OracleMoves(items: all)
+      let entries = difference.units(candidates).filter { unit in
+        unit.place == .entry(group: isSections ? "sections" : "items", list: "move")
+      }
+      let sorted = entries.sorted { $0.bytes.count < $1.bytes.count }
+      light += sorted.prefix(order.fewest)
+      heavy += sorted.suffix(order.most)
+    }
+    let sizes = [light, heavy].map { writer.difference(change, $0).unsplit.count }
+    let reloadBytes = writer.reload(change, reason: "bytes").unsplit.count
+    var reasons: [String?] = []
+    for weight in OracleWriter.weight(light)...OracleWriter.weight(heavy) {
+      for bytes in sizes {
+        let reason = writer.reason(
+          change,
+          difference,
+          weight: weight,
+          bytes: bytes,
+          reloadBytes: reloadBytes
+        )
+        if !reasons.contains(reason) { reasons.append(reason) }
+      }
+    }
+    return reasons
+  }
+
+  private func document(_ record: JudgedRecord) throws(JudgeFailure) -> OracleJSON {
+    guard let value = record.value else { throw JudgeFailure("a changeset was expected\nfound \(record)") }
+    do {
+      return try OracleJSON.parse(value, maxDepth: .max)
+    } catch {
+      throw JudgeFailure("the value is no JSON (\(error))\nfound \(record)")
+    }
+  }
+
+  /// The ids a document lists as moved.
+  private func read(
+    _ document: OracleJSON,
+    _ group: String,
+    into moved: inout Set<[UInt8]>,
+    _ record: JudgedRecord
+  ) throws(JudgeFailure) {
+    for entry in document.last(group)?.last("move")?.elements ?? [] {
+      guard let id = entry.last("id")?.string else {
+        throw JudgeFailure("a move in \(group) has no id\nfound \(record)")
+      }
+      guard moved.insert(id).inserted else {
+        throw JudgeFailure(
+          "\(String(decoding: id, as: UTF8.self)) is moved twice in \(group)\nfound \(record)"
+        )
+      }
+    }
+  }
+}

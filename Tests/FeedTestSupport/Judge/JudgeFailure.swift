@@ -1,0 +1,8 @@
+/// What the judge found wrong: what was expected and what was found.
+public struct JudgeFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) {
+    self.description = description
+  }
+}

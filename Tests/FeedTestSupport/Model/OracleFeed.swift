@@ -1,0 +1,39 @@
+/// A feed that exists: its sections in order.
+public struct OracleFeed: Sendable, Equatable {
+  /// Where an item stands.
+  public struct Location: Sendable, Equatable {
+    public var section: Int
+    public var index: Int
+  }
+
+  public var sections: [OracleSection]
+
+  public init(sections: [OracleSection] = []) {
+    self.sections = sections
+  }
+
+  public var sectionIDs: [[UInt8]] { sections.map(\.id) }
+  public var itemIDs: [[UInt8]] { sections.flatMap { $0.items.map(\.id) } }
+  public var itemCount: Int { sections.reduce(0) { $0 + $1.items.count } }
+
+  public func sectionIndex(of id: [UInt8]) -> Int? {
+    sections.firstIndex { $0.id == id }
+  }
+
+  public func section(_ id: [UInt8]) -> OracleSection? {
+    sections.first { $0.id == id }
+  }
+
+  public func location(of id: [UInt8]) -> Location? {
+    for (number, section) in sections.enumerated() {
+      if let index = section.items.firstIndex(where: { $0.id == id }) {
+        return Location(section: number, index: index)
+      }
+    }
+    return nil
+  }
+
+  public func item(_ id: [UInt8]) -> OracleItem? {
+    location(of: id).map { sections[$0.section].items[$0.index] }
+  }
+}

@@ -1,0 +1,13 @@
+/// An item of a feed; ids, kinds and data are bytes, and compared as bytes.
+public struct OracleItem: Sendable, Equatable {
+  public var id: [UInt8]
+  public var kind: [UInt8]
+  /// Minified JSON.
+  public var data: [UInt8]
+
+  public init(id: [UInt8], kind: [UInt8] = [], data: [UInt8] = Array("null".utf8)) {
+    self.id = id
+    self.kind = kind
+    self.data = data
+  }
+}

@@ -1,0 +1,230 @@
+/// What two states of a feed differ in; only the choice of moves within a list is open.
+struct OracleDifference {
+  private struct Position {
+    let section: [UInt8]
+    let index: Int
+    let item: OracleItem
+  }
+
+  private let before: OracleFeed
+  private let after: OracleFeed
+  private let forced: OracleForced
+  private let old: [[UInt8]: Position]
+  private let new: [[UInt8]: Position]
+  private let oldSections: [[UInt8]: Int]
+  private let newSections: [[UInt8]: Int]
+  /// The lists in which something may have moved: that of sections, and each section's.
+  let sectionOrder: OracleOrder
+  let itemOrders: [OracleOrder]
+  /// Items that changed their section.
+  let crossings: Set<[UInt8]>
+
+  init(before: OracleFeed, after: OracleFeed, forced: OracleForced, placements: OraclePlacements) {
+    self.before = before
+    self.after = after
+    self.forced = forced
+    let old = Self.positions(in: before)
+    let new = Self.positions(in: after)
+    self.old = old
+    self.new = new
+    oldSections = Dictionary(uniqueKeysWithValues: before.sectionIDs.enumerated().map { ($1, $0) })
+    newSections = Dictionary(uniqueKeysWithValues: after.sectionIDs.enumerated().map { ($1, $0) })
+    sectionOrder = OracleOrder(
+      name: "sections",
+      base: before.sectionIDs,
+      result: after.sectionIDs,
+      isReplaced: placements.sectionListReplaced,
+      placed: placements.sections
+    )
+    itemOrders = after.sections.map { section in
+      OracleOrder(
+        name: "items of \(String(decoding: section.id, as: UTF8.self))",
+        base: before.section(section.id)?.items.map(\.id) ?? [],
+        result: section.items.map(\.id),
+        isReplaced: placements.replacedLists.contains(section.id),
+        placed: placements.items
+      )
+    }
+    crossings = Set(after.itemIDs.filter { id in old[id].map { $0.section != new[id]?.section } ?? false })
+  }
+
+  private static func positions(in feed: OracleFeed) -> [[UInt8]: Position] {
+    var positions: [[UInt8]: Position] = [:]
+    for section in feed.sections {
+      for (index, item) in section.items.enumerated() {
+        positions[item.id] = Position(section: section.id, index: index, item: item)
+      }
+    }
+    return positions
+  }
+
+  /// One of the smallest sets of moves.
+  var fewestMoves: OracleMoves {
+    OracleMoves(
+      sections: sectionOrder.fewestMoves,
+      items: itemOrders.reduce(crossings) { $0.union($1.fewestMoves) }
+    )
+  }
+
+  /// What is wrong with these moves, if anything.
+  func complaint(about moves: OracleMoves) -> String? {
+    for id in moves.sections where !sectionOrder.elements.contains(id) {
+      return "sections: \(String(decoding: id, as: UTF8.self)) is listed as moved but is not in both states"
+    }
+    let possible = itemOrders.reduce(crossings) { $0.union($1.elements) }
+    for id in moves.items where !possible.contains(id) {
+      return "items: \(String(decoding: id, as: UTF8.self)) is listed as moved but is not in both states"
+    }
+    for id in crossings where !moves.items.contains(id) {
+      return "items: \(String(decoding: id, as: UTF8.self)) changed its section and is not listed as moved"
+    }
+    for order in [sectionOrder] + itemOrders where !order.isReplaced && order.fewest > order.placedCount {
+      return "\(order.name): the oracle is wrong, \(order.fewest) moved and \(order.placedCount) placed"
+    }
+    if let complaint = sectionOrder.complaint(about: moves.sections) { return complaint }
+    for order in itemOrders {
+      if let complaint = order.complaint(about: moves.items) { return complaint }
+    }
+    return nil
+  }
+
+  // MARK: - Figures for the planner
+
+  /// Items on both sides.
+  var commonCount: Int { after.itemIDs.count { old[$0] != nil } }
+
+  /// Items on both sides whose kind changed.
+  var changedKinds: Int {
+    after.itemIDs.count { id in old[id].map { $0.item.kind != new[id]?.item.kind } ?? false }
+  }
+
+  // MARK: - Entries
+
+  /// Every entry, in the document's order.
+  func units(_ moves: OracleMoves) -> [OracleUnit] {
+    sectionUnits(moves.sections) + itemUnits(moves.items)
+  }
+
+  private func unit(
+    _ group: String,
+    _ list: String,
+    _ id: [UInt8],
+    _ rest: (inout OracleText) -> Void
+  )
+    -> OracleUnit
+  {
+    var text = OracleText()
+    text.add("{")
+    text.addField("id", string: id, isFirst: true)
+    rest(&text)
+    text.add("}")
+    return OracleUnit(place: .entry(group: group, list: list), bytes: text.bytes)
+  }
+
+  private func sectionUnits(_ moved: Set<[UInt8]>) -> [OracleUnit] {
+    var units: [OracleUnit] = []
+    for (index, section) in before.sections.enumerated() where newSections[section.id] == nil {
+      units.append(unit("sections", "delete", section.id) { $0.addField("index", number: index) })
+    }
+    func add(_ list: String, where isListed: (OracleSection, OracleSection?) -> Bool) {
+      for (index, section) in after.sections.enumerated() {
+        let previous = oldSections[section.id].map { before.sections[$0] }
+        guard isListed(section, previous) else { continue }
+        units.append(
+          unit("sections", list, section.id) { text in
+            text.addField("index", number: index)
+            text.addField("data", json: section.data)
+          }
+        )
+      }
+    }
+    add("insert") { $1 == nil }
+    for (index, section) in after.sections.enumerated() {
+      guard moved.contains(section.id), let from = oldSections[section.id] else { continue }
+      units.append(
+        unit("sections", "move", section.id) { text in
+          text.addField("from", number: from)
+          text.addField("to", number: index)
+        }
+      )
+    }
+    let reloads = forced.sectionReloads
+    add("reconfigure") { section, previous in
+      guard let previous else { return false }
+      return previous.data != section.data && !reloads.contains(section.id)
+    }
+    add("reload") { $1 != nil && reloads.contains($0.id) }
+    return units
+  }
+
+  private func itemUnits(_ moved: Set<[UInt8]>) -> [OracleUnit] {
+    var units: [OracleUnit] = []
+    for section in before.sections where newSections[section.id] != nil {
+      for (index, item) in section.items.enumerated() where new[item.id] == nil {
+        units.append(
+          unit("items", "delete", item.id) { text in
+            text.addField("section", string: section.id)
+            text.addField("index", number: index)
+          }
+        )
+      }
+    }
+    func add(_ list: String, withKind: Bool, where isListed: (OracleItem, OracleItem?) -> Bool) {
+      for section in after.sections {
+        for (index, item) in section.items.enumerated() where isListed(item, old[item.id]?.item) {
+          units.append(
+            unit("items", list, item.id) { text in
+              text.addField("section", string: section.id)
+              text.addField("index", number: index)
+              if withKind { text.addField("kind", string: item.kind) }
+              text.addField("data", json: item.data)
+            }
+          )
+        }
+      }
+    }
+    add("insert", withKind: true) { $1 == nil }
+    for id in after.itemIDs where moved.contains(id) {
+      guard let from = old[id], let to = new[id] else { continue }
+      units.append(
+        unit("items", "move", id) { text in
+          for (name, position) in [("from", from), ("to", to)] {
+            text.add(",\"\(name)\":{")
+            text.addField("section", string: position.section, isFirst: true)
+            text.addField("index", number: position.index)
+            text.add("}")
+          }
+        }
+      )
+    }
+    add("reconfigure", withKind: false) { item, previous in
+      guard let previous, !isReload(item, previous) else { return false }
+      return previous.data != item.data || forced.itemReconfigures.contains(item.id)
+    }
+    add("reload", withKind: true) { item, previous in previous.map { isReload(item, $0) } ?? false }
+    return units
+  }
+
+  private func isReload(_ item: OracleItem, _ previous: OracleItem) -> Bool {
+    item.kind != previous.kind || forced.itemReloads.contains(item.id)
+  }
+
+  /// A whole feed, as a reload lists it.
+  static func reloadUnits(_ feed: OracleFeed) -> [OracleUnit] {
+    feed.sections.flatMap { section -> [OracleUnit] in
+      var head = OracleText()
+      head.addField("id", string: section.id, isFirst: true)
+      head.addField("data", json: section.data)
+      let items = section.items.map { item in
+        var text = OracleText()
+        text.add("{")
+        text.addField("id", string: item.id, isFirst: true)
+        text.addField("kind", string: item.kind)
+        text.addField("data", json: item.data)
+        text.add("}")
+        return OracleUnit(place: .item(section: section.id), bytes: text.bytes)
+      }
+      return [OracleUnit(place: .section(id: section.id), bytes: head.bytes)] + items
+    }
+  }
+}

@@ -1,0 +1,131 @@
+/// A changeset as bytes: one value, or as many as it must be split into.
+struct OracleDocument {
+  let feed: [UInt8]
+  let epoch: String
+  let revision: Int
+  let base: Int
+  let mode: String
+  var reason: String?
+  let time: Int
+  let through: [String: Int]
+  let checksum: UInt32
+  var units: [OracleUnit] = []
+
+  /// All of it in one value.
+  var unsplit: [UInt8] { value(units[...], part: nil) }
+
+  /// The values to publish, each of at most `maxBytes`.
+  ///
+  /// The heads name the number of parts, whose digits take room; the number of digits is the
+  /// smallest that fits the number of parts it leads to.
+  func parts(maxBytes: Int) -> [[UInt8]] {
+    let whole = unsplit
+    if whole.count <= maxBytes { return [whole] }
+    for digits in 1...18 {
+      let ends = split(maxBytes: maxBytes, digits: digits)
+      guard String(ends.count).count <= digits else { continue }
+      var start = 0
+      return ends.enumerated().map { number, end in
+        defer { start = end }
+        return value(units[start..<end], part: (number, ends.count))
+      }
+    }
+    return []
+  }
+
+  /// Where each part ends: it takes units as long as it is not too large.
+  private func split(maxBytes: Int, digits: Int) -> [Int] {
+    let parts = (1..<digits).reduce(9) { nines, _ in nines * 10 + 9 }
+    var ends: [Int] = []
+    var start = 0
+    while start < units.count {
+      // The size grows with every unit, so the last end that fits is found by halving.
+      var end = start + 1
+      var tooFar = units.count + 1
+      while tooFar - end > 1 {
+        let middle = (end + tooFar) / 2
+        let size = value(units[start..<middle], part: (ends.count, parts)).count
+        if size <= maxBytes { end = middle } else { tooFar = middle }
+      }
+      ends.append(end)
+      start = end
+    }
+    return ends
+  }
+
+  private func value(_ units: ArraySlice<OracleUnit>, part: (Int, Int)?) -> [UInt8] {
+    var text = OracleText()
+    text.add("{")
+    text.addField("feed", string: feed, isFirst: true)
+    text.addField("epoch", string: epoch)
+    text.addField("revision", number: revision)
+    text.addField("base", number: base)
+    if let part {
+      text.addField("part", number: part.0)
+      text.addField("parts", number: part.1)
+    }
+    text.addField("mode", string: mode)
+    if let reason { text.addField("reason", string: reason) }
+    text.addField("time", string: OracleTime.text(milliseconds: time))
+    let topics = through.keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+    let offsets = topics.map { topic in
+      var field = OracleText()
+      field.addString(topic)
+      field.add(":\(through[topic] ?? 0)")
+      return field.bytes
+    }
+    text.add(",\"through\":")
+    text.addList(offsets, "{", "}")
+    text.addField("checksum", string: OracleChecksum.text(checksum))
+    if mode == "reload" { addSections(units, to: &text) } else { addEntries(units, to: &text) }
+    text.add("}")
+    return text.bytes
+  }
+
+  private func addEntries(_ units: ArraySlice<OracleUnit>, to text: inout OracleText) {
+    for group in ["sections", "items"] {
+      let lists = ["delete", "insert", "move", "reconfigure", "reload"].compactMap { list -> [UInt8]? in
+        let entries = units.filter { $0.place == .entry(group: group, list: list) }
+        if entries.isEmpty { return nil }
+        var field = OracleText()
+        field.add("\"\(list)\":")
+        field.addList(entries.map(\.bytes))
+        return field.bytes
+      }
+      if lists.isEmpty { continue }
+      text.add(",\"\(group)\":")
+      text.addList(lists, "{", "}")
+    }
+  }
+
+  private func addSections(_ units: ArraySlice<OracleUnit>, to text: inout OracleText) {
+    var sections: [(head: [UInt8], items: [[UInt8]])] = []
+    for unit in units {
+      switch unit.place {
+      case .section: sections.append((unit.bytes, []))
+      case .item(let id):
+        if sections.isEmpty {
+          var head = OracleText()
+          head.addField("id", string: id, isFirst: true)
+          sections.append((head.bytes, []))
+        }
+        sections[sections.count - 1].items.append(unit.bytes)
+      case .entry: break
+      }
+    }
+    if sections.isEmpty { return }
+    let objects = sections.map { section in
+      var object = OracleText()
+      object.add("{")
+      object.add(section.head)
+      if !section.items.isEmpty {
+        object.add(",\"items\":")
+        object.addList(section.items)
+      }
+      object.add("}")
+      return object.bytes
+    }
+    text.add(",\"sections\":")
+    text.addList(objects)
+  }
+}

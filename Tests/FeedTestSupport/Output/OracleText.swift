@@ -1,0 +1,66 @@
+/// Bytes of canonical JSON, put together piece by piece.
+struct OracleText {
+  private(set) var bytes: [UInt8] = []
+
+  init() {}
+
+  /// Text as it is.
+  mutating func add(_ text: String) {
+    bytes += Array(text.utf8)
+  }
+
+  /// Bytes as they are.
+  mutating func add(_ raw: [UInt8]) {
+    bytes += raw
+  }
+
+  /// A string of these bytes, with only what must be escaped escaped.
+  mutating func addString(_ decoded: [UInt8]) {
+    add("\"")
+    for byte in decoded {
+      switch byte {
+      case UInt8(ascii: "\""): add("\\\"")
+      case UInt8(ascii: "\\"): add("\\\\")
+      case 0x08: add("\\b")
+      case 0x09: add("\\t")
+      case 0x0A: add("\\n")
+      case 0x0C: add("\\f")
+      case 0x0D: add("\\r")
+      case 0x00..<0x10: add("\\u000" + String(byte, radix: 16))
+      case 0x10..<0x20: add("\\u00" + String(byte, radix: 16))
+      default: bytes.append(byte)
+      }
+    }
+    add("\"")
+  }
+
+  mutating func addString(_ text: String) {
+    addString(Array(text.utf8))
+  }
+
+  /// `"name":` with the string after it, and a comma before it unless it comes first.
+  mutating func addField(_ name: String, string: [UInt8], isFirst: Bool = false) {
+    add((isFirst ? "" : ",") + "\"\(name)\":")
+    addString(string)
+  }
+
+  mutating func addField(_ name: String, string: String) {
+    addField(name, string: Array(string.utf8))
+  }
+
+  mutating func addField(_ name: String, number: Int) {
+    add(",\"\(name)\":\(number)")
+  }
+
+  mutating func addField(_ name: String, json: [UInt8]) {
+    add(",\"\(name)\":")
+    add(json)
+  }
+
+  /// The elements between brackets, or other ends.
+  mutating func addList(_ elements: [[UInt8]], _ start: String = "[", _ end: String = "]") {
+    add(start)
+    add(Array(elements.joined(separator: Array(",".utf8))))
+    add(end)
+  }
+}

@@ -1,0 +1,44 @@
+/// XXH32 as its specification tells it, seed 0.
+public enum OracleXXH32 {
+  private static let prime1: UInt32 = 2_654_435_761
+  private static let prime2: UInt32 = 2_246_822_519
+  private static let prime3: UInt32 = 3_266_489_917
+  private static let prime4: UInt32 = 668_265_263
+  private static let prime5: UInt32 = 374_761_393
+
+  public static func hash(_ bytes: [UInt8]) -> UInt32 {
+    var at = 0
+    var hash = prime5
+    if bytes.count >= 16 {
+      var lanes = [prime1 &+ prime2, prime2, 0, 0 &- prime1]
+      while at + 16 <= bytes.count {
+        for lane in 0..<4 {
+          lanes[lane] &+= word(bytes, at + 4 * lane) &* prime2
+          lanes[lane] = rotated(lanes[lane], by: 13) &* prime1
+        }
+        at += 16
+      }
+      hash = rotated(lanes[0], by: 1) &+ rotated(lanes[1], by: 7)
+      hash &+= rotated(lanes[2], by: 12) &+ rotated(lanes[3], by: 18)
+    }
+    hash &+= UInt32(truncatingIfNeeded: bytes.count)
+    while at + 4 <= bytes.count {
+      hash = rotated(hash &+ word(bytes, at) &* prime3, by: 17) &* prime4
+      at += 4
+    }
+    for byte in bytes[at...] {
+      hash = rotated(hash &+ UInt32(byte) &* prime5, by: 11) &* prime1
+    }
+    hash = (hash ^ hash >> 15) &* prime2
+    hash = (hash ^ hash >> 13) &* prime3
+    return hash ^ hash >> 16
+  }
+
+  private static func word(_ bytes: [UInt8], _ at: Int) -> UInt32 {
+    (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << UInt32(8 * $1) }
+  }
+
+  private static func rotated(_ value: UInt32, by bits: UInt32) -> UInt32 {
+    value << bits | value >> (32 - bits)
+  }
+}
