@@ -48,6 +48,11 @@ let package = Package(
       path: "Tests/FeedTestSupport",
       swiftSettings: swiftSettings
     ),
+    .testTarget(
+      name: "FeedTestSupportTests",
+      dependencies: ["Feed", "FeedTestSupport"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(name: "FeedTests", dependencies: ["Feed", "FeedTestSupport"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedStoreTests",

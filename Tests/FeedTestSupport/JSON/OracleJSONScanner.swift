@@ -66,7 +66,7 @@ struct OracleJSONScanner {
   }
 
   private mutating func skipWhiteSpace() {
-    while let byte = peek, [0x20, 0x09, 0x0A, 0x0D].contains(byte) { at += 1 }
+    while let byte = peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D { at += 1 }
   }
 
   private mutating func begin(_ bracket: UInt8) {

@@ -3,6 +3,10 @@ public enum OracleUTF8 {
   public static func isValid(_ bytes: [UInt8]) -> Bool {
     var at = 0
     while at < bytes.count {
+      if bytes[at] < 0x80 {
+        at += 1
+        continue
+      }
       guard let rest = continuation(of: bytes[at]) else { return false }
       guard at + rest.count < bytes.count else { return false }
       for (offset, allowed) in rest.enumerated() where !allowed.contains(bytes[at + 1 + offset]) {
@@ -13,11 +17,10 @@ public enum OracleUTF8 {
     return true
   }
 
-  /// The ranges the bytes after a first byte must lie in; nil when it begins nothing.
+  /// The ranges the bytes after a first byte must lie in; nil when it begins none of several.
   private static func continuation(of first: UInt8) -> [ClosedRange<UInt8>]? {
     let tail: ClosedRange<UInt8> = 0x80...0xBF
     switch first {
-    case 0x00...0x7F: return []
     case 0xC2...0xDF: return [tail]
     case 0xE0: return [0xA0...0xBF, tail]
     case 0xED: return [0x80...0x9F, tail]
