@@ -222,6 +222,7 @@ struct ChangesetJudgeTests {
       var oracle = Oracle()
       var judge = ChangesetJudge(planner: planner, keyframes: keyframes, output: output)
       var replicas: [OracleFeedKey: OracleFeed] = [:]
+      var random = SplitMix64(seed: seed)
       func check(_ flush: OracleFlush) throws {
         var writer = judge
         let records = writer.expectedRecords(flush)
@@ -232,6 +233,13 @@ struct ChangesetJudgeTests {
           wrong[last].timestamp += 1
           var strict = judge
           #expect(throws: JudgeFailure.self) { try strict.judge(flush, wrong) }
+          var altered = records
+          let number = random.below(records.count)
+          if var value = records[number].value {
+            value[random.below(value.count)] ^= 1
+            altered[number].value = value
+            #expect(throws: JudgeFailure.self, "seed \(seed)") { try strict.judge(flush, altered) }
+          }
         }
         try judge.judge(flush, records)
         for change in flush.changes {
@@ -255,5 +263,25 @@ struct ChangesetJudgeTests {
       }
       if let flush = oracle.finish() { try check(flush) }
     }
+  }
+
+  @Test func readsWhatAReplayWrote() throws {
+    let line =
+      #"{"topic":"t","partition":2,"offset":0,"ts":5,"headers":["a","b"],"key":"k0/\u0061","value":{"x":1.0}}"#
+    let record = try JudgedRecord(replayLine: bytes(line))
+    let expected = JudgedRecord(
+      partition: 2,
+      key: bytes("k0/a"),
+      value: bytes("{\"x\":1.0}"),
+      headers: [JudgedHeader("a", "b")],
+      timestamp: 5
+    )
+    #expect(record == expected)
+    #expect(throws: JudgeFailure.self) { try JudgedRecord(replayLine: bytes("{}")) }
+    let input = OracleRecord(topic: "t", partition: 1, offset: 2, timestamp: 3, key: bytes("\""), value: nil)
+    #expect(
+      input.replayLine.map(text)
+        == #"{"topic":"t","partition":1,"offset":2,"ts":3,"key":"\"","payload":null}"#
+    )
   }
 }

@@ -115,11 +115,12 @@ struct OracleApplier {
 
   private mutating func replaceFeed(_ event: OracleEvent) {
     let known = state.current ?? OracleFeed()
+    let items = known.itemsByID
     let sections = event.sections.map { listed in
       OracleSection(
         id: listed.id,
         data: listed.data ?? known.section(listed.id)?.data ?? Array("null".utf8),
-        items: listed.items.map { $0.item(keeping: known.item($0.id)) }
+        items: listed.items.map { $0.item(keeping: items[$0.id]) }
       )
     }
     state.current = OracleFeed(sections: sections)
@@ -134,11 +135,10 @@ struct OracleApplier {
     let index = feed.sectionIndex(of: id)
     var section = OracleSection(id: id)
     if event.op == .sectionReplace {
-      let items = event.items.map { $0.item(keeping: feed.item($0.id)) }
-      for item in items {
-        guard let location = feed.location(of: item.id) else { continue }
-        feed.sections[location.section].items.remove(at: location.index)
-      }
+      let known = feed.itemsByID
+      let items = event.items.map { $0.item(keeping: known[$0.id]) }
+      let listed = Set(items.map(\.id))
+      for place in feed.sections.indices { feed.sections[place].items.removeAll { listed.contains($0.id) } }
       if let index { feed.sections[index].items = items } else { section.items = items }
       state.placements.replacedLists.insert(id)
     }

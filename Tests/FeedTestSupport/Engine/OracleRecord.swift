@@ -26,4 +26,20 @@ public struct OracleRecord: Sendable, Equatable {
 
   /// Key and value, in bytes.
   public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
+
+  /// The record as a line of a replay file (section 7), without the line feed; nil when its key or
+  /// value is not UTF-8.
+  public var replayLine: [UInt8]? {
+    guard OracleUTF8.isValid(key ?? []), OracleUTF8.isValid(value ?? []) else { return nil }
+    var line = OracleText()
+    line.add("{\"topic\":")
+    line.addString(topic)
+    line.addField("partition", number: partition)
+    line.addField("offset", number: offset)
+    line.addField("ts", number: timestamp)
+    if let key { line.addField("key", string: key) }
+    if let value { line.addField("payload", string: value) } else { line.add(",\"payload\":null") }
+    line.add("}")
+    return line.bytes
+  }
 }

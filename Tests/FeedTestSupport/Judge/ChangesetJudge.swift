@@ -76,9 +76,12 @@ public struct ChangesetJudge: Sendable {
     _ change: OracleChange,
     _ records: ArraySlice<JudgedRecord>
   ) throws(JudgeFailure) -> OracleChoice {
+    guard let first = records.first else { throw JudgeFailure("nothing was published") }
+    guard first.partition == change.key.partition, first.key.hasSuffix(Array("/".utf8) + change.key.id) else {
+      throw JudgeFailure("nothing was published, or not in order; the next record is\n\(first)")
+    }
     guard let after = change.after else { return .delete }
     guard let before = change.before else { return .reload(reason: "initial") }
-    guard let first = records.first else { throw JudgeFailure("nothing was published") }
     let head = try document(first)
     let difference = OracleDifference(
       before: before,
@@ -98,7 +101,7 @@ public struct ChangesetJudge: Sendable {
     }
     let parts = head.last("parts").flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) } ?? 1
     var moves = OracleMoves()
-    for record in records.prefix(parts) {
+    for record in records.prefix(max(1, parts)) {
       let part = try document(record)
       try read(part, "sections", into: &moves.sections, record)
       try read(part, "items", into: &moves.items, record)
@@ -185,4 +188,8 @@ public struct ChangesetJudge: Sendable {
       }
     }
   }
+}
+
+extension [UInt8] {
+  fileprivate func hasSuffix(_ suffix: [UInt8]) -> Bool { self.suffix(suffix.count).elementsEqual(suffix) }
 }

@@ -16,6 +16,11 @@ public struct OracleFeed: Sendable, Equatable {
   public var itemIDs: [[UInt8]] { sections.flatMap { $0.items.map(\.id) } }
   public var itemCount: Int { sections.reduce(0) { $0 + $1.items.count } }
 
+  /// Every item under its id.
+  public var itemsByID: [[UInt8]: OracleItem] {
+    Dictionary(uniqueKeysWithValues: sections.flatMap { $0.items.map { ($0.id, $0) } })
+  }
+
   public func sectionIndex(of id: [UInt8]) -> Int? {
     sections.firstIndex { $0.id == id }
   }

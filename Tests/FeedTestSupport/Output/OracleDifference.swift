@@ -68,11 +68,10 @@ struct OracleDifference {
 
   /// What is wrong with these moves, if anything.
   func complaint(about moves: OracleMoves) -> String? {
-    for id in moves.sections where !sectionOrder.elements.contains(id) {
+    for id in moves.sections where oldSections[id] == nil || newSections[id] == nil {
       return "sections: \(String(decoding: id, as: UTF8.self)) is listed as moved but is not in both states"
     }
-    let possible = itemOrders.reduce(crossings) { $0.union($1.elements) }
-    for id in moves.items where !possible.contains(id) {
+    for id in moves.items where old[id] == nil || new[id] == nil {
       return "items: \(String(decoding: id, as: UTF8.self)) is listed as moved but is not in both states"
     }
     for id in crossings where !moves.items.contains(id) {

@@ -44,6 +44,8 @@ struct OracleOrder {
       return "\(name): \(count) moves, \(fewest) are needed and \(most) allowed"
         + (isReplaced ? " (the list was replaced)" : " (placed one by one)")
     }
+    // None of the fewest can be spared.
+    if count == fewest { return nil }
     for element in elements where moved.contains(element) && isInOrder(moved.subtracting([element])) {
       return "\(name): the move of \(String(decoding: element, as: UTF8.self)) is idle"
     }
