@@ -265,6 +265,57 @@ struct ChangesetJudgeTests {
     }
   }
 
+  @Test func aModeTheThresholdsDoNotAskForIsRefused() throws {
+    var strict = PlannerThresholds()
+    strict.maxChanges = 0
+    let before = feed("s: a b c | t: d")
+    let initial = change(nil, before, revision: 1)
+    var byStrict = ChangesetJudge(planner: strict)
+    var byDefault = ChangesetJudge()
+    try byStrict.judge(initial, byDefault.expectedRecords(initial))
+    let next = change(before, feed("s: a b | t: d"), revision: 2)
+    var writesReloads = byStrict
+    var writesDeltas = byDefault
+    let reload = writesReloads.expectedRecords(next)
+    let delta = writesDeltas.expectedRecords(next)
+    #expect(reload.map { text($0.key) } == ["k0/h/n"] && delta.map { text($0.key) } == ["d1/h/n"])
+    #expect(throws: JudgeFailure.self) { try byStrict.judge(next, delta) }
+    #expect(throws: JudgeFailure.self) { try byDefault.judge(next, reload) }
+    #expect(throws: JudgeFailure.self) { try byDefault.judge(next, []) }
+    #expect(throws: JudgeFailure.self) { try byDefault.judge(next, delta + delta) }
+    try byStrict.judge(next, reload)
+    try byDefault.judge(next, delta)
+  }
+
+  @Test func movesAreTheFewestOfAReplacedListAndNoMoreThanWerePlacedOfAnother() throws {
+    let before = feed("s: a b c d")
+    let after = feed("s: a d b c")
+    var replaced = OraclePlacements()
+    replaced.replacedLists = [bytes("s")]
+    var placed = OraclePlacements()
+    placed.items = [bytes("b"), bytes("c")]
+    func move(_ id: String, _ from: Int, _ to: Int) -> String {
+      #"{"id":"\#(id)","from":{"section":"s","index":\#(from)},"to":{"section":"s","index":\#(to)}}"#
+    }
+    let fewest = [move("d", 3, 1)]
+    let events = [move("b", 1, 2), move("c", 2, 3)]
+    let cases: [(moves: [String], placements: OraclePlacements, isLegal: Bool)] = [
+      (fewest, replaced, true), (fewest, placed, true), (events, placed, true), (events, replaced, false),
+      (events.reversed(), placed, false), (fewest + events, placed, false), ([], placed, false),
+    ]
+    for (moves, placements, isLegal) in cases {
+      var judge = ChangesetJudge()
+      _ = judge.expectedRecords(change(nil, before, revision: 1))
+      let flush = change(before, after, revision: 2, placements: placements)
+      var writer = judge
+      var record = try #require(writer.expectedRecords(flush).first)
+      let value = record.value.map(text) ?? ""
+      record.value = bytes(value.replacing(fewest[0], with: moves.joined(separator: ",")))
+      let isTaken = (try? judge.judge(flush, [record])) != nil
+      #expect(isTaken == isLegal, "\(moves)")
+    }
+  }
+
   @Test func readsWhatAReplayWrote() throws {
     let line =
       #"{"topic":"t","partition":2,"offset":0,"ts":5,"headers":["a","b"],"key":"k0/\u0061","value":{"x":1.0}}"#
