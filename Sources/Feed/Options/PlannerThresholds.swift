@@ -6,7 +6,7 @@ public struct PlannerThresholds: Sendable, Equatable {
   public var maxChangedFraction = 0.5
   /// The fractions apply only to feeds of at least this many items, before or after.
   public var minimumItems = 50
-  /// Reload when this fraction of the resulting items changed their kind, or more.
+  /// Reload when the items that changed their kind are more than this fraction of the resulting items.
   public var maxKindFraction = 0.5
   /// Reload when the difference's bytes are more than this many times the reload's.
   public var maxBytesRatio = 1.5

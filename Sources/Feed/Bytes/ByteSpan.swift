@@ -1,0 +1,72 @@
+import Glibc
+
+/// Bytes that somebody else owns: a view that is valid while its owner says so.
+///
+/// The data path works on these, so that a record's identifiers and data are not copied until
+/// they are stored.
+public struct ByteSpan: @unchecked Sendable {
+  public let base: UnsafePointer<UInt8>
+  public let count: Int
+
+  @inlinable
+  public init(_ base: UnsafePointer<UInt8>, _ count: Int) {
+    self.base = base
+    self.count = count
+  }
+
+  @inlinable
+  public init(_ buffer: UnsafeRawBufferPointer) {
+    self.base = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? ("" as StaticString).utf8Start
+    self.count = buffer.count
+  }
+
+  @inlinable
+  public init(_ text: StaticString) {
+    self.base = text.utf8Start
+    self.count = text.utf8CodeUnitCount
+  }
+
+  /// A span without bytes.
+  @inlinable
+  public static var empty: ByteSpan { ByteSpan("" as StaticString) }
+
+  @inlinable
+  public var isEmpty: Bool { count == 0 }
+
+  @inlinable
+  public subscript(index: Int) -> UInt8 { base[index] }
+
+  @inlinable
+  public var buffer: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: base, count: count) }
+
+  @inlinable
+  public var rawBuffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+  /// Whether both have the same bytes.
+  public func hasSameBytes(as other: ByteSpan) -> Bool {
+    count == other.count && memcmp(base, other.base, count) == 0
+  }
+
+  func matches(_ text: StaticString) -> Bool {
+    count == text.utf8CodeUnitCount && memcmp(base, text.utf8Start, count) == 0
+  }
+
+  func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
+
+  /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.
+  public func precedes(_ other: ByteSpan) -> Bool {
+    let order = memcmp(base, other.base, min(count, other.count))
+    return order == 0 ? count < other.count : order < 0
+  }
+
+  /// The bytes as text; what is not UTF-8 is replaced.
+  public var text: String { String(decoding: buffer, as: UTF8.self) }
+
+  /// The text for a message: quoted, cut to a bound, with the full length named.
+  func quotedForMessage(limit: Int = 80) -> String {
+    if count <= limit { return "\"\(text)\"" }
+    var end = limit
+    while end > 0, base[end] & 0xC0 == 0x80 { end -= 1 }
+    return "\"\(ByteSpan(base, end).text)…\" (\(count) bytes)"
+  }
+}

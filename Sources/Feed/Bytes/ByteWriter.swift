@@ -1,0 +1,127 @@
+import Glibc
+
+/// A growable buffer that output is appended to.
+public final class ByteWriter {
+  @usableFromInline var base: UnsafeMutablePointer<UInt8>
+  @usableFromInline var capacity: Int
+  /// Number of bytes written.
+  public private(set) var count = 0
+
+  public init(capacity: Int = 4096) {
+    self.capacity = max(capacity, 64)
+    base = UnsafeMutablePointer.allocate(capacity: self.capacity)
+  }
+
+  deinit { base.deallocate() }
+
+  /// Forgets what was written; memory beyond `keepCapacity` bytes is given back.
+  public func removeAll(keepCapacity: Int = 16 << 20) {
+    count = 0
+    guard capacity > keepCapacity else { return }
+    base.deallocate()
+    capacity = max(keepCapacity, 64)
+    base = UnsafeMutablePointer.allocate(capacity: capacity)
+  }
+
+  /// Forgets what was written after the first `newCount` bytes.
+  public func truncate(to newCount: Int) {
+    precondition(newCount <= count)
+    count = newCount
+  }
+
+  public func span(_ range: Range<Int>) -> ByteSpan {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    return ByteSpan(UnsafePointer(base + range.lowerBound), range.count)
+  }
+
+  public var written: ByteSpan { ByteSpan(UnsafePointer(base), count) }
+
+  @inline(__always)
+  func reserve(_ extra: Int) {
+    if count + extra > capacity { grow(extra) }
+  }
+
+  @inline(never)
+  private func grow(_ extra: Int) {
+    let newCapacity = max(capacity * 2, count + extra)
+    let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: newCapacity)
+    moved.update(from: base, count: count)
+    base.deallocate()
+    base = moved
+    capacity = newCapacity
+  }
+
+  @inline(__always)
+  public func append(_ byte: UInt8) {
+    reserve(1)
+    base[count] = byte
+    count += 1
+  }
+
+  public func append(_ bytes: ByteSpan) {
+    reserve(bytes.count)
+    memcpy(base + count, bytes.base, bytes.count)
+    count += bytes.count
+  }
+
+  public func append(_ text: StaticString) {
+    let length = text.utf8CodeUnitCount
+    reserve(length)
+    memcpy(base + count, text.utf8Start, length)
+    count += length
+  }
+
+  public func append(_ text: String) {
+    var text = text
+    text.withUTF8 { append(ByteSpan(UnsafeRawBufferPointer($0))) }
+  }
+
+  /// Appends a number in decimal.
+  public func append(decimal value: UInt64) {
+    reserve(20)
+    var digits = 1
+    var bound: UInt64 = 10
+    while digits < 20, value >= bound {
+      digits += 1
+      let (next, overflow) = bound.multipliedReportingOverflow(by: 10)
+      if overflow { break }
+      bound = next
+    }
+    var rest = value
+    var at = count + digits
+    count += digits
+    for _ in 0..<digits {
+      at -= 1
+      base[at] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+      rest /= 10
+    }
+  }
+
+  public func append(decimal value: Int) {
+    if value < 0 { append(UInt8(ascii: "-")) }
+    append(decimal: UInt64(value.magnitude))
+  }
+
+  /// Appends a number in decimal with leading zeros to `width` digits.
+  public func append(decimal value: UInt64, width: Int) {
+    reserve(width)
+    var rest = value
+    var at = count + width
+    count += width
+    for _ in 0..<width {
+      at -= 1
+      base[at] = UInt8(truncatingIfNeeded: rest % 10) &+ 0x30
+      rest /= 10
+    }
+  }
+
+  /// Appends eight lower-case hexadecimal digits.
+  public func append(hexadecimal value: UInt32) {
+    reserve(8)
+    for shift in stride(from: UInt32(28), through: 0, by: -4) {
+      let digit = UInt8(truncatingIfNeeded: (value >> shift) & 15)
+      base[count] = digit < 10 ? digit &+ 0x30 : digit &+ 0x57
+      count += 1
+    }
+  }
+}

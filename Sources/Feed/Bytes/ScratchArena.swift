@@ -1,0 +1,47 @@
+/// Memory for what one record needs while it is decoded: handed out by moving a pointer, given
+/// back all at once. Addresses stay valid until `reset`.
+final class ScratchArena {
+  private var chunk: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  private var used = 0
+  private var filled: [UnsafeMutablePointer<UInt8>] = []
+  private let initialCapacity: Int
+
+  init(capacity: Int = 16 << 10) {
+    initialCapacity = capacity
+    self.capacity = capacity
+    chunk = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    chunk.deallocate()
+    for old in filled { old.deallocate() }
+  }
+
+  func reset() {
+    used = 0
+    guard !filled.isEmpty || capacity > initialCapacity else { return }
+    for old in filled { old.deallocate() }
+    filled.removeAll()
+    if capacity > 1 << 20 {
+      chunk.deallocate()
+      capacity = initialCapacity
+      chunk = .allocate(capacity: capacity)
+    }
+  }
+
+  /// Memory for `count` bytes; `shrinkLast` gives back what was not needed.
+  func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+    if used + count > capacity {
+      filled.append(chunk)
+      capacity = max(capacity * 2, count)
+      chunk = .allocate(capacity: capacity)
+      used = 0
+    }
+    defer { used += count }
+    return chunk + used
+  }
+
+  /// Gives back the last `surplus` bytes of the latest allocation.
+  func giveBack(_ surplus: Int) { used -= surplus }
+}

@@ -1,0 +1,305 @@
+/// The form of one event: reads its fields and checks each in the order of the protocol's table.
+struct EventForm {
+  let text: JSONText
+  let decoder: RecordDecoder
+  /// The event's number in an array, for messages.
+  let number: Int?
+
+  /// The first and end tokens of each known field's value; a first of 0 means absent.
+  private var op = (0, 0)
+  private var item = (0, 0)
+  private var section = (0, 0)
+  private var kind = (0, 0)
+  private var data = (0, 0)
+  private var at = (0, 0)
+  private var items = (0, 0)
+  private var sections = (0, 0)
+
+  init(text: JSONText, decoder: RecordDecoder, number: Int?) {
+    self.text = text
+    self.decoder = decoder
+    self.number = number
+  }
+
+  private var limits: Limits { decoder.limits }
+
+  /// Notes where each known field is; of duplicates the last counts.
+  mutating func readFields(from first: Int) {
+    var token = first + 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      let name = text.string(token, arena: decoder.arena)
+      let value = (token + 2, end)
+      switch name.count {
+      case 2:
+        if name.matches("op") { op = value } else if name.matches("at") { at = value }
+      case 4:
+        if name.matches("item") {
+          item = value
+        } else if name.matches("data") {
+          data = value
+        } else if name.matches("kind") {
+          kind = value
+        }
+      case 5: if name.matches("items") { items = value }
+      case 7: if name.matches("section") { section = value }
+      case 8: if name.matches("sections") { sections = value }
+      default: break
+      }
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  /// The event, if its form is right.
+  func event() throws(Rejection) -> Event {
+    guard op.0 != 0 else { throw missing("op") }
+    guard text.character(op.0) == UInt8(ascii: "\"") else {
+      throw invalid("op", "must be a string", op)
+    }
+    let name = text.string(op.0, arena: decoder.arena)
+    guard let operation = Operation(name: name) else {
+      throw Rejection(
+        .unknownOp, event: number, field: "op", problem: "names no operation of this protocol", value: name)
+    }
+    var event = Event(operation: operation)
+    switch operation {
+    case .feedClear, .feedDelete, .feedReload: break
+    case .feedReplace:
+      event.sections = try listedSections()
+    case .sectionUpsert:
+      event.section = try identifier("section", section)
+      event.data = try optionalData("data", data)
+      event.place = try optionalPlace()
+    case .sectionReplace:
+      event.section = try identifier("section", section)
+      guard items.0 != 0 else { throw missing("items") }
+      decoder.beginItemList()
+      event.items = try listedItems(items, field: "items")
+      event.data = try optionalData("data", data)
+      event.place = try optionalPlace()
+    case .sectionMove:
+      event.section = try identifier("section", section)
+      guard at.0 != 0 else { throw missing("at") }
+      event.place = try optionalPlace()
+    case .sectionDelete, .sectionReload:
+      event.section = try identifier("section", section)
+    case .itemUpsert:
+      event.item = try identifier("item", item)
+      event.section = try optionalIdentifier("section", section)
+      event.kind = try optionalKind("kind", kind)
+      event.data = try optionalData("data", data)
+      event.place = try optionalPlace()
+    case .itemPatch:
+      event.item = try identifier("item", item)
+      guard data.0 != 0 else { throw missing("data") }
+      event.data = try optionalData("data", data)
+    case .itemMove:
+      event.item = try identifier("item", item)
+      event.section = try optionalIdentifier("section", section)
+      event.place = try optionalPlace()
+    case .itemDelete, .itemReconfigure, .itemReload:
+      event.item = try identifier("item", item)
+    }
+    return event
+  }
+
+  // MARK: Fields
+
+  private func missing(_ field: String) -> Rejection {
+    Rejection(.missingField, event: number, field: field, problem: "is missing; this operation requires it")
+  }
+
+  private func invalid(_ field: String, _ problem: String, _ value: (Int, Int)) -> Rejection {
+    Rejection(
+      .invalidField, event: number, field: field, problem: problem, value: text.span(from: value.0, to: value.1))
+  }
+
+  private func identifier(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
+    guard value.0 != 0 else { throw missing(field) }
+    guard text.character(value.0) == UInt8(ascii: "\"") else {
+      throw invalid(field, "must be a string", value)
+    }
+    let id = text.string(value.0, arena: decoder.arena)
+    guard !id.isEmpty else { throw invalid(field, "must not be empty", value) }
+    try checkLength(id, field)
+    return id
+  }
+
+  private func checkLength(_ id: ByteSpan, _ field: String) throws(Rejection) {
+    guard id.count <= limits.maxIdBytes else {
+      throw Rejection(
+        .limitExceeded, event: number, field: field,
+        problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))", value: id)
+    }
+  }
+
+  private func optionalIdentifier(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
+    value.0 == 0 ? .empty : try identifier(field, value)
+  }
+
+  private func optionalKind(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
+    guard value.0 != 0 else { return nil }
+    guard text.character(value.0) == UInt8(ascii: "\"") else {
+      throw invalid(field, "must be a string", value)
+    }
+    let kind = text.string(value.0, arena: decoder.arena)
+    try checkLength(kind, field)
+    return kind
+  }
+
+  private func optionalData(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
+    guard value.0 != 0 else { return nil }
+    let data = text.compactSpan(from: value.0, to: value.1, arena: decoder.arena)
+    guard data.count <= limits.maxDataBytes else {
+      throw Rejection(
+        .limitExceeded, event: number, field: field,
+        problem: "has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))", value: data)
+    }
+    return data
+  }
+
+  private func optionalPlace() throws(Rejection) -> Place? {
+    guard at.0 != 0 else { return nil }
+    let form = #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
+    if text.character(at.0) == UInt8(ascii: "\"") {
+      let name = text.string(at.0, arena: decoder.arena)
+      if name.matches("first") { return .first }
+      if name.matches("last") { return .last }
+      throw invalid("at", form, at)
+    }
+    guard text.character(at.0) == UInt8(ascii: "{") else { throw invalid("at", form, at) }
+    var before = (0, 0)
+    var after = (0, 0)
+    var index = (0, 0)
+    forEachMember(from: at.0) { name, value in
+      if name.matches("before") {
+        before = value
+      } else if name.matches("after") {
+        after = value
+      } else if name.matches("index") {
+        index = value
+      }
+    }
+    switch (before.0 != 0, after.0 != 0, index.0 != 0) {
+    case (true, false, false): return .before(try identifier("at.before", before))
+    case (false, true, false): return .after(try identifier("at.after", after))
+    case (false, false, true):
+      guard let value = plainIndex(index) else { throw invalid("at", form, at) }
+      return .index(value)
+    default: throw invalid("at", form, at)
+    }
+  }
+
+  /// A plain decimal integer >= 0; one too large to count is as good as the largest.
+  private func plainIndex(_ value: (Int, Int)) -> Int? {
+    let digits = text.span(from: value.0, to: value.1)
+    guard digits.buffer.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
+    return text.integer(value.0).map(Int.init) ?? Int.max
+  }
+
+  private func forEachMember(from first: Int, _ body: (ByteSpan, (Int, Int)) -> Void) {
+    var token = first + 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      body(text.string(token, arena: decoder.arena), (token + 2, end))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  // MARK: Lists
+
+  private func listedItems(_ list: (Int, Int), field: String) throws(Rejection) -> Range<Int> {
+    guard text.character(list.0) == UInt8(ascii: "[") else { throw invalid(field, "must be an array", list) }
+    let start = decoder.items.count
+    var token = list.0 + 1
+    while text.character(token) != UInt8(ascii: "]") {
+      let end = text.tokenAfterValue(token)
+      decoder.append(try listedItem((token, end), field: field))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+    return start..<decoder.items.count
+  }
+
+  private func listedItem(_ element: (Int, Int), field: String) throws(Rejection) -> ListedItem {
+    switch text.character(element.0) {
+    case UInt8(ascii: "\""):
+      let (id, hash) = try newItem(field, element)
+      return ListedItem(id: id, hash: hash, kind: nil, data: nil)
+    case UInt8(ascii: "{"):
+      var idValue = (0, 0)
+      var kindValue = (0, 0)
+      var dataValue = (0, 0)
+      forEachMember(from: element.0) { name, value in
+        if name.matches("id") {
+          idValue = value
+        } else if name.matches("kind") {
+          kindValue = value
+        } else if name.matches("data") {
+          dataValue = value
+        }
+      }
+      let (id, hash) = try newItem(field + ".id", idValue)
+      let kind = try optionalKind(field + ".kind", kindValue)
+      let data = try optionalData(field + ".data", dataValue)
+      return ListedItem(id: id, hash: hash, kind: kind, data: data)
+    default:
+      throw invalid(field, "must list objects with an id, or ids", element)
+    }
+  }
+
+  /// The identifier of a listed item, which must not be in the list yet.
+  private func newItem(_ field: String, _ value: (Int, Int)) throws(Rejection) -> (ByteSpan, UInt32) {
+    let id = try identifier(field, value)
+    let hash = IdentifierHash.of(id)
+    guard !decoder.isListed(item: id, hash) else {
+      throw Rejection(.duplicateID, event: number, field: field, problem: "lists an item twice", value: id)
+    }
+    return (id, hash)
+  }
+
+  private func listedSections() throws(Rejection) -> Range<Int> {
+    guard sections.0 != 0 else { throw missing("sections") }
+    guard text.character(sections.0) == UInt8(ascii: "[") else {
+      throw invalid("sections", "must be an array", sections)
+    }
+    decoder.beginItemList()
+    decoder.beginSectionList()
+    let start = decoder.sections.count
+    var token = sections.0 + 1
+    while text.character(token) != UInt8(ascii: "]") {
+      let end = text.tokenAfterValue(token)
+      decoder.append(try listedSection((token, end)))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+    return start..<decoder.sections.count
+  }
+
+  private func listedSection(_ element: (Int, Int)) throws(Rejection) -> ListedSection {
+    guard text.character(element.0) == UInt8(ascii: "{") else {
+      throw invalid("sections", "must list objects with an id", element)
+    }
+    var idValue = (0, 0)
+    var dataValue = (0, 0)
+    var itemsValue = (0, 0)
+    forEachMember(from: element.0) { name, value in
+      if name.matches("id") {
+        idValue = value
+      } else if name.matches("data") {
+        dataValue = value
+      } else if name.matches("items") {
+        itemsValue = value
+      }
+    }
+    let id = try identifier("sections.id", idValue)
+    let hash = IdentifierHash.of(id)
+    guard !decoder.isListed(section: id, hash) else {
+      throw Rejection(
+        .duplicateID, event: number, field: "sections.id", problem: "lists a section twice", value: id)
+    }
+    let data = try optionalData("sections.data", dataValue)
+    let items =
+      itemsValue.0 == 0
+      ? decoder.items.count..<decoder.items.count : try listedItems(itemsValue, field: "sections.items")
+    return ListedSection(id: id, hash: hash, data: data, items: items)
+  }
+}

@@ -1,0 +1,48 @@
+/// One record of an input topic. Its bytes belong to the batch it came from.
+public struct InputRecord {
+  public var partition: Int32
+  public var position: RecordPosition
+  /// Nil for a null key.
+  public var key: ByteSpan?
+  public var value: Value
+
+  /// A record's value, in the form in which it is at hand.
+  public enum Value {
+    /// A Kafka null.
+    case null
+    case bytes(ByteSpan)
+    /// Part of a longer text that was validated as a whole.
+    case json(JSONText, first: Int, end: Int, depthBound: Int)
+  }
+
+  public init(partition: Int32, position: RecordPosition, key: ByteSpan?, value: Value) {
+    self.partition = partition
+    self.position = position
+    self.key = key
+    self.value = value
+  }
+
+  /// The value's bytes as they stand; nil for a null.
+  public var valueBytes: ByteSpan? {
+    switch value {
+    case .null: nil
+    case .bytes(let bytes): bytes
+    case .json(let text, let first, let end, _): text.span(from: first, to: end)
+    }
+  }
+
+  /// Bytes of key and value.
+  public var byteCount: Int { (key?.count ?? 0) + (valueBytes?.count ?? 0) }
+}
+
+extension RecordDecoder {
+  /// Decodes a record in whatever form it is at hand.
+  public func decode(_ record: InputRecord) throws(Rejection) {
+    switch record.value {
+    case .null: try decode(key: record.key, value: nil)
+    case .bytes(let bytes): try decode(key: record.key, value: bytes)
+    case .json(let text, let first, let end, let depthBound):
+      try decode(key: record.key, valueIn: text, from: first, to: end, depthBound: depthBound)
+    }
+  }
+}

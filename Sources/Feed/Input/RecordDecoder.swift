@@ -1,0 +1,203 @@
+/// Turns a record's key and value into events, checking their form and their limits.
+///
+/// One decoder serves many records: its lists and its arena are used again. What it hands out is
+/// valid until the next record, and as long as the record's bytes are.
+public final class RecordDecoder {
+  let limits: Limits
+  private let indexer = JSONIndexer()
+  let arena = ScratchArena()
+
+  /// The latest record's events, in order.
+  var events: [Event] = []
+  /// How many events the latest record has.
+  public var eventCount: Int { events.count }
+  /// What their `items` lists hold.
+  var items: [ListedItem] = []
+  /// What their `sections` lists hold.
+  var sections: [ListedSection] = []
+  /// Whether the value was an array, so that messages name the event's number.
+  var isArray = false
+
+  /// For `item.patch`, which is applied where the item's data is known.
+  var mergePatch = MergePatch()
+  let patchOutput = ByteWriter()
+
+  private var itemIDs = HashIndex()
+  private var sectionIDs = HashIndex()
+
+  public init(limits: Limits) {
+    self.limits = limits
+  }
+
+  /// Decodes a record.
+  ///
+  /// - Parameters:
+  ///   - key: the feed id; nil for a null key.
+  ///   - value: one event or an array of events; nil for a Kafka null, which deletes the feed.
+  /// - Throws: the first `Rejection` in the protocol's order.
+  public func decode(key: ByteSpan?, value: ByteSpan?) throws(Rejection) {
+    reset()
+    guard let key, !key.isEmpty else { throw Rejection(.missingKey, "the record has no key; the key is the feed id") }
+    guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
+    guard let value else {
+      try checkSizes(key: key, valueCount: 0)
+      events.append(Event(operation: .feedDelete))
+      return
+    }
+    guard value.count <= limits.maxRecordBytes else {
+      // Too long to index for nothing; but bytes that are not UTF-8 are named first.
+      guard JSONIndexer.isUTF8(value) else { throw RecordDecoder.notUTF8 }
+      try checkSizes(key: key, valueCount: value.count)
+      return
+    }
+    let text: JSONText
+    let depth: Int
+    do {
+      text = try indexer.index(value)
+      // The sizes come before the grammar, and after UTF-8, which indexing has checked.
+      try checkSizes(key: key, valueCount: value.count)
+      depth = try text.validate()
+    } catch let rejection as Rejection {
+      throw rejection
+    } catch let fault as JSONFault {
+      if fault.reason == .invalidUTF8 { throw RecordDecoder.notUTF8 }
+      try checkSizes(key: key, valueCount: value.count)
+      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+    } catch {
+      fatalError("unexpected error \(error)")
+    }
+    defer { if value.count > 4 << 20 { indexer.trim() } }
+    if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
+      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+    }
+    try checkDepth(depth)
+    try decodeEvents(of: text, from: 0, to: text.offsetCount)
+  }
+
+  /// Decodes a record whose value is part of a longer text that was validated as a whole.
+  ///
+  /// - Parameters:
+  ///   - depthBound: a depth that the value does not exceed.
+  public func decode(
+    key: ByteSpan?, valueIn text: JSONText, from first: Int, to end: Int, depthBound: Int
+  ) throws(Rejection) {
+    reset()
+    guard let key, !key.isEmpty else { throw Rejection(.missingKey, "the record has no key; the key is the feed id") }
+    guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
+    try checkSizes(key: key, valueCount: text.span(from: first, to: end).count)
+    if let fault = text.unpairedSurrogate(from: first, to: end) {
+      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+    }
+    if depthBound > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
+    try decodeEvents(of: text, from: first, to: end)
+  }
+
+  static let notUTF8 = Rejection(.invalidUTF8, "the value is not UTF-8")
+
+  private func reset() {
+    events.removeAll(keepingCapacity: true)
+    if items.capacity > 1 << 16 { items = [] } else { items.removeAll(keepingCapacity: true) }
+    sections.removeAll(keepingCapacity: true)
+    arena.reset()
+    isArray = false
+  }
+
+  private func checkSizes(key: ByteSpan, valueCount: Int) throws(Rejection) {
+    guard key.count + valueCount <= limits.maxRecordBytes else {
+      throw Rejection(
+        .limitExceeded,
+        "the record has \(key.count + valueCount) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))")
+    }
+    guard key.count <= limits.maxIdBytes else {
+      throw Rejection(
+        .limitExceeded,
+        "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))")
+    }
+  }
+
+  private func checkDepth(_ depth: Int) throws(Rejection) {
+    guard depth <= limits.maxDepth else {
+      throw Rejection(
+        .limitExceeded, "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))")
+    }
+  }
+
+  private func decodeEvents(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
+    switch text.character(first) {
+    case UInt8(ascii: "{"): _ = try decodeEvent(of: text, at: first, to: end, number: nil)
+    case UInt8(ascii: "["):
+      isArray = true
+      try checkEventCount(of: text, from: first, to: end)
+      var token = first + 1
+      var number = 0
+      while text.character(token) != UInt8(ascii: "]") {
+        let next = text.tokenAfterValue(token)
+        try decodeEvent(of: text, at: token, to: next, number: number)
+        number += 1
+        token = text.character(next) == UInt8(ascii: ",") ? next + 1 : next
+      }
+    default:
+      throw Rejection(
+        .invalidField,
+        "the value is neither an event (an object) nor an array of events, found "
+          + text.span(from: first, to: end).quotedForMessage())
+    }
+  }
+
+  private func checkEventCount(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
+    // Each event takes a token at least, and a comma.
+    guard (end - first - 1) / 2 > limits.maxEvents else { return }
+    var count = 0
+    var token = first + 1
+    while text.character(token) != UInt8(ascii: "]") {
+      count += 1
+      let next = text.tokenAfterValue(token)
+      token = text.character(next) == UInt8(ascii: ",") ? next + 1 : next
+    }
+    guard count <= limits.maxEvents else {
+      throw Rejection(
+        .limitExceeded, "the record has \(count) events, more than limits.maxEvents (\(limits.maxEvents))")
+    }
+  }
+
+  private func decodeEvent(of text: JSONText, at first: Int, to end: Int, number: Int?) throws(Rejection) {
+    guard text.character(first) == UInt8(ascii: "{") else {
+      let prefix = number.map { "event \($0) " } ?? "the event "
+      throw Rejection(
+        .invalidField,
+        prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage())
+    }
+    var form = EventForm(text: text, decoder: self, number: number)
+    form.readFields(from: first)
+    events.append(try form.event())
+  }
+
+  // MARK: Duplicate identifiers
+
+  func beginItemList() { itemIDs.removeAll() }
+  func beginSectionList() { sectionIDs.removeAll() }
+
+  func isListed(item id: ByteSpan, _ hash: UInt32) -> Bool {
+    items.withUnsafeBufferPointer { items in
+      itemIDs.find(hash) { items[Int($0)].id.hasSameBytes(as: id) } != nil
+    }
+  }
+
+  func isListed(section id: ByteSpan, _ hash: UInt32) -> Bool {
+    sections.withUnsafeBufferPointer { sections in
+      sectionIDs.find(hash) { sections[Int($0)].id.hasSameBytes(as: id) } != nil
+    }
+  }
+
+  /// Notes a listed item that is not in the list yet.
+  func append(_ item: ListedItem) {
+    itemIDs.insert(item.hash, UInt32(items.count))
+    items.append(item)
+  }
+
+  /// Notes a listed section that is not in the list yet.
+  func append(_ section: ListedSection) {
+    sectionIDs.insert(section.hash, UInt32(sections.count))
+    sections.append(section)
+  }
+}

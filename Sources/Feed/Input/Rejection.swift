@@ -1,0 +1,24 @@
+/// A record that cannot be applied: it changes nothing and goes to the rejected topic.
+public struct Rejection: Error, Sendable, Equatable {
+  public let code: RejectCode
+  /// Names the event's number in an array (from 0), the field, and the value cut to a bound.
+  public let message: String
+
+  init(_ code: RejectCode, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// A rejection for one field of one event.
+  ///
+  /// - Parameters:
+  ///   - event: the event's number from 0 where the value is an array, else nil.
+  ///   - problem: what is wrong and what is expected.
+  ///   - value: the offending value as it stands.
+  init(_ code: RejectCode, event: Int?, field: String, problem: String, value: ByteSpan? = nil) {
+    var message = event.map { "event \($0): " } ?? ""
+    message += "field '\(field)' \(problem)"
+    if let value { message += ", found \(value.quotedForMessage())" }
+    self.init(code, message)
+  }
+}

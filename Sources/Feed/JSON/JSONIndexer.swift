@@ -1,0 +1,43 @@
+internal import CSimdjson
+
+/// Finds the structure of JSON texts: simdjson's vectorised first stage behind a Swift type.
+public final class JSONIndexer {
+  private let indexer: OpaquePointer
+
+  public init() {
+    guard let indexer = feedstore_json_indexer_create() else { fatalError("out of memory") }
+    self.indexer = indexer
+  }
+
+  deinit { feedstore_json_indexer_destroy(indexer) }
+
+  /// Finds brackets, colons, commas and the starts of strings, numbers and literals.
+  ///
+  /// The result is valid until the next call. It says nothing of the grammar: see `JSONText.validate`.
+  public func index(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
+    var offsets: UnsafePointer<UInt32>?
+    var count = 0
+    switch feedstore_json_index(indexer, bytes.base, bytes.count, &offsets, &count) {
+    case feedstore_json_ok:
+      guard let offsets else { throw JSONFault(.empty, at: 0) }
+      return JSONText(bytes: bytes, offsets: offsets, offsetCount: count)
+    case feedstore_json_empty: throw JSONFault(.empty, at: 0)
+    case feedstore_json_invalid_utf8: throw JSONFault(.invalidUTF8, at: 0)
+    case feedstore_json_invalid_string: throw JSONFault(.invalidString, at: 0)
+    default: throw JSONFault(.tooLarge, at: 0)
+    }
+  }
+
+  /// Gives memory back after a text much larger than usual.
+  public func trim() { feedstore_json_indexer_trim(indexer, 4 << 20) }
+
+  /// Whether the bytes are well-formed UTF-8.
+  public static func isUTF8(_ bytes: ByteSpan) -> Bool {
+    if bytes.count <= 64 {
+      var bits: UInt8 = 0
+      for byte in bytes.buffer { bits |= byte }
+      if bits < 0x80 { return true }
+    }
+    return feedstore_json_is_utf8(bytes.base, bytes.count)
+  }
+}

@@ -1,0 +1,26 @@
+/// What is known of an element that was touched since the feed was last published: how it was
+/// then. Dropped when the changeset is confirmed.
+struct ElementChange {
+  let handle: UInt32
+  /// Where it was published; `Element.absent` if it was not.
+  let publishedContainer: UInt32
+  /// The leaf of its ghost: the entry that counts only in the published order, once the element
+  /// has left that place.
+  var ghostLeaf: UnsafeMutablePointer<OrderLeaf>?
+  /// The published content, once another has replaced it.
+  var publishedContent: UnsafeMutablePointer<UInt8>?
+  var publishedDataCount: UInt32 = 0
+  var publishedKindCount: UInt8 = 0
+  var hasPublishedContent = false
+  var forced = Forced.none
+  /// For the difference: positions in the published and in the current list.
+  var publishedRank: Int32 = -1
+  var currentRank: Int32 = -1
+
+  /// An entry that an event asked for, even if nothing changed.
+  enum Forced: UInt8 {
+    case none, reconfigure, reload
+  }
+
+  var wasPublished: Bool { publishedContainer != Element.absent }
+}

@@ -1,0 +1,62 @@
+/// Chooses between a difference and a full reload by cost, as the protocol, section 4, says: the
+/// first reason that holds.
+struct Planner {
+  let thresholds: PlannerThresholds
+
+  /// What is known of a changeset before its difference is computed.
+  struct Situation {
+    var isInitial: Bool
+    var isReloadRequested: Bool
+    var publishedItemCount: Int
+    var itemCount: Int
+    var tally: DifferenceTally
+  }
+
+  /// The reason for a reload if one is certain already; with nil the difference must be computed.
+  func certainReason(_ situation: Situation) -> ReloadReason? {
+    if situation.isInitial { return .initial }
+    if situation.isReloadRequested { return .requested }
+    let tally = situation.tally
+    // A changeset of reconfigure entries alone becomes a reload only when requested.
+    let atLeast = tally.certainWeight
+    let atMost = tally.certainWeight + tally.possibleMoves
+    if atMost == 0 { return nil }
+    if atLeast == 0 { return nil }
+    if situation.publishedItemCount > 0, situation.itemCount > 0, tally.commonItemCount == 0 { return .disjoint }
+    if atLeast > thresholds.maxChanges { return .changes }
+    guard atMost <= thresholds.maxChanges else { return nil }
+    let larger = max(situation.publishedItemCount, situation.itemCount)
+    if isFraction(atLeast, of: larger) { return .fraction }
+    guard !isFraction(atMost, of: larger) else { return nil }
+    return isKindFraction(situation) ? .kinds : nil
+  }
+
+  /// The reason for a reload once the weight is known, `bytes` excepted.
+  func reason(weight: Int, _ situation: Situation) -> ReloadReason? {
+    if situation.isInitial { return .initial }
+    if situation.isReloadRequested { return .requested }
+    if weight == 0 { return nil }
+    if situation.publishedItemCount > 0, situation.itemCount > 0, situation.tally.commonItemCount == 0 {
+      return .disjoint
+    }
+    if weight > thresholds.maxChanges { return .changes }
+    if isFraction(weight, of: max(situation.publishedItemCount, situation.itemCount)) { return .fraction }
+    return isKindFraction(situation) ? .kinds : nil
+  }
+
+  /// Whether a difference of that size gives way to a reload of that size.
+  func isTooLarge(difference: Int, reload: Int) -> Bool {
+    Double(difference) > thresholds.maxBytesRatio * Double(reload)
+  }
+
+  private func isFraction(_ weight: Int, of larger: Int) -> Bool {
+    larger >= thresholds.minimumItems && larger > 0
+      && Double(weight) / Double(larger) > thresholds.maxChangedFraction
+  }
+
+  private func isKindFraction(_ situation: Situation) -> Bool {
+    let larger = max(situation.publishedItemCount, situation.itemCount)
+    return larger >= thresholds.minimumItems && situation.itemCount > 0
+      && Double(situation.tally.changedKindCount) / Double(situation.itemCount) > thresholds.maxKindFraction
+  }
+}

@@ -1,0 +1,207 @@
+/// Writes what changed in one feed after another: plans, encodes, splits, and names the records so
+/// that the compacted topic always describes the current state.
+///
+/// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The
+/// records come in the order of the protocol, section 3.
+public final class ChangesetPublisher {
+  private let planner: Planner
+  private let keyframes: KeyframePolicy
+  private let maxMessageBytes: Int
+
+  private var body = DifferenceBody()
+  private let scratch = ByteWriter(capacity: 1024)
+  /// What remains to be written for the feed under way.
+  private var steps: [Step] = []
+  private var feed: PublishedFeed?
+  private var version = PublishedVersion(epoch: [], revision: 0, through: [])
+  private var time: Int64 = 0
+
+  private enum Step {
+    case difference(ChangesetHead, headBytes: Int)
+    case reload(ReloadWriter, isKeyframe: Bool, bytes: Int)
+    case deletion(ChangesetHead)
+    /// Nulls for the keys of a kind with these numbers.
+    case tombstones(StaticString, Range<Int>)
+  }
+
+  public init(planner: PlannerThresholds, keyframes: KeyframePolicy, output: OutputOptions) {
+    self.planner = Planner(thresholds: planner)
+    self.keyframes = keyframes
+    maxMessageBytes = output.maxMessageBytes
+  }
+
+  /// Plans a feed's changeset. Nil when there is nothing to publish.
+  public func begin(_ feed: PublishedFeed) -> PublicationOutcome? {
+    self.feed = feed
+    steps.removeAll()
+    feed.pendingVersion = nil
+    time = feed.windowTime
+    wroteKeyframe = false
+    return feed.exists ? planChange(feed) : planDeletion(feed)
+  }
+
+  /// Writes the next record, or the next few small ones. False when the feed is done.
+  public func writeNext(to output: RecordBuffer) -> Bool {
+    guard let feed, let step = steps.first else {
+      feed = nil
+      return false
+    }
+    if write(step, feed, output) { steps.removeFirst() }
+    return true
+  }
+
+  /// Whether a keyframe followed the changeset.
+  public private(set) var wroteKeyframe = false
+
+  // MARK: Planning
+
+  private func nextVersion(_ feed: PublishedFeed) -> PublishedVersion {
+    var next = feed.version ?? PublishedVersion(epoch: feed.pendingEpoch, revision: 0, through: [])
+    next.revision += 1
+    for entry in feed.windowThrough { next.through.raise(entry.topic, to: entry.offset) }
+    return next
+  }
+
+  private func head(_ feed: PublishedFeed, _ mode: ChangesetMode, _ reason: ReloadReason?) -> ChangesetHead {
+    ChangesetHead(
+      feed: feed.id, epoch: version.epoch, revision: version.revision, base: version.revision - 1,
+      mode: mode, reason: reason, time: time, through: version.through,
+      checksum: mode == .delete ? 0 : feed.state.totals.checksum)
+  }
+
+  private func planDeletion(_ feed: PublishedFeed) -> PublicationOutcome? {
+    guard feed.version != nil else { return nil }
+    version = nextVersion(feed)
+    feed.pendingVersion = .some(nil)
+    let parts = version.reloadParts
+    let deltas = max(version.highestDelta, version.deltaCount + 1)
+    steps = [
+      .deletion(head(feed, .delete, nil)),
+      .tombstones("k", 0..<parts),
+      .tombstones("d", 1..<deltas + 1),
+    ]
+    return PublicationOutcome(mode: .delete)
+  }
+
+  private func planChange(_ feed: PublishedFeed) -> PublicationOutcome? {
+    let state = feed.state
+    let tally = state.tally()
+    let situation = Planner.Situation(
+      isInitial: feed.version == nil, isReloadRequested: feed.isReloadRequested,
+      publishedItemCount: state.publishedTotals.itemCount, itemCount: state.totals.itemCount, tally: tally)
+    if let reason = planner.certainReason(situation) { return planReload(feed, reason) }
+    if tally.isEmpty { return nil }
+
+    let difference = state.difference()
+    if difference.isEmpty { return nil }
+    if let reason = planner.reason(weight: difference.weight, situation) { return planReload(feed, reason) }
+
+    version = nextVersion(feed)
+    let mode = difference.isReconfigureOnly ? ChangesetMode.reconfigure : .diff
+    let head = head(feed, mode, nil)
+    let headBytes = head.byteCount(scratch: scratch)
+    body.encode(difference, of: state)
+    if mode == .diff {
+      let reloadHead = self.head(feed, .reload, .bytes)
+      let reloadBytes = ReloadWriter.byteCount(state, headBytes: reloadHead.byteCount(scratch: scratch))
+      if planner.isTooLarge(difference: headBytes + body.byteCount + 1, reload: reloadBytes) {
+        return planReload(feed, .bytes)
+      }
+    }
+    steps = [.difference(head, headBytes: headBytes)]
+    return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
+  }
+
+  private static func counts(_ difference: FeedDifference) -> PublicationOutcome.EntryCounts {
+    var counts = PublicationOutcome.EntryCounts()
+    for entries in [difference.sections, difference.items] {
+      counts.deletes += entries.deletes.count
+      counts.inserts += entries.inserts.count
+      counts.moves += entries.moves.count
+      counts.reconfigures += entries.reconfigures.count
+      counts.reloads += entries.reloads.count
+    }
+    return counts
+  }
+
+  private func planReload(_ feed: PublishedFeed, _ reason: ReloadReason) -> PublicationOutcome {
+    version = nextVersion(feed)
+    appendReload(feed, head(feed, .reload, reason), isKeyframe: false)
+    return PublicationOutcome(mode: .reload, reason: reason)
+  }
+
+  private func appendReload(_ feed: PublishedFeed, _ head: ChangesetHead, isKeyframe: Bool) {
+    let writer = ReloadWriter(
+      feed.state, head: head, headBytes: head.byteCount(scratch: scratch), limit: maxMessageBytes)
+    steps.append(.reload(writer, isKeyframe: isKeyframe, bytes: 0))
+    if writer.partCount < version.reloadParts {
+      steps.append(.tombstones("k", writer.partCount..<version.reloadParts))
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes a step or a part of it; true when it is done.
+  private func write(_ step: Step, _ feed: PublishedFeed, _ output: RecordBuffer) -> Bool {
+    switch step {
+    case .difference(let head, let headBytes):
+      writeDifference(head, headBytes, feed, output)
+      return true
+    case .deletion(let head):
+      let start = output.bytes.count
+      head.write(part: nil, to: output.bytes)
+      output.bytes.append(UInt8(ascii: "}"))
+      output.append(
+        keyPrefix: "d", number: version.deltaCount + 1, feed: feed.id, valueStart: start, eventSuffix: "0",
+        epoch: version.epoch, revision: version.revision, time: time)
+      return true
+    case .reload(var writer, let isKeyframe, var bytes):
+      let start = output.bytes.count
+      let part = writer.writePart(to: output.bytes)
+      bytes += output.bytes.count - start
+      output.append(
+        keyPrefix: "k", number: part, feed: feed.id, valueStart: start,
+        eventSuffix: (isKeyframe ? "keyframe" : "") + String(part),
+        epoch: version.epoch, revision: version.revision, time: time)
+      guard writer.isFinished else {
+        steps[0] = .reload(writer, isKeyframe: isKeyframe, bytes: bytes)
+        return false
+      }
+      version.deltaCount = 0
+      version.deltaBytes = 0
+      version.reloadBytes = bytes
+      version.reloadParts = writer.partCount
+      feed.pendingVersion = version
+      return true
+    case .tombstones(let prefix, let numbers):
+      for number in numbers {
+        output.append(
+          keyPrefix: prefix, number: number, feed: feed.id, valueStart: nil, eventSuffix: "", epoch: [],
+          revision: version.revision, time: time)
+      }
+      return true
+    }
+  }
+
+  private func writeDifference(
+    _ head: ChangesetHead, _ headBytes: Int, _ feed: PublishedFeed, _ output: RecordBuffer
+  ) {
+    _ = body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) { part, start in
+      version.deltaCount += 1
+      version.deltaBytes += output.bytes.count - start
+      output.append(
+        keyPrefix: "d", number: version.deltaCount, feed: head.feed, valueStart: start, eventSuffix: String(part),
+        epoch: version.epoch, revision: version.revision, time: time)
+    }
+    version.highestDelta = max(version.highestDelta, version.deltaCount)
+    feed.pendingVersion = version
+    let isDue =
+      version.deltaCount >= keyframes.maxDeltas
+      || Double(version.deltaBytes) > keyframes.maxBytesRatio * Double(version.reloadBytes)
+    guard isDue else { return }
+    wroteKeyframe = true
+    var keyframe = self.head(feed, .reload, .keyframe)
+    keyframe.base = version.revision
+    appendReload(feed, keyframe, isKeyframe: true)
+  }
+}

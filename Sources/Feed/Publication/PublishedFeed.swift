@@ -1,0 +1,169 @@
+import Glibc
+
+/// A feed with its history: what it is now, what it published last, and what came in since.
+///
+/// Applies records, all or nothing; what they change is published through `ChangesetPublisher` and
+/// then confirmed or rolled back. Not thread-safe.
+public final class PublishedFeed {
+  /// The feed's id as UTF-8; lives as long as the feed.
+  public let id: ByteSpan
+  private let idBlock: UnsafeMutablePointer<UInt8>
+  let state = FeedState()
+  /// Whether the feed exists now; a cleared feed does, empty.
+  public internal(set) var exists = false
+  /// What was published last; nil before the first changeset and after a published deletion.
+  public internal(set) var version: PublishedVersion?
+  /// What will be `version` once the changeset under way is confirmed.
+  var pendingVersion: PublishedVersion??
+
+  /// The record that brought an unpublished feed into being: `topic/offset`.
+  var pendingEpoch: [UInt8] = []
+  /// Whether `feed.reload` asked for a reload.
+  var isReloadRequested = false
+  /// The newest of this window's records that were taken, by topic.
+  var windowThrough: [TopicOffset] = []
+  /// The greatest timestamp among them.
+  var windowTime = Int64.min
+  /// For the store: whether the feed is on the list of those that the next flush looks at.
+  public var isListedForFlush = false
+
+  public init(id: ByteSpan) {
+    idBlock = ElementTable.copy(id)
+    self.id = ByteSpan(UnsafePointer(idBlock), id.count)
+  }
+
+  deinit { free(idBlock) }
+
+  /// Whether nothing is left to remember: neither content nor anything published.
+  public var isForgettable: Bool { !exists && version == nil }
+  /// Items in the feed now.
+  public var itemCount: Int { state.totals.itemCount }
+  /// Sections in the feed now.
+  public var sectionCount: Int { state.sectionCount }
+  /// The checksum of the current state.
+  public var checksum: UInt32 { state.totals.checksum }
+
+  // MARK: Input
+
+  /// Whether a record was taken before: it is at or before the newest taken of its topic.
+  public func hasTaken(_ position: RecordPosition) -> Bool {
+    guard exists else { return false }
+    if let offset = windowThrough.offset(position.topic), position.offset <= offset { return true }
+    if let offset = version?.through.offset(position.topic), position.offset <= offset { return true }
+    return false
+  }
+
+  /// Applies the record that the decoder holds, all of it or nothing.
+  ///
+  /// - Parameter noOp: called with the reason for each event that does nothing.
+  /// - Throws: a `Rejection`; the feed is then as it was before.
+  public func apply(
+    _ decoder: RecordDecoder, at position: RecordPosition, noOp: (NoOpReason) -> Void
+  ) throws(Rejection) {
+    let itemsBefore = state.totals.itemCount
+    let sectionsBefore = state.sectionCount
+    let needsJournal = decoder.events.count > 1 || mayPassLimits(decoder)
+    guard needsJournal else {
+      if let event = decoder.events.first { try apply(event, decoder, number: nil, at: position, noOp: noOp) }
+      note(position)
+      return
+    }
+    let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
+    state.beginJournal()
+    do {
+      var noOps: [NoOpReason] = []
+      for (number, event) in decoder.events.enumerated() {
+        try apply(event, decoder, number: decoder.isArray ? number : nil, at: position) { noOps.append($0) }
+      }
+      try checkLimits(decoder.limits, itemsBefore: itemsBefore, sectionsBefore: sectionsBefore)
+      for reason in noOps { noOp(reason) }
+    } catch {
+      state.undoJournal()
+      (exists, pendingEpoch, isReloadRequested) = before
+      throw error
+    }
+    state.endJournal()
+    note(position)
+  }
+
+  private func note(_ position: RecordPosition) {
+    windowThrough.raise(position.topic, to: position.offset)
+    windowTime = max(windowTime, position.timestamp)
+  }
+
+  private func apply(
+    _ event: Event, _ decoder: RecordDecoder, number: Int?, at position: RecordPosition, noOp: (NoOpReason) -> Void
+  ) throws(Rejection) {
+    switch event.operation {
+    case .feedClear, .feedDelete, .feedReload:
+      guard exists else { return noOp(.unknownFeed) }
+    default: break
+    }
+    if let reason = try state.apply(event, decoder, number: number) { return noOp(reason) }
+    switch event.operation {
+    case .feedDelete:
+      exists = false
+      isReloadRequested = false
+    case .feedReload: isReloadRequested = true
+    case .feedReplace: comeIntoBeing(position)
+    default: if state.sectionCount > 0 { comeIntoBeing(position) }
+    }
+  }
+
+  private func comeIntoBeing(_ position: RecordPosition) {
+    guard !exists else { return }
+    exists = true
+    pendingEpoch = position.epoch
+  }
+
+  // MARK: Limits
+
+  /// Whether the record could let a count grow past its limit.
+  private func mayPassLimits(_ decoder: RecordDecoder) -> Bool {
+    state.totals.itemCount + decoder.items.count + decoder.events.count > decoder.limits.maxItems
+      || state.sectionCount + decoder.sections.count + decoder.events.count > decoder.limits.maxSections
+  }
+
+  /// Only a record that makes a count grow past its limit is rejected.
+  private func checkLimits(_ limits: Limits, itemsBefore: Int, sectionsBefore: Int) throws(Rejection) {
+    let items = state.totals.itemCount
+    if items > limits.maxItems, items > itemsBefore {
+      throw Rejection(
+        .limitExceeded, "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))")
+    }
+    let sections = state.sectionCount
+    if sections > limits.maxSections, sections > sectionsBefore {
+      throw Rejection(
+        .limitExceeded,
+        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))")
+    }
+  }
+
+  // MARK: Publication
+
+  /// What the flush wrote is published: it is what the next difference starts from.
+  public func confirm() {
+    if let pendingVersion { version = pendingVersion }
+    state.confirm()
+    endWindow()
+  }
+
+  /// What the flush wrote was not published: the feed is again what was published before, and its
+  /// records since then must be taken again.
+  public func rollBack() {
+    state.rollBack()
+    exists = version != nil
+    endWindow()
+  }
+
+  private func endWindow() {
+    pendingVersion = nil
+    isReloadRequested = false
+    windowThrough.removeAll()
+    windowTime = .min
+    isListedForFlush = false
+  }
+
+  /// Checks everything that is kept incrementally; for tests.
+  public func checkInvariants() { state.checkInvariants() }
+}

@@ -1,0 +1,46 @@
+/// Output records with their bytes in one buffer.
+public final class RecordBuffer {
+  public let bytes = ByteWriter(capacity: 64 << 10)
+  public private(set) var records: [OutputRecord] = []
+
+  /// The partition of the records that are appended next.
+  public var partition: Int32 = 0
+
+  public init() {}
+
+  public func removeAll() {
+    bytes.removeAll()
+    records.removeAll(keepingCapacity: true)
+  }
+
+  /// Appends a record whose value was just written, from `valueStart` to the end of the buffer.
+  func append(
+    keyPrefix: StaticString, number: Int, feed: ByteSpan, valueStart: Int?, eventSuffix: String,
+    epoch: [UInt8], revision: UInt64, time: Int64
+  ) {
+    let value = valueStart.map { $0..<bytes.count }
+    let keyStart = bytes.count
+    bytes.append(keyPrefix)
+    bytes.append(decimal: number)
+    bytes.append(UInt8(ascii: "/"))
+    let feedStart = bytes.count
+    bytes.append(feed)
+    let key = keyStart..<bytes.count
+    var eventID = bytes.count..<bytes.count
+    if valueStart != nil {
+      // <feed>@<epoch>@<revision>/<part>
+      bytes.append(feed)
+      bytes.append(UInt8(ascii: "@"))
+      epoch.withUnsafeBytes { bytes.append(ByteSpan($0)) }
+      bytes.append(UInt8(ascii: "@"))
+      bytes.append(decimal: revision)
+      bytes.append(UInt8(ascii: "/"))
+      bytes.append(eventSuffix)
+      eventID = key.upperBound..<bytes.count
+    }
+    records.append(
+      OutputRecord(
+        partition: partition, key: key, value: value, feed: feedStart..<key.upperBound, eventID: eventID, time: time,
+        revision: revision))
+  }
+}

@@ -1,0 +1,139 @@
+/// Writes a feed's whole state part by part, without holding more than one part.
+///
+/// The same walk serves for counting the parts and for writing them.
+struct ReloadWriter {
+  private let state: FeedState
+  private let head: ChangesetHead
+  private let headBytes: Int
+  private let limit: Int
+  /// 1 for an unsplit value.
+  let partCount: Int
+  private var walk: Walk
+
+  /// Where the next part begins.
+  private struct Walk {
+    var sections: CurrentCursor
+    var items: CurrentCursor?
+    /// Whether an earlier part has listed the current section with its data.
+    var isContinued = false
+    var part = 0
+    var isFinished = false
+
+    init(_ state: FeedState) {
+      sections = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+    }
+  }
+
+  init(_ state: FeedState, head: ChangesetHead, headBytes: Int, limit: Int) {
+    self.state = state
+    self.head = head
+    self.headBytes = headBytes
+    self.limit = limit
+    walk = Walk(state)
+    if ReloadWriter.byteCount(state, headBytes: headBytes) <= limit {
+      partCount = 1
+    } else {
+      partCount = PartPlan.count { digits in
+        var walk = Walk(state)
+        while !walk.isFinished {
+          ReloadWriter.advance(
+            &walk, state, limit: limit,
+            headBytes: headBytes + ChangesetHead.partByteCount(number: walk.part, countDigits: digits), output: nil)
+        }
+        return walk.part
+      }
+    }
+  }
+
+  /// Bytes of the unsplit value.
+  static func byteCount(_ state: FeedState, headBytes: Int) -> Int {
+    let sections = state.sectionCount
+    guard sections > 0 else { return headBytes + 1 }
+    let totals = state.totals
+    // ,"sections":[…] with commas, and ,"items":[…] with commas where there are items.
+    return headBytes + 1 + 14 + totals.sectionBytes + sections - 1
+      + totals.itemBytes + 11 * totals.filledSectionCount + totals.itemCount - totals.filledSectionCount
+  }
+
+  var isFinished: Bool { walk.isFinished }
+
+  /// Writes the next part; returns its number.
+  mutating func writePart(to output: ByteWriter) -> Int {
+    let part = walk.part
+    head.write(part: partCount == 1 ? nil : (part, partCount), to: output)
+    let partBytes =
+      partCount == 1
+      ? 0 : ChangesetHead.partByteCount(number: part, countDigits: ChangesetHead.digits(partCount))
+    ReloadWriter.advance(
+      &walk, state, limit: partCount == 1 ? Int.max : limit, headBytes: headBytes + partBytes, output: output)
+    output.append(UInt8(ascii: "}"))
+    return part
+  }
+
+  /// Goes on to the end of one part, writing it where there is an output.
+  private static func advance(
+    _ walk: inout Walk, _ state: FeedState, limit: Int, headBytes: Int, output: ByteWriter?
+  ) {
+    let room = limit == Int.max ? Int.max : limit - headBytes - 1
+    var size = 0
+    var isFirstSection = true
+    var isFull = false
+    while !isFull, let section = walk.sections.peek() {
+      let element = state.sections[section]
+      let isContinued = walk.isContinued
+      var items = walk.items ?? CurrentCursor(state.list(section).pointee.tree)
+      // The section's own entry, with the brackets of the list where it is the first.
+      var sectionCost = isFirstSection ? 14 : 1
+      sectionCost += isContinued ? 7 + JSONString.quotedCount(element.idSpan) : ReloadSize.section(element)
+      if !isFirstSection, size + sectionCost > room { break }
+      size += sectionCost
+      output?.append(isFirstSection ? ",\"sections\":[{\"id\":" : ",{\"id\":")
+      output?.append(quoted: element.idSpan)
+      if !isContinued {
+        output?.append(",\"data\":")
+        output?.append(element.data)
+      }
+      var isFirstItem = true
+      while let item = items.peek() {
+        let element = state.items[item]
+        let cost = ReloadSize.item(element) + (isFirstItem ? 11 : 1)
+        // A part holds one entry at least.
+        if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
+          isFull = true
+          break
+        }
+        size += cost
+        if let output {
+          output.append(isFirstItem ? ",\"items\":[" : ",")
+          writeItem(element, to: output)
+        }
+        isFirstItem = false
+        items.advance()
+      }
+      if !isFirstItem { output?.append(UInt8(ascii: "]")) }
+      output?.append(UInt8(ascii: "}"))
+      isFirstSection = false
+      if isFull {
+        walk.items = items
+        walk.isContinued = true
+      } else {
+        walk.items = nil
+        walk.isContinued = false
+        walk.sections.advance()
+      }
+    }
+    if !isFirstSection { output?.append(UInt8(ascii: "]")) }
+    walk.part += 1
+    walk.isFinished = !isFull && walk.sections.peek() == nil
+  }
+
+  private static func writeItem(_ item: Element, to output: ByteWriter) {
+    output.append("{\"id\":")
+    output.append(quoted: item.idSpan)
+    output.append(",\"kind\":")
+    output.append(quoted: item.kind)
+    output.append(",\"data\":")
+    output.append(item.data)
+    output.append(UInt8(ascii: "}"))
+  }
+}

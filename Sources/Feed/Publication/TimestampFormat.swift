@@ -1,0 +1,44 @@
+/// Timestamps as RFC 3339 text in UTC with three digits: `2026-11-20T10:00:00.250Z`.
+public enum TimestampFormat {
+  /// The text has 24 bytes for the years 0 to 9999.
+  public static let byteCount = 24
+  /// The first and last milliseconds since 1970 that RFC 3339 can write: years 0 to 9999.
+  public static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+  /// Appends the text; a time outside of `range` is written as the nearest inside.
+  public static func append(_ milliseconds: Int64, to output: ByteWriter) {
+    let milliseconds = min(max(milliseconds, range.lowerBound), range.upperBound)
+    let dayLength: Int64 = 86_400_000
+    let days = milliseconds >= 0 ? milliseconds / dayLength : (milliseconds - dayLength + 1) / dayLength
+    let inDay = milliseconds - days * dayLength
+    let (year, month, day) = civil(days)
+    output.append(decimal: UInt64(year), width: 4)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: UInt64(month), width: 2)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: UInt64(day), width: 2)
+    output.append(UInt8(ascii: "T"))
+    output.append(decimal: UInt64(inDay / 3_600_000), width: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: UInt64(inDay / 60_000 % 60), width: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: UInt64(inDay / 1000 % 60), width: 2)
+    output.append(UInt8(ascii: "."))
+    output.append(decimal: UInt64(inDay % 1000), width: 3)
+    output.append(UInt8(ascii: "Z"))
+  }
+
+  /// The Gregorian date of a day counted from 1970-01-01, by Howard Hinnant's `civil_from_days`
+  /// ("chrono-Compatible Low-Level Date Algorithms").
+  private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+}

@@ -1,0 +1,216 @@
+/// Reads the lines of replay files: one record a line, in the envelope of `kcat -J` (protocol,
+/// section 7). Remembers what later lines default to.
+public final class ReplayLineParser {
+  private let indexer = JSONIndexer()
+  private let arena = ScratchArena()
+  private var lastTimestamp: Int64 = 0
+  private var defaultTopic: [UInt8]
+  private var lastOffsets: [TopicPartition: Int64] = [:]
+  // The topic-partition of the line before, so that most lines look up nothing.
+  private var recent: TopicPartition
+  private var recentOffset: Int64 = -1
+  /// Whether the line before took so much memory that it is given back.
+  private var wasLarge = false
+
+  private struct TopicPartition: Hashable {
+    var topic: [UInt8]
+    var partition: Int32
+  }
+
+  /// - Parameter defaultTopic: the topic of lines that name none.
+  public init(defaultTopic: String = "feeds.items") {
+    self.defaultTopic = Array(defaultTopic.utf8)
+    recent = TopicPartition(topic: self.defaultTopic, partition: 0)
+  }
+
+  /// The first and end tokens of a field's value; a first of 0 means absent.
+  private typealias Field = (first: Int, end: Int)
+
+  private struct Envelope {
+    var topic: Field = (0, 0)
+    var partition: Field = (0, 0)
+    var offset: Field = (0, 0)
+    var timestamp: Field = (0, 0)
+    var headers: Field = (0, 0)
+    var key: Field = (0, 0)
+    var payload: Field = (0, 0)
+    var value: Field = (0, 0)
+  }
+
+  /// The record of a line; nil for a blank one. It is valid until the next line.
+  public func parse(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord? {
+    if line.buffer.allSatisfy(JSONText.isSpace) { return nil }
+    arena.reset()
+    if wasLarge { indexer.trim() }
+    wasLarge = line.count > 4 << 20
+    do {
+      let text = try indexer.index(line)
+      return try record(of: text, depth: try text.validate(), isUTF8: true)
+    } catch let fault as JSONFault {
+      guard fault.reason == .invalidUTF8 else {
+        throw ReplayLineError("is not a JSON object: \(fault.explanation)")
+      }
+    } catch let error as ReplayLineError {
+      throw error
+    } catch {
+      fatalError("unexpected error \(error)")
+    }
+    return try parseInvalidUTF8(line)
+  }
+
+  /// A line with bytes that are not UTF-8 is a record all the same, which will be rejected: its
+  /// structure is read from a copy without them, its strings from the line itself.
+  private func parseInvalidUTF8(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord {
+    let copy = arena.allocate(line.count)
+    for at in 0..<line.count { copy[at] = line[at] < 0x80 ? line[at] : UInt8(ascii: "?") }
+    do {
+      let ascii = try indexer.index(ByteSpan(UnsafePointer(copy), line.count))
+      let depth = try ascii.validate()
+      let text = JSONText(bytes: line, offsets: ascii.offsets, offsetCount: ascii.offsetCount)
+      return try record(of: text, depth: depth, isUTF8: false)
+    } catch let fault as JSONFault {
+      throw ReplayLineError("is not a JSON object: \(fault.explanation)")
+    } catch let error as ReplayLineError {
+      throw error
+    } catch {
+      fatalError("unexpected error \(error)")
+    }
+  }
+
+  private func record(of text: JSONText, depth: Int, isUTF8: Bool) throws(ReplayLineError) -> InputRecord {
+    guard text.character(0) == UInt8(ascii: "{") else {
+      throw ReplayLineError("is not a JSON object")
+    }
+    let envelope = readFields(text)
+    let topic = try topic(envelope.topic, text)
+    let partition = try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
+    let explicitOffset = try integer("offset", envelope.offset, text, in: 0...Int64.max - 1)
+    let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
+    try checkHeaders(envelope.headers, text)
+    let key = try optionalString("key", envelope.key, text)
+    let value = try value(envelope, text, depth: depth, isUTF8: isUTF8)
+
+    let offset = nextOffset(topic, partition, explicitOffset)
+    lastTimestamp = timestamp
+    return InputRecord(
+      partition: partition, position: RecordPosition(topic: topic, offset: offset, timestamp: timestamp),
+      key: key, value: value)
+  }
+
+  // MARK: Fields
+
+  /// Notes where each field is; of duplicates the last counts.
+  private func readFields(_ text: JSONText) -> Envelope {
+    var envelope = Envelope()
+    var token = 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      let name = text.string(token, arena: arena)
+      let field = (token + 2, end)
+      switch name.count {
+      case 2: if name.matches("ts") { envelope.timestamp = field }
+      case 3: if name.matches("key") { envelope.key = field }
+      case 5:
+        if name.matches("topic") { envelope.topic = field } else if name.matches("value") { envelope.value = field }
+      case 6: if name.matches("offset") { envelope.offset = field }
+      case 7:
+        if name.matches("payload") {
+          envelope.payload = field
+        } else if name.matches("headers") {
+          envelope.headers = field
+        }
+      case 9: if name.matches("partition") { envelope.partition = field }
+      default: break
+      }
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+    return envelope
+  }
+
+  private func wrongType(_ name: String, _ expected: String, _ field: Field, _ text: JSONText) -> ReplayLineError {
+    ReplayLineError(
+      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).quotedForMessage())")
+  }
+
+  private func topic(_ field: Field, _ text: JSONText) throws(ReplayLineError) -> [UInt8] {
+    guard field.first != 0 else { return defaultTopic }
+    guard text.character(field.first) == UInt8(ascii: "\"") else { throw wrongType("topic", "a string", field, text) }
+    let name = text.string(field.first, arena: arena)
+    guard !name.isEmpty, JSONIndexer.isUTF8(name) else { throw wrongType("topic", "a topic's name", field, text) }
+    if recent.topic.count == name.count, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) }) {
+      return recent.topic
+    }
+    return Array(name.buffer)
+  }
+
+  private func integer(
+    _ name: String, _ field: Field, _ text: JSONText, in range: ClosedRange<Int64>
+  ) throws(ReplayLineError) -> Int64? {
+    guard field.first != 0 else { return nil }
+    let first = text.character(field.first)
+    guard first == UInt8(ascii: "-") || first &- 0x30 < 10, let value = text.integer(field.first),
+      range.contains(value)
+    else {
+      throw wrongType(name, "an integer from \(range.lowerBound) to \(range.upperBound)", field, text)
+    }
+    return value
+  }
+
+  private func checkHeaders(_ field: Field, _ text: JSONText) throws(ReplayLineError) {
+    guard field.first != 0, !isNull(field, text) else { return }
+    guard text.character(field.first) == UInt8(ascii: "[") else {
+      throw wrongType("headers", "an array of names and values", field, text)
+    }
+    var token = field.first + 1
+    while text.character(token) != UInt8(ascii: "]") {
+      let end = text.tokenAfterValue(token)
+      guard text.character(token) == UInt8(ascii: "\"") || isNull((token, end), text) else {
+        throw wrongType("headers", "an array of names and values", field, text)
+      }
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  private func isNull(_ field: Field, _ text: JSONText) -> Bool {
+    text.character(field.first) == UInt8(ascii: "n")
+  }
+
+  private func optionalString(
+    _ name: String, _ field: Field, _ text: JSONText
+  ) throws(ReplayLineError) -> ByteSpan? {
+    guard field.first != 0, !isNull(field, text) else { return nil }
+    guard text.character(field.first) == UInt8(ascii: "\"") else {
+      throw wrongType(name, "a string or null", field, text)
+    }
+    return text.string(field.first, arena: arena)
+  }
+
+  private func value(
+    _ envelope: Envelope, _ text: JSONText, depth: Int, isUTF8: Bool
+  ) throws(ReplayLineError) -> InputRecord.Value {
+    switch (envelope.payload.first != 0, envelope.value.first != 0) {
+    case (false, false): throw ReplayLineError("has neither 'value' nor 'payload'; one of them is required")
+    case (true, true): throw ReplayLineError("has both 'value' and 'payload'; only one may stand")
+    case (true, false):
+      guard let payload = try optionalString("payload", envelope.payload, text) else { return .null }
+      return .bytes(payload)
+    case (false, true):
+      if isNull(envelope.value, text) { return .null }
+      guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
+      // Within the envelope's object the value is one level less deep than the line.
+      return .json(text, first: envelope.value.first, end: envelope.value.end, depthBound: depth - 1)
+    }
+  }
+
+  // MARK: Offsets
+
+  private func nextOffset(_ topic: [UInt8], _ partition: Int32, _ explicit: Int64?) -> Int64 {
+    if topic != recent.topic || partition != recent.partition {
+      lastOffsets[recent] = recentOffset
+      recent = TopicPartition(topic: topic, partition: partition)
+      recentOffset = lastOffsets[recent] ?? -1
+    }
+    recentOffset = explicit ?? recentOffset + 1
+    return recentOffset
+  }
+}

@@ -1,0 +1,342 @@
+extension FeedState {
+  /// How an element's content differs from what was published.
+  enum ContentChange {
+    case none, reconfigure, reload
+  }
+
+  /// The entry that an element in both states needs for its content.
+  private func contentChange(_ element: Element, _ change: ElementChange) -> ContentChange {
+    if change.forced == .reload { return .reload }
+    if change.hasPublishedContent {
+      let kind = Content.kind(change.publishedContent, change.publishedKindCount)
+      if !kind.hasSameBytes(as: element.kind) { return .reload }
+      let data = Content.data(change.publishedContent, change.publishedKindCount, change.publishedDataCount)
+      if !data.hasSameBytes(as: element.data) { return .reconfigure }
+    }
+    return change.forced == .reconfigure ? .reconfigure : .none
+  }
+
+  private func kindChanged(_ element: Element, _ change: ElementChange) -> Bool {
+    change.hasPublishedContent
+      && !Content.kind(change.publishedContent, change.publishedKindCount).hasSameBytes(as: element.kind)
+  }
+
+  // MARK: Tally
+
+  /// Counts what changed, at a cost that follows the touched elements.
+  func tally() -> DifferenceTally {
+    var tally = DifferenceTally()
+    tally.commonItemCount = publishedTotals.itemCount
+    count(sections, FeedState.sectionScope, &tally)
+    count(items, nil, &tally)
+    return tally
+  }
+
+  private func count(_ table: ElementTable, _ scope: UInt32?, _ tally: inout DifferenceTally) {
+    for change in table.changes {
+      let element = table[change.handle]
+      switch (change.wasPublished, element.isPresent) {
+      case (false, false): break
+      case (false, true): tally.certainWeight += 1
+      case (true, false):
+        if scope == nil {
+          tally.commonItemCount -= 1
+          // A deleted section's items are not listed.
+          if sections[change.publishedContainer].isPresent { tally.certainWeight += 1 }
+        } else {
+          tally.certainWeight += 1
+        }
+      case (true, true):
+        if scope == nil, kindChanged(element, change) { tally.changedKindCount += 1 }
+        switch contentChange(element, change) {
+        case .none: break
+        case .reconfigure: tally.reconfigureCount += 1
+        case .reload: tally.certainWeight += 1
+        }
+        if change.ghostLeaf != nil {
+          if change.publishedContainer == element.container {
+            tally.possibleMoves += 1
+          } else {
+            tally.certainWeight += 1
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: Difference
+
+  /// The difference between the published and the current state. Costs O(k log n) for k touched
+  /// elements; a list of which a large part was touched is walked once instead.
+  func difference() -> FeedDifference {
+    var difference = FeedDifference()
+    findRanks(sections)
+    let wholeSections = isWalked(FeedState.sectionScope)
+    if wholeSections { walkForRanks(FeedState.sectionScope) }
+    collect(sections, FeedState.sectionScope, &difference.sections)
+    collectMoves(within: [FeedState.sectionScope], sections, &difference.sections)
+    difference.sections.sort()
+
+    let scopes = touchedItemScopes()
+    for scope in scopes { findSectionRanks(scope) }
+    findRanks(items)
+    for scope in scopes where isWalked(scope) { walkForRanks(scope) }
+    collect(items, nil, &difference.items)
+    collectMoves(within: scopes, items, &difference.items)
+    difference.items.sort()
+
+    for scope in scopes { forgetRanks(scope) }
+    forgetRanks(FeedState.sectionScope)
+    return difference
+  }
+
+  /// The sections whose items were touched, each once; counts the touches.
+  private func touchedItemScopes() -> [UInt32] {
+    var scopes: [UInt32] = []
+    func touch(_ scope: UInt32) {
+      guard scope != Element.absent else { return }
+      let list = list(scope)
+      if list.pointee.touchCount == 0 { scopes.append(scope) }
+      list.pointee.touchCount += 1
+    }
+    for change in items.changes {
+      let container = items[change.handle].container
+      touch(change.publishedContainer)
+      if container != change.publishedContainer { touch(container) }
+    }
+    return scopes
+  }
+
+  private func forgetRanks(_ scope: UInt32) {
+    list(scope).pointee.touchCount = 0
+    list(scope).pointee.publishedRank = -1
+    list(scope).pointee.currentRank = -1
+  }
+
+  /// Where a section stands in both orders, for sorting.
+  private func findSectionRanks(_ section: UInt32) {
+    let tree = list(FeedState.sectionScope).pointee.tree
+    let element = sections[section]
+    if element.change == 0 {
+      let ranks = tree.ranks(currentPosition(section, FeedState.sectionScope))
+      list(section).pointee.publishedRank = ranks.published
+      list(section).pointee.currentRank = ranks.current
+    } else {
+      let change = sections.withChange(section) { $0 }
+      if let leaf = change.ghostLeaf {
+        list(section).pointee.publishedRank = tree.ranks(tree.position(of: .ghost(section), in: leaf)).published
+      }
+      if element.isPresent {
+        let ranks = tree.ranks(currentPosition(section, FeedState.sectionScope))
+        list(section).pointee.currentRank = ranks.current
+        if change.ghostLeaf == nil { list(section).pointee.publishedRank = ranks.published }
+      }
+    }
+  }
+
+  /// Whether a list is walked as a whole, because much of it was touched, or because the fewest
+  /// moves demand it.
+  private func isWalked(_ scope: UInt32) -> Bool {
+    let list = list(scope)
+    let touches = scope == FeedState.sectionScope ? Int32(sections.changes.count) : list.pointee.touchCount
+    return list.pointee.needsWholeOrder || touches * 8 > list.pointee.tree.entryCount
+  }
+
+  /// Looks up the positions of touched elements in the lists that are not walked.
+  private func findRanks(_ table: ElementTable) {
+    for index in table.changes.indices {
+      let change = table.changes[index]
+      let element = table[change.handle]
+      var publishedRank: Int32 = -1
+      var currentRank: Int32 = -1
+      if let leaf = change.ghostLeaf, !isWalked(change.publishedContainer) {
+        let tree = list(change.publishedContainer).pointee.tree
+        publishedRank = tree.ranks(tree.position(of: .ghost(change.handle), in: leaf)).published
+      }
+      if element.isPresent, !isWalked(element.container) {
+        currentRank = self.currentRank(change.handle, element.container)
+      }
+      table.changes[index].publishedRank = publishedRank
+      table.changes[index].currentRank = currentRank
+    }
+  }
+
+  /// Notes the positions of touched elements while walking their list.
+  private func walkForRanks(_ scope: UInt32) {
+    let table = table(scope)
+    var published: Int32 = 0
+    var current: Int32 = 0
+    list(scope).pointee.tree.forEach { entry in
+      if table.elements[Int(entry.handle)].change != 0 {
+        table.withChange(entry.handle) { change in
+          if entry.isPublished { change.publishedRank = published }
+          if entry.isCurrent { change.currentRank = current }
+        }
+      }
+      published += entry.publishedCount
+      current += entry.currentCount
+    }
+  }
+
+  private func publishedKey(_ change: ElementChange, _ scope: UInt32?) -> UInt64 {
+    let section = scope == nil ? list(change.publishedContainer).pointee.publishedRank : 0
+    return UInt64(UInt32(bitPattern: section)) << 32 | UInt64(UInt32(bitPattern: change.publishedRank))
+  }
+
+  private func currentKey(_ container: UInt32, _ rank: Int32, _ scope: UInt32?) -> UInt64 {
+    let section = scope == nil ? list(container).pointee.currentRank : 0
+    return UInt64(UInt32(bitPattern: section)) << 32 | UInt64(UInt32(bitPattern: rank))
+  }
+
+  /// Everything but the moves within a list.
+  private func collect(_ table: ElementTable, _ scope: UInt32?, _ entries: inout FeedDifference.Entries) {
+    for change in table.changes {
+      let element = table[change.handle]
+      var entry = FeedDifference.Entry(handle: change.handle)
+      if element.isPresent {
+        entry.toSection = element.container
+        entry.to = change.currentRank
+        entry.sortKey = currentKey(element.container, change.currentRank, scope)
+        guard change.wasPublished else {
+          entries.inserts.append(entry)
+          continue
+        }
+        switch contentChange(element, change) {
+        case .none: break
+        case .reconfigure: entries.reconfigures.append(entry)
+        case .reload: entries.reloads.append(entry)
+        }
+        if change.publishedContainer != element.container {
+          entry.fromSection = change.publishedContainer
+          entry.from = change.publishedRank
+          entries.moves.append(entry)
+        }
+      } else if change.wasPublished {
+        // A deleted section's items go with it.
+        if scope == nil, !sections[change.publishedContainer].isPresent { continue }
+        entry.fromSection = change.publishedContainer
+        entry.from = change.publishedRank
+        entry.sortKey = publishedKey(change, scope)
+        entries.deletes.append(entry)
+      }
+    }
+  }
+
+  // MARK: Moves within lists
+
+  private func collectMoves(within scopes: [UInt32], _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+    var hasSparseLists = false
+    for scope in scopes {
+      if isWalked(scope) {
+        walkForMoves(scope, table, &entries)
+      } else {
+        hasSparseLists = true
+      }
+    }
+    if hasSparseLists { findSparseMoves(table, &entries) }
+  }
+
+  private func appendMove(
+    _ handle: UInt32, _ scope: UInt32, from: Int32, to: Int32, _ entries: inout FeedDifference.Entries
+  ) {
+    entries.moves.append(
+      FeedDifference.Entry(
+        handle: handle, fromSection: scope, from: from, toSection: scope, to: to,
+        sortKey: currentKey(scope, to, scope == FeedState.sectionScope ? scope : nil)))
+  }
+
+  /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
+  /// increasing subsequence.
+  private func walkForMoves(_ scope: UInt32, _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+    var published: Int32 = 0
+    var current: Int32 = 0
+    var handles: [UInt32] = []
+    var from: [Int32] = []
+    var to: [Int32] = []
+    list(scope).pointee.tree.forEach { entry in
+      if entry.isCurrent {
+        if entry.isPublished {
+          handles.append(entry.handle)
+          from.append(published)
+          to.append(current)
+        } else {
+          let change = table.withChange(entry.handle) { $0 }
+          if change.publishedContainer == scope {
+            handles.append(entry.handle)
+            from.append(change.publishedRank)
+            to.append(current)
+          }
+        }
+      }
+      published += entry.publishedCount
+      current += entry.currentCount
+    }
+    let isKept = LongestIncreasingSubsequence.membership(from)
+    for at in handles.indices where !isKept[at] {
+      appendMove(handles[at], scope, from: from[at], to: to[at], &entries)
+    }
+  }
+
+  /// Moves in the lists that are not walked. Of the elements that left their place, those stay that
+  /// have as many unmoved elements before them as they had, and are in order among themselves.
+  private func findSparseMoves(_ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+    struct Touch {
+      var key: UInt64
+      var change: Int
+    }
+    func touchKey(_ scope: UInt32, _ rank: Int32) -> UInt64 {
+      UInt64(scope) << 32 | UInt64(UInt32(bitPattern: rank))
+    }
+    var ghosts: [Touch] = []
+    var newcomers: [Touch] = []
+    for (index, change) in table.changes.enumerated() {
+      let element = table[change.handle]
+      if change.ghostLeaf != nil, !isWalked(change.publishedContainer) {
+        ghosts.append(
+          Touch(key: touchKey(change.publishedContainer, change.publishedRank), change: index))
+      }
+      if element.isPresent, change.ghostLeaf != nil || !change.wasPublished, !isWalked(element.container) {
+        newcomers.append(
+          Touch(key: touchKey(element.container, change.currentRank), change: index))
+      }
+    }
+    if ghosts.isEmpty || newcomers.isEmpty { return }
+    ghosts.sort { $0.key < $1.key }
+    newcomers.sort { $0.key < $1.key }
+
+    // For each ghost, the unmoved elements before it in the published order.
+    var unmovedBefore = [Int32](repeating: -1, count: table.changes.count)
+    var start = 0
+    for at in ghosts.indices {
+      if ghosts[at].key >> 32 != ghosts[start].key >> 32 { start = at }
+      unmovedBefore[ghosts[at].change] = table.changes[ghosts[at].change].publishedRank - Int32(at - start)
+    }
+
+    start = 0
+    while start < newcomers.count {
+      let scope = UInt32(truncatingIfNeeded: newcomers[start].key >> 32)
+      var end = start
+      var candidates: [Int] = []
+      var from: [Int32] = []
+      while end < newcomers.count, newcomers[end].key >> 32 == UInt64(scope) {
+        let index = newcomers[end].change
+        let change = table.changes[index]
+        if change.wasPublished, change.publishedContainer == scope {
+          if unmovedBefore[index] == change.currentRank - Int32(end - start) {
+            candidates.append(index)
+            from.append(change.publishedRank)
+          } else {
+            appendMove(change.handle, scope, from: change.publishedRank, to: change.currentRank, &entries)
+          }
+        }
+        end += 1
+      }
+      let isKept = LongestIncreasingSubsequence.membership(from)
+      for (at, index) in candidates.enumerated() where !isKept[at] {
+        let change = table.changes[index]
+        appendMove(change.handle, scope, from: change.publishedRank, to: change.currentRank, &entries)
+      }
+      start = end
+    }
+  }
+}

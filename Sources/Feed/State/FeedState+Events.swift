@@ -1,0 +1,267 @@
+extension FeedState {
+  private static let null = ByteSpan("null" as StaticString)
+
+  /// Applies a section or item event.
+  ///
+  /// - Parameters:
+  ///   - decoder: holds the event's lists.
+  ///   - number: the event's number in an array, for messages.
+  /// - Returns: the reason why nothing was to be done, or nil.
+  /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before anything is changed by
+  ///   this event.
+  func apply(_ event: Event, _ decoder: RecordDecoder, number: Int?) throws(Rejection) -> NoOpReason? {
+    switch event.operation {
+    case .feedReplace: replaceAll(event, decoder)
+    case .feedClear, .feedDelete: removeAll()
+    case .feedReload: break
+    case .sectionUpsert: _ = try putSection(event, number)
+    case .sectionReplace:
+      let section = try putSection(event, number)
+      replaceItems(of: section, event.items, decoder)
+    case .sectionMove:
+      guard sections.findPresent(event.section) != nil else { return .unknownSection }
+      _ = try putSection(event, number)
+    case .sectionDelete:
+      guard let section = sections.findPresent(event.section) else { return .unknownSection }
+      setOrder(section, [])
+      detach(section, FeedState.sectionScope)
+      forgetForced(section, isItem: false)
+    case .sectionReload:
+      guard let section = sections.findPresent(event.section) else { return .unknownSection }
+      force(section, isItem: false, .reload)
+    case .itemUpsert: try putItem(event, items.findPresent(event.item), number)
+    case .itemMove:
+      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      try putItem(event, item, number)
+    case .itemPatch:
+      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      try patch(item, event, decoder, number)
+    case .itemDelete:
+      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      detach(item, items[item].container)
+      forgetForced(item, isItem: true)
+    case .itemReconfigure:
+      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      force(item, isItem: true, .reconfigure)
+    case .itemReload:
+      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      force(item, isItem: true, .reload)
+    }
+    return nil
+  }
+
+  // MARK: Places
+
+  /// The rank that a place means, in the list without the element itself.
+  private func rank(
+    _ place: Place, in scope: UInt32, without element: UInt32?, _ number: Int?
+  ) throws(Rejection) -> Int32 {
+    let count = list(scope).pointee.tree.currentCount - (element == nil ? 0 : 1)
+    switch place {
+    case .first: return 0
+    case .last: return count
+    case .index(let index): return Int32(min(index, Int(count)))
+    case .before(let anchor): return try anchorRank(anchor, "at.before", in: scope, without: element, number)
+    case .after(let anchor): return try anchorRank(anchor, "at.after", in: scope, without: element, number) + 1
+    }
+  }
+
+  private func anchorRank(
+    _ anchor: ByteSpan, _ field: String, in scope: UInt32, without element: UInt32?, _ number: Int?
+  ) throws(Rejection) -> Int32 {
+    guard let handle = table(scope).findPresent(anchor), table(scope)[handle].container == scope,
+      handle != element
+    else { throw FeedState.unknownAnchor(anchor, field, number) }
+    let anchorRank = currentRank(handle, scope)
+    guard let element else { return anchorRank }
+    return currentRank(element, scope) < anchorRank ? anchorRank - 1 : anchorRank
+  }
+
+  private static func unknownAnchor(_ anchor: ByteSpan, _ field: String, _ number: Int?) -> Rejection {
+    Rejection(
+      .unknownAnchor, event: number, field: field, problem: "names nothing else in that list", value: anchor)
+  }
+
+  /// Moves an element within its list, if it is not there already.
+  private func move(_ handle: UInt32, _ scope: UInt32, to rank: Int32) {
+    if currentRank(handle, scope) == rank { return }
+    detach(handle, scope)
+    attach(handle, scope, at: rank)
+  }
+
+  // MARK: Sections
+
+  /// Creates, changes or moves the section that an event names.
+  private func putSection(_ event: Event, _ number: Int?) throws(Rejection) -> UInt32 {
+    let scope = FeedState.sectionScope
+    if let section = sections.findPresent(event.section) {
+      if let place = event.place {
+        let target = try rank(place, in: scope, without: section, number)
+        move(section, scope, to: target)
+      }
+      if let data = event.data { setContent(section: section, data: data) }
+      return section
+    }
+    let target = try rank(event.place ?? .last, in: scope, without: nil, number)
+    return createSection(event.section, data: event.data ?? FeedState.null, at: target)
+  }
+
+  private func createSection(_ id: ByteSpan, data: ByteSpan, at rank: Int32) -> UInt32 {
+    let hash = IdentifierHash.of(id)
+    let section = sections.find(id, hash) ?? makeSection(id, hash)
+    setContent(section: section, data: data)
+    attach(section, FeedState.sectionScope, at: rank)
+    return section
+  }
+
+  // MARK: Items
+
+  /// Creates, changes or moves the item that an event names; `item` is its handle if it exists.
+  private func putItem(_ event: Event, _ item: UInt32?, _ number: Int?) throws(Rejection) {
+    let scope: UInt32?
+    if event.section.isEmpty {
+      guard let item else {
+        throw Rejection(
+          .unknownSection, event: number, field: "section",
+          problem: "is missing, and there is no such item yet; a new item requires its section", value: event.item)
+      }
+      scope = items[item].container
+    } else {
+      scope = sections.findPresent(event.section)
+    }
+    let isInPlace = item != nil && scope == items[item!].container
+    var target: Int32?
+    if let scope {
+      if let place = event.place {
+        target = try rank(place, in: scope, without: isInPlace ? item : nil, number)
+      } else if !isInPlace {
+        target = list(scope).pointee.tree.currentCount
+      }
+    } else {
+      switch event.place {
+      case .before(let anchor): throw FeedState.unknownAnchor(anchor, "at.before", number)
+      case .after(let anchor): throw FeedState.unknownAnchor(anchor, "at.after", number)
+      default: target = 0
+      }
+    }
+
+    let isNew = item == nil
+    let handle: UInt32
+    if let item {
+      handle = item
+      if event.operation == .itemUpsert, event.kind != nil || event.data != nil {
+        setContent(item: item, kind: event.kind, data: event.data)
+      }
+    } else {
+      let hash = IdentifierHash.of(event.item)
+      handle = items.find(event.item, hash) ?? items.create(event.item, hash)
+      setContent(item: handle, kind: event.kind ?? .empty, data: event.data ?? FeedState.null)
+    }
+    guard let target else { return }
+    if isInPlace, let scope {
+      move(handle, scope, to: target)
+      return
+    }
+    let container =
+      scope ?? createSection(event.section, data: FeedState.null, at: Int32(sectionCount))
+    if !isNew { detach(handle, items[handle].container) }
+    attach(handle, container, at: target)
+  }
+
+  private func patch(
+    _ item: UInt32, _ event: Event, _ decoder: RecordDecoder, _ number: Int?
+  ) throws(Rejection) {
+    let output = decoder.patchOutput
+    output.removeAll()
+    decoder.mergePatch.apply(event.data ?? FeedState.null, to: items[item].data, into: output)
+    guard output.count <= decoder.limits.maxDataBytes else {
+      throw Rejection(
+        .limitExceeded, event: number, field: "data",
+        problem: "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
+          + "(\(decoder.limits.maxDataBytes))", value: event.data)
+    }
+    setContent(item: item, kind: nil, data: output.written)
+  }
+
+  // MARK: Whole lists
+
+  /// Lets a section hold exactly the listed items.
+  private func replaceItems(of section: UInt32, _ listed: Range<Int>, _ decoder: RecordDecoder) {
+    let handles = resolveItems(of: section, listed, decoder)
+    setOrder(section, handles)
+  }
+
+  /// The handles of listed items, with their new contents. Those in other sections are taken out
+  /// there, and those that do not exist are made.
+  private func resolveItems(of section: UInt32, _ listed: Range<Int>, _ decoder: RecordDecoder) -> [UInt32] {
+    var handles: [UInt32] = []
+    handles.reserveCapacity(listed.count)
+    // A new list mostly follows the old one, so the old one's next item is tried before the table.
+    var expected = CurrentCursor(list(section).pointee.tree)
+    for position in listed {
+      let listedItem = decoder.items[position]
+      let found: UInt32?
+      if let next = expected.peek(), items[next].hash == listedItem.hash,
+        items[next].idSpan.hasSameBytes(as: listedItem.id)
+      {
+        found = next
+        expected.advance()
+      } else {
+        found = items.find(listedItem.id, listedItem.hash)
+        if let found, items[found].container == section {
+          expected = CurrentCursor(after: currentPosition(found, section))
+        }
+      }
+      let handle = found ?? items.create(listedItem.id, listedItem.hash)
+      if items[handle].isPresent {
+        if listedItem.kind != nil || listedItem.data != nil {
+          setContent(item: handle, kind: listedItem.kind, data: listedItem.data)
+        }
+        if items[handle].container != section { detach(handle, items[handle].container) }
+      } else {
+        setContent(item: handle, kind: listedItem.kind ?? .empty, data: listedItem.data ?? FeedState.null)
+      }
+      handles.append(handle)
+    }
+    return handles
+  }
+
+  /// Lets the feed hold exactly the listed sections and items.
+  private func replaceAll(_ event: Event, _ decoder: RecordDecoder) {
+    var handles: [UInt32] = []
+    var itemHandles: [[UInt32]] = []
+    for position in event.sections {
+      let listed = decoder.sections[position]
+      let section = sections.find(listed.id, listed.hash) ?? makeSection(listed.id, listed.hash)
+      if let data = listed.data {
+        setContent(section: section, data: data)
+      } else if !sections[section].isPresent {
+        setContent(section: section, data: FeedState.null)
+      }
+      handles.append(section)
+      itemHandles.append(resolveItems(of: section, listed.items, decoder))
+    }
+    for handle in handles { sections[handle].scratch = 1 }
+    for section in currentHandles(FeedState.sectionScope) where sections[section].scratch == 0 {
+      setOrder(section, [])
+    }
+    for handle in handles { sections[handle].scratch = 0 }
+    setOrder(FeedState.sectionScope, handles)
+    for (section, items) in zip(handles, itemHandles) { setOrder(section, items) }
+  }
+
+  /// All sections go, and their items.
+  func removeAll() {
+    for section in currentHandles(FeedState.sectionScope) { setOrder(section, []) }
+    setOrder(FeedState.sectionScope, [])
+  }
+
+  /// The handles of a list now, in order.
+  func currentHandles(_ scope: UInt32) -> [UInt32] {
+    let tree = list(scope).pointee.tree
+    var handles: [UInt32] = []
+    handles.reserveCapacity(Int(tree.currentCount))
+    tree.forEach { if $0.isCurrent { handles.append($0.handle) } }
+    return handles
+  }
+}

@@ -1,0 +1,31 @@
+extension FeedState {
+  /// Checks the structure, and that what is kept incrementally is what a computation from the
+  /// ground up gives; for tests. Traps with a message where something is broken.
+  func checkInvariants() {
+    list(FeedState.sectionScope).pointee.tree.checkInvariants(sections)
+    var expected = Totals()
+    var previousSection: UInt32?
+    for section in currentHandles(FeedState.sectionScope) {
+      precondition(sections[section].container == FeedState.sectionScope, "a listed section is not present")
+      precondition(sections[section].scratch == 0, "scratch was not cleared")
+      expected.sectionBytes += ReloadSize.section(sections[section])
+      expected.checksum &+= checksumTerm(section, after: previousSection, FeedState.sectionScope)
+      previousSection = section
+      list(section).pointee.tree.checkInvariants(items)
+      var listChecksum: UInt32 = 0
+      var previousItem: UInt32?
+      for item in currentHandles(section) {
+        precondition(items[item].container == section, "a listed item does not know its section")
+        precondition(items[item].scratch == 0, "scratch was not cleared")
+        expected.itemCount += 1
+        expected.itemBytes += ReloadSize.item(items[item])
+        listChecksum &+= checksumTerm(item, after: previousItem, section)
+        previousItem = item
+      }
+      if previousItem != nil { expected.filledSectionCount += 1 }
+      precondition(listChecksum == list(section).pointee.checksum, "a list's checksum is wrong")
+      expected.checksum &+= listChecksum
+    }
+    precondition(expected == totals, "the totals are \(totals), and should be \(expected)")
+  }
+}

@@ -1,0 +1,160 @@
+extension FeedState {
+  /// Lets a list hold exactly these elements in this order. What it held besides leaves the feed;
+  /// what is new to it must be in no list.
+  ///
+  /// Elements that can stay (a longest increasing subsequence) keep their entries, so that only
+  /// the others count as touched.
+  func setOrder(_ scope: UInt32, _ handles: [UInt32]) {
+    let list = list(scope)
+    let table = table(scope)
+    noteReplacement(scope)
+    if hasOrder(list, handles) { return }
+
+    var oldEntries: [OrderEntry] = []
+    oldEntries.reserveCapacity(Int(list.pointee.tree.entryCount))
+    var oldHandles: [UInt32] = []
+    oldHandles.reserveCapacity(Int(list.pointee.tree.currentCount))
+    // While this runs, an old element's scratch is its old position plus one, and the top bit says
+    // that it stays in the list.
+    list.pointee.tree.forEach { entry in
+      oldEntries.append(entry)
+      guard entry.isCurrent else { return }
+      oldHandles.append(entry.handle)
+      table.elements[Int(entry.handle)].scratch = UInt32(oldHandles.count)
+    }
+    list.pointee.isReordered = true
+    journal?.append(.order(scope, oldHandles))
+
+    let stays: UInt32 = 1 << 31
+    var oldPositions: [Int32] = []
+    oldPositions.reserveCapacity(handles.count)
+    for handle in handles where table.elements[Int(handle)].scratch != 0 {
+      oldPositions.append(Int32(table.elements[Int(handle)].scratch))
+      table.elements[Int(handle)].scratch |= stays
+    }
+    let isKept = LongestIncreasingSubsequence.membership(oldPositions)
+
+    updateTotals(scope, from: oldHandles, to: handles, stays: stays)
+
+    var entries: [OrderEntry] = []
+    entries.reserveCapacity(oldEntries.count + handles.count - oldPositions.count)
+    var old = 0
+    /// Takes over an old entry whose element leaves its place.
+    func vacate(_ entry: OrderEntry) {
+      let handle = entry.handle
+      if entry.isCurrent {
+        table.touch(handle)
+        table.elements[Int(handle)].container = Element.absent
+        table.elements[Int(handle)].leaf = nil
+      }
+      if entry.isPublished { entries.append(.ghost(handle)) }
+    }
+    var common = 0
+    for handle in handles {
+      let isOld = table.elements[Int(handle)].scratch != 0
+      if isOld, isKept[common] {
+        while !(oldEntries[old].isCurrent && oldEntries[old].handle == handle) {
+          vacate(oldEntries[old])
+          old += 1
+        }
+        entries.append(oldEntries[old])
+        old += 1
+      }
+      if isOld { common += 1 }
+    }
+    while old < oldEntries.count {
+      vacate(oldEntries[old])
+      old += 1
+    }
+    // The newcomers are merged in a second pass, as an element that moves forward is met before
+    // its old entry is.
+    entries = merge(entries, handles, table, scope)
+    list.pointee.tree.rebuild(entries.withUnsafeBufferPointer { $0 }, table)
+    for handle in oldHandles {
+      if !table.elements[Int(handle)].isPresent { forgetForced(handle, isItem: scope != FeedState.sectionScope) }
+      table.elements[Int(handle)].scratch = 0
+    }
+  }
+
+  private func noteReplacement(_ scope: UInt32) {
+    let list = list(scope)
+    if !list.pointee.isReplaced { replacedScopes.append(scope) }
+    list.pointee.noteReplacement()
+  }
+
+  /// Puts newcomers for the elements that were not kept among the entries that were.
+  private func merge(
+    _ kept: [OrderEntry], _ handles: [UInt32], _ table: ElementTable, _ scope: UInt32
+  ) -> [OrderEntry] {
+    var merged: [OrderEntry] = []
+    merged.reserveCapacity(kept.count + handles.count)
+    var next = 0
+    for handle in handles {
+      if table.elements[Int(handle)].isPresent {
+        while true {
+          let entry = kept[next]
+          next += 1
+          merged.append(entry)
+          if entry.isCurrent { break }
+        }
+      } else {
+        table.touch(handle)
+        table.elements[Int(handle)].container = scope
+        merged.append(.newcomer(handle))
+      }
+    }
+    merged.append(contentsOf: kept[next...])
+    return merged
+  }
+
+  private func hasOrder(_ list: UnsafeMutablePointer<OrderedList>, _ handles: [UInt32]) -> Bool {
+    guard Int(list.pointee.tree.currentCount) == handles.count else { return false }
+    var leaf = list.pointee.tree.firstLeaf
+    var at = 0
+    while let node = leaf {
+      for index in 0..<Int(node.pointee.count) {
+        let entry = node.entries[index]
+        guard entry.isCurrent else { continue }
+        if entry.handle != handles[at] { return false }
+        at += 1
+      }
+      leaf = node.pointee.next
+    }
+    return true
+  }
+
+  /// Keeps checksum, sizes and counts right while a list's order is replaced: only neighbours that
+  /// changed are looked at.
+  private func updateTotals(_ scope: UInt32, from oldHandles: [UInt32], to handles: [UInt32], stays: UInt32) {
+    let table = table(scope)
+    var sum: UInt32 = 0
+    var previous: UInt32?
+    for handle in handles {
+      let scratch = table.elements[Int(handle)].scratch
+      if scratch == 0 {
+        sum &+= checksumTerm(handle, after: previous, scope)
+        addSize(handle, scope, sign: 1)
+      } else {
+        let position = Int(scratch & ~stays) - 1
+        let oldPrevious = position > 0 ? oldHandles[position - 1] : nil
+        if oldPrevious != previous {
+          sum &+= checksumTerm(handle, after: previous, scope)
+          sum &-= checksumTerm(handle, after: oldPrevious, scope)
+        }
+      }
+      previous = handle
+    }
+    previous = nil
+    for handle in oldHandles {
+      if table.elements[Int(handle)].scratch & stays == 0 {
+        sum &-= checksumTerm(handle, after: previous, scope)
+        addSize(handle, scope, sign: -1)
+      }
+      previous = handle
+    }
+    addChecksum(sum, scope)
+    if scope != FeedState.sectionScope {
+      totals.filledSectionCount += (handles.isEmpty ? 0 : 1) - (oldHandles.isEmpty ? 0 : 1)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import Glibc
+
+extension FeedState {
+  /// The current state has been published: it becomes the published one.
+  func confirm() {
+    let scopes = beginSettling()
+    settleEntries(items, scopes, confirming: true)
+    settleEntries(sections, scopes, confirming: true)
+    endSettling(scopes, confirming: true)
+    for change in items.changes { confirm(change, items) }
+    for change in sections.changes { confirm(change, sections) }
+    removeChanges()
+    publishedTotals = totals
+  }
+
+  /// The current state is withdrawn: the feed is again what was published.
+  func rollBack() {
+    endJournal()
+    let scopes = beginSettling()
+    settleEntries(items, scopes, confirming: false)
+    settleEntries(sections, scopes, confirming: false)
+    endSettling(scopes, confirming: false)
+    for change in items.changes { rollBack(change, items) }
+    for change in sections.changes { rollBack(change, sections) }
+    removeChanges()
+    totals = publishedTotals
+  }
+
+  private func removeChanges() {
+    for scope in replacedScopes { list(scope).pointee.isReplaced = false }
+    replacedScopes.removeAll()
+    items.removeChanges()
+    sections.removeChanges()
+    items.compactIfEmpty()
+  }
+
+  // MARK: Order
+
+  /// How a changed list is settled; kept in its touch count.
+  private enum Settling {
+    static let singly: Int32 = 1
+    static let byRebuilding: Int32 = 2
+  }
+
+  /// The lists that something changed in. Those of which a large part changed are built anew.
+  private func beginSettling() -> [UInt32] {
+    var scopes: [UInt32] = []
+    func add(_ scope: UInt32) {
+      guard scope != Element.absent, list(scope).pointee.touchCount == 0 else { return }
+      let tree = list(scope).pointee.tree
+      let surplus = tree.entryCount - min(tree.publishedCount, tree.currentCount)
+      list(scope).pointee.touchCount =
+        surplus * 8 > tree.entryCount ? Settling.byRebuilding : Settling.singly
+      scopes.append(scope)
+    }
+    for change in items.changes {
+      add(change.publishedContainer)
+      add(items[change.handle].container)
+    }
+    if !sections.changes.isEmpty { add(FeedState.sectionScope) }
+    return scopes
+  }
+
+  private func isSettledSingly(_ scope: UInt32) -> Bool {
+    scope != Element.absent && list(scope).pointee.touchCount == Settling.singly
+  }
+
+  /// Removes the entries that count only in the order that is given up, and lets the others count
+  /// in both; a list that is built anew, as a whole.
+  private func settleEntries(_ table: ElementTable, _ scopes: [UInt32], confirming: Bool) {
+    if confirming {
+      removeGhosts(table)
+      settleNewcomers(table)
+    } else {
+      removeNewcomers(table)
+      reviveGhosts(table)
+    }
+    for scope in scopes
+    where self.table(scope) === table && list(scope).pointee.touchCount == Settling.byRebuilding {
+      rebuild(scope, table, confirming: confirming)
+    }
+  }
+
+  private func removeGhosts(_ table: ElementTable) {
+    for index in table.changes.indices {
+      // Read anew each time: removals move entries to other leaves.
+      guard let leaf = table.changes[index].ghostLeaf else { continue }
+      let scope = table.changes[index].publishedContainer
+      guard isSettledSingly(scope) else { continue }
+      let tree = list(scope)
+      tree.pointee.tree.remove(
+        tree.pointee.tree.position(of: .ghost(table.changes[index].handle), in: leaf), table)
+    }
+  }
+
+  private func reviveGhosts(_ table: ElementTable) {
+    for index in table.changes.indices {
+      guard let leaf = table.changes[index].ghostLeaf else { continue }
+      let scope = table.changes[index].publishedContainer
+      let handle = table.changes[index].handle
+      guard isSettledSingly(scope) else { continue }
+      let position = list(scope).pointee.tree.position(of: .ghost(handle), in: leaf)
+      list(scope).pointee.tree.replace(position, with: .both(handle), table)
+      table[handle].container = scope
+    }
+  }
+
+  private func forEachNewcomer(_ table: ElementTable, _ body: (UInt32, UInt32, OrderTree.Position) -> Void) {
+    for index in table.changes.indices {
+      let change = table.changes[index]
+      let element = table[change.handle]
+      guard !change.wasPublished || change.ghostLeaf != nil, isSettledSingly(element.container),
+        let leaf = element.leaf
+      else { continue }
+      let position = list(element.container).pointee.tree.position(of: .newcomer(change.handle), in: leaf)
+      body(change.handle, element.container, position)
+    }
+  }
+
+  private func settleNewcomers(_ table: ElementTable) {
+    forEachNewcomer(table) { handle, scope, position in
+      list(scope).pointee.tree.replace(position, with: .both(handle), table)
+    }
+  }
+
+  private func removeNewcomers(_ table: ElementTable) {
+    forEachNewcomer(table) { handle, scope, position in
+      list(scope).pointee.tree.remove(position, table)
+      table[handle].container = Element.absent
+      table[handle].leaf = nil
+    }
+  }
+
+  private func rebuild(_ scope: UInt32, _ table: ElementTable, confirming: Bool) {
+    let tree = list(scope).pointee.tree
+    var entries: [OrderEntry] = []
+    entries.reserveCapacity(Int(max(tree.currentCount, tree.publishedCount)))
+    tree.forEach { entry in
+      guard confirming ? entry.isCurrent : entry.isPublished else { return }
+      entries.append(.both(entry.handle))
+      if !confirming { table.elements[Int(entry.handle)].container = scope }
+    }
+    entries.withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, table) }
+  }
+
+  private func endSettling(_ scopes: [UInt32], confirming: Bool) {
+    for scope in scopes {
+      let list = list(scope)
+      list.pointee.touchCount = 0
+      list.pointee.isReordered = false
+      list.pointee.needsWholeOrder = false
+      if confirming {
+        list.pointee.publishedChecksum = list.pointee.checksum
+      } else {
+        list.pointee.checksum = list.pointee.publishedChecksum
+      }
+    }
+  }
+
+  // MARK: Elements
+
+  private func confirm(_ change: ElementChange, _ table: ElementTable) {
+    if change.hasPublishedContent { free(change.publishedContent) }
+    table[change.handle].change = 0
+    if !table[change.handle].isPresent { table.destroy(change.handle) }
+  }
+
+  private func rollBack(_ change: ElementChange, _ table: ElementTable) {
+    table[change.handle].change = 0
+    guard change.wasPublished else {
+      table.destroy(change.handle)
+      return
+    }
+    guard change.hasPublishedContent else { return }
+    free(table[change.handle].content)
+    table[change.handle].content = change.publishedContent
+    table[change.handle].dataCount = change.publishedDataCount
+    table[change.handle].kindCount = change.publishedKindCount
+  }
+}

@@ -1,0 +1,193 @@
+import Glibc
+
+/// The content of one feed in two versions at once: as it was published, and as it is now.
+///
+/// Changes are noted where they are made, so that the difference, its confirmation and its
+/// withdrawal cost what changed and not what the feed holds. Not thread-safe.
+final class FeedState {
+  let sections = ElementTable()
+  let items = ElementTable()
+  /// The order of the sections, and behind it one list of items for each section handle.
+  private var lists: UnsafeMutablePointer<OrderedList>
+  private var listCapacity = 4
+  /// Undoes the record that is being applied; nil where that cannot become necessary.
+  var journal: [Undo]?
+
+  /// Lists that were replaced since the last publication, each once.
+  var replacedScopes: [UInt32] = []
+
+  /// Kept up to date by the changes themselves.
+  var totals = Totals()
+  var publishedTotals = Totals()
+
+  /// Numbers over the whole feed.
+  struct Totals: Equatable {
+    var itemCount = 0
+    /// The checksum of the protocol, section 4.
+    var checksum: UInt32 = 0
+    /// Encoded bytes of the items in a reload, without commas.
+    var itemBytes = 0
+    /// Encoded bytes of the sections' ids and data in a reload.
+    var sectionBytes = 0
+    var filledSectionCount = 0
+  }
+
+  /// Names the list of sections where a section's handle names its list of items.
+  static let sectionScope = UInt32.max - 1
+
+  private let checksumBuffer = UnsafeMutablePointer<UInt8>.allocate(capacity: 2048)
+
+  init() {
+    lists = .allocate(capacity: listCapacity + 1)
+    lists.initialize(repeating: OrderedList(), count: listCapacity + 1)
+  }
+
+  deinit {
+    for slot in 0...listCapacity { lists[slot].tree.removeAll() }
+    lists.deallocate()
+    checksumBuffer.deallocate()
+    if let journal { for undo in journal { undo.releaseMemory() } }
+  }
+
+  // MARK: Lists
+
+  /// The list of sections, or of a section's items.
+  @inline(__always)
+  func list(_ scope: UInt32) -> UnsafeMutablePointer<OrderedList> {
+    lists + (scope == FeedState.sectionScope ? 0 : Int(scope) + 1)
+  }
+
+  @inline(__always)
+  func table(_ scope: UInt32) -> ElementTable { scope == FeedState.sectionScope ? sections : items }
+
+  var sectionCount: Int { Int(list(FeedState.sectionScope).pointee.tree.currentCount) }
+
+  /// The handle for a section identifier, new or known from the published state.
+  func makeSection(_ id: ByteSpan, _ hash: UInt32) -> UInt32 {
+    let handle = sections.create(id, hash)
+    if Int(handle) >= listCapacity {
+      let larger = UnsafeMutablePointer<OrderedList>.allocate(capacity: listCapacity * 2 + 1)
+      larger.moveInitialize(from: lists, count: listCapacity + 1)
+      (larger + listCapacity + 1).initialize(repeating: OrderedList(), count: listCapacity)
+      lists.deallocate()
+      lists = larger
+      listCapacity *= 2
+    }
+    list(handle).pointee = OrderedList()
+    return handle
+  }
+
+  // MARK: Single changes
+
+  /// Puts an element that is not in the feed into a list, as the `rank`-th.
+  func attach(_ handle: UInt32, _ scope: UInt32, at rank: Int32) {
+    let table = table(scope)
+    let list = list(scope)
+    table.touch(handle)
+    table[handle].container = scope
+    list.pointee.noteSingleChange()
+    let position = list.pointee.tree.insert(.newcomer(handle), atCurrent: rank, table)
+    addToTotals(handle, scope, position, sign: 1)
+    journal?.append(.attached(handle, scope))
+  }
+
+  /// Takes an element out of its list; what was published there stays as a ghost.
+  func detach(_ handle: UInt32, _ scope: UInt32) {
+    let table = table(scope)
+    let list = list(scope)
+    table.touch(handle)
+    list.pointee.noteSingleChange()
+    guard let leaf = table[handle].leaf else { preconditionFailure("an element in the feed has no leaf") }
+    let isSettled = table.withChange(handle) { $0.wasPublished && $0.ghostLeaf == nil }
+    let position = list.pointee.tree.position(of: isSettled ? .both(handle) : .newcomer(handle), in: leaf)
+    addToTotals(handle, scope, position, sign: -1)
+    if journal != nil {
+      let rank = list.pointee.tree.ranks(position).current
+      journal?.append(.detached(handle, scope, rank: rank, leftGhost: isSettled))
+    }
+    if isSettled {
+      list.pointee.tree.replace(position, with: .ghost(handle), table)
+    } else {
+      list.pointee.tree.remove(position, table)
+    }
+    table[handle].container = Element.absent
+    table[handle].leaf = nil
+  }
+
+  /// Lets an element count again where its ghost is: undoes `detach`.
+  func reviveGhost(_ handle: UInt32, _ scope: UInt32) {
+    let table = table(scope)
+    let list = list(scope)
+    guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else { preconditionFailure("no ghost to revive") }
+    let position = list.pointee.tree.position(of: .ghost(handle), in: leaf)
+    list.pointee.tree.replace(position, with: .both(handle), table)
+    table.withChange(handle) { $0.ghostLeaf = nil }
+    table[handle].container = scope
+    addToTotals(handle, scope, position, sign: 1)
+  }
+
+  /// The place of an element's current entry.
+  func currentPosition(_ handle: UInt32, _ scope: UInt32) -> OrderTree.Position {
+    let table = table(scope)
+    guard let leaf = table[handle].leaf else { preconditionFailure("an element in the feed has no leaf") }
+    let change = table[handle].change
+    let isNewcomer = change != 0 && table.withChange(handle) { !$0.wasPublished || $0.ghostLeaf != nil }
+    return list(scope).pointee.tree.position(of: isNewcomer ? .newcomer(handle) : .both(handle), in: leaf)
+  }
+
+  /// How many elements of its list stand before an element now.
+  func currentRank(_ handle: UInt32, _ scope: UInt32) -> Int32 {
+    list(scope).pointee.tree.ranks(currentPosition(handle, scope)).current
+  }
+
+  /// The element at a position of a list now.
+  func element(at rank: Int32, _ scope: UInt32) -> UInt32? {
+    list(scope).pointee.tree.select(current: rank)?.entry.handle
+  }
+
+  // MARK: Totals
+
+  /// Adds or subtracts what an entry that counts now, at a place, brings to the totals.
+  private func addToTotals(_ handle: UInt32, _ scope: UInt32, _ position: OrderTree.Position, sign: Int) {
+    let list = list(scope)
+    let (previous, next) = list.pointee.tree.currentNeighbours(around: position)
+    var sum = checksumTerm(handle, after: previous, scope)
+    if let next {
+      sum &+= checksumTerm(next, after: handle, scope) &- checksumTerm(next, after: previous, scope)
+    }
+    addChecksum(sign > 0 ? sum : 0 &- sum, scope)
+    addSize(handle, scope, sign: sign)
+    if scope != FeedState.sectionScope {
+      // Detaching is counted while the element still is in its list.
+      let others = list.pointee.tree.currentCount - 1
+      if others == 0 { totals.filledSectionCount += sign }
+    }
+  }
+
+  /// Adds or subtracts an element's encoded size, and counts it.
+  func addSize(_ handle: UInt32, _ scope: UInt32, sign: Int) {
+    if scope == FeedState.sectionScope {
+      totals.sectionBytes += sign * ReloadSize.section(sections[handle])
+    } else {
+      totals.itemBytes += sign * ReloadSize.item(items[handle])
+      totals.itemCount += sign
+    }
+  }
+
+  func addChecksum(_ sum: UInt32, _ scope: UInt32) {
+    totals.checksum &+= sum
+    list(scope).pointee.checksum &+= sum
+  }
+
+  /// The checksum's term for an element that follows another, or is the first.
+  func checksumTerm(_ handle: UInt32, after previous: UInt32?, _ scope: UInt32) -> UInt32 {
+    if scope == FeedState.sectionScope {
+      return Checksum.section(
+        sections[handle].idSpan, after: previous.map { sections[$0].idSpan } ?? .empty, checksumBuffer)
+    }
+    let item = items[handle]
+    return Checksum.item(
+      item.idSpan, kind: item.kind, after: previous.map { items[$0].idSpan } ?? .empty,
+      in: sections[scope].idSpan, checksumBuffer)
+  }
+}

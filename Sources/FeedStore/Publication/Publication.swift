@@ -1,0 +1,27 @@
+public import Feed
+
+/// What a flush publishes, or as much of it as fits into a bounded buffer.
+///
+/// The records' bytes are in a buffer that the store uses again: they are valid until the store is
+/// asked for more, or told of the outcome. All parts of a flush are published together.
+public struct Publication: @unchecked Sendable {
+  private let buffer: RecordBuffer
+  /// Records for the changesets topic, in order.
+  public var records: [OutputRecord] { buffer.records }
+  /// Rejected records, in order.
+  public let rejected: [RejectedRecord]
+  /// What the whole flush covers; only with its last part.
+  public let covered: [CoveredPosition]
+  /// Whether this is the last part of the flush.
+  public let isLast: Bool
+
+  init(buffer: RecordBuffer, rejected: [RejectedRecord], covered: [CoveredPosition], isLast: Bool) {
+    self.buffer = buffer
+    self.rejected = rejected
+    self.covered = covered
+    self.isLast = isLast
+  }
+
+  /// The bytes of a record's key, value or other part.
+  public func bytes(_ range: Range<Int>) -> ByteSpan { buffer.bytes.span(range) }
+}

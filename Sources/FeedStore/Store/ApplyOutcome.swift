@@ -1,0 +1,7 @@
+/// Why `apply` returned.
+public enum ApplyOutcome: Sendable, Equatable {
+  /// The batch has no more records.
+  case exhausted
+  /// What waits must be published before the rest of the batch is applied.
+  case flushDue
+}

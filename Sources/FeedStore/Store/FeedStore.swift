@@ -1,0 +1,189 @@
+import Feed
+
+/// Keeps every feed of its partitions, takes updates, and publishes what they come to.
+///
+/// The caller drives it: `apply` batches until a flush is due, `flush` and `nextPart` until the last
+/// part, publish all of it as one, and tell the outcome with `confirm` or `rollBack` before anything
+/// else is applied. It never reads a clock.
+public actor FeedStore {
+  private let options: FeedStoreOptions
+  private let decoder: RecordDecoder
+  private let publisher: ChangesetPublisher
+  private var coalescer: Coalescer
+  private var directories: [Int32: FeedDirectory] = [:]
+  private var waiting = WaitingRecords()
+  private var flush: FlushInProgress?
+  private let buffer = RecordBuffer()
+  /// What has been published or taken so far. A flush that is rolled back leaves no trace in it.
+  public private(set) var counters = StoreCounters()
+  private var countersBeforeWindow = StoreCounters()
+
+  /// Most bytes in one part of a publication, the record that passes it included.
+  private static let partBytes = 4 << 20
+
+  public init(options: FeedStoreOptions) {
+    self.options = options
+    decoder = RecordDecoder(limits: options.limits)
+    publisher = ChangesetPublisher(
+      planner: options.planner, keyframes: options.keyframe, output: options.output)
+    coalescer = Coalescer(options.coalescing)
+  }
+
+  // MARK: Input
+
+  /// Takes records from the batch until it is exhausted or a flush is due.
+  ///
+  /// - Throws: what the batch throws; the records before were taken and wait.
+  public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    while let record = try batch.current() {
+      let now: Int64
+      switch time {
+      case .records: now = record.position.timestamp
+      case .clock(let clock): now = clock
+      }
+      if coalescer.isFlushDue(at: now) { return .flushDue }
+      let byteCount = record.byteCount
+      take(record, byteCount)
+      let isFull = coalescer.add(bytes: byteCount, at: now)
+      batch.advance()
+      if isFull { return .flushDue }
+    }
+    return .exhausted
+  }
+
+  /// When what waits is to be published, in the milliseconds of the time source; nil when nothing waits.
+  public var deadline: Int64? { coalescer.deadline }
+
+  /// Whether anything waits to be published, if only offsets.
+  public var hasWaitingRecords: Bool { coalescer.waitingRecords > 0 }
+
+  private func take(_ record: InputRecord, _ byteCount: Int) {
+    if coalescer.waitingRecords == 0 { countersBeforeWindow = counters }
+    counters.records += 1
+    counters.inputBytes += byteCount
+    waiting.cover(record)
+    if let key = record.key, !key.isEmpty, directories[record.partition]?.existing(key)?.hasTaken(record.position) == true {
+      counters.noOps[.alreadyApplied, default: 0] += 1
+      return
+    }
+    do {
+      try decoder.decode(record)
+      counters.events += decoder.eventCount
+      guard let key = record.key else { return }
+      let feed = directories[record.partition, default: FeedDirectory()].feed(key)
+      if !feed.isListedForFlush {
+        feed.isListedForFlush = true
+        waiting.feeds.append((record.partition, feed))
+      }
+      try feed.apply(decoder, at: record.position) { counters.noOps[$0, default: 0] += 1 }
+    } catch {
+      counters.rejects[error.code, default: 0] += 1
+      waiting.rejected.append(RejectedRecord(record, error))
+    }
+  }
+
+  // MARK: Publication
+
+  /// Begins to publish what waits, and returns the first part.
+  public func beginFlush() -> Publication {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    waiting.sortFeeds()
+    flush = FlushInProgress()
+    counters.flushes += 1
+    return nextPart()
+  }
+
+  /// The next part of the flush in progress.
+  public func nextPart() -> Publication {
+    guard var progress = flush else { preconditionFailure("no flush is in progress") }
+    buffer.removeAll()
+    while progress.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes {
+      let (partition, feed) = waiting.feeds[progress.nextFeed]
+      buffer.partition = partition
+      if !progress.isWriting {
+        guard let outcome = publisher.begin(feed) else {
+          progress.nextFeed += 1
+          continue
+        }
+        count(outcome)
+        progress.isWriting = true
+      }
+      if !publisher.writeNext(to: buffer) {
+        if publisher.wroteKeyframe { counters.reloads[.keyframe, default: 0] += 1 }
+        progress.isWriting = false
+        progress.nextFeed += 1
+      }
+    }
+    let isLast = progress.nextFeed == waiting.feeds.count
+    let isFirst = progress.isFirstPart
+    progress.isFirstPart = false
+    flush = progress
+    for record in buffer.records { counters.outputBytes += record.key.count + (record.value?.count ?? 0) }
+    counters.outputRecords += buffer.records.count
+    return Publication(
+      buffer: buffer, rejected: isFirst ? waiting.rejected : [], covered: isLast ? waiting.covered : [],
+      isLast: isLast)
+  }
+
+  private func count(_ outcome: PublicationOutcome) {
+    counters.changesets[outcome.mode, default: 0] += 1
+    if let reason = outcome.reason { counters.reloads[reason, default: 0] += 1 }
+    counters.entries.deletes += outcome.counts.deletes
+    counters.entries.inserts += outcome.counts.inserts
+    counters.entries.moves += outcome.counts.moves
+    counters.entries.reconfigures += outcome.counts.reconfigures
+    counters.entries.reloads += outcome.counts.reloads
+  }
+
+  /// The whole flush was published.
+  public func confirm() {
+    precondition(flush != nil, "no flush is in progress")
+    for (_, feed) in waiting.feeds { feed.confirm() }
+    endWindow()
+  }
+
+  /// What waits, published in part or not at all, is withdrawn: every feed is again what was
+  /// published before. The records must be taken again from the offsets that were committed.
+  public func rollBack() {
+    for (_, feed) in waiting.feeds { feed.rollBack() }
+    counters = countersBeforeWindow
+    endWindow()
+  }
+
+  private func endWindow() {
+    for (partition, feed) in waiting.feeds where feed.isForgettable {
+      directories[partition]?.remove(feed)
+    }
+    waiting.removeAll()
+    coalescer.reset()
+    flush = nil
+    buffer.removeAll()
+  }
+
+  // MARK: Looking
+
+  /// Feeds that exist.
+  public var feedCount: Int { directories.values.reduce(0) { $0 + $1.feeds.count } }
+
+  /// What the feeds are now: revision, sizes and checksum of each.
+  public func summaries() -> [FeedSummary] {
+    directories.flatMap { partition, directory in
+      directory.feeds.values.map { FeedSummary(partition: partition, $0) }
+    }.sorted { ($0.partition, $0.feed) < ($1.partition, $1.feed) }
+  }
+
+  /// Checks everything that is kept incrementally; for tests.
+  public func checkInvariants() {
+    for directory in directories.values {
+      for feed in directory.feeds.values { feed.checkInvariants() }
+    }
+  }
+}
+
+/// How far a flush has come.
+private struct FlushInProgress {
+  var nextFeed = 0
+  var isWriting = false
+  var isFirstPart = true
+}
