@@ -1,0 +1,27 @@
+public import Feed
+
+/// The headers of a changeset record: those of a CloudEvents 1.0 binary-mode Kafka message.
+public enum ChangesetHeaders {
+  /// Calls `body` with each header in the order of the protocol, section 5. Nulls have none. The
+  /// value is valid during the call.
+  public static func forEach(
+    _ record: OutputRecord, in publication: Publication, source: String,
+    _ body: (_ name: StaticString, _ value: ByteSpan) -> Void
+  ) {
+    guard record.value != nil else { return }
+    let writer = ByteWriter(capacity: 64)
+    body("content-type", ByteSpan("application/json"))
+    body("ce_specversion", ByteSpan("1.0"))
+    body("ce_type", ByteSpan("feedstore.changeset"))
+    writer.append(source)
+    body("ce_source", writer.written)
+    body("ce_id", publication.bytes(record.eventID))
+    body("ce_subject", publication.bytes(record.feed))
+    writer.removeAll()
+    TimestampFormat.append(record.time, to: writer)
+    body("ce_time", writer.written)
+    writer.removeAll()
+    writer.append(decimal: record.revision, width: 20)
+    body("ce_sequence", writer.written)
+  }
+}

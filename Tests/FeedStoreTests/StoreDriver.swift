@@ -1,0 +1,94 @@
+import Feed
+import FeedStore
+import FeedTestSupport
+
+/// Runs records through a store and its publications through the oracle's judge.
+struct StoreDriver {
+  let store: FeedStore
+  var oracle: Oracle
+  var judge: ChangesetJudge
+  private let options: FeedStoreOptions
+  /// Called with each flush's records.
+  var onFlush: ([JudgedRecord]) throws -> Void = { _ in }
+
+  init(_ options: FeedStoreOptions = FeedStoreOptions()) {
+    self.options = options
+    store = FeedStore(options: options)
+    oracle = Oracle(
+      limits: options.limits,
+      coalescing: OracleCoalescing(
+        windowMilliseconds: Int(options.coalescing.windowMilliseconds), maxRecords: options.coalescing.maxRecords,
+        maxBytes: options.coalescing.maxBytes))
+    judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
+  }
+
+  struct Disagreement: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Applies the records one by one, comparing every flush, and flushes at the end.
+  mutating func run(_ records: [OracleRecord]) async throws {
+    for record in records {
+      let batch = RecordListBatch([record])
+      var flushes: [Flush] = []
+      while try await store.apply(batch, time: .records) == .flushDue {
+        flushes.append(try await flushStore())
+      }
+      await store.checkInvariants()
+      let step = oracle.take(record)
+      let expected = [step.flushBefore, step.flushAfter].compactMap { $0 }
+      guard flushes.count == expected.count else {
+        throw Disagreement(description: "\(flushes.count) flushes, expected \(expected.count), at \(record)")
+      }
+      for (flush, expected) in zip(flushes, expected) { try compare(flush, expected) }
+    }
+    if let expected = oracle.finish() {
+      try compare(try await flushStore(), expected)
+    }
+  }
+
+  private struct Flush {
+    var records: [JudgedRecord] = []
+    var rejected: [RejectedRecord] = []
+  }
+
+  private func flushStore() async throws -> Flush {
+    var flush = Flush()
+    var part = await store.beginFlush()
+    while true {
+      flush.rejected += part.rejected
+      for record in part.records { flush.records.append(judged(record, part)) }
+      if part.isLast { break }
+      part = await store.nextPart()
+    }
+    await store.confirm()
+    await store.checkInvariants()
+    return flush
+  }
+
+  private func judged(_ record: OutputRecord, _ part: Publication) -> JudgedRecord {
+    func bytes(_ range: Range<Int>) -> [UInt8] { Array(part.bytes(range).buffer) }
+    var headers: [JudgedHeader] = []
+    ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
+      headers.append(JudgedHeader(name.description, Array(value.buffer)))
+    }
+    return JudgedRecord(
+      partition: Int(record.partition), key: bytes(record.key), value: record.value.map(bytes), headers: headers,
+      timestamp: Int(record.time))
+  }
+
+  private mutating func compare(_ flush: Flush, _ expected: OracleFlush) throws {
+    try judge.judge(expected, flush.records)
+    let codes = flush.rejected.map(\.rejection.code.rawValue)
+    let expectedCodes = expected.rejected.map(\.rejection.code.rawValue)
+    guard codes == expectedCodes else {
+      throw Disagreement(description: "rejected with \(codes), expected \(expectedCodes)")
+    }
+    for (rejected, expected) in zip(flush.rejected, expected.rejected) {
+      guard rejected.key == expected.record.key, rejected.value == expected.record.value else {
+        throw Disagreement(description: "a rejected record differs from its source")
+      }
+    }
+    try onFlush(flush.records)
+  }
+}
