@@ -134,7 +134,9 @@ import Testing
     #expect(error.message.contains("lower limits.maxDataBytes to at most 1024"))
     #expect(error.message.contains("raise output.maxMessageBytes to at least 589824"))
 
-    #expect(try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1024").store.limits.maxDataBytes == 1024)
+    #expect(
+      try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1024").store.limits.maxDataBytes == 1024
+    )
     #expect(try refusal("output.maxMessageBytes=66560", "limits.maxDataBytes=1025").code == .conflict)
     #expect(try refusal("limits.maxDataBytes=9007199254740991").code == .conflict)
   }
@@ -144,7 +146,9 @@ import Testing
       text: """
         { kafka: { "client.id": "x", group: { id: "y" }, "session.timeout.ms": 6000, "linger.ms": 0.5,
           "socket.nagle.disable": true } }
-        """, name: "test")
+        """,
+      name: "test"
+    )
     try document.set("kafka.client.id=007")
     let configuration = try PipelineConfiguration(document)
     #expect(
@@ -154,7 +158,8 @@ import Testing
         ConfigurationPair(name: "linger.ms", value: "0.5"),
         ConfigurationPair(name: "session.timeout.ms", value: "6000"),
         ConfigurationPair(name: "socket.nagle.disable", value: "true"),
-      ])
+      ]
+    )
   }
 
   @Test func anUnknownKeyIsRefusedWithTheNearest() throws {

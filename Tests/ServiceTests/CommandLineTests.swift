@@ -3,20 +3,30 @@ import Testing
 
 @Suite struct CommandLineTests {
   private let specification = CommandLineSpecification(
-    "tool", version: "1.2.3", summary: "Does things.",
+    "tool",
+    version: "1.2.3",
+    summary: "Does things.",
     commands: [
       CommandSpecification(
-        "replay", summary: "Replays files.",
-        discussion: "It reads them in the order given, as one input, and writes what a daemon would have written.",
+        "replay",
+        summary: "Replays files.",
+        discussion:
+          "It reads them in the order given, as one input, and writes what a daemon would have written.",
         arguments: ArgumentSpecification("FILE", help: "Input; - is standard input."),
         options: [
           .value("config", "FILE", help: "Configuration."),
-          .repeated("set", "KEY=VALUE", help: "Sets one key; may be given more than once, and wins over the file."),
+          .repeated(
+            "set",
+            "KEY=VALUE",
+            help: "Sets one key; may be given more than once, and wins over the file."
+          ),
           .flag("strict", help: "Fails if anything was rejected."),
           .value("limit", "N", help: "How many."),
-        ]),
+        ]
+      ),
       CommandSpecification("run", summary: "Runs."),
-    ])
+    ]
+  )
 
   private func invocation(_ arguments: String...) throws -> CommandInvocation {
     guard case .run(let invocation) = try specification.parse(arguments) else {
@@ -35,7 +45,18 @@ import Testing
   }
 
   @Test func optionsAndFilesMayBeMixed() throws {
-    let invocation = try invocation("replay", "a", "--config", "c", "--set=x=1", "-", "--strict", "--set", "y=2", "b")
+    let invocation = try invocation(
+      "replay",
+      "a",
+      "--config",
+      "c",
+      "--set=x=1",
+      "-",
+      "--strict",
+      "--set",
+      "y=2",
+      "b"
+    )
     #expect(invocation.command.name == "replay")
     #expect(invocation.arguments == ["a", "-", "b"])
     #expect(invocation.value("config") == "c")
@@ -65,7 +86,10 @@ import Testing
 
   @Test(arguments: [
     ([], UsageError.Code.missingCommand, "no subcommand given; see 'tool --help'"),
-    (["replya", "x"], .unknownCommand, "unknown subcommand 'replya'; did you mean 'replay'?; see 'tool --help'"),
+    (
+      ["replya", "x"], .unknownCommand,
+      "unknown subcommand 'replya'; did you mean 'replay'?; see 'tool --help'"
+    ),
     (["zzzzzz"], .unknownCommand, "unknown subcommand 'zzzzzz'; see 'tool --help'"),
     (["--versoin"], .unknownOption, "unknown option --versoin; did you mean --version?; see 'tool --help'"),
     (
@@ -99,9 +123,13 @@ import Testing
     let invocation = try invocation("replay", "a", "--limit", "12")
     #expect(try invocation.integer("limit", default: 1, in: 0...20) == 12)
     #expect(try invocation.number("limit", default: 1, in: 0...20) == 12)
-    let error = try #require(throws: UsageError.self) { try invocation.integer("limit", default: 1, in: 0...9) }
+    let error = try #require(throws: UsageError.self) {
+      try invocation.integer("limit", default: 1, in: 0...9)
+    }
     #expect(error.message == "--limit is '12'; allowed: a whole number from 0 to 9")
-    let other = try #require(throws: UsageError.self) { try invocation.number("limit", default: 1, in: 0...9) }
+    let other = try #require(throws: UsageError.self) {
+      try invocation.number("limit", default: 1, in: 0...9)
+    }
     #expect(other.message == "--limit is '12'; allowed: a number from 0 to 9")
     #expect(try self.invocation("replay", "a").integer("limit", default: 7, in: 0...9) == 7)
   }
@@ -145,8 +173,8 @@ import Testing
 
       options:
         --config FILE       Configuration.
-        --set KEY=VALUE...  Sets one key; may be given more than once, and wins over the
-                            file.
+        --set KEY=VALUE...  Sets one key; may be given more than once, and wins over
+                            the file.
         --strict            Fails if anything was rejected.
         --limit N           How many.
         --help              Shows this help.

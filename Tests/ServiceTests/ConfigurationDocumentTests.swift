@@ -12,7 +12,9 @@ import Testing
   }
 
   @Test func nestedObjectsAndDottedKeysMeanTheSame() throws {
-    for text in ["{ a: { b: { c: 1 } } }", "{ 'a.b.c': 1 }", "{ \"a.b\": { c: 1 } }", "{ a: { 'b.c': 1, }, }"] {
+    for text in [
+      "{ a: { b: { c: 1 } } }", "{ 'a.b.c': 1 }", "{ \"a.b\": { c: 1 } }", "{ a: { 'b.c': 1, }, }",
+    ] {
       let document = try document(text)
       #expect(document.entries.keys.sorted() == ["a.b.c"], "\(text)")
       #expect(document.entries["a.b.c"]?.value == .integer(1), "\(text)")
@@ -121,6 +123,13 @@ import Testing
     #expect(document.entries["a"]?.value == .string(text))
   }
 
+  @Test func anAssignedObjectMayNotSetAkeyTwice() throws {
+    var document = ConfigurationDocument()
+    let error = try #require(throws: ConfigurationError.self) { try document.set("a={ b: 1, b: 2 }") }
+    #expect(error.code == .duplicateKey)
+    #expect(error.key == "a.b")
+  }
+
   @Test(arguments: ["a", "=1", ""])
   func anAssignmentNeedsAkeyAndAnEqualsSign(_ text: String) throws {
     var document = ConfigurationDocument()
@@ -135,7 +144,9 @@ import Testing
     }
     #expect(error.code == .unreadable)
     #expect(
-      error.description == "/nowhere/feedstore.json5: cannot read the configuration: No such file or directory")
+      error.description
+        == "/nowhere/feedstore.json5: cannot read the configuration: No such file or directory"
+    )
     #expect(throws: ConfigurationError.self) { try ConfigurationDocument(file: "/") }
   }
 

@@ -43,27 +43,35 @@ import Testing
     let range: ClosedRange<Int> = 0...9
     #expect(
       try description { _ = try $0.integer("a", default: 7, in: range) }
-        == "test.json5:2: a is 10; allowed: a whole number from 0 to 9")
+        == "test.json5:2: a is 10; allowed: a whole number from 0 to 9"
+    )
     #expect(
       try description { _ = try $0.integer("b", default: 7, in: range) }
-        == "test.json5:2: b is \"x\"; allowed: a whole number from 0 to 9")
+        == "test.json5:2: b is \"x\"; allowed: a whole number from 0 to 9"
+    )
     #expect(
       try description { _ = try $0.integer("c", default: Int64(7), in: .min ... .max) }
-        == "test.json5:2: c is 1e+30; allowed: a whole number")
+        == "test.json5:2: c is 1e+30; allowed: a whole number"
+    )
     #expect(
       try description { _ = try $0.integer("f", default: Int64(7), in: 3 ... .max) }
-        == "test.json5:2: f is 0.5; allowed: a whole number, 3 or more")
+        == "test.json5:2: f is 0.5; allowed: a whole number, 3 or more"
+    )
     #expect(
       try description { _ = try $0.number("a", default: 1, in: 0...2.5) }
-        == "test.json5:2: a is 10; allowed: a number from 0 to 2.5")
+        == "test.json5:2: a is 10; allowed: a number from 0 to 2.5"
+    )
     #expect(
       try description { _ = try $0.boolean("g", default: true) }
-        == "test.json5:2: g is \"1\"; allowed: true or false")
+        == "test.json5:2: g is \"1\"; allowed: true or false"
+    )
     #expect(
-      try description { _ = try $0.string("a", default: "") } == "test.json5:2: a is 10; allowed: a string")
+      try description { _ = try $0.string("a", default: "") } == "test.json5:2: a is 10; allowed: a string"
+    )
     #expect(
       try description { _ = try $0.choice("b", default: Colour.red) }
-        == "test.json5:2: b is \"x\"; allowed: one of \"red\", \"green\"")
+        == "test.json5:2: b is \"x\"; allowed: one of \"red\", \"green\""
+    )
   }
 
   @Test func onAcommandLineAstringNeedsNoQuotes() throws {
@@ -82,7 +90,8 @@ import Testing
     #expect(error.code == .unknownKey)
     #expect(
       error.description
-        == "test.json5:3: coalesce.widnow (5) is not a known key; did you mean coalesce.window?")
+        == "test.json5:3: coalesce.widnow (5) is not a known key; did you mean coalesce.window?"
+    )
   }
 
   @Test func anUnknownKeyNearNoneListsThemAll() throws {
@@ -104,7 +113,10 @@ import Testing
 
   @Test func aPrefixIsPassedOnAsText() throws {
     var reader = try reader(
-      "{ kafka: { 'b.c': 1, a: { x: true, y: 'z' } }, kafkaesque: 1 }", set: "kafka.d=1.50", "kafka.e=a:1,b:2")
+      "{ kafka: { 'b.c': 1, a: { x: true, y: 'z' } }, kafkaesque: 1 }",
+      set: "kafka.d=1.50",
+      "kafka.e=a:1,b:2"
+    )
     let pairs = try reader.pairs(prefix: "kafka.")
     #expect(pairs.map(\.name) == ["a.x", "a.y", "b.c", "d", "e"])
     #expect(pairs.map(\.value) == ["true", "z", "1", "1.50", "a:1,b:2"])

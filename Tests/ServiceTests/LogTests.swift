@@ -51,10 +51,31 @@ import Testing
   @Test func whatComesFromOutsideStaysInItsField() {
     log(.info).info(
       "a\nb\u{1B}[2J",
-      ["empty": "", "space": "a b", "quote": "a\"\\", "line": "a\r\n\u{2028}b", "equals": "a=b", "word": "é/1"])
+      [
+        "empty": "", "space": "a b", "quote": "a\"\\", "line": "a\r\n\u{2028}b", "equals": "a=b",
+        "word": "é/1",
+      ]
+    )
     #expect(
       recorded.text.hasSuffix(
-        #" a\nb\u{1b}[2J empty="" space="a b" quote="a\"\\" line="a\r\n\u{2028}b" equals="a=b" word=é/1"# + "\n"))
+        #" a\nb\u{1b}[2J empty="" space="a b" quote="a\"\\" line="a\r\n\u{2028}b" equals="a=b" word=é/1"#
+          + "\n"
+      )
+    )
     #expect(recorded.text.filter { $0.isNewline }.count == 1)
+  }
+
+  @Test func theLogGoesToStandardErrorAndIsNoTerminalThere() async throws {
+    let result = await #expect(
+      processExitsWith: .exitCode(0),
+      observing: [\.standardErrorContent, \.standardOutputContent]
+    ) {
+      DiagnosticOutput.standardError.show(status: "50%")
+      Log().info("hello", ["a": 1])
+    }
+    let output = try #require(result)
+    #expect(String(decoding: output.standardErrorContent, as: UTF8.self).hasSuffix("Z info    hello a=1\n"))
+    #expect(!String(decoding: output.standardErrorContent, as: UTF8.self).contains("50%"))
+    #expect(!String(decoding: output.standardOutputContent, as: UTF8.self).contains("hello"))
   }
 }

@@ -10,10 +10,12 @@ import Testing
     let bar = ProgressBar("reading", total: 100_000_000, now: 5, output: recorded.output(isTerminal: true))
     #expect(
       bar.text(done: 25_000_000, now: 5 + 2 * second)
-        == "reading [=====>              ]  25%  25.0 MB of 100.0 MB  12.5 MB/s  0:06 left")
+        == "reading [=====>              ]  25%  25.0 MB of 100.0 MB  12.5 MB/s  0:06 left"
+    )
     #expect(
       bar.text(done: 100_000_000, now: 5 + 4 * second)
-        == "reading [====================] 100%  100.0 MB of 100.0 MB  25.0 MB/s  0:00 left")
+        == "reading [====================] 100%  100.0 MB of 100.0 MB  25.0 MB/s  0:00 left"
+    )
   }
 
   @Test func withoutArateNoTimeIsLeft() {

@@ -27,7 +27,8 @@ import Testing
   }
 
   @Test(arguments: [
-    (0, 0, "0"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (1234.5678, 2, "1,234.57"), (0.007, 2, "0.01"),
+    (0, 0, "0"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (-2.5, 0, "-3"), (1234.5678, 2, "1,234.57"),
+    (0.007, 2, "0.01"),
     (1.005, 3, "1.005"), (Double.infinity, 1, "inf"), (1e300, 1, "1e+300"),
   ])
   func aNumberHasFixedDigits(_ value: Double, digits: Int, text: String) {
@@ -52,7 +53,8 @@ import Testing
           no time              -
           newest   feeds.items/3
 
-        """)
+        """
+    )
   }
 
   @Test func aReportNeedsNoTitleAndNoRows() {

@@ -16,7 +16,7 @@ import Testing
       }
       guard !shutdown.isRequested else { exit(1) }
       async let waited = shutdown.wait()
-      raise(signal)
+      kill(getpid(), signal)
       guard await waited == signal, shutdown.isRequested, shutdown.signal == signal else { exit(2) }
       toldPipe.read()
       guard told.withLock({ $0 }) == signal else { exit(3) }
@@ -34,9 +34,11 @@ import Testing
         entered.write()
         TestPipe().read()
       }
-      raise(SIGTERM)
+      kill(getpid(), SIGTERM)
       entered.read()
-      raise(SIGINT)
+      kill(getpid(), SIGINT)
+      // Not to be passed: nobody writes.
+      TestPipe().read()
       exit(1)
     }
   }

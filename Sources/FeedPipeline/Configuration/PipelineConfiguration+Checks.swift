@@ -21,7 +21,10 @@ extension PipelineConfiguration {
       so that an entry always fits: lower limits.maxDataBytes to at most \(message - Self.messageOverhead), \
       or raise output.maxMessageBytes to at least \(data + Self.messageOverhead)
       """,
-      key: "limits.maxDataBytes", value: String(data), allowed: "at most \(message - Self.messageOverhead)")
+      key: "limits.maxDataBytes",
+      value: String(data),
+      allowed: "at most \(message - Self.messageOverhead)"
+    )
   }
 
   /// Refuses topics that would feed what is written back as input, or mix the two outputs.
@@ -36,7 +39,10 @@ extension PipelineConfiguration {
   }
 
   private func check(
-    _ key: String, _ name: String, differsFrom others: [(key: String, name: String)], _ reader: ConfigurationReader
+    _ key: String,
+    _ name: String,
+    differsFrom others: [(key: String, name: String)],
+    _ reader: ConfigurationReader
   ) throws(ConfigurationError) {
     for other in others where other.name == name {
       throw ConfigurationError(
@@ -46,8 +52,10 @@ extension PipelineConfiguration {
         and so is \(other.key) (\(reader.place(of: other.key))); \
         allowed: another topic than \(others.map(\.key).joined(separator: ", "))
         """,
-        key: key, value: name.debugDescription,
-        allowed: "another topic than " + others.map(\.key).joined(separator: ", "))
+        key: key,
+        value: name.debugDescription,
+        allowed: "another topic than " + others.map(\.key).joined(separator: ", ")
+      )
     }
   }
 }

@@ -23,7 +23,10 @@ extension PipelineConfiguration {
 extension ConfigurationReader {
   /// Reads a number of things or bytes into its place, which holds the default.
   fileprivate mutating func read(
-    _ key: String, into value: inout Int, from least: Int, to greatest: Int = PipelineConfiguration.greatest
+    _ key: String,
+    into value: inout Int,
+    from least: Int,
+    to greatest: Int = PipelineConfiguration.greatest
   ) throws(ConfigurationError) {
     value = try integer(key, default: value, in: least...greatest)
   }
@@ -35,9 +38,11 @@ extension ConfigurationReader {
 
   fileprivate mutating func readTopic(_ key: String, into value: inout String) throws(ConfigurationError) {
     value = try string(
-      key, default: value,
+      key,
+      default: value,
       allowed: "1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\"",
-      where: isTopicName)
+      where: isTopicName
+    )
   }
 }
 

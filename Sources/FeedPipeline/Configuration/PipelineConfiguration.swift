@@ -19,7 +19,10 @@ public struct PipelineConfiguration: Sendable, Equatable {
   ///   - file: A JSON5 file; nil for none.
   ///   - assignments: `KEY=VALUE`, as given with `--set`.
   /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the value and what is allowed.
-  public static func load(file: String?, assignments: [String]) throws(ConfigurationError) -> PipelineConfiguration {
+  public static func load(
+    file: String?,
+    assignments: [String]
+  ) throws(ConfigurationError) -> PipelineConfiguration {
     var document = ConfigurationDocument()
     if let file { document = try ConfigurationDocument(file: file) }
     for assignment in assignments { try document.set(assignment) }

@@ -32,7 +32,9 @@ public struct CommandInvocation: Sendable, Equatable {
   ///
   /// - Throws: ``UsageError`` that names the option, the value and the range.
   public func integer(
-    _ name: String, default defaultValue: Int, in range: ClosedRange<Int>
+    _ name: String,
+    default defaultValue: Int,
+    in range: ClosedRange<Int>
   ) throws(UsageError) -> Int {
     guard let text = value(name) else { return defaultValue }
     guard let number = Int(text), range.contains(number) else {
@@ -46,7 +48,9 @@ public struct CommandInvocation: Sendable, Equatable {
   ///
   /// - Throws: ``UsageError`` that names the option, the value and the range.
   public func number(
-    _ name: String, default defaultValue: Double, in range: ClosedRange<Double>
+    _ name: String,
+    default defaultValue: Double,
+    in range: ClosedRange<Double>
   ) throws(UsageError) -> Double {
     guard let text = value(name) else { return defaultValue }
     guard let number = Double(text), range.contains(number) else {

@@ -40,7 +40,8 @@ struct CommandLineParser {
     invocation.values[name, default: []].append(value)
   }
 
-  private mutating func value(of option: OptionSpecification, attached: String?) throws(UsageError) -> String {
+  private mutating func value(of option: OptionSpecification, attached: String?) throws(UsageError) -> String
+  {
     guard let valueName = option.valueName else {
       if let attached {
         throw UsageError(.unexpectedValue, "--\(option.name) takes no value, but was given '\(attached)'")
@@ -50,7 +51,9 @@ struct CommandLineParser {
     if let attached { return attached }
     guard let next = remaining.first, !next.hasPrefix("--") else {
       throw UsageError(
-        .missingValue, "--\(option.name) needs a value: --\(option.name) \(valueName); \(seeHelp)")
+        .missingValue,
+        "--\(option.name) needs a value: --\(option.name) \(valueName); \(seeHelp)"
+      )
     }
     remaining.removeFirst()
     return next
@@ -62,7 +65,8 @@ struct CommandLineParser {
     if let specification, given.count < specification.minimum {
       throw UsageError(
         .missingArgument,
-        "'\(program) \(command.name)' needs \(specification.usage), but \(given.count) given; \(seeHelp)")
+        "'\(program) \(command.name)' needs \(specification.usage), but \(given.count) given; \(seeHelp)"
+      )
     }
     let maximum = specification.map { $0.maximum ?? .max } ?? 0
     if given.count > maximum {
@@ -74,7 +78,9 @@ struct CommandLineParser {
     let known = command.options.map { "--" + $0.name } + ["--help"]
     let hint = NearestName.suggestion(for: spelling, among: known).map { "; did you mean \($0)?" } ?? ""
     return UsageError(
-      .unknownOption, "unknown option \(spelling) of '\(program) \(command.name)'\(hint); \(seeHelp)")
+      .unknownOption,
+      "unknown option \(spelling) of '\(program) \(command.name)'\(hint); \(seeHelp)"
+    )
   }
 
   private var seeHelp: String {

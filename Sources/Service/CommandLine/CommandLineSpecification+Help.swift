@@ -13,8 +13,10 @@ extension CommandLineSpecification {
 
   /// The text of a subcommand's `--help`.
   public func help(for command: CommandSpecification) -> String {
-    let usage = [program, command.name] + (command.arguments.map { [$0.usage] } ?? []) + command.options.map(\.usage)
-    var text = Self.wrapped(usage, first: "usage: ", indentation: 7) + "\n" + Self.wrapped(command.summary) + "\n"
+    let usage =
+      [program, command.name] + (command.arguments.map { [$0.usage] } ?? []) + command.options.map(\.usage)
+    var text =
+      Self.wrapped(usage, first: "usage: ", indentation: 7) + "\n" + Self.wrapped(command.summary) + "\n"
     for paragraph in command.discussion.split(separator: "\n") {
       text += Self.wrapped(String(paragraph)) + "\n"
     }
@@ -24,7 +26,8 @@ extension CommandLineSpecification {
     text += "options:\n"
     text += Self.columns(
       command.options.map { ($0.spelling + ($0.isRepeatable ? "..." : ""), $0.help) }
-        + [("--help", "Shows this help.")])
+        + [("--help", "Shows this help.")]
+    )
     return text
   }
 
@@ -36,7 +39,11 @@ extension CommandLineSpecification {
     return rows.reduce(into: "") { text, row in
       let name = "  " + row.name
       let padding = String(repeating: " ", count: indentation - name.count)
-      text += wrapped(row.text.split(separator: " ").map(String.init), first: name + padding, indentation: indentation)
+      text += wrapped(
+        row.text.split(separator: " ").map(String.init),
+        first: name + padding,
+        indentation: indentation
+      )
     }
   }
 

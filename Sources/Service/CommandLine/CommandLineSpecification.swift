@@ -56,11 +56,17 @@ public struct CommandLineSpecification: Sendable, Equatable {
   private func command(named name: String) throws(UsageError) -> CommandSpecification {
     if let command = commands.first(where: { $0.name == name }) { return command }
     if name.hasPrefix("-"), name != "-" {
-      let hint = NearestName.suggestion(for: name, among: ["--help", "--version"]).map { "; did you mean \($0)?" }
+      let hint = NearestName.suggestion(for: name, among: ["--help", "--version"]).map {
+        "; did you mean \($0)?"
+      }
       throw UsageError(.unknownOption, "unknown option \(name)\(hint ?? ""); see '\(program) --help'")
     }
-    let hint = NearestName.suggestion(for: name, among: commands.map(\.name)).map { "; did you mean '\($0)'?" }
+    let hint = NearestName.suggestion(for: name, among: commands.map(\.name)).map {
+      "; did you mean '\($0)'?"
+    }
     throw UsageError(
-      .unknownCommand, "unknown subcommand '\(name)'\(hint ?? ""); see '\(program) --help'")
+      .unknownCommand,
+      "unknown subcommand '\(name)'\(hint ?? ""); see '\(program) --help'"
+    )
   }
 }

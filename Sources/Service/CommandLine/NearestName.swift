@@ -10,7 +10,9 @@ enum NearestName {
     for candidate in candidates.sorted() {
       let letters = Array(candidate.lowercased())
       let distance = editDistance(wanted, letters)
-      guard distance <= max(2, max(wanted.count, letters.count) / 3), distance < letters.count else { continue }
+      guard distance <= max(2, max(wanted.count, letters.count) / 3), distance < letters.count else {
+        continue
+      }
       if distance < best?.distance ?? .max { best = (candidate, distance) }
     }
     return best?.name

@@ -7,7 +7,7 @@ import Glibc
 /// file, in either form, is an error; a `--set` replaces what the file or an earlier `--set` says. An empty
 /// object is kept as an entry of its own, so that its name can be checked.
 ///
-/// Files are read by `JSONDecoder` with `allowsJSON5`. It is told apart here only what it does not tell: the
+/// Files are read by `JSONDecoder` with `allowsJSON5`. What it does not tell is found by a second look: the
 /// line of a mistake, and duplicate keys, of which it silently takes the first.
 public struct ConfigurationDocument: Sendable, Equatable {
   /// All settings.
@@ -31,11 +31,16 @@ public struct ConfigurationDocument: Sendable, Equatable {
       throw ConfigurationError(
         .duplicateKey,
         "\(duplicate.key) is set twice, first in line \(duplicate.firstLine); remove one of the two",
-        place: "\(name):\(duplicate.line)", key: duplicate.key)
+        place: "\(name):\(duplicate.line)",
+        key: duplicate.key
+      )
     }
     guard case .object(let members) = value else {
       throw ConfigurationError(
-        .syntax, "the configuration is \(value); it must be an object: { key: value, … }", place: name)
+        .syntax,
+        "the configuration is \(value); it must be an object: { key: value, … }",
+        place: name
+      )
     }
     insert(members, prefix: "") { key in outline.lines[key].map { "\(name):\($0)" } ?? name }
   }
@@ -58,11 +63,22 @@ public struct ConfigurationDocument: Sendable, Equatable {
     let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else {
       throw ConfigurationError(
-        .assignment, "'\(assignment)' is not KEY=VALUE, as in coalesce.window=100", place: "--set")
+        .assignment,
+        "'\(assignment)' is not KEY=VALUE, as in coalesce.window=100",
+        place: "--set"
+      )
     }
     let key = String(parts[0])
     let spelling = String(parts[1])
     let value = (try? Self.decode(spelling)) ?? .string(spelling)
+    if case .object = value, let duplicate = ConfigurationOutline(spelling).duplicate {
+      throw ConfigurationError(
+        .duplicateKey,
+        "\(key).\(duplicate.key) is set twice in '\(assignment)'; remove one of the two",
+        place: "--set",
+        key: "\(key).\(duplicate.key)"
+      )
+    }
     if case .object(let members) = value, !members.isEmpty {
       insert(members, prefix: key + ".") { _ in "--set" }
     } else {
@@ -71,7 +87,9 @@ public struct ConfigurationDocument: Sendable, Equatable {
   }
 
   private mutating func insert(
-    _ members: [String: ConfigurationValue], prefix: String, place: (_ key: String) -> String
+    _ members: [String: ConfigurationValue],
+    prefix: String,
+    place: (_ key: String) -> String
   ) {
     for (name, value) in members {
       let key = prefix + name
@@ -90,14 +108,17 @@ public struct ConfigurationDocument: Sendable, Equatable {
   }
 
   private static func syntaxError(
-    _ error: any Error, outline: ConfigurationOutline, name: String
+    _ error: any Error,
+    outline: ConfigurationOutline,
+    name: String
   ) -> ConfigurationError {
     if let fault = outline.fault {
       return ConfigurationError(.syntax, fault.message, place: "\(name):\(fault.line)")
     }
     var path: [any CodingKey] = []
     switch error {
-    case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context): path = context.codingPath
+    case DecodingError.dataCorrupted(let context), DecodingError.typeMismatch(_, let context):
+      path = context.codingPath
     default: break
     }
     let key = path.map(\.stringValue).joined(separator: ".")
@@ -124,6 +145,10 @@ public struct ConfigurationDocument: Sendable, Equatable {
   }
 
   private static func unreadable(_ file: String) -> ConfigurationError {
-    ConfigurationError(.unreadable, "cannot read the configuration: \(String(cString: strerror(errno)))", place: file)
+    ConfigurationError(
+      .unreadable,
+      "cannot read the configuration: \(String(cString: strerror(errno)))",
+      place: file
+    )
   }
 }

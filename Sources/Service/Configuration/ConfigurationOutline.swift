@@ -34,7 +34,8 @@ struct ConfigurationOutline {
   private mutating func takeValue(key: String) throws(ConfigurationFault) {
     try skipSpace()
     switch peek {
-    case nil: throw fault(bytes.isEmpty ? "the configuration is empty; write {}" : "a value is missing at the end")
+    case nil:
+      throw fault(bytes.isEmpty ? "the configuration is empty; write {}" : "a value is missing at the end")
     case UInt8(ascii: "{"): try takeObject(prefix: key.isEmpty ? "" : key + ".")
     case UInt8(ascii: "["): try takeArray(key: key)
     case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = try takeString()
@@ -55,7 +56,9 @@ struct ConfigurationOutline {
       try skipSpace()
       let isObject = peek == UInt8(ascii: "{")
       try takeValue(key: key)
-      if let first = names.updateValue(keyLine, forKey: name) ?? (isObject ? nil : lines[key]), duplicate == nil {
+      if let first = names.updateValue(keyLine, forKey: name) ?? (isObject ? nil : lines[key]),
+        duplicate == nil
+      {
         duplicate = (key, first, keyLine)
       }
       lines[key] = keyLine
@@ -82,7 +85,8 @@ struct ConfigurationOutline {
 
   /// Takes the closing bracket if it is next; throws at the end of the text.
   private mutating func takeClosing(
-    _ closing: UInt8, opened: (line: Int, bracket: UInt8)
+    _ closing: UInt8,
+    opened: (line: Int, bracket: UInt8)
   ) throws(ConfigurationFault) -> Bool {
     try skipSpace()
     guard let next = peek else {

@@ -14,7 +14,9 @@ public struct ConfigurationReader: Sendable {
 
   /// A whole number; one that is spelled `1e3` or `5.0` is whole too.
   public mutating func integer(
-    _ key: String, default defaultValue: Int64, in range: ClosedRange<Int64>
+    _ key: String,
+    default defaultValue: Int64,
+    in range: ClosedRange<Int64>
   ) throws(ConfigurationError) -> Int64 {
     guard let entry = ask(key) else { return defaultValue }
     let allowed = AllowedText.integer(range)
@@ -27,7 +29,9 @@ public struct ConfigurationReader: Sendable {
 
   /// A whole number of the platform's width.
   public mutating func integer(
-    _ key: String, default defaultValue: Int, in range: ClosedRange<Int>
+    _ key: String,
+    default defaultValue: Int,
+    in range: ClosedRange<Int>
   ) throws(ConfigurationError) -> Int {
     let wide = Int64(range.lowerBound)...Int64(range.upperBound)
     return Int(try integer(key, default: Int64(defaultValue), in: wide))
@@ -35,7 +39,9 @@ public struct ConfigurationReader: Sendable {
 
   /// A number. Infinity and not-a-number are in no range.
   public mutating func number(
-    _ key: String, default defaultValue: Double, in range: ClosedRange<Double>
+    _ key: String,
+    default defaultValue: Double,
+    in range: ClosedRange<Double>
   ) throws(ConfigurationError) -> Double {
     guard let entry = ask(key) else { return defaultValue }
     let allowed = AllowedText.number(range)
@@ -52,7 +58,9 @@ public struct ConfigurationReader: Sendable {
   /// `true` or `false`.
   public mutating func boolean(_ key: String, default defaultValue: Bool) throws(ConfigurationError) -> Bool {
     guard let entry = ask(key) else { return defaultValue }
-    guard case .boolean(let value) = entry.value else { throw refusal(.wrongType, key, entry, "true or false") }
+    guard case .boolean(let value) = entry.value else {
+      throw refusal(.wrongType, key, entry, "true or false")
+    }
     return value
   }
 
@@ -75,10 +83,13 @@ public struct ConfigurationReader: Sendable {
 
   /// One of the cases of an enumeration, by name.
   public mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
-    _ key: String, default defaultValue: Choice
+    _ key: String,
+    default defaultValue: Choice
   ) throws(ConfigurationError) -> Choice {
     let allowed = "one of " + Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-    let name = try string(key, default: defaultValue.rawValue, allowed: allowed) { Choice(rawValue: $0) != nil }
+    let name = try string(key, default: defaultValue.rawValue, allowed: allowed) {
+      Choice(rawValue: $0) != nil
+    }
     return Choice(rawValue: name) ?? defaultValue
   }
 
@@ -109,8 +120,13 @@ public struct ConfigurationReader: Sendable {
         hint.map { "did you mean \($0)?" }
         ?? "allowed: " + (knownKeys + prefixes).joined(separator: ", ")
       throw ConfigurationError(
-        .unknownKey, "\(key) (\(entry.value)) is not a known key; \(allowed)", place: entry.place,
-        key: key, value: entry.value.description, allowed: hint)
+        .unknownKey,
+        "\(key) (\(entry.value)) is not a known key; \(allowed)",
+        place: entry.place,
+        key: key,
+        value: entry.value.description,
+        allowed: hint
+      )
     }
   }
 
@@ -131,10 +147,18 @@ public struct ConfigurationReader: Sendable {
   }
 
   private func refusal(
-    _ code: ConfigurationError.Code, _ key: String, _ entry: ConfigurationEntry, _ allowed: String
+    _ code: ConfigurationError.Code,
+    _ key: String,
+    _ entry: ConfigurationEntry,
+    _ allowed: String
   ) -> ConfigurationError {
     ConfigurationError(
-      code, "\(key) is \(entry.value); allowed: \(allowed)", place: entry.place,
-      key: key, value: entry.value.description, allowed: allowed)
+      code,
+      "\(key) is \(entry.value); allowed: \(allowed)",
+      place: entry.place,
+      key: key,
+      value: entry.value.description,
+      allowed: allowed
+    )
   }
 }

@@ -9,7 +9,8 @@ public final class DiagnosticOutput: Sendable {
   /// Standard error of this process.
   public static let standardError = DiagnosticOutput(
     isTerminal: isatty(2) == 1 && getenv("TERM").map { String(cString: $0) != "dumb" } ?? false,
-    write: { writeAll($0, to: 2) })
+    write: { writeAll($0, to: 2) }
+  )
 
   /// Whether a status line can be shown: a terminal that can erase a line (not one whose `TERM` is `dumb`).
   public let isTerminal: Bool

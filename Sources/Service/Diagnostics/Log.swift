@@ -25,7 +25,10 @@ public struct Log: Sendable {
   }
 
   private init(
-    level: LogLevel, fields: LogFields, output: DiagnosticOutput, now: @escaping @Sendable () -> Int64
+    level: LogLevel,
+    fields: LogFields,
+    output: DiagnosticOutput,
+    now: @escaping @Sendable () -> Int64
   ) {
     self.level = level
     self.fields = fields
@@ -56,7 +59,9 @@ public struct Log: Sendable {
 
   /// Writes at a level that is known only at run time, such as that of a C library's own log.
   public func log(
-    _ level: LogLevel, _ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]
+    _ level: LogLevel,
+    _ message: @autoclosure () -> String,
+    _ fields: @autoclosure () -> LogFields = [:]
   ) {
     write(level, message, fields)
   }

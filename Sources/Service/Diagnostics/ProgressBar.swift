@@ -6,7 +6,7 @@
 ///
 /// It shows nothing where there is no terminal or one that cannot erase a line (`TERM=dumb`). It uses no
 /// colour, so `NO_COLOR` changes nothing. Log lines written meanwhile stand above it.
-public struct ProgressBar: ~Copyable {
+public struct ProgressBar: Sendable {
   private let label: String
   private let total: Int64?
   private let startedAt: Int64
@@ -38,8 +38,9 @@ public struct ProgressBar: ~Copyable {
     output.show(status: String(text(done: done, now: now).prefix(max(0, output.columns - 1))))
   }
 
-  /// Erases the bar.
-  public consuming func finish() {
+  /// Erases the bar. A later update would draw it again.
+  public mutating func finish() {
+    drawnAt = nil
     output.show(status: "")
   }
 

@@ -55,6 +55,7 @@ public enum Quantity {
     let sign = value < 0 && scaled != 0 ? "-" : ""
     guard digits > 0 else { return sign + count(whole) }
     let fractionText = String(fraction)
-    return sign + count(whole) + "." + String(repeating: "0", count: digits - fractionText.count) + fractionText
+    return sign + count(whole) + "." + String(repeating: "0", count: digits - fractionText.count)
+      + fractionText
   }
 }

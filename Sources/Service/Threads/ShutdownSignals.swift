@@ -6,6 +6,9 @@ import Synchronization
 /// The handler does what is safe in one: it counts, and writes a byte to a pipe. A thread of its own reads it,
 /// sets ``isRequested``, calls the callback and wakes those who wait. The second signal ends the process from
 /// within the handler, so that it works however stuck everything else is.
+///
+/// The threads of libdispatch, which run Swift's tasks, block these signals, and in a program whose `main` is
+/// asynchronous no other may be left. So the signal thread unblocks them and lives as long as the process.
 public final class ShutdownSignals: Sendable {
   private struct State {
     var signal: Int32?
@@ -30,7 +33,11 @@ public final class ShutdownSignals: Sendable {
     precondition(pipe(&ends) == 0, "cannot make a pipe: \(String(cString: strerror(errno)))")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     signalCount.store(0, ordering: .sequentiallyConsistent)
-    let isFirst = signalPipe.compareExchange(expected: -1, desired: ends[1], ordering: .sequentiallyConsistent)
+    let isFirst = signalPipe.compareExchange(
+      expected: -1,
+      desired: ends[1],
+      ordering: .sequentiallyConsistent
+    )
     precondition(isFirst.exchanged, "the shutdown signals are installed already")
 
     let shutdown = ShutdownSignals(onRequest: onRequest)
@@ -132,14 +139,22 @@ private func handleShutdownSignal(_ signal: Int32) {
   errno = savedError
 }
 
-/// The signal thread: waits for the first signal's byte and passes it on.
+/// The signal thread: takes the signals, passes the first one's byte on, and stays to take the second.
 private func signalThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let owner else { return nil }
   let waiter = Unmanaged<SignalWaiter>.fromOpaque(owner).takeRetainedValue()
   ThreadName.set("signals")
+  var signals = sigset_t()
+  sigemptyset(&signals)
+  for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+  pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   var byte: UInt8 = 0
-  var count = read(waiter.descriptor, &byte, 1)
-  while count < 0, errno == EINTR { count = read(waiter.descriptor, &byte, 1) }
-  if count == 1 { waiter.shutdown.request(Int32(byte)) }
-  return nil
+  while true {
+    let count = read(waiter.descriptor, &byte, 1)
+    if count == 1 {
+      waiter.shutdown.request(Int32(byte))
+    } else if count == 0 || errno != EINTR {
+      return nil
+    }
+  }
 }
