@@ -11,9 +11,10 @@ import Glibc
 /// }
 /// ```
 ///
-/// A worker's task is pinned so that its calls of a default actor stay on the thread that makes them (no hop, no
-/// wake-up), and so that blocking calls of a C library hold up this thread and not the cooperative pool. Jobs
-/// run in the order in which they were enqueued.
+/// A worker's task is pinned so that the default actors it calls run on the same thread, without waking another,
+/// and so that blocking calls of a C library hold up this thread and not the cooperative pool. Jobs run in the
+/// order in which they were enqueued. Each crossing of isolation is still a job in the queue, about half a
+/// microsecond: cross once a batch, not once a record.
 ///
 /// What is *not* pinned: code isolated to the main actor or to an actor with an executor of its own, and
 /// unstructured tasks (`Task { }`, `Task.detached`), which do not inherit the preference. While a job blocks
