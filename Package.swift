@@ -61,6 +61,11 @@ let package = Package(
     ),
     .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: swiftSettings),
     .testTarget(name: "ServiceTests", dependencies: ["Service"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "FeedPipelineTests",
+      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Service"],
+      swiftSettings: swiftSettings
+    ),
   ],
   cxxLanguageStandard: .cxx17
 )

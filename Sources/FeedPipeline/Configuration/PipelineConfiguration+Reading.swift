@@ -1,0 +1,115 @@
+import Feed
+import FeedStore
+import Service
+
+extension PipelineConfiguration {
+  /// Greatest number that a setting takes: the largest integer that every JSON reader keeps exact. In
+  /// milliseconds that is 285,000 years, in bytes 9 PB, so it does for "never" and "no limit".
+  static let greatest = 9_007_199_254_740_991
+
+  /// Reads every key into its place; each key's name, default and range stand here and nowhere else.
+  mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try store.coalescing.read(&reader)
+    try store.planner.read(&reader)
+    try store.keyframe.read(&reader)
+    try store.output.read(&reader)
+    try store.limits.read(&reader)
+    try store.topics.read(&reader)
+    logLevel = try reader.choice("log.level", default: logLevel)
+    kafka = try reader.pairs(prefix: "kafka.")
+  }
+}
+
+extension ConfigurationReader {
+  /// Reads a number of things or bytes into its place, which holds the default.
+  fileprivate mutating func read(
+    _ key: String,
+    into value: inout Int,
+    from least: Int,
+    to greatest: Int = PipelineConfiguration.greatest
+  ) throws(ConfigurationError) {
+    value = try integer(key, default: value, in: least...greatest)
+  }
+
+  /// Reads a fraction or ratio into its place. More than 1 is allowed everywhere: it means "never".
+  fileprivate mutating func read(_ key: String, into value: inout Double) throws(ConfigurationError) {
+    value = try number(key, default: value, in: 0...Double.greatestFiniteMagnitude)
+  }
+
+  fileprivate mutating func readTopic(_ key: String, into value: inout String) throws(ConfigurationError) {
+    value = try string(
+      key,
+      default: value,
+      allowed: "1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\"",
+      where: isTopicName
+    )
+  }
+}
+
+/// Whether Kafka takes a name for a topic's.
+private func isTopicName(_ name: String) -> Bool {
+  let isLegal = name.utf8.allSatisfy { byte in
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    default: ".-_".utf8.contains(byte)
+    }
+  }
+  return isLegal && (1...249).contains(name.utf8.count) && name != "." && name != ".."
+}
+
+extension CoalescingOptions {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    let range = 0...Int64(PipelineConfiguration.greatest)
+    windowMilliseconds = try reader.integer("coalesce.window", default: windowMilliseconds, in: range)
+    try reader.read("coalesce.maxRecords", into: &maxRecords, from: 1)
+    try reader.read("coalesce.maxBytes", into: &maxBytes, from: 1)
+  }
+}
+
+extension PlannerThresholds {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try reader.read("planner.maxChanges", into: &maxChanges, from: 0)
+    try reader.read("planner.maxChangedFraction", into: &maxChangedFraction)
+    try reader.read("planner.minimumItems", into: &minimumItems, from: 0)
+    try reader.read("planner.maxKindFraction", into: &maxKindFraction)
+    try reader.read("planner.maxBytesRatio", into: &maxBytesRatio)
+  }
+}
+
+extension KeyframePolicy {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try reader.read("keyframe.maxDeltas", into: &maxDeltas, from: 1)
+    try reader.read("keyframe.maxBytesRatio", into: &maxBytesRatio)
+  }
+}
+
+extension OutputOptions {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try reader.read("output.maxMessageBytes", into: &maxMessageBytes, from: 65_537)
+    source = try reader.string("output.source", default: source, allowed: "a string that is not empty") {
+      !$0.isEmpty
+    }
+  }
+}
+
+extension Limits {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try reader.read("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
+    try reader.read("limits.maxDataBytes", into: &maxDataBytes, from: 1)
+    try reader.read("limits.maxItems", into: &maxItems, from: 0)
+    try reader.read("limits.maxSections", into: &maxSections, from: 0)
+    try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
+    try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 100_000)
+    try reader.read("limits.maxRecordBytes", into: &maxRecordBytes, from: 1)
+  }
+}
+
+extension TopicNames {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    try reader.readTopic("topics.sections", into: &sections)
+    try reader.readTopic("topics.items", into: &items)
+    try reader.readTopic("topics.changesets", into: &changesets)
+    try reader.readTopic("topics.rejected", into: &rejected)
+  }
+}

@@ -1,0 +1,10 @@
+/// A setting that is passed on as text to something that knows it better.
+public struct ConfigurationPair: Sendable, Equatable {
+  public let name: String
+  public let value: String
+
+  public init(name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+}

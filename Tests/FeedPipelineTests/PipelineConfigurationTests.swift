@@ -1,0 +1,170 @@
+import Feed
+import FeedPipeline
+import FeedStore
+import Service
+import Testing
+
+@Suite struct PipelineConfigurationTests {
+  private func load(_ assignments: String...) throws(ConfigurationError) -> PipelineConfiguration {
+    try PipelineConfiguration.load(file: nil, assignments: assignments)
+  }
+
+  private func refusal(_ assignments: String...) throws -> ConfigurationError {
+    try #require(throws: ConfigurationError.self) {
+      try PipelineConfiguration.load(file: nil, assignments: assignments)
+    }
+  }
+
+  @Test func theDefaultsAreThoseOfTheProtocol() throws {
+    let configuration = try load()
+    #expect(configuration == PipelineConfiguration())
+    let store = configuration.store
+    #expect(store.coalescing.windowMilliseconds == 100)
+    #expect(store.coalescing.maxRecords == 10_000)
+    #expect(store.coalescing.maxBytes == 8_388_608)
+    #expect(store.planner.maxChanges == 5000)
+    #expect(store.planner.maxChangedFraction == 0.5)
+    #expect(store.planner.minimumItems == 50)
+    #expect(store.planner.maxKindFraction == 0.5)
+    #expect(store.planner.maxBytesRatio == 1.5)
+    #expect(store.keyframe.maxDeltas == 1000)
+    #expect(store.keyframe.maxBytesRatio == 2)
+    #expect(store.output.maxMessageBytes == 900_000)
+    #expect(store.output.source == "/feedstore")
+    #expect(store.limits.maxIdBytes == 255)
+    #expect(store.limits.maxDataBytes == 524_288)
+    #expect(store.limits.maxItems == 1_000_000)
+    #expect(store.limits.maxSections == 10_000)
+    #expect(store.limits.maxEvents == 10_000)
+    #expect(store.limits.maxDepth == 128)
+    #expect(store.limits.maxRecordBytes == 104_857_600)
+    #expect(store.topics.sections == "feeds.sections")
+    #expect(store.topics.items == "feeds.items")
+    #expect(store.topics.changesets == "feeds.changesets")
+    #expect(store.topics.rejected == "feeds.rejected")
+  }
+
+  /// One legal value other than the default for every key, and where it must arrive.
+  private static let places: [(assignment: String, arrived: @Sendable (PipelineConfiguration) -> Bool)] = [
+    ("coalesce.window=0", { $0.store.coalescing.windowMilliseconds == 0 }),
+    ("coalesce.maxRecords=1", { $0.store.coalescing.maxRecords == 1 }),
+    ("coalesce.maxBytes=2", { $0.store.coalescing.maxBytes == 2 }),
+    ("planner.maxChanges=0", { $0.store.planner.maxChanges == 0 }),
+    ("planner.maxChangedFraction=1e9", { $0.store.planner.maxChangedFraction == 1e9 }),
+    ("planner.minimumItems=0", { $0.store.planner.minimumItems == 0 }),
+    ("planner.maxKindFraction=0.25", { $0.store.planner.maxKindFraction == 0.25 }),
+    ("planner.maxBytesRatio=3", { $0.store.planner.maxBytesRatio == 3 }),
+    ("keyframe.maxDeltas=1", { $0.store.keyframe.maxDeltas == 1 }),
+    ("keyframe.maxBytesRatio=1000000.5", { $0.store.keyframe.maxBytesRatio == 1_000_000.5 }),
+    ("output.maxMessageBytes=9007199254740991", { $0.store.output.maxMessageBytes == 9_007_199_254_740_991 }),
+    ("output.source=//example.com/feeds?a=b", { $0.store.output.source == "//example.com/feeds?a=b" }),
+    ("limits.maxIdBytes=1", { $0.store.limits.maxIdBytes == 1 }),
+    ("limits.maxDataBytes=1000", { $0.store.limits.maxDataBytes == 1000 }),
+    ("limits.maxItems=5", { $0.store.limits.maxItems == 5 }),
+    ("limits.maxSections=0", { $0.store.limits.maxSections == 0 }),
+    ("limits.maxEvents=1", { $0.store.limits.maxEvents == 1 }),
+    ("limits.maxDepth=100000", { $0.store.limits.maxDepth == 100_000 }),
+    ("limits.maxRecordBytes=4096", { $0.store.limits.maxRecordBytes == 4096 }),
+    ("topics.sections=s", { $0.store.topics.sections == "s" }),
+    ("topics.items=i-1", { $0.store.topics.items == "i-1" }),
+    ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
+    ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
+    ("log.level=debug", { $0.logLevel == .debug }),
+  ]
+
+  @Test func everyKeyArrivesWhereItBelongs() throws {
+    for (assignment, arrived) in Self.places {
+      let configuration = try load(assignment)
+      #expect(arrived(configuration), "\(assignment)")
+      #expect(!arrived(PipelineConfiguration()), "\(assignment) is the default and proves nothing")
+    }
+    let tested = Self.places.map { String($0.assignment.prefix { $0 != "=" }) }
+    #expect(Set(tested) == Set(PipelineConfiguration.keys))
+  }
+
+  @Test(arguments: [
+    ("coalesce.window=-1", "a whole number from 0 to 9007199254740991"),
+    ("coalesce.window=0.5", "a whole number from 0 to 9007199254740991"),
+    ("coalesce.window=soon", "a whole number from 0 to 9007199254740991"),
+    ("coalesce.maxRecords=0", "a whole number from 1 to 9007199254740991"),
+    ("planner.maxChanges=-1", "a whole number from 0 to 9007199254740991"),
+    ("planner.maxKindFraction=-0.1", "a finite number, 0 or more"),
+    ("planner.maxKindFraction=Infinity", "a finite number, 0 or more"),
+    ("keyframe.maxBytesRatio=NaN", "a finite number, 0 or more"),
+    ("keyframe.maxDeltas=0", "a whole number from 1 to 9007199254740991"),
+    ("limits.maxIdBytes=0", "a whole number from 1 to 255"),
+    ("limits.maxIdBytes=256", "a whole number from 1 to 255"),
+    ("limits.maxDepth=100001", "a whole number from 1 to 100000"),
+    ("limits.maxItems=true", "a whole number from 0 to 9007199254740991"),
+    ("output.source=", "a string that is not empty"),
+    ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
+  ])
+  func aValueThatIsNotAllowedIsRefusedWithKeyAndRange(_ assignment: String, allowed: String) throws {
+    let error = try refusal(assignment)
+    let key = String(assignment.prefix { $0 != "=" })
+    #expect(error.key == key)
+    #expect(error.allowed == allowed)
+    #expect(error.place == "--set")
+    #expect(error.message.hasPrefix("\(key) is "))
+    #expect(error.message.hasSuffix("allowed: \(allowed)"))
+  }
+
+  @Test(arguments: ["", ".", "..", "a b", "a/b", "^feeds.*", "é", String(repeating: "x", count: 250)])
+  func aTopicMustHaveAnameThatKafkaTakes(_ name: String) throws {
+    let error = try refusal("topics.items=\"\(name)\"")
+    #expect(error.code == .outOfRange)
+    #expect(error.key == "topics.items")
+  }
+
+  @Test func outputTopicsDifferFromTheInputsAndFromEachOther() throws {
+    #expect(try refusal("topics.changesets=feeds.items").key == "topics.changesets")
+    #expect(try refusal("topics.changesets=feeds.sections").key == "topics.changesets")
+    #expect(try refusal("topics.rejected=feeds.sections").key == "topics.rejected")
+    let error = try refusal("topics.rejected=feeds.changesets")
+    #expect(error.code == .conflict)
+    #expect(error.message.contains("topics.changesets"))
+    #expect(try load("topics.sections=in", "topics.items=in").store.topics.items == "in")
+  }
+
+  @Test func theLargestDataMustFitInAmessage() throws {
+    let error = try refusal("output.maxMessageBytes=66560")
+    #expect(error.code == .conflict)
+    #expect(error.message.contains("limits.maxDataBytes is 524288 (default)"))
+    #expect(error.message.contains("output.maxMessageBytes is 66560 (--set)"))
+    #expect(error.message.contains("lower limits.maxDataBytes to at most 1024"))
+    #expect(error.message.contains("raise output.maxMessageBytes to at least 589824"))
+
+    #expect(
+      try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1024").store.limits.maxDataBytes == 1024
+    )
+    #expect(try refusal("output.maxMessageBytes=66560", "limits.maxDataBytes=1025").code == .conflict)
+    #expect(try refusal("limits.maxDataBytes=9007199254740991").code == .conflict)
+  }
+
+  @Test func whatKafkaIsToldIsPassedOnAsText() throws {
+    var document = try ConfigurationDocument(
+      text: """
+        { kafka: { "client.id": "x", group: { id: "y" }, "session.timeout.ms": 6000, "linger.ms": 0.5,
+          "socket.nagle.disable": true } }
+        """,
+      name: "test"
+    )
+    try document.set("kafka.client.id=007")
+    let configuration = try PipelineConfiguration(document)
+    #expect(
+      configuration.kafka == [
+        ConfigurationPair(name: "client.id", value: "007"),
+        ConfigurationPair(name: "group.id", value: "y"),
+        ConfigurationPair(name: "linger.ms", value: "0.5"),
+        ConfigurationPair(name: "session.timeout.ms", value: "6000"),
+        ConfigurationPair(name: "socket.nagle.disable", value: "true"),
+      ]
+    )
+  }
+
+  @Test func anUnknownKeyIsRefusedWithTheNearest() throws {
+    let error = try refusal("coalesce.windw=5")
+    #expect(error.code == .unknownKey)
+    #expect(error.message == "coalesce.windw (5) is not a known key; did you mean coalesce.window?")
+  }
+}

@@ -1,0 +1,197 @@
+import Service
+import Testing
+
+@Suite struct CommandLineTests {
+  private let specification = CommandLineSpecification(
+    "tool",
+    version: "1.2.3",
+    summary: "Does things.",
+    commands: [
+      CommandSpecification(
+        "replay",
+        summary: "Replays files.",
+        discussion:
+          "It reads them in the order given, as one input, and writes what a daemon would have written.",
+        arguments: ArgumentSpecification("FILE", help: "Input; - is standard input."),
+        options: [
+          .value("config", "FILE", help: "Configuration."),
+          .repeated(
+            "set",
+            "KEY=VALUE",
+            help: "Sets one key; may be given more than once, and wins over the file."
+          ),
+          .flag("strict", help: "Fails if anything was rejected."),
+          .value("limit", "N", help: "How many."),
+        ]
+      ),
+      CommandSpecification("run", summary: "Runs."),
+    ]
+  )
+
+  private func invocation(_ arguments: String...) throws -> CommandInvocation {
+    guard case .run(let invocation) = try specification.parse(arguments) else {
+      throw UsageError(.missingCommand, "printed")
+    }
+    return invocation
+  }
+
+  private func printed(_ arguments: String...) throws -> String? {
+    guard case .print(let text) = try specification.parse(arguments) else { return nil }
+    return text
+  }
+
+  private func usageError(_ arguments: [String]) throws -> UsageError {
+    try #require(throws: UsageError.self) { try specification.parse(arguments) }
+  }
+
+  @Test func optionsAndFilesMayBeMixed() throws {
+    let invocation = try invocation(
+      "replay",
+      "a",
+      "--config",
+      "c",
+      "--set=x=1",
+      "-",
+      "--strict",
+      "--set",
+      "y=2",
+      "b"
+    )
+    #expect(invocation.command.name == "replay")
+    #expect(invocation.arguments == ["a", "-", "b"])
+    #expect(invocation.value("config") == "c")
+    #expect(invocation.values("set") == ["x=1", "y=2"])
+    #expect(invocation.flag("strict"))
+  }
+
+  @Test func whatIsNotGivenIsAbsent() throws {
+    let invocation = try invocation("replay", "a")
+    #expect(invocation.value("config") == nil)
+    #expect(invocation.values("set").isEmpty)
+    #expect(!invocation.flag("strict"))
+  }
+
+  @Test func afterTwoHyphensEverythingIsAnArgument() throws {
+    let invocation = try invocation("replay", "--", "--strict", "--", "--help")
+    #expect(invocation.arguments == ["--strict", "--", "--help"])
+    #expect(!invocation.flag("strict"))
+  }
+
+  @Test func aValueMayBeEmptyOrBeginWithOneHyphen() throws {
+    #expect(try invocation("replay", "a", "--config", "-").value("config") == "-")
+    #expect(try invocation("replay", "a", "--config=").value("config") == "")
+    #expect(try invocation("replay", "a", "--config=--x").value("config") == "--x")
+    #expect(try invocation("replay", "a", "--limit", "-5").integer("limit", default: 0, in: -9...9) == -5)
+  }
+
+  @Test(arguments: [
+    ([], UsageError.Code.missingCommand, "no subcommand given; see 'tool --help'"),
+    (
+      ["replya", "x"], .unknownCommand,
+      "unknown subcommand 'replya'; did you mean 'replay'?; see 'tool --help'"
+    ),
+    (["zzzzzz"], .unknownCommand, "unknown subcommand 'zzzzzz'; see 'tool --help'"),
+    (["--versoin"], .unknownOption, "unknown option --versoin; did you mean --version?; see 'tool --help'"),
+    (
+      ["replay", "a", "--strct"], .unknownOption,
+      "unknown option --strct of 'tool replay'; did you mean --strict?; see 'tool replay --help'"
+    ),
+    (["replay", "a", "-q"], .unknownOption, "unknown option -q of 'tool replay'; see 'tool replay --help'"),
+    (
+      ["replay", "a", "--config"], .missingValue,
+      "--config needs a value: --config FILE; see 'tool replay --help'"
+    ),
+    (
+      ["replay", "a", "--config", "--strict"], .missingValue,
+      "--config needs a value: --config FILE; see 'tool replay --help'"
+    ),
+    (["replay", "a", "--strict=yes"], .unexpectedValue, "--strict takes no value, but was given 'yes'"),
+    (
+      ["replay", "a", "--config=x", "--config=y"], .repeatedOption,
+      "--config is given more than once; give it once"
+    ),
+    (["replay"], .missingArgument, "'tool replay' needs FILE..., but 0 given; see 'tool replay --help'"),
+    (["run", "x"], .unexpectedArgument, "unexpected argument 'x'; see 'tool run --help'"),
+  ])
+  func aMistakeIsNamed(_ arguments: [String], code: UsageError.Code, message: String) throws {
+    let error = try usageError(arguments)
+    #expect(error.code == code)
+    #expect(error.message == message)
+  }
+
+  @Test func aNumberIsCheckedAgainstItsRange() throws {
+    let invocation = try invocation("replay", "a", "--limit", "12")
+    #expect(try invocation.integer("limit", default: 1, in: 0...20) == 12)
+    #expect(try invocation.number("limit", default: 1, in: 0...20) == 12)
+    let error = try #require(throws: UsageError.self) {
+      try invocation.integer("limit", default: 1, in: 0...9)
+    }
+    #expect(error.message == "--limit is '12'; allowed: a whole number from 0 to 9")
+    let other = try #require(throws: UsageError.self) {
+      try invocation.number("limit", default: 1, in: 0...9)
+    }
+    #expect(other.message == "--limit is '12'; allowed: a number from 0 to 9")
+    #expect(try self.invocation("replay", "a").integer("limit", default: 7, in: 0...9) == 7)
+  }
+
+  @Test func theVersionIsPrinted() throws {
+    #expect(try printed("--version") == "tool 1.2.3\n")
+  }
+
+  @Test func theHelpListsTheCommands() throws {
+    let help = """
+      usage: tool COMMAND [OPTION]...
+
+      Does things.
+
+      commands:
+        replay  Replays files.
+        run     Runs.
+
+      options:
+        --help     Shows this help; after a command, that command's.
+        --version  Shows the version.
+
+      """
+    #expect(try printed("--help") == help)
+    #expect(try printed("-h") == help)
+    #expect(try printed("help") == help)
+  }
+
+  @Test func aCommandsHelpIsAlignedAndWrapped() throws {
+    let help = """
+      usage: tool replay FILE... [--config FILE] [--set KEY=VALUE]... [--strict]
+             [--limit N]
+
+      Replays files.
+
+      It reads them in the order given, as one input, and writes what a daemon would
+      have written.
+
+      arguments:
+        FILE...  Input; - is standard input.
+
+      options:
+        --config FILE       Configuration.
+        --set KEY=VALUE...  Sets one key; may be given more than once, and wins over
+                            the file.
+        --strict            Fails if anything was rejected.
+        --limit N           How many.
+        --help              Shows this help.
+
+      """
+    #expect(try printed("replay", "--help") == help)
+    #expect(try printed("replay", "--nonsense", "-h") == help)
+    #expect(try printed("help", "replay") == help)
+  }
+
+  @Test func theExitCodesAreThoseOfTheContract() {
+    #expect(ExitCode.done.rawValue == 0)
+    #expect(ExitCode.failed.rawValue == 1)
+    #expect(ExitCode.usage.rawValue == 2)
+  }
+
+  @Test func exitingEndsTheProcessWithTheCode() async {
+    await #expect(processExitsWith: .exitCode(2)) { ExitCode.usage.exit() }
+  }
+}

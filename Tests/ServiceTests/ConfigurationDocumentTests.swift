@@ -1,0 +1,162 @@
+import FoundationEssentials
+import Service
+import Testing
+
+@Suite struct ConfigurationDocumentTests {
+  private func document(_ text: String) throws(ConfigurationError) -> ConfigurationDocument {
+    try ConfigurationDocument(text: text, name: "test.json5")
+  }
+
+  private func value(_ text: String, _ key: String) throws -> ConfigurationValue? {
+    try document(text).entries[key]?.value
+  }
+
+  @Test func nestedObjectsAndDottedKeysMeanTheSame() throws {
+    for text in [
+      "{ a: { b: { c: 1 } } }", "{ 'a.b.c': 1 }", "{ \"a.b\": { c: 1 } }", "{ a: { 'b.c': 1, }, }",
+    ] {
+      let document = try document(text)
+      #expect(document.entries.keys.sorted() == ["a.b.c"], "\(text)")
+      #expect(document.entries["a.b.c"]?.value == .integer(1), "\(text)")
+    }
+  }
+
+  @Test func valuesKeepTheirTypes() throws {
+    #expect(try value("{ a: 0x10 }", "a") == .integer(16))
+    #expect(try value("{ a: 1e3 }", "a") == .integer(1000))
+    #expect(try value("{ a: 5.0 }", "a") == .integer(5))
+    #expect(try value("{ a: +.5 }", "a") == .number(0.5))
+    #expect(try value("{ a: -Infinity }", "a") == .number(-.infinity))
+    #expect(try value("{ a: true }", "a") == .boolean(true))
+    #expect(try value("{ a: null }", "a") == .null)
+    #expect(try value("{ a: 'x' }", "a") == .string("x"))
+    #expect(try value("{ a: [1, 'x'] }", "a") == .array([.integer(1), .string("x")]))
+    #expect(try value("{ a: {} }", "a") == .object([:]))
+  }
+
+  @Test func commentsAndByteOrderMarksAreSkipped() throws {
+    #expect(try value("\u{FEFF}// one\n{ /* two */ a: 1, // '}\n}", "a") == .integer(1))
+  }
+
+  @Test func anEntryKnowsItsLine() throws {
+    let document = try document("{\n  // a\n  a: 1, /*\n */ b: {\n  c: 'x\\\ny', d: 2 } }")
+    #expect(document.entries["a"]?.place == "test.json5:3")
+    #expect(document.entries["b.c"]?.place == "test.json5:5")
+    #expect(document.entries["b.d"]?.place == "test.json5:6")
+  }
+
+  @Test(arguments: [
+    ("{\n a: 1\n b: 2 }", 3, "expected ',' or '}', found 'b'"),
+    ("{\n a: tru,\n}", 2, "'tru' is not a value; a string must be in quotes"),
+    ("{\n a: 1_000,\n}", 2, "'1_000' is not a value; a string must be in quotes"),
+    ("{\n a: localhost:9092,\n}", 2, "'localhost' is not a value; a string must be in quotes"),
+    ("{\n a: {\n b: 1,\n", 4, "the '{' of line 2 is never closed"),
+    ("{\n a: [1,\n", 3, "the '[' of line 2 is never closed"),
+    ("{\n a: [1 }", 2, "expected ',' or ']', found '}'"),
+    ("{\n a: 'x,\n}", 2, "a string is not closed by '''"),
+    ("{\n a: 1, /* b\n}", 2, "a comment is not closed by '*/'"),
+    ("{\n a 1 }", 2, "':' is missing after a"),
+    ("{\n a: , }", 2, "expected a value, found ','"),
+    ("{\n , }", 2, "expected a key, found ','"),
+    ("{\n} x", 2, "unexpected 'x' after the end of the configuration"),
+    ("", 1, "the configuration is empty; write {}"),
+    ("// all of it\n", 2, "a value is missing at the end"),
+  ])
+  func aSyntaxErrorNamesTheLine(_ text: String, line: Int, message: String) throws {
+    let error = try #require(throws: ConfigurationError.self) { try document(text) }
+    #expect(error.code == .syntax)
+    #expect(error.description == "test.json5:\(line): \(message)")
+  }
+
+  @Test(arguments: ["{\n\n a: 1e999 }", "{\n\n a: 0123 }"])
+  func aNumberThatCannotBeReadNamesItsKey(_ text: String) throws {
+    let error = try #require(throws: ConfigurationError.self) { try document(text) }
+    #expect(error.key == "a")
+    #expect(error.place == "test.json5:3")
+  }
+
+  @Test func deepNestingIsRefusedAndDoesNotOverflowTheStack() throws {
+    let error = try #require(throws: ConfigurationError.self) {
+      try document(String(repeating: "[", count: 1_000_000))
+    }
+    #expect(error.message == "nested deeper than 256 levels")
+  }
+
+  @Test(arguments: ["5", "[]", "'x'", "null"])
+  func whatIsNotAnObjectIsRefused(_ text: String) throws {
+    let error = try #require(throws: ConfigurationError.self) { try document(text) }
+    #expect(error.code == .syntax)
+    #expect(error.message.contains("it must be an object"))
+  }
+
+  @Test(arguments: [
+    ("{ a: 1,\n a: 2 }", "a"),
+    ("{ a: { b: 1 },\n 'a.b': 2 }", "a.b"),
+    ("{ 'a.b': 1,\n a: { b: 2 } }", "a.b"),
+    ("{ a: { b: 1 },\n a: { c: 2 } }", "a"),
+  ])
+  func aKeySetTwiceIsAnError(_ text: String, key: String) throws {
+    let error = try #require(throws: ConfigurationError.self) { try document(text) }
+    #expect(error.code == .duplicateKey)
+    #expect(error.description == "test.json5:2: \(key) is set twice, first in line 1; remove one of the two")
+  }
+
+  @Test func objectsInAlistMayHaveTheSameKeys() throws {
+    #expect(try document("{ a: [{ b: 1 }, { b: 2 }] }").entries.count == 1)
+  }
+
+  @Test func assignmentsReplaceWhatWasSet() throws {
+    var document = try document("{ a: { b: 1, c: 2 } }")
+    try document.set("a.b=3")
+    try document.set("a.c=4")
+    try document.set("a.c='x=y'")
+    try document.set("d={ e: 5, f: { g: 6 } }")
+    let values = document.entries.mapValues(\.value)
+    #expect(values == ["a.b": .integer(3), "a.c": .string("x=y"), "d.e": .integer(5), "d.f.g": .integer(6)])
+    #expect(document.entries["a.b"]?.place == "--set")
+  }
+
+  @Test(arguments: ["localhost:9092,other:9092", "", "007", "a b", "{broken", "//x/y", "it's"])
+  func whatIsNotJson5IsAbareString(_ text: String) throws {
+    var document = ConfigurationDocument()
+    try document.set("a=\(text)")
+    #expect(document.entries["a"]?.value == .string(text))
+  }
+
+  @Test func anAssignedObjectMayNotSetAkeyTwice() throws {
+    var document = ConfigurationDocument()
+    let error = try #require(throws: ConfigurationError.self) { try document.set("a={ b: 1, b: 2 }") }
+    #expect(error.code == .duplicateKey)
+    #expect(error.key == "a.b")
+  }
+
+  @Test(arguments: ["a", "=1", ""])
+  func anAssignmentNeedsAkeyAndAnEqualsSign(_ text: String) throws {
+    var document = ConfigurationDocument()
+    let error = try #require(throws: ConfigurationError.self) { try document.set(text) }
+    #expect(error.code == .assignment)
+    #expect(error.message.hasPrefix("'\(text)' is not KEY=VALUE"))
+  }
+
+  @Test func aFileThatCannotBeReadIsNamed() throws {
+    let error = try #require(throws: ConfigurationError.self) {
+      try ConfigurationDocument(file: "/nowhere/feedstore.json5")
+    }
+    #expect(error.code == .unreadable)
+    #expect(
+      error.description
+        == "/nowhere/feedstore.json5: cannot read the configuration: No such file or directory"
+    )
+    #expect(throws: ConfigurationError.self) { try ConfigurationDocument(file: "/") }
+  }
+
+  @Test func aFileIsReadAndMustBeUtf8() throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "feedstore-\(UUID().uuidString).json5")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data("{ a: 'é' }".utf8).write(to: file)
+    #expect(try ConfigurationDocument(file: file.path).entries["a"]?.value == .string("é"))
+    try Data([0x7B, 0xFF, 0x7D]).write(to: file)
+    let error = try #require(throws: ConfigurationError.self) { try ConfigurationDocument(file: file.path) }
+    #expect(error.message == "the file is not UTF-8; save it as UTF-8")
+  }
+}

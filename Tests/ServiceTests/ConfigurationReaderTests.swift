@@ -1,0 +1,134 @@
+import Service
+import Testing
+
+@Suite struct ConfigurationReaderTests {
+  private func reader(_ text: String, set: String...) throws -> ConfigurationReader {
+    var document = try ConfigurationDocument(text: text, name: "test.json5")
+    for assignment in set { try document.set(assignment) }
+    return ConfigurationReader(document)
+  }
+
+  private enum Colour: String, CaseIterable {
+    case red
+    case green
+  }
+
+  @Test func whatIsNotSetHasItsDefault() throws {
+    var reader = try reader("{}")
+    #expect(try reader.integer("a", default: 7, in: 0...9) == 7)
+    #expect(try reader.number("b", default: 0.5, in: 0...1) == 0.5)
+    #expect(try reader.boolean("c", default: true))
+    #expect(try reader.string("d", default: "x") == "x")
+    #expect(try reader.choice("e", default: Colour.green) == .green)
+    #expect(reader.knownKeys == ["a", "b", "c", "d", "e"])
+    #expect(reader.place(of: "a") == "default")
+  }
+
+  @Test func whatIsSetIsRead() throws {
+    var reader = try reader("{ a: 0, b: 1, c: false, d: '', e: 'red' }")
+    #expect(try reader.integer("a", default: 7, in: 0...9) == 0)
+    #expect(try reader.number("b", default: 0.5, in: 0...1) == 1)
+    #expect(try !reader.boolean("c", default: true))
+    #expect(try reader.string("d", default: "x") == "")
+    #expect(try reader.choice("e", default: Colour.green) == .red)
+    #expect(reader.place(of: "a") == "test.json5:1")
+    try reader.finish()
+  }
+
+  @Test func anErrorNamesPlaceKeyValueAndRange() throws {
+    var reader = try reader("{\n a: 10, b: 'x', c: 1e30, d: { e: 1 }, f: 0.5, g: '1' }")
+    func description(_ read: (inout ConfigurationReader) throws -> Void) throws -> String {
+      try #require(throws: ConfigurationError.self) { try read(&reader) }.description
+    }
+    let range: ClosedRange<Int> = 0...9
+    #expect(
+      try description { _ = try $0.integer("a", default: 7, in: range) }
+        == "test.json5:2: a is 10; allowed: a whole number from 0 to 9"
+    )
+    #expect(
+      try description { _ = try $0.integer("b", default: 7, in: range) }
+        == "test.json5:2: b is \"x\"; allowed: a whole number from 0 to 9"
+    )
+    #expect(
+      try description { _ = try $0.integer("c", default: Int64(7), in: .min ... .max) }
+        == "test.json5:2: c is 1e+30; allowed: a whole number"
+    )
+    #expect(
+      try description { _ = try $0.integer("f", default: Int64(7), in: 3 ... .max) }
+        == "test.json5:2: f is 0.5; allowed: a whole number, 3 or more"
+    )
+    #expect(
+      try description { _ = try $0.number("a", default: 1, in: 0...2.5) }
+        == "test.json5:2: a is 10; allowed: a number from 0 to 2.5"
+    )
+    #expect(
+      try description { _ = try $0.boolean("g", default: true) }
+        == "test.json5:2: g is \"1\"; allowed: true or false"
+    )
+    #expect(
+      try description { _ = try $0.string("a", default: "") } == "test.json5:2: a is 10; allowed: a string"
+    )
+    #expect(
+      try description { _ = try $0.choice("b", default: Colour.red) }
+        == "test.json5:2: b is \"x\"; allowed: one of \"red\", \"green\""
+    )
+  }
+
+  @Test func onAcommandLineAstringNeedsNoQuotes() throws {
+    var reader = try reader("{}", set: "a=true", "b=1.50", "c='x'", "d=null")
+    #expect(try reader.string("a", default: "") == "true")
+    #expect(try reader.string("b", default: "") == "1.50")
+    #expect(try reader.string("c", default: "") == "x")
+    #expect(try reader.string("d", default: "") == "null")
+  }
+
+  @Test func anUnknownKeyIsFoundAndTheNearestSuggested() throws {
+    var reader = try reader("{\n coalesce: {\n widnow: 5 } }")
+    _ = try reader.integer("coalesce.window", default: 1, in: 0...9)
+    _ = try reader.integer("planner.window", default: 1, in: 0...9)
+    let error = try #require(throws: ConfigurationError.self) { try reader.finish() }
+    #expect(error.code == .unknownKey)
+    #expect(
+      error.description
+        == "test.json5:3: coalesce.widnow (5) is not a known key; did you mean coalesce.window?"
+    )
+  }
+
+  @Test func anUnknownKeyNearNoneListsThemAll() throws {
+    var reader = try reader("{ zebra: 1 }")
+    _ = try reader.integer("coalesce.window", default: 1, in: 0...9)
+    _ = try reader.pairs(prefix: "kafka.")
+    let error = try #require(throws: ConfigurationError.self) { try reader.finish() }
+    #expect(error.message == "zebra (1) is not a known key; allowed: coalesce.window, kafka.*")
+  }
+
+  @Test func anEmptySectionIsAllowedIfItsNameIsKnown() throws {
+    var known = try reader("{ coalesce: {}, kafka: {} }")
+    _ = try known.integer("coalesce.window", default: 1, in: 0...9)
+    #expect(try known.pairs(prefix: "kafka.").isEmpty)
+    try known.finish()
+    let unknown = try reader("{ coalesc: {} }")
+    #expect(throws: ConfigurationError.self) { try unknown.finish() }
+  }
+
+  @Test func aPrefixIsPassedOnAsText() throws {
+    var reader = try reader(
+      "{ kafka: { 'b.c': 1, a: { x: true, y: 'z' } }, kafkaesque: 1 }",
+      set: "kafka.d=1.50",
+      "kafka.e=a:1,b:2"
+    )
+    let pairs = try reader.pairs(prefix: "kafka.")
+    #expect(pairs.map(\.name) == ["a.x", "a.y", "b.c", "d", "e"])
+    #expect(pairs.map(\.value) == ["true", "z", "1", "1.50", "a:1,b:2"])
+    let error = try #require(throws: ConfigurationError.self) { try reader.finish() }
+    #expect(error.key == "kafkaesque")
+  }
+
+  @Test(arguments: ["null", "[1]", "{}"])
+  func whatHasNoTextCannotBePassedOn(_ value: String) throws {
+    var reader = try reader("{ kafka: { a: \(value) } }")
+    let error = try #require(throws: ConfigurationError.self) { try reader.pairs(prefix: "kafka.") }
+    #expect(error.code == .wrongType)
+    #expect(error.key == "kafka.a")
+  }
+}

@@ -1,0 +1,96 @@
+import Glibc
+import Service
+import Synchronization
+import Testing
+
+/// Each in a process of its own, as signals concern a whole process.
+@Suite struct ShutdownSignalsTests {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func theFirstSignalIsArequest(_ signal: Int32) async {
+    await #expect(processExitsWith: .exitCode(40 + signal)) { [signal] in
+      let told = Mutex<Int32>(0)
+      let toldPipe = TestPipe()
+      let shutdown = ShutdownSignals.install { signal in
+        told.withLock { $0 = signal }
+        toldPipe.write()
+      }
+      guard !shutdown.isRequested else { exit(1) }
+      async let waited = shutdown.wait()
+      kill(getpid(), signal)
+      guard await waited == signal, shutdown.isRequested, shutdown.signal == signal else { exit(2) }
+      toldPipe.read()
+      guard told.withLock({ $0 }) == signal else { exit(3) }
+      // Who asks later is told, too.
+      guard await shutdown.wait() == signal else { exit(4) }
+      exit(40 + signal)
+    }
+  }
+
+  @Test func theSecondSignalEndsTheProcessWith130() async {
+    await #expect(processExitsWith: .exitCode(130)) {
+      let entered = TestPipe()
+      // The callback never returns: the second signal must not need it.
+      _ = ShutdownSignals.install { _ in
+        entered.write()
+        TestPipe().read()
+      }
+      kill(getpid(), SIGTERM)
+      entered.read()
+      kill(getpid(), SIGINT)
+      // Not to be passed: nobody writes.
+      TestPipe().read()
+      exit(1)
+    }
+  }
+
+  @Test func waitingEndsWhenTheTaskIsCancelled() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      let shutdown = ShutdownSignals.install()
+      let waiting = Task { await shutdown.wait() }
+      waiting.cancel()
+      guard await waiting.value == nil, !shutdown.isRequested else { exit(1) }
+    }
+  }
+
+  @Test func theSignalsAreTakenOverOnce() async {
+    await #expect(processExitsWith: .failure) {
+      _ = ShutdownSignals.install()
+      _ = ShutdownSignals.install()
+    }
+  }
+
+  @Test func aBrokenPipeIsAnError() async {
+    await #expect(processExitsWith: .exitCode(EPIPE)) {
+      ShutdownSignals.ignoreBrokenPipes()
+      let pipe = TestPipe()
+      pipe.closeReadingEnd()
+      pipe.write()
+      exit(errno)
+    }
+  }
+}
+
+/// A pipe to wait on.
+private final class TestPipe: Sendable {
+  private let ends: [Int32]
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    precondition(pipe(&ends) == 0)
+    self.ends = ends
+  }
+
+  func read() {
+    var byte: UInt8 = 0
+    _ = Glibc.read(ends[0], &byte, 1)
+  }
+
+  func write() {
+    var byte: UInt8 = 0
+    _ = Glibc.write(ends[1], &byte, 1)
+  }
+
+  func closeReadingEnd() {
+    close(ends[0])
+  }
+}
