@@ -37,7 +37,7 @@ let package = Package(
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedPipeline"],
+      dependencies: ["FeedPipeline", "Service"],
       swiftSettings: swiftSettings
     ),
 

@@ -7,6 +7,9 @@ extension PipelineConfiguration {
   /// milliseconds that is 285,000 years, in bytes 9 PB, so it does for "never" and "no limit".
   static let greatest = 9_007_199_254_740_991
 
+  /// Kafka measures a message in 32 bits.
+  static let greatestMessage = 2_147_483_647
+
   /// Reads every key into its place; each key's name, default and range stand here and nowhere else.
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try store.coalescing.read(&reader)
@@ -86,7 +89,8 @@ extension KeyframePolicy {
 
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read("output.maxMessageBytes", into: &maxMessageBytes, from: 65_537)
+    try reader.read(
+      "output.maxMessageBytes", into: &maxMessageBytes, from: 65_537, to: PipelineConfiguration.greatestMessage)
     source = try reader.string("output.source", default: source, allowed: "a string that is not empty") {
       !$0.isEmpty
     }
@@ -96,12 +100,12 @@ extension OutputOptions {
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try reader.read("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
-    try reader.read("limits.maxDataBytes", into: &maxDataBytes, from: 1)
-    try reader.read("limits.maxItems", into: &maxItems, from: 0)
-    try reader.read("limits.maxSections", into: &maxSections, from: 0)
+    try reader.read("limits.maxDataBytes", into: &maxDataBytes, from: 1, to: PipelineConfiguration.greatestMessage)
+    try reader.read("limits.maxItems", into: &maxItems, from: 0, to: 500_000_000)
+    try reader.read("limits.maxSections", into: &maxSections, from: 0, to: 50_000_000)
     try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
-    try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 100_000)
-    try reader.read("limits.maxRecordBytes", into: &maxRecordBytes, from: 1)
+    try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 10_000)
+    try reader.read("limits.maxRecordBytes", into: &maxRecordBytes, from: 1, to: PipelineConfiguration.greatestMessage)
   }
 }
 

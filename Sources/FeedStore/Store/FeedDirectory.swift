@@ -30,7 +30,10 @@ struct FeedDirectory {
   }
 
   /// The feed of that id, if there is one.
-  func existing(_ id: ByteSpan) -> PublishedFeed? { feeds[Key(id: id)] }
+  func existing(_ id: ByteSpan) -> PublishedFeed? {
+    if let recent, recent.id.hasSameBytes(as: id) { return recent }
+    return feeds[Key(id: id)]
+  }
 
   mutating func remove(_ feed: PublishedFeed) {
     if recent === feed { recent = nil }

@@ -1,0 +1,137 @@
+import Feed
+import FeedStore
+
+/// Writes publications as replay lines (protocol, section 7), so that they can be read back.
+final class ReplayWriter {
+  private let options: FeedStoreOptions
+  private let changesets: OutputFile
+  private let rejected: OutputFile?
+  private var changesetOffsets: [Int32: Int64] = [:]
+  private var rejectedOffsets: [Int32: Int64] = [:]
+
+  /// - Parameters:
+  ///   - output: where changesets go.
+  ///   - rejected: where rejected records go; nil for nowhere. The same path as `output` mixes both.
+  init(options: FeedStoreOptions, output: String, rejected: String?) throws(ReplayError) {
+    self.options = options
+    changesets = try OutputFile(output)
+    if let rejected {
+      self.rejected = rejected == output ? changesets : try OutputFile(rejected)
+    } else {
+      self.rejected = nil
+    }
+  }
+
+  func write(_ publication: Publication) throws(ReplayError) {
+    for record in publication.records {
+      write(record, publication)
+      try changesets.flushIfLarge()
+    }
+    guard let rejected else { return }
+    for record in publication.rejected {
+      write(record, to: rejected.buffer)
+      try rejected.flushIfLarge()
+    }
+  }
+
+  func finish() throws(ReplayError) {
+    try changesets.flush()
+    try rejected?.flush()
+  }
+
+  private func nextOffset(_ offsets: inout [Int32: Int64], _ partition: Int32) -> Int64 {
+    let offset = offsets[partition, default: 0]
+    offsets[partition] = offset + 1
+    return offset
+  }
+
+  private func write(_ record: OutputRecord, _ publication: Publication) {
+    let line = changesets.buffer
+    let offset = nextOffset(&changesetOffsets, record.partition)
+    writeStart(line, topic: options.topics.changesets, record.partition, offset, record.time)
+    var isFirst = true
+    ChangesetHeaders.forEach(record, in: publication, source: options.output.source) { name, value in
+      writeHeader(line, name, value, isFirst: isFirst)
+      isFirst = false
+    }
+    line.append("],\"key\":")
+    line.append(quoted: publication.bytes(record.key))
+    line.append(",\"value\":")
+    if let value = record.value { line.append(publication.bytes(value)) } else { line.append("null") }
+    line.append("}\n")
+  }
+
+  private func write(_ record: RejectedRecord, to line: ByteWriter) {
+    let offset = nextOffset(&rejectedOffsets, record.partition)
+    writeStart(line, topic: options.topics.rejected, record.partition, offset, record.timestamp)
+    var isFirst = true
+    RejectedHeaders.forEach(record) { name, value in
+      writeHeader(line, name, value, isFirst: isFirst)
+      isFirst = false
+    }
+    line.append("],")
+    writeBytes(line, "key", record.key)
+    line.append(",")
+    writeBytes(line, "payload", record.value)
+    line.append("}\n")
+  }
+
+  private func writeStart(
+    _ line: ByteWriter, topic: String, _ partition: Int32, _ offset: Int64, _ timestamp: Int64
+  ) {
+    line.append("{\"topic\":\"")
+    line.append(topic)
+    line.append("\",\"partition\":")
+    line.append(decimal: Int(partition))
+    line.append(",\"offset\":")
+    line.append(decimal: Int(offset))
+    line.append(",\"ts\":")
+    line.append(decimal: Int(timestamp))
+    line.append(",\"headers\":[")
+  }
+
+  private func writeHeader(_ line: ByteWriter, _ name: StaticString, _ value: ByteSpan, isFirst: Bool) {
+    line.append(isFirst ? "\"" : ",\"")
+    line.append(name)
+    line.append("\",")
+    line.append(quoted: value)
+  }
+
+  /// A field with text, or with base64 under a longer name where the bytes are not UTF-8.
+  private func writeBytes(_ line: ByteWriter, _ field: StaticString, _ bytes: [UInt8]?) {
+    line.append("\"")
+    line.append(field)
+    guard let bytes else {
+      line.append("\":null")
+      return
+    }
+    bytes.withUnsafeBytes { raw in
+      let span = ByteSpan(raw)
+      if JSONIndexer.isUTF8(span) {
+        line.append("\":")
+        line.append(quoted: span)
+      } else {
+        line.append("Base64\":\"")
+        line.append(base64: span)
+        line.append("\"")
+      }
+    }
+  }
+}
+
+extension ByteWriter {
+  /// Appends the bytes in base64 (RFC 4648) with padding.
+  fileprivate func append(base64 bytes: ByteSpan) {
+    let alphabet = ByteSpan("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    var at = 0
+    while at < bytes.count {
+      let available = min(3, bytes.count - at)
+      var group: UInt32 = 0
+      for index in 0..<3 { group = group << 8 | (index < available ? UInt32(bytes[at + index]) : 0) }
+      for index in 0..<4 {
+        append(index <= available ? alphabet[Int(group >> UInt32(18 - 6 * index) & 63)] : UInt8(ascii: "="))
+      }
+      at += 3
+    }
+  }
+}

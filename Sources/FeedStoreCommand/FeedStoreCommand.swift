@@ -1,0 +1,40 @@
+import FeedPipeline
+import Service
+
+/// The `feedstore` command: finds the subcommand and turns errors into exit codes.
+@main
+enum FeedStoreCommand {
+  static let version = "0.1.0"
+
+  private static var subcommands: [any Subcommand.Type] { [ReplayCommand.self] }
+
+  private static let specification = CommandLineSpecification(
+    "feedstore", version: version,
+    summary: "Keeps feeds of sections and items, and publishes what changes in them.",
+    commands: subcommands.map { $0.specification })
+
+  static func main() async {
+    ShutdownSignals.ignoreBrokenPipes()
+    do {
+      switch try specification.parse(CommandLine.arguments.dropFirst()) {
+      case .print(let text): print(text, terminator: "")
+      case .run(let invocation):
+        guard let subcommand = subcommands.first(where: { $0.specification.name == invocation.command.name }) else {
+          preconditionFailure("a command without a type")
+        }
+        try await subcommand.run(invocation).exit()
+      }
+    } catch let error as UsageError {
+      fail(error.description, .usage)
+    } catch let error as ConfigurationError {
+      fail(error.description, .usage)
+    } catch {
+      fail(String(describing: error), .failed)
+    }
+  }
+
+  private static func fail(_ message: String, _ code: ExitCode) -> Never {
+    DiagnosticOutput.standardError.write(line: "feedstore: \(message)")
+    code.exit()
+  }
+}
