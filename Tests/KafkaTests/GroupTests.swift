@@ -2,82 +2,106 @@ import Kafka
 import Testing
 
 struct GroupTests {
-  /// One test for all that needs a group, as each join of a new group takes 3 s.
+  private let both = [
+    TopicPartition(topic: "numbers", partition: 0),
+    TopicPartition(topic: "numbers", partition: 1),
+  ]
+
+  /// One test for all that needs a group, as the first join of a group takes 3 s.
   @Test func `revocation is told before it happens, and what was paused starts anew`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 50)
-    let both = [
-      TopicPartition(topic: "numbers", partition: 0), TopicPartition(topic: "numbers", partition: 1),
-    ]
 
-    let one = try fixture.consumer([
-      "group.id": "group", "session.timeout.ms": "6000", "heartbeat.interval.ms": "200",
-    ])
+    let one = try member(fixture)
     let first = Collector(one, capacity: 10)
     var told: [RebalanceEvent] = []
-    var held: [[TopicPartition]] = []
+    var held: [Set<TopicPartition>] = []
     var committed: [TopicPartition: Int64?] = [:]
-    one.onRebalance = { [unowned one] event in
+    var handedOut: [Int] = []
+    one.onRebalance = { [unowned one, both] event in
       told.append(event)
-      held.append((try? one.assignment()) ?? [])
-      if case .revoking(let partitions) = event, !partitions.isEmpty, committed.isEmpty {
-        // The last chance to commit: every record handed out is accounted for.
-        let offsets = partitions.map { partition in
-          TopicPartitionOffset(partition, offset: Int64(first.values(partition.partition).count))
+      do {
+        held.append(try Set(one.assignment()))
+        if case .revoking = event, committed.isEmpty {
+          committed = try one.committed(both, timeoutMilliseconds: 30_000)
+          handedOut = both.map { first.values($0.partition).count }
+          _ = try one.groupMetadata()
         }
-        do {
-          try one.commit(offsets)
-          committed = try one.committed(partitions, timeoutMilliseconds: 30_000)
-        } catch {
-          Issue.record(error)
-        }
+      } catch {
+        Issue.record(error)
       }
     }
     try one.subscribe(["numbers"])
     try first.poll(until: { first.values(0).count >= 10 }, "the only member reads")
     #expect(told == [.assigned(both)])
-    #expect(try Set(one.assignment()) == Set(both))
-    try one.pause([both[0]])
-    let readBefore = [0, 1].map { first.values($0).count }
-    try #require(readBefore[0] < 50)
+    #expect(held == [Set(both)])
 
-    let two = try fixture.consumer([
-      "group.id": "group", "session.timeout.ms": "6000", "heartbeat.interval.ms": "200",
-    ])
+    // Stand still somewhere in the middle, so that what is committed is what was handed out.
+    try one.pause(both)
+    let read = both.map { first.values($0.partition).count }
+    try #require(read[0] < 50)
+    try one.commit(zip(both, read).map { TopicPartitionOffset($0, offset: Int64($1)) })
+
+    let two = try member(fixture)
     let second = Collector(two, capacity: 10)
     var toldTwo: [RebalanceEvent] = []
     two.onRebalance = { toldTwo.append($0) }
     try two.subscribe(["numbers"])
+    first.events = []
     try first.poll(
       until: {
         do { try second.pollOnce(timeoutMilliseconds: 10) } catch { Issue.record(error) }
-        return told.count >= 3 && !toldTwo.isEmpty && first.ends.count + second.ends.count >= 2
+        return first.ends.count == 1 && second.ends.count == 1
       },
-      "both members read to the end"
+      "both members read their partition to its end"
     )
+
+    try #require(told.count >= 3)
     #expect(told[1] == .revoking(both))
-    #expect(Set(held[1]) == Set(both), "the partitions were still held when the revocation was told")
-    #expect(committed.count == 2)
-    guard case .assigned(let mine) = told[2], case .assigned(let theirs) = toldTwo[0] else {
+    #expect(held[1] == Set(both), "the partitions were held while their revocation was told")
+    #expect(handedOut == read)
+    #expect(committed == [both[0]: Int64(read[0]), both[1]: Int64(read[1])])
+    guard case .assigned(let mine) = told.last, case .assigned(let theirs) = toldTwo.last else {
       Issue.record("assigned partitions are told: \(told), \(toldTwo)")
       return
     }
     #expect(mine.count == 1 && theirs.count == 1)
     #expect(Set(mine + theirs) == Set(both))
-    #expect(one.pausedPartitions.isEmpty)
 
-    // Together they have read everything once: what was paused is not, nothing is read twice or left out.
-    let everything = (0..<50).map { String($0) }
+    // The pauses went with the partitions, and together the two have read everything once.
+    #expect(one.pausedPartitions.isEmpty)
     for partition in both {
-      let start = try #require(committed[partition] ?? nil)
-      let read = first.values(partition.partition) + second.values(partition.partition)
-      #expect(read == everything, "partition \(partition), second owner from \(start)")
+      let values = first.values(partition.partition) + second.values(partition.partition)
+      #expect(values == (0..<50).map { String($0) }, "\(partition)")
     }
 
     try two.close(timeoutMilliseconds: 20_000)
-    #expect(toldTwo.last == .revoking(theirs))
+    #expect(toldTwo.last == .revoking(theirs), "closing tells the revocation")
     try one.close(timeoutMilliseconds: 20_000)
-    #expect(told.last.map { if case .revoking = $0 { true } else { false } } == true)
+  }
+
+  @Test func `a consumer without a group says what is missing`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let consumer = try fixture.consumer()
+    let calls: [(Consumer) throws -> Void] = [
+      { try $0.subscribe(["numbers"]) },
+      { _ = try $0.groupMetadata() },
+      { [both] in _ = try $0.committed(both, timeoutMilliseconds: 1_000) },
+      { [both] in try $0.commit([.init(both[0], offset: 1)]) },
+    ]
+    for call in calls {
+      let error = #expect(throws: KafkaError.self) { try call(consumer) }
+      #expect(error?.code == "_UNKNOWN_GROUP")
+      #expect(error?.message.contains("group.id") == true)
+    }
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  private func member(_ fixture: Fixture) throws -> Consumer {
+    try fixture.consumer([
+      "group.id": "group", "session.timeout.ms": "6000", "heartbeat.interval.ms": "200",
+    ])
   }
 }

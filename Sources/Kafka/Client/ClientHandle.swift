@@ -50,35 +50,31 @@ final class ClientHandle {
   }
 
   /// Asks the brokers which of the topics exist and how many partitions they have.
+  ///
+  /// It asks for all topics and picks: asking for one by name creates it where the brokers do so.
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
-    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    let action = "read the metadata of \(topics.joined(separator: ", "))"
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    let code = rd_kafka_metadata(client, 1, nil, &metadata, timeoutMilliseconds)
+    try KafkaError.check(code, client: client, action)
+    defer { rd_kafka_metadata_destroy(metadata) }
+
+    let wanted = Set(topics)
     var result = TopicMetadata()
-    for topic in topics {
-      let action = "read the metadata of topic \(topic)"
-      guard let handle = rd_kafka_topic_new(client, topic, nil) else {
-        throw .make(KafkaErrorCode(rd_kafka_last_error()), action)
-      }
-      defer { rd_kafka_topic_destroy(handle) }
-      var metadata: UnsafePointer<rd_kafka_metadata>?
-      let code = rd_kafka_metadata(client, 0, handle, &metadata, max(1, deadline.remainingMilliseconds))
-      try KafkaError.check(code, client: client, action)
-      guard let metadata else { continue }
-      defer { rd_kafka_metadata_destroy(metadata) }
-      guard metadata.pointee.topic_cnt > 0 else {
-        result.missing.append(topic)
-        continue
-      }
-      let answer = metadata.pointee.topics[0]
+    for index in 0..<Int(metadata?.pointee.topic_cnt ?? 0) {
+      guard let answer = metadata?.pointee.topics[index], let text = answer.topic else { continue }
+      let name = String(cString: text)
+      guard wanted.contains(name) else { continue }
       switch answer.err {
       case RD_KAFKA_RESP_ERR_NO_ERROR where answer.partition_cnt > 0:
-        result.partitionCounts[topic] = answer.partition_cnt
-      case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
-        RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
-        result.missing.append(topic)
+        result.partitionCounts[name] = answer.partition_cnt
+      case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        break
       default:
-        throw .make(KafkaErrorCode(answer.err), action)
+        throw .make(KafkaErrorCode(answer.err), "read the metadata of \(name)")
       }
     }
+    result.missing = topics.filter { result.partitionCounts[$0] == nil }
     return result
   }
 }

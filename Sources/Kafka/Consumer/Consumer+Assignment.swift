@@ -24,19 +24,22 @@ extension Consumer {
   /// Partitions paused before are passed over. A partition is paused until it is resumed or revoked: a new
   /// assignment starts with none paused.
   ///
-  /// - Throws: `_UNKNOWN_PARTITION` if one is not assigned; the others are paused.
+  /// - Throws: `_UNKNOWN_PARTITION` if one is not assigned; none is paused then.
   public func pause(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
     let client = try client("pause partitions")
     let added = partitions.filter { !pausedPartitions.contains($0) }
     if added.isEmpty {
       return
     }
+    // librdkafka takes any partition of a topic that it has heard of, and keeps it paused.
+    let assigned = try Set(assignment())
+    if let stranger = added.first(where: { !assigned.contains($0) }) {
+      throw .make(.unknownPartition, "pause \(stranger)", detail: "it is not assigned to this consumer")
+    }
     let list = TopicPartitionList(added)
     try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer), client: client, "pause \(added)")
-    for index in added.indices where list.pointer.pointee.elems[index].err == RD_KAFKA_RESP_ERR_NO_ERROR {
-      pausedPartitions.insert(added[index])
-    }
     try list.check("pause the reading")
+    pausedPartitions.formUnion(added)
   }
 
   /// Hands out records again of partitions that `pause` has paused, from where they were; passes over others.

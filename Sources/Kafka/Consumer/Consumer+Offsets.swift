@@ -12,7 +12,7 @@ extension Consumer {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicPartition: Int64?] {
     let action = "read the committed offsets"
-    let client = try client(action)
+    let client = try groupClient(action)
     if partitions.isEmpty {
       return [:]
     }
@@ -62,7 +62,7 @@ extension Consumer {
   ///
   /// - Parameter offsets: of each partition the offset of the next record to read.
   public func commit(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
-    let client = try client("commit \(offsets)")
+    let client = try groupClient("commit \(offsets)")
     let list = TopicPartitionList(offsets)
     try KafkaError.check(rd_kafka_commit(client, list.pointer, 0), client: client, "commit \(offsets)")
     try list.check("commit the offset")
@@ -72,7 +72,7 @@ extension Consumer {
   ///
   /// - Throws: `_UNKNOWN_GROUP` without `group.id`.
   public func groupMetadata() throws(KafkaError) -> ConsumerGroupMetadata {
-    let client = try client("read the group's metadata")
+    let client = try groupClient("read the group's metadata")
     guard let pointer = rd_kafka_consumer_group_metadata(client) else {
       throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), "read the group's metadata")
     }

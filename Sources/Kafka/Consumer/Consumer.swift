@@ -37,6 +37,7 @@ public final class Consumer {
   let queue: OpaquePointer
   private var topics = TopicTable()
   private var batches: [WeakBatch] = []
+  private let hasGroup: Bool
   private var isSubscribed = false
   private var isInCall = false
 
@@ -50,7 +51,7 @@ public final class Consumer {
   /// `socket.nagle.disable=true`. Always: no automatic commits, ends of partitions reported.
   ///
   /// - Parameters:
-  ///   - configuration: librdkafka's properties; `group.id` is needed only for groups.
+  ///   - configuration: librdkafka's properties. Without `group.id` the consumer reads partitions assigned by hand.
   ///   - isolationLevel: nil leaves it to the configuration, and to librdkafka (`read_committed`).
   ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted.
@@ -74,6 +75,7 @@ public final class Consumer {
     }
     self.handle = handle
     self.queue = queue
+    hasGroup = configuration["group.id"] != nil
     handle.context.consumer = self
   }
 
@@ -87,7 +89,7 @@ public final class Consumer {
   /// of a later poll: see `metadata` for asking first.
   public func subscribe(_ topics: [String]) throws(KafkaError) {
     let action = "subscribe to \(topics.joined(separator: ", "))"
-    let client = try client(action)
+    let client = try groupClient(action)
     let list = TopicPartitionList(topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) })
     try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, action)
     isSubscribed = true
@@ -185,8 +187,11 @@ public final class Consumer {
     }
     let hasLeft = isSubscribed ? leaveGroup(client, deadline) : true
     let isGone = tearDown(timeoutMilliseconds: max(1, deadline.remainingMilliseconds))
-    if !hasLeft || !isGone {
-      throw .make(.timedOut, "close the consumer within \(timeoutMilliseconds) ms")
+    if !hasLeft {
+      throw .make(.timedOut, "leave the group within \(timeoutMilliseconds) ms of closing the consumer")
+    }
+    if !isGone {
+      throw .make(.timedOut, "tear down the consumer within \(timeoutMilliseconds) ms")
     }
   }
 
@@ -196,6 +201,15 @@ public final class Consumer {
   func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
     guard let handle else { throw .make(.closed, action()) }
     return handle.client
+  }
+
+  /// The client, for one call that is about the group.
+  ///
+  /// - Throws: `_UNKNOWN_GROUP` if there is none; `_DESTROY` if the consumer is closed.
+  func groupClient(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
+    let client = try client(action())
+    guard hasGroup else { throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), action()) }
+    return client
   }
 
   /// Notes an error that no call can throw: it becomes an event of the poll under way, or of the next.
@@ -218,8 +232,11 @@ public final class Consumer {
       if deadline.hasPassed {
         return false
       }
-      if let event = rd_kafka_queue_poll(closing, min(100, deadline.remainingMilliseconds)) {
-        rd_kafka_event_destroy(event)
+      // Served as in `poll`: `rd_kafka_queue_poll` would take the rebalance for an event, and call nobody.
+      var message: UnsafeMutablePointer<rd_kafka_message_t>?
+      let timeout = min(100, deadline.remainingMilliseconds)
+      if rd_kafka_consume_batch_queue(closing, timeout, &message, 1) > 0, let message {
+        rd_kafka_message_destroy(message)
       }
     }
     return true
@@ -245,6 +262,8 @@ public final class Consumer {
     isolationLevel: IsolationLevel?
   ) throws(KafkaError) -> KafkaConfiguration {
     var configuration = given
+    // librdkafka has no consumer without a group's name. This one is never joined nor committed to.
+    configuration.setDefault("group.id", "no-group")
     configuration.setDefault("partition.assignment.strategy", "range")
     configuration.setDefault("socket.nagle.disable", "true")
     if let strategy = configuration["partition.assignment.strategy"], strategy.contains("cooperative") {

@@ -50,7 +50,7 @@ public final class Producer {
     )
   }
 
-  /// The number of records that are queued or on their way.
+  /// The number of records that are queued or on their way, and of reports that wait for a poll.
   public var queuedCount: Int { core.queuedCount }
 
   /// Takes note of what has been delivered; call it regularly, and when the queue is full.
@@ -72,9 +72,7 @@ public final class Producer {
     try core.flush(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Asks which of the topics exist and how many partitions they have.
-  ///
-  /// A broker with `auto.create.topics.enable` may create one that is asked for.
+  /// Asks which of the topics exist and how many partitions they have; does not create any.
   public func metadata(
     _ topics: [String],
     timeoutMilliseconds: Int32

@@ -111,6 +111,8 @@ final class ProducerCore {
     if delivering {
       _ = rd_kafka_flush(client, deadline.remainingMilliseconds)
     }
+    // Reports that wait are counted as well: serve them, so that only records are left.
+    _ = rd_kafka_poll(client, 0)
     let undelivered = queuedCount
     if undelivered > 0 {
       _ = rd_kafka_purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)

@@ -119,7 +119,7 @@ public final class TransactionalProducer {
     _ = core.takeDeliveryErrors()
   }
 
-  /// The number of records that are queued or on their way.
+  /// The number of records that are queued or on their way, and of reports that wait for a poll.
   public var queuedCount: Int { core.queuedCount }
 
   /// Takes note of what has been delivered; call it when the queue is full, and now and then.

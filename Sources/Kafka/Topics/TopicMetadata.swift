@@ -3,6 +3,6 @@ public struct TopicMetadata: Sendable, Hashable {
   /// The number of partitions of each topic that exists.
   public var partitionCounts: [String: Int32] = [:]
 
-  /// The topics that do not exist, in the order asked for.
+  /// The topics that do not exist, or that the client may not see, in the order asked for.
   public var missing: [String] = []
 }
