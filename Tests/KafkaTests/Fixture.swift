@@ -83,12 +83,14 @@ struct Record: Equatable {
 final class Collector {
   let consumer: Consumer
   let batch: MessageBatch
+  var maxMessages: Int
   var records: [Record] = []
   var events: [ConsumerEvent] = []
 
-  init(_ consumer: Consumer, capacity: Int = 1_000) {
+  init(_ consumer: Consumer, maxMessages: Int = 1_000) {
     self.consumer = consumer
-    batch = consumer.makeBatch(capacity: capacity)
+    self.maxMessages = maxMessages
+    batch = consumer.makeBatch(capacity: 1_000)
   }
 
   func values(_ partition: Int32) -> [String?] {
@@ -104,7 +106,7 @@ final class Collector {
   }
 
   func pollOnce(timeoutMilliseconds: Int32 = 50) throws {
-    try consumer.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
+    try consumer.poll(into: batch, maxMessages: maxMessages, timeoutMilliseconds: timeoutMilliseconds)
     for index in 0..<batch.count {
       let message = batch[index]
       records.append(

@@ -12,7 +12,7 @@ struct FlowTests {
     try fixture.fill("numbers", partitions: 2, recordsEach: 100)
 
     let consumer = try fixture.consumer()
-    let collector = Collector(consumer, capacity: 10)
+    let collector = Collector(consumer, maxMessages: 10)
     try consumer.assign([.init(first, offset: 0), .init(second, offset: 0)])
     try collector.poll(until: { collector.values(0).count >= 10 }, "the first records come")
     try consumer.pause([first])

@@ -99,7 +99,7 @@ public final class Consumer {
   ///
   /// - Parameter capacity: the most records of one poll, at least 1.
   public func makeBatch(capacity: Int) -> MessageBatch {
-    let batch = MessageBatch(capacity: capacity)
+    let batch = MessageBatch(capacity: capacity, owner: ObjectIdentifier(self))
     batches.removeAll { $0.batch == nil }
     batches.append(WeakBatch(batch: batch))
     return batch
@@ -123,6 +123,7 @@ public final class Consumer {
   ) throws(KafkaError) -> Int {
     let client = try client("poll")
     precondition(!isInCall, "poll was called from onRebalance")
+    precondition(batch.owner == ObjectIdentifier(self), "the batch was made by another consumer")
     precondition(maxMessages > 0, "a poll is for at least one message, not \(maxMessages)")
     batch.recycle()
 

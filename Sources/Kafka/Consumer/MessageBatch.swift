@@ -17,9 +17,13 @@ public final class MessageBatch {
   let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
   private let topicIndexes: UnsafeMutablePointer<Int32>
 
-  init(capacity: Int) {
+  /// The consumer that hands the messages back when it is closed.
+  let owner: ObjectIdentifier
+
+  init(capacity: Int, owner: ObjectIdentifier) {
     precondition(capacity > 0, "a batch has room for at least one record, not \(capacity)")
     self.capacity = capacity
+    self.owner = owner
     storage = .allocate(capacity: capacity)
     storage.initialize(repeating: nil, count: capacity)
     topicIndexes = .allocate(capacity: capacity)
