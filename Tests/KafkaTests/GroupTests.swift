@@ -105,6 +105,22 @@ struct GroupTests {
     #expect(told.last == .revoking(mine))
   }
 
+  @Test func `partitions that were lost are told as lost`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.fill("numbers", partitions: 2, recordsEach: 1)
+    let consumer = try member(fixture)
+    let collector = Collector(consumer)
+    var told: [RebalanceEvent] = []
+    consumer.onRebalance = { told.append($0) }
+    try consumer.subscribe(["numbers"])
+    try collector.poll(until: { told.count == 1 }, "the member gets its partitions")
+    try fixture.cluster.pushRequestErrors(.heartbeat, [.unknownMember])
+    try collector.poll(until: { told.count >= 2 }, "the group does not know the member any more")
+    #expect(Array(told.prefix(2)) == [.assigned(both), .lost(both)])
+    try consumer.close(timeoutMilliseconds: 20_000)
+  }
+
   @Test func `a consumer without a group says what is missing`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }

@@ -73,6 +73,42 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 10_000)
   }
 
+  @Test func `offsets of a member that the group has dropped require an abort`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let consumer = try fixture.consumer(["group.id": "group"])
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.begin()
+    try fixture.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+    let error = #expect(throws: KafkaError.self) {
+      try producer.sendOffsets([.init(topic: "input", partition: 0, offset: 7)], consumer.groupMetadata())
+    }
+    #expect(error?.requiresAbort == true)
+    #expect(error?.message.contains("input [0] @ 7") == true)
+    try producer.abort()
+    try consumer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a coordinator that moves is followed`() throws {
+    let fixture = try Fixture(brokerCount: 2)
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    try fixture.cluster.setCoordinator(.transaction("one"), broker: 1)
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.begin()
+    try withBytes("value") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    try fixture.cluster.setCoordinator(.transaction("one"), broker: 2)
+    try fixture.cluster.pushRequestErrors(.endTxn, [.coordinatorNotAvailable])
+    try producer.commit()
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
   @Test func `a producer that is fenced is told so, for good`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }

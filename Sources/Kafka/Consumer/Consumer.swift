@@ -26,7 +26,7 @@ public final class Consumer {
   ///
   /// It may call the consumer (`committed`, `pause`, `groupMetadata`, …) but not `poll`, `close` or `subscribe`. The
   /// time it takes counts towards `max.poll.interval.ms`; when a flush fails there is nothing to throw: abort it,
-  /// as the partitions go anyway.
+  /// as the partitions go anyway. It is let go when the consumer is closed, so it may hold its owner.
   public var onRebalance: ((RebalanceEvent) -> Void)?
 
   /// The partitions that `pause` has paused and that are still assigned.
@@ -248,6 +248,7 @@ public final class Consumer {
   private func tearDown(timeoutMilliseconds: Int32) -> Bool {
     guard let handle else { return true }
     self.handle = nil
+    onRebalance = nil
     for weak in batches {
       weak.batch?.recycle()
     }

@@ -64,6 +64,10 @@ extension KafkaErrorCode {
   public static let coordinatorNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
   /// The producer's epoch is old: a newer producer has taken over.
   public static let invalidProducerEpoch = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
+  /// The group does not know the consumer as a member (any more).
+  public static let unknownMember = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+  /// The group has moved on to another generation.
+  public static let illegalGeneration = KafkaErrorCode(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
   /// The client may not read or write the topic.
   public static let topicAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
   /// Committed offsets wait for a transaction that is still open.
