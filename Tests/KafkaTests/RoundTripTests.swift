@@ -145,7 +145,8 @@ struct RoundTripTests {
       #expect(metadata.missing == ["nowhere"])
     }
 
-    // Nor does reading one throw: the error is an event that names the topic. (The embedded cluster would create it.)
+    // Nor does reading one throw: the error is an event that names the topic. (The embedded cluster would
+    // create it.)
     try fixture.cluster.setTopicError("nowhere", .unknownTopicOrPartition)
     let collector = Collector(consumer)
     try consumer.assign([.init(topic: "nowhere", partition: 0, offset: 0)])

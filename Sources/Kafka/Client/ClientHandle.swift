@@ -2,8 +2,8 @@ import CRdkafka
 
 /// A librdkafka client and what must live as long as it.
 ///
-/// Destroying a client joins its threads and can hang on a dead network, so it happens on a thread of its own,
-/// and whoever waits for it does so with a deadline.
+/// Destroying a client joins its threads and can hang on a dead network, so it happens on a thread of its
+/// own, and whoever waits for it does so with a deadline.
 final class ClientHandle {
   let client: OpaquePointer
   let context: CallbackContext

@@ -3,7 +3,8 @@ import CRdkafka
 extension Consumer {
   /// Reads exactly these partitions, from these offsets, without a group; replaces what was assigned before.
   ///
-  /// Not to be mixed with `subscribe`. `offset` may be one of `TopicPartitionOffset.beginning`, `end`, `stored`.
+  /// Not to be mixed with `subscribe`. `offset` may be one of `TopicPartitionOffset.beginning`, `end`,
+  /// `stored`.
   public func assign(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
     let client = try client("assign \(offsets)")
     forgetPauses(client)
@@ -19,7 +20,8 @@ extension Consumer {
     return list.map { TopicPartitionList(taking: $0).partitions } ?? []
   }
 
-  /// Stops handing out records of assigned partitions; what was fetched of them is dropped, to be fetched again.
+  /// Stops handing out records of assigned partitions; what was fetched of them is dropped, to be fetched
+  /// again.
   ///
   /// Partitions paused before are passed over. A partition is paused until it is resumed or revoked: a new
   /// assignment starts with none paused.

@@ -3,8 +3,8 @@ import CRdkafka
 extension Consumer {
   /// The offsets that the group has committed for these partitions, nil where it has not.
   ///
-  /// For a `readCommitted` consumer the broker answers only when no transaction with offsets of the partitions is
-  /// open; until then this waits.
+  /// For a `readCommitted` consumer the broker answers only when no transaction with offsets of the
+  /// partitions is open; until then this waits.
   ///
   /// - Throws: `_TIMED_OUT`; `_UNKNOWN_GROUP` without `group.id`; an error naming the partition.
   public func committed(
@@ -24,7 +24,8 @@ extension Consumer {
 
   /// The offset after the last record handed out of each partition, nil before the first.
   ///
-  /// It moves when a poll takes records, not when they are worked on: what has been worked on, the owner knows.
+  /// It moves when a poll takes records, not when they are worked on: what has been worked on, the owner
+  /// knows.
   public func position(_ partitions: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Int64?] {
     let action = "read the position"
     let client = try client(action)

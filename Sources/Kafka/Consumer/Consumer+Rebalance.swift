@@ -3,8 +3,8 @@ import CRdkafka
 extension Consumer {
   /// librdkafka's rebalance callback: called on the consumer's thread, from within `poll` or `close`.
   ///
-  /// The strategies in use are eager: everything is revoked before anything is assigned. librdkafka has paused
-  /// the partitions before it calls, and with that thrown away the messages of theirs that wait.
+  /// The strategies in use are eager: everything is revoked before anything is assigned. librdkafka has
+  /// paused the partitions before it calls, and with that thrown away the messages of theirs that wait.
   func rebalance(
     _ code: rd_kafka_resp_err_t,
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

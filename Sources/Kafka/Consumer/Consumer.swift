@@ -8,9 +8,10 @@ import CRdkafka
 /// **Nothing is committed** by the consumer itself: offsets go into a producer's transaction
 /// (`TransactionalProducer.sendOffsets`), or to `commit`.
 ///
-/// **Rebalances** happen inside `poll` (and `close`): `onRebalance` is called synchronously, before partitions are
-/// given up. At that point every record of an earlier poll has been handed out, and no record that has not been
-/// will be: what librdkafka had fetched is dropped, and read again by the next owner.
+/// **Rebalances** happen inside `poll` (and `close`): `onRebalance` is called synchronously, before
+/// partitions are given up. At that point every record of an earlier poll has been handed out, and no
+/// record that has not been will be: what librdkafka had fetched is dropped, and read again by the next
+/// owner.
 ///
 /// ```swift
 /// let batch = consumer.makeBatch(capacity: 10_000)
@@ -24,9 +25,10 @@ import CRdkafka
 public final class Consumer {
   /// Told of assigned and revoked partitions, on the consumer's thread, inside `poll` and `close`.
   ///
-  /// It may call the consumer (`committed`, `pause`, `groupMetadata`, …) but not `poll`, `close` or `subscribe`. The
-  /// time it takes counts towards `max.poll.interval.ms`; when a flush fails there is nothing to throw: abort it,
-  /// as the partitions go anyway. It is let go when the consumer is closed, so it may hold its owner.
+  /// It may call the consumer (`committed`, `pause`, `groupMetadata`, …) but not `poll`, `close` or
+  /// `subscribe`. The time it takes counts towards `max.poll.interval.ms`; when a flush fails there is
+  /// nothing to throw: abort it, as the partitions go anyway. It is let go when the consumer is closed,
+  /// so it may hold its owner.
   public var onRebalance: ((RebalanceEvent) -> Void)?
 
   /// The partitions that `pause` has paused and that are still assigned.
@@ -51,7 +53,8 @@ public final class Consumer {
   /// `socket.nagle.disable=true`. Always: no automatic commits, ends of partitions reported.
   ///
   /// - Parameters:
-  ///   - configuration: librdkafka's properties. Without `group.id` the consumer reads partitions assigned by hand.
+  ///   - configuration: librdkafka's properties. Without `group.id` the consumer reads partitions
+  ///     assigned by hand.
   ///   - isolationLevel: nil leaves it to the configuration, and to librdkafka (`read_committed`).
   ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted.
@@ -62,7 +65,7 @@ public final class Consumer {
   ) throws(KafkaError) {
     let handle = try ClientHandle(
       RD_KAFKA_CONSUMER,
-      try Self.complete(configuration, isolationLevel: isolationLevel),
+      try configuration.completedForConsumer(isolationLevel: isolationLevel),
       log: log
     ) { configuration in
       rd_kafka_conf_set_rebalance_cb(configuration) { _, code, partitions, opaque in
@@ -85,8 +88,8 @@ public final class Consumer {
 
   /// Joins the group named by `group.id` and shares these topics with its other members.
   ///
-  /// Returns at once; partitions arrive during `poll`. A topic that does not exist is no error here but an event
-  /// of a later poll: see `metadata` for asking first.
+  /// Returns at once; partitions arrive during `poll`. A topic that does not exist is no error here but
+  /// an event of a later poll: see `metadata` for asking first.
   public func subscribe(_ topics: [String]) throws(KafkaError) {
     let action = "subscribe to \(topics.joined(separator: ", "))"
     let client = try groupClient(action)
@@ -107,8 +110,8 @@ public final class Consumer {
 
   /// Fills a batch made by this consumer with what has come, after recycling what it held.
   ///
-  /// Returns as soon as there is anything: all that waits, or, after waiting, the first record or event. A poll
-  /// must follow within `max.poll.interval.ms`, also while everything is paused.
+  /// Returns as soon as there is anything: all that waits, or, after waiting, the first record or event.
+  /// A poll must follow within `max.poll.interval.ms`, also while everything is paused.
   ///
   /// - Parameters:
   ///   - maxMessages: a smaller bound than the batch's capacity.
@@ -127,9 +130,9 @@ public final class Consumer {
     precondition(maxMessages > 0, "a poll is for at least one message, not \(maxMessages)")
     batch.recycle()
 
-    // librdkafka waits until the batch is *full* or the time is up. So take what is there without waiting, and wait
-    // for one message only. The two are never put together: a rebalance in the second call would have to
-    // take back what the first has given.
+    // librdkafka waits until the batch is *full* or the time is up. So take what is there without
+    // waiting, and wait for one message only. The two are never put together: a rebalance in the second
+    // call would have to take back what the first has given.
     isInCall = true
     var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, min(maxMessages, batch.capacity))
     if received == 0, timeoutMilliseconds > 0, handle?.context.errors.isEmpty == true {
@@ -173,11 +176,12 @@ public final class Consumer {
 
   /// Leaves the group and frees everything; closing again does nothing.
   ///
-  /// `onRebalance` is called with `revoking` for the partitions held. The consumer's batches are recycled first.
+  /// `onRebalance` is called with `revoking` for the partitions held. The consumer's batches are recycled
+  /// first.
   ///
   /// - Parameter timeoutMilliseconds: how long all of it may take.
-  /// - Throws: `_TIMED_OUT` if the group could not be left or the client not be torn down in time. It is closed
-  ///   all the same, its remains go in the background, and the group forgets the member after
+  /// - Throws: `_TIMED_OUT` if the group could not be left or the client not be torn down in time. It is
+  ///   closed all the same, its remains go in the background, and the group forgets the member after
   ///   `session.timeout.ms`.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     precondition(!isInCall, "close was called from onRebalance")
@@ -257,31 +261,5 @@ public final class Consumer {
     pausedPartitions = []
     rd_kafka_queue_destroy(queue)
     return handle.destroy(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  private static func complete(
-    _ given: KafkaConfiguration,
-    isolationLevel: IsolationLevel?
-  ) throws(KafkaError) -> KafkaConfiguration {
-    var configuration = given
-    // librdkafka has no consumer without a group's name. This one is never joined nor committed to.
-    configuration.setDefault("group.id", "no-group")
-    configuration.setDefault("partition.assignment.strategy", "range")
-    configuration.setDefault("socket.nagle.disable", "true")
-    if let strategy = configuration["partition.assignment.strategy"], strategy.contains("cooperative") {
-      throw .make(
-        .invalidArgument,
-        "use the property partition.assignment.strategy = \"\(strategy)\"",
-        detail: "batches of librdkafka 2.0.2 skip records in cooperative rebalances; use \"range\""
-      )
-    }
-    let reason = "offsets are committed with the results they belong to"
-    try configuration.require("enable.auto.commit", "false", because: reason)
-    try configuration.require("enable.auto.offset.store", "false", because: reason)
-    try configuration.require("enable.partition.eof", "true", because: "ends of partitions are waited for")
-    if let isolationLevel {
-      configuration["isolation.level"] = isolationLevel.rawValue
-    }
-    return configuration
   }
 }

@@ -3,13 +3,14 @@ import Synchronization
 
 /// A Kafka cluster inside the process, for tests and `--embedded`: librdkafka's mock cluster.
 ///
-/// Its brokers listen on ports of localhost, so any client can use them. What it is not: it keeps 5 MiB and
-/// 100,000 record sets of a partition and drops the oldest; it accepts transactions but hides and aborts
-/// nothing, and drops the offsets sent to them; the first join of a group takes 3 s; it has no admin
-/// calls. It proves error paths, not exactly-once.
+/// Its brokers listen on ports of localhost, so any client can use them. What it is not: it keeps 5 MiB
+/// and 100,000 record sets of a partition and drops the oldest; it accepts transactions but hides and
+/// aborts nothing, and drops the offsets sent to them; it refuses commits of offsets during a rebalance;
+/// it creates topics that a client asks for by name, with 4 partitions; the first join of a group takes 3
+/// s; it has no admin calls. It proves error paths, not exactly-once.
 ///
-/// Call `stop` at the end, for example in a `defer`: as with every object, the last use of it may otherwise be
-/// the reading of its address.
+/// Call `stop` at the end, for example in a `defer`: as with every object, the last use of it may
+/// otherwise be the reading of its address.
 public final class EmbeddedCluster: Sendable {
   /// The value of `bootstrap.servers` for clients of this cluster.
   public let bootstrapServers: String

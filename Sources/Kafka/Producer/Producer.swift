@@ -2,8 +2,8 @@ import CRdkafka
 
 /// Appends records to topics, idempotently, without transactions: for tools such as `feedstore publish`.
 ///
-/// **One thread.** A producer is not `Sendable`. Delivery happens in the background; what could not be delivered is
-/// told by `poll` and taken with `takeDeliveryErrors`.
+/// **One thread.** A producer is not `Sendable`. Delivery happens in the background; what could not be
+/// delivered is told by `poll` and taken with `takeDeliveryErrors`.
 public final class Producer {
   private let core: ProducerCore
 
@@ -31,7 +31,8 @@ public final class Producer {
   ///   - key: nil is a null key, which is not the same as an empty one.
   ///   - value: nil is a null, a tombstone.
   ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 is now.
-  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the partition.
+  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the
+  ///   partition.
   public func produce(
     topic: String,
     partition: Int32,

@@ -4,12 +4,13 @@ import CRdkafka
 ///
 /// **One thread.** A producer is not `Sendable`; every call may block.
 ///
-/// **Order of calls.** `initTransactions` once; then `begin`, `produce`…, `sendOffsets`, `commit` or `abort`, again and again.
+/// **Order of calls.** `initTransactions` once; then `begin`, `produce`…, `sendOffsets`, `commit` or
+/// `abort`, again and again.
 ///
 /// **What to do about an error** of any of them:
 ///
-/// - `isRetriable`: call the same again, with the same arguments and a bound. A `commit` or `abort` that timed out goes
-///   on in the background, and calling it again resumes it.
+/// - `isRetriable`: call the same again, with the same arguments and a bound. A `commit` or `abort` that
+///   timed out goes on in the background, and calling it again resumes it.
 /// - `requiresAbort`: `abort`, and read the input again from the committed offsets.
 /// - otherwise, also when retries of a commit run out: its outcome is *not known*. Close the producer,
 ///   make a new one (its `initTransactions` ends what the old one left open), and read the committed
@@ -32,8 +33,8 @@ public final class TransactionalProducer {
     core = try ProducerCore(configuration, log: log)
   }
 
-  /// Registers the producer with its coordinator, ends a transaction that an earlier one left open, and shuts out that
-  /// earlier one.
+  /// Registers the producer with its coordinator, ends a transaction that an earlier one left open, and
+  /// shuts out that earlier one.
   ///
   /// - Throws: `_TIMED_OUT`, retriable, while no coordinator can be reached.
   public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
@@ -57,7 +58,8 @@ public final class TransactionalProducer {
   ///   - key: nil is a null key, which is not the same as an empty one.
   ///   - value: nil is a null, a tombstone.
   ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 is now.
-  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the partition.
+  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the
+  ///   partition.
   public func produce(
     topic: String,
     partition: Int32,
@@ -99,8 +101,8 @@ public final class TransactionalProducer {
 
   /// Delivers what is queued and commits the transaction.
   ///
-  /// A record that could not be delivered fails the commit with an error that requires an abort; which it was is among
-  /// the delivery errors.
+  /// A record that could not be delivered fails the commit with an error that requires an abort; which it
+  /// was is among the delivery errors.
   ///
   /// - Parameter timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
   public func commit(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
@@ -110,7 +112,8 @@ public final class TransactionalProducer {
 
   /// Throws away what is queued and aborts the transaction.
   ///
-  /// Delivery errors of the transaction, and those that the throwing away makes, are forgotten: take them before.
+  /// Delivery errors of the transaction, and those that the throwing away makes, are forgotten: take them
+  /// before.
   ///
   /// - Parameter timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
   public func abort(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
@@ -134,7 +137,8 @@ public final class TransactionalProducer {
   /// Gives, and forgets, the records that could not be delivered.
   public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
 
-  /// Sends what is queued and waits until every record is delivered or has failed; `commit` does so by itself.
+  /// Sends what is queued and waits until every record is delivered or has failed; `commit` does so by
+  /// itself.
   ///
   /// - Throws: `_TIMED_OUT`, retriable. A record that failed is no error here but a delivery error.
   public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
@@ -143,8 +147,8 @@ public final class TransactionalProducer {
 
   /// Frees everything; closing again does nothing.
   ///
-  /// A transaction that is open is not committed: what is queued is thrown away, and the broker aborts it when
-  /// the next producer of this `transactional.id` starts or `transaction.timeout.ms` is over.
+  /// A transaction that is open is not committed: what is queued is thrown away, and the broker aborts it
+  /// when the next producer of this `transactional.id` starts or `transaction.timeout.ms` is over.
   ///
   /// - Throws: `_TIMED_OUT` if the client could not be torn down in time; it goes in the background.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
