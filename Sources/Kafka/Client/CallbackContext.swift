@@ -1,0 +1,68 @@
+import CRdkafka
+
+/// What librdkafka's callbacks reach through their opaque pointer.
+///
+/// Lives as long as the client does, to the end of its destruction, even if its owner is gone.
+/// `log` is called on any thread; all the rest belongs to the owner's thread, as librdkafka serves those
+/// callbacks only from calls that the owner makes.
+final class CallbackContext {
+  let log: KafkaLogHandler
+
+  /// The consumer whose partitions are assigned and revoked; nil for a producer.
+  weak var consumer: Consumer?
+
+  /// Errors that came outside of any call, oldest first, until the owner takes them.
+  var errors: [KafkaError] = []
+
+  /// Records that could not be delivered, until the owner takes them.
+  var deliveryErrors = DeliveryErrors()
+
+  init(log: @escaping KafkaLogHandler) {
+    self.log = log
+  }
+
+  /// Adds an error, and forgets the oldest when nobody takes them.
+  func append(_ error: KafkaError) {
+    if errors.count == Self.maxErrors {
+      errors.removeFirst()
+    }
+    errors.append(error)
+  }
+
+  func takeErrors() -> [KafkaError] {
+    if errors.isEmpty {
+      return []
+    }
+    defer { errors = [] }
+    return errors
+  }
+
+  static func from(_ opaque: UnsafeMutableRawPointer?) -> CallbackContext? {
+    opaque.map { Unmanaged<CallbackContext>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  /// Sets the callbacks that every client has.
+  static func register(on configuration: borrowing ConfigurationHandle) {
+    rd_kafka_conf_set_log_cb(configuration.pointer) { client, level, facility, text in
+      guard let client, let context = CallbackContext.from(rd_kafka_opaque(client)) else { return }
+      context.log(
+        KafkaLogLevel(rawValue: level) ?? .debug,
+        facility.map { String(cString: $0) } ?? "",
+        text.map { String(cString: $0) } ?? ""
+      )
+    }
+    rd_kafka_conf_set_error_cb(configuration.pointer) { client, code, reason, opaque in
+      guard let context = CallbackContext.from(opaque) else { return }
+      let error = KafkaError.make(
+        KafkaErrorCode(rawValue: code),
+        "keep the client working",
+        detail: reason.map { String(cString: $0) },
+        client: client
+      )
+      context.log(error.isFatal ? .critical : .error, error.code, error.message)
+      context.append(error)
+    }
+  }
+
+  private static let maxErrors = 64
+}

@@ -1,0 +1,80 @@
+import CRdkafka
+
+/// A librdkafka client and what must live as long as it.
+///
+/// Destroying a client joins its threads and can hang on a dead network, so it happens on a thread of its
+/// own, and whoever waits for it does so with a deadline.
+final class ClientHandle {
+  let client: OpaquePointer
+  let context: CallbackContext
+  private let opaque: Unmanaged<CallbackContext>
+  private var isDestroyed = false
+
+  /// Makes the client; `register` sets the callbacks that only this kind of client has.
+  init(
+    _ type: rd_kafka_type_t,
+    _ configuration: KafkaConfiguration,
+    log: @escaping KafkaLogHandler,
+    register: (OpaquePointer) -> Void
+  ) throws(KafkaError) {
+    let handle = try ConfigurationHandle(configuration)
+    let context = CallbackContext(log: log)
+    let opaque = Unmanaged.passRetained(context)
+    rd_kafka_conf_set_opaque(handle.pointer, opaque.toOpaque())
+    CallbackContext.register(on: handle)
+    register(handle.pointer)
+    do {
+      client = try handle.makeClient(type)
+    } catch {
+      opaque.release()
+      throw error
+    }
+    self.context = context
+    self.opaque = opaque
+  }
+
+  deinit {
+    destroy(timeoutMilliseconds: 0)
+  }
+
+  /// Destroys the client; what it owns (queues, topics, messages) must be gone before.
+  ///
+  /// - Returns: whether it was gone in time; otherwise its destruction goes on in the background.
+  @discardableResult
+  func destroy(timeoutMilliseconds: Int32) -> Bool {
+    if isDestroyed {
+      return true
+    }
+    isDestroyed = true
+    return ClientDestruction(client: client, context: opaque).run(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Asks the brokers which of the topics exist and how many partitions they have.
+  ///
+  /// It asks for all topics and picks: asking for one by name creates it where the brokers do so.
+  func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+    let action = "read the metadata of \(topics.joined(separator: ", "))"
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    let code = rd_kafka_metadata(client, 1, nil, &metadata, timeoutMilliseconds)
+    try KafkaError.check(code, client: client, action)
+    defer { rd_kafka_metadata_destroy(metadata) }
+
+    let wanted = Set(topics)
+    var result = TopicMetadata()
+    for index in 0..<Int(metadata?.pointee.topic_cnt ?? 0) {
+      guard let answer = metadata?.pointee.topics[index], let text = answer.topic else { continue }
+      let name = String(cString: text)
+      guard wanted.contains(name) else { continue }
+      switch answer.err {
+      case RD_KAFKA_RESP_ERR_NO_ERROR where answer.partition_cnt > 0:
+        result.partitionCounts[name] = answer.partition_cnt
+      case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        break
+      default:
+        throw .make(KafkaErrorCode(answer.err), "read the metadata of \(name)")
+      }
+    }
+    result.missing = topics.filter { result.partitionCounts[$0] == nil }
+    return result
+  }
+}

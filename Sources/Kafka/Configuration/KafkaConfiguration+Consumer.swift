@@ -1,0 +1,28 @@
+extension KafkaConfiguration {
+  /// Adds what a consumer depends on, and what it is better off with.
+  ///
+  /// - Throws: `_INVALID_ARG` naming a property that the user has set to something a consumer cannot work
+  ///   with.
+  func completedForConsumer(isolationLevel: IsolationLevel?) throws(KafkaError) -> KafkaConfiguration {
+    var configuration = self
+    // librdkafka has no consumer without a group's name. This one is never joined nor committed to.
+    configuration.setDefault("group.id", "no-group")
+    configuration.setDefault("partition.assignment.strategy", "range")
+    configuration.setDefault("socket.nagle.disable", "true")
+    if let strategy = configuration["partition.assignment.strategy"], strategy.contains("cooperative") {
+      throw .make(
+        .invalidArgument,
+        "use the property partition.assignment.strategy = \"\(strategy)\"",
+        detail: "batches of librdkafka 2.0.2 skip records in cooperative rebalances; use \"range\""
+      )
+    }
+    let reason = "offsets are committed with the results they belong to"
+    try configuration.require("enable.auto.commit", "false", because: reason)
+    try configuration.require("enable.auto.offset.store", "false", because: reason)
+    try configuration.require("enable.partition.eof", "true", because: "ends of partitions are waited for")
+    if let isolationLevel {
+      configuration["isolation.level"] = isolationLevel.rawValue
+    }
+    return configuration
+  }
+}

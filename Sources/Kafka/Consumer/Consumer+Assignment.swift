@@ -1,0 +1,90 @@
+import CRdkafka
+
+extension Consumer {
+  /// Reads exactly these partitions, from these offsets, without a group; replaces what was assigned before.
+  ///
+  /// Not to be mixed with `subscribe`. `offset` may be one of `TopicPartitionOffset.beginning`, `end`,
+  /// `stored`.
+  public func assign(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
+    let client = try client("assign \(offsets)")
+    forgetPauses(client)
+    let list = TopicPartitionList(offsets)
+    try KafkaError.check(rd_kafka_assign(client, list.pointer), client: client, "assign \(offsets)")
+  }
+
+  /// The partitions assigned now, by the group or by hand.
+  public func assignment() throws(KafkaError) -> [TopicPartition] {
+    let client = try client("read the assignment")
+    var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+    try KafkaError.check(rd_kafka_assignment(client, &list), client: client, "read the assignment")
+    return list.map { TopicPartitionList(taking: $0).partitions } ?? []
+  }
+
+  /// Stops handing out records of assigned partitions; what was fetched of them is dropped, to be fetched
+  /// again.
+  ///
+  /// Partitions paused before are passed over. A partition is paused until it is resumed or revoked: a new
+  /// assignment starts with none paused.
+  ///
+  /// - Throws: `_UNKNOWN_PARTITION` if one is not assigned; none is paused then.
+  public func pause(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
+    let client = try client("pause partitions")
+    let added = partitions.filter { !pausedPartitions.contains($0) }
+    if added.isEmpty {
+      return
+    }
+    // librdkafka takes any partition of a topic that it has heard of, and keeps it paused.
+    let assigned = try Set(assignment())
+    if let stranger = added.first(where: { !assigned.contains($0) }) {
+      throw .make(.unknownPartition, "pause \(stranger)", detail: "it is not assigned to this consumer")
+    }
+    let list = TopicPartitionList(added)
+    try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer), client: client, "pause \(added)")
+    try list.check("pause the reading")
+    pausedPartitions.formUnion(added)
+  }
+
+  /// Hands out records again of partitions that `pause` has paused, from where they were; passes over others.
+  ///
+  /// (Resuming a partition that is not paused makes librdkafka throw away what it has fetched.)
+  public func resume(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
+    let client = try client("resume partitions")
+    let paused = partitions.filter { pausedPartitions.contains($0) }
+    if paused.isEmpty {
+      return
+    }
+    let list = TopicPartitionList(paused)
+    try KafkaError.check(rd_kafka_resume_partitions(client, list.pointer), client: client, "resume \(paused)")
+    pausedPartitions.subtract(paused)
+    try list.check("resume the reading")
+  }
+
+  /// Goes on reading assigned partitions at other offsets, and drops what was fetched of them.
+  ///
+  /// Messages of an earlier poll are not touched: use up or drop the batch before.
+  ///
+  /// - Parameter timeoutMilliseconds: how long to wait for it to have happened; at least 1.
+  /// - Throws: `_TIMED_OUT`, after which the position is unknown; an error that names the partition if one
+  ///   is not assigned.
+  public func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError) {
+    let client = try client("seek to \(offsets)")
+    if offsets.isEmpty {
+      return
+    }
+    let list = TopicPartitionList(offsets)
+    let error = rd_kafka_seek_partitions(client, list.pointer, max(1, timeoutMilliseconds))
+    try KafkaError.check(error, "seek to \(offsets)")
+    try list.check("change the position")
+  }
+
+  /// Lifts every pause, as librdkafka would carry it over into the next assignment of the partition.
+  func forgetPauses(_ client: OpaquePointer) {
+    if pausedPartitions.isEmpty {
+      return
+    }
+    let list = TopicPartitionList(pausedPartitions)
+    // What is no longer assigned cannot be resumed, and need not be.
+    _ = rd_kafka_resume_partitions(client, list.pointer)
+    pausedPartitions = []
+  }
+}

@@ -1,0 +1,52 @@
+import CRdkafka
+
+/// A record as librdkafka received it: a view without a copy.
+///
+/// A message and every pointer it gives are valid only until its batch is polled into again or recycled, or
+/// its consumer is closed. Nothing checks that: do not store one.
+public struct Message {
+  let pointer: UnsafeMutablePointer<rd_kafka_message_t>
+
+  /// The number of the topic; see `Consumer.topicName(at:)`.
+  public let topicIndex: Int
+
+  /// The number of the partition, from 0.
+  public var partition: Int32 { pointer.pointee.partition }
+
+  public var offset: Int64 { pointer.pointee.offset }
+
+  /// The record's time, in milliseconds since 1970 UTC; -1 where the record has none.
+  public var timestampMilliseconds: Int64 { rd_kafka_message_timestamp(pointer, nil) }
+
+  /// The bytes of the key; nil is a null key. An empty key is empty, not nil.
+  public var key: UnsafeRawBufferPointer? {
+    pointer.pointee.key.map { UnsafeRawBufferPointer(start: $0, count: pointer.pointee.key_len) }
+  }
+
+  /// The bytes of the value; nil is a null, a tombstone. An empty value is empty, not nil.
+  public var payload: UnsafeRawBufferPointer? {
+    pointer.pointee.payload.map { UnsafeRawBufferPointer(start: $0, count: pointer.pointee.len) }
+  }
+
+  /// The number of bytes of key and value together.
+  public var size: Int { pointer.pointee.key_len + pointer.pointee.len }
+
+  /// Copies the record's headers, in their order. librdkafka parses them only when asked.
+  public func headers() -> [Header] {
+    var list: OpaquePointer?
+    guard rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else { return [] }
+    var headers: [Header] = []
+    var name: UnsafePointer<CChar>?
+    var value: UnsafeRawPointer?
+    var size = 0
+    while rd_kafka_header_get_all(list, headers.count, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR {
+      headers.append(
+        Header(
+          name: name.map { String(cString: $0) } ?? "",
+          value: value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) }
+        )
+      )
+    }
+    return headers
+  }
+}

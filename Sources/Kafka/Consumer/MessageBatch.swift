@@ -1,0 +1,104 @@
+import CRdkafka
+
+/// The records and events of one poll; made once by `Consumer.makeBatch`, polled into again and again.
+///
+/// It owns its messages: they are handed back to librdkafka when the batch is polled into again, recycled or
+/// freed, or when the consumer is closed. Like its consumer, it belongs to one thread.
+public final class MessageBatch {
+  /// The most records that fit.
+  public let capacity: Int
+
+  /// The number of records.
+  public private(set) var count = 0
+
+  /// Ends of partitions and errors, in the order in which they came.
+  public private(set) var events: [ConsumerEvent] = []
+
+  let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+  private let topicIndexes: UnsafeMutablePointer<Int32>
+
+  /// The consumer that hands the messages back when it is closed.
+  let owner: ObjectIdentifier
+
+  init(capacity: Int, owner: ObjectIdentifier) {
+    precondition(capacity > 0, "a batch has room for at least one record, not \(capacity)")
+    self.capacity = capacity
+    self.owner = owner
+    storage = .allocate(capacity: capacity)
+    storage.initialize(repeating: nil, count: capacity)
+    topicIndexes = .allocate(capacity: capacity)
+    topicIndexes.initialize(repeating: 0, count: capacity)
+  }
+
+  deinit {
+    recycle()
+    storage.deallocate()
+    topicIndexes.deallocate()
+  }
+
+  public var isEmpty: Bool { count == 0 }
+
+  /// The records of a partition stand in the order of their offsets.
+  public subscript(index: Int) -> Message {
+    precondition(index >= 0 && index < count, "message \(index) of \(count)")
+    // The first `count` places are filled.
+    return Message(pointer: storage[index].unsafelyUnwrapped, topicIndex: Int(topicIndexes[index]))
+  }
+
+  /// Hands the messages back to librdkafka; every pointer into them is invalid from here on.
+  public func recycle() {
+    for index in 0..<count {
+      rd_kafka_message_destroy(storage[index])
+      storage[index] = nil
+    }
+    count = 0
+    events.removeAll(keepingCapacity: true)
+  }
+
+  /// Takes over what librdkafka has put into the first `received` places: records stay, in their order; what
+  /// is none becomes an event.
+  func accept(_ received: Int, topics: inout TopicTable, client: OpaquePointer) {
+    for index in 0..<received {
+      guard let message = storage[index] else { continue }
+      storage[index] = nil
+      let topic = message.pointee.rkt.flatMap { topics.index(of: $0, client: client) }
+      if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR, let topic {
+        storage[count] = message
+        topicIndexes[count] = Int32(truncatingIfNeeded: topic)
+        count += 1
+      } else {
+        events.append(Self.event(message, topic: topic, topics: topics, client: client))
+        rd_kafka_message_destroy(message)
+      }
+    }
+  }
+
+  func append(_ event: ConsumerEvent) {
+    events.append(event)
+  }
+
+  private static func event(
+    _ message: UnsafeMutablePointer<rd_kafka_message_t>,
+    topic: Int?,
+    topics: TopicTable,
+    client: OpaquePointer
+  ) -> ConsumerEvent {
+    let code = message.pointee.err
+    if code == RD_KAFKA_RESP_ERR__PARTITION_EOF, let topic {
+      return .endOfPartition(
+        topic: topic,
+        partition: message.pointee.partition,
+        offset: message.pointee.offset
+      )
+    }
+    var subject = "consume"
+    if let topic {
+      subject += " \(topics.name(at: topic))"
+      if message.pointee.partition >= 0 {
+        subject += " [\(message.pointee.partition)]"
+      }
+    }
+    let detail = rd_kafka_message_errstr(message).map { String(cString: $0) }
+    return .error(.make(KafkaErrorCode(code), subject, detail: detail, client: client))
+  }
+}

@@ -1,0 +1,75 @@
+import CRdkafka
+
+/// An error number of librdkafka or of the Kafka protocol, with its stable name.
+///
+/// Negative numbers are librdkafka's own and have names that begin with an underscore (`_TIMED_OUT`);
+/// positive ones are the protocol's, as a broker sent them (`UNKNOWN_TOPIC_OR_PART`).
+public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  public let rawValue: Int32
+
+  public init(rawValue: Int32) {
+    self.rawValue = rawValue
+  }
+
+  init(_ code: rd_kafka_resp_err_t) {
+    rawValue = code.rawValue
+  }
+
+  var librdkafka: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue: rawValue) }
+
+  /// librdkafka's name of the code, without the `RD_KAFKA_RESP_ERR_` before it.
+  public var name: String { String(cString: rd_kafka_err2name(librdkafka)) }
+
+  public var description: String { name }
+}
+
+extension KafkaErrorCode {
+  /// The call did not finish in the time it was given.
+  public static let timedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__TIMED_OUT)
+  /// The producer's queue is full: poll, then produce again.
+  public static let queueFull = KafkaErrorCode(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+  /// A connection was lost or could not be made.
+  public static let transport = KafkaErrorCode(RD_KAFKA_RESP_ERR__TRANSPORT)
+  /// No broker can be reached.
+  public static let allBrokersDown = KafkaErrorCode(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+  /// A record waited longer than `message.timeout.ms` for its delivery.
+  public static let messageTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
+  /// A record was thrown out of the producer's queue before it was sent.
+  public static let purgedFromQueue = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+  /// A record was thrown away while it was on its way; whether it arrived is not known.
+  public static let purgedInFlight = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+  /// An argument or a configuration property is not valid.
+  public static let invalidArgument = KafkaErrorCode(RD_KAFKA_RESP_ERR__INVALID_ARG)
+  /// The call does not fit the state of the client, for example a commit without a transaction.
+  public static let state = KafkaErrorCode(RD_KAFKA_RESP_ERR__STATE)
+  /// The client is closed.
+  public static let closed = KafkaErrorCode(RD_KAFKA_RESP_ERR__DESTROY)
+  /// The client has failed for good.
+  public static let fatal = KafkaErrorCode(RD_KAFKA_RESP_ERR__FATAL)
+  /// A newer producer with the same `transactional.id` has taken over.
+  public static let fenced = KafkaErrorCode(RD_KAFKA_RESP_ERR__FENCED)
+  /// The owner did not poll within `max.poll.interval.ms` and has left the group.
+  public static let maxPollExceeded = KafkaErrorCode(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
+  /// The partition is not known to this client.
+  public static let unknownPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+  /// The topic is not known to this client.
+  public static let unknownTopic = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+  /// The broker does not know the topic or the partition.
+  public static let unknownTopicOrPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+  /// The record is larger than the client or the broker accepts.
+  public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+  /// The broker is not the group's or the transaction's coordinator.
+  public static let notCoordinator = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
+  /// The coordinator cannot be reached.
+  public static let coordinatorNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
+  /// The producer's epoch is old: a newer producer has taken over.
+  public static let invalidProducerEpoch = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
+  /// The group does not know the consumer as a member (any more).
+  public static let unknownMember = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
+  /// The group has moved on to another generation.
+  public static let illegalGeneration = KafkaErrorCode(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
+  /// The client may not read or write the topic.
+  public static let topicAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+  /// Committed offsets wait for a transaction that is still open.
+  public static let unstableOffsetCommit = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
+}

@@ -1,0 +1,152 @@
+import CRdkafka
+
+/// What both producers share: the client, its topics, its queue and what could not be delivered.
+final class ProducerCore {
+  private var handle: ClientHandle?
+  private var topics = TopicTable()
+
+  init(_ given: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
+    var configuration = given
+    configuration.setDefault("socket.nagle.disable", "true")
+    configuration.setDefault("delivery.report.only.error", "true")
+    try configuration.require(
+      "enable.idempotence",
+      "true",
+      because: "a record that is sent again must not be there twice"
+    )
+    handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
+      rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
+        guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+        let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
+        CallbackContext.from(opaque)?.deliveryErrors.append(
+          .make(
+            KafkaErrorCode(message.pointee.err),
+            "deliver a record to \(topic) [\(message.pointee.partition)]",
+            client: client
+          )
+        )
+      }
+    }
+  }
+
+  deinit {
+    tearDown(timeoutMilliseconds: 0)
+  }
+
+  /// The client, for one call.
+  ///
+  /// - Throws: `_DESTROY` if it is closed.
+  func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
+    guard let handle else { throw .make(.closed, action()) }
+    return handle.client
+  }
+
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: borrowing HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError) {
+    let client = try client("produce to \(topic) [\(partition)]")
+    guard let index = topics.index(ofName: topic, client: client) else {
+      throw .make(KafkaErrorCode(rd_kafka_last_error()), "produce to \(topic) [\(partition)]")
+    }
+    let entries = headers.entries
+    let error = headers.bytes.withUnsafeBytes { bytes in
+      entries.withUnsafeBufferPointer { entries in
+        withPointer(key) { key, keySize in
+          withPointer(value) { value, valueSize in
+            feedstore_produce(
+              client,
+              topics.pointer(at: index),
+              partition,
+              timestampMilliseconds,
+              key,
+              keySize,
+              value,
+              valueSize,
+              bytes.baseAddress,
+              entries.baseAddress,
+              entries.count
+            )
+          }
+        }
+      }
+    }
+    try KafkaError.check(error, "produce to \(topic) [\(partition)]")
+  }
+
+  var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }
+
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
+    _ = rd_kafka_poll(try client("poll the producer"), timeoutMilliseconds)
+    // Errors of the client itself have been logged; the calls that they concern throw.
+    _ = handle?.context.takeErrors()
+    return handle?.context.deliveryErrors.isEmpty == false
+  }
+
+  func takeDeliveryErrors() -> DeliveryErrors {
+    guard let context = handle?.context else { return DeliveryErrors() }
+    defer { context.deliveryErrors = DeliveryErrors() }
+    return context.deliveryErrors
+  }
+
+  func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
+    let client = try client("flush the producer")
+    let code = rd_kafka_flush(client, timeoutMilliseconds)
+    try KafkaError.check(code, client: client, "deliver the \(queuedCount) records that are queued")
+  }
+
+  func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+    _ = try client("read metadata")
+    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
+  }
+
+  /// Closes the client; records still queued are delivered first if `delivering`, and thrown away otherwise.
+  func close(delivering: Bool, timeoutMilliseconds: Int32) throws(KafkaError) {
+    guard let client = handle?.client else { return }
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    if delivering {
+      _ = rd_kafka_flush(client, deadline.remainingMilliseconds)
+    }
+    // Reports that wait are counted as well: serve them, so that only records are left.
+    _ = rd_kafka_poll(client, 0)
+    let undelivered = queuedCount
+    if undelivered > 0 {
+      _ = rd_kafka_purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+      _ = rd_kafka_poll(client, 0)
+    }
+    let isGone = tearDown(timeoutMilliseconds: max(1, deadline.remainingMilliseconds))
+    if delivering && undelivered > 0 {
+      throw .make(
+        .timedOut,
+        "deliver \(undelivered) records before closing, within \(timeoutMilliseconds) ms"
+      )
+    }
+    if !isGone {
+      throw .make(.timedOut, "close the producer within \(timeoutMilliseconds) ms")
+    }
+  }
+
+  @discardableResult
+  private func tearDown(timeoutMilliseconds: Int32) -> Bool {
+    guard let handle else { return true }
+    self.handle = nil
+    topics.removeAll()
+    return handle.destroy(timeoutMilliseconds: timeoutMilliseconds)
+  }
+}
+
+/// Gives C a pointer and a size; nil is NULL, and empty bytes never are.
+private func withPointer<Result>(
+  _ bytes: UnsafeRawBufferPointer?,
+  _ body: (UnsafeRawPointer?, Int) -> Result
+) -> Result {
+  guard let bytes else { return body(nil, 0) }
+  if let start = bytes.baseAddress {
+    return body(start, bytes.count)
+  }
+  return withUnsafePointer(to: UInt8(0)) { body($0, 0) }
+}

@@ -1,0 +1,68 @@
+import Kafka
+import Testing
+
+struct ConfigurationTests {
+  @Test func `a property that does not exist is named with its value`() throws {
+    let error = #expect(throws: KafkaError.self) {
+      try Consumer(configuration: ["no.such.property": "17"], log: Fixture.log)
+    }
+    #expect(error?.code == "_INVALID_ARG")
+    #expect(error?.message.contains("no.such.property") == true)
+    #expect(error?.message.contains("17") == true)
+    #expect(error?.isRetriable == false)
+  }
+
+  @Test func `a value that is not valid is named with its property`() throws {
+    let error = #expect(throws: KafkaError.self) {
+      try Producer(configuration: ["acks": "some"], log: Fixture.log)
+    }
+    #expect(error?.message.contains("acks") == true)
+    #expect(error?.message.contains("some") == true)
+  }
+
+  @Test func `a combination that librdkafka refuses says why`() throws {
+    let error = #expect(throws: KafkaError.self) {
+      try Producer(
+        configuration: ["max.in.flight.requests.per.connection": "6"],
+        log: Fixture.log
+      )
+    }
+    #expect(error?.message.contains("max.in.flight") == true)
+  }
+
+  @Test func `a secret is not shown`() throws {
+    let error = #expect(throws: KafkaError.self) {
+      try Producer(configuration: ["sasl.pasword.password": "hunter2"], log: Fixture.log)
+    }
+    #expect(error?.message.contains("sasl.pasword.password") == true)
+    #expect(error?.message.contains("hunter2") == false)
+  }
+
+  @Test(arguments: [
+    ("enable.auto.commit", "true"),
+    ("enable.auto.offset.store", "true"),
+    ("enable.partition.eof", "false"),
+    ("partition.assignment.strategy", "cooperative-sticky"),
+  ])
+  func `a consumer refuses what it cannot work with`(name: String, value: String) throws {
+    let error = #expect(throws: KafkaError.self) {
+      try Consumer(configuration: KafkaConfiguration([(name, value)]), log: Fixture.log)
+    }
+    #expect(error?.message.contains("\(name) = \"\(value)\"") == true)
+  }
+
+  @Test func `producers ask for the right transactional id`() throws {
+    #expect(throws: KafkaError.self) { try TransactionalProducer(configuration: [:], log: Fixture.log) }
+    #expect(throws: KafkaError.self) {
+      try Producer(configuration: ["transactional.id": "mine"], log: Fixture.log)
+    }
+  }
+
+  @Test func `setting a property again replaces its value and keeps its place`() {
+    var configuration: KafkaConfiguration = ["a": "1", "b": "2", "a": "3"]
+    #expect(configuration.properties.map(\.name) == ["a", "b"])
+    #expect(configuration["a"] == "3")
+    configuration["a"] = nil
+    #expect(configuration.properties == [.init(name: "b", value: "2")])
+  }
+}

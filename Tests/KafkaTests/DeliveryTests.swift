@@ -1,0 +1,112 @@
+import Kafka
+import Synchronization
+import Testing
+
+struct DeliveryTests {
+  @Test func `records that time out while the broker is down are counted and named`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.producer(["message.timeout.ms": "300"])
+    try fixture.cluster.setBrokerDown(nil)
+    try producer.produce("output", 0, ["one", "two", "three"])
+
+    var failures = 0
+    var first: KafkaError?
+    let giveUp = ContinuousClock.now + .seconds(60)
+    while failures < 3 {
+      try #require(ContinuousClock.now < giveUp, "the records fail")
+      if try producer.poll(timeoutMilliseconds: 50) {
+        let errors = producer.takeDeliveryErrors()
+        failures += errors.count
+        first = first ?? errors.errors.first
+      }
+    }
+    #expect(failures == 3)
+    #expect(first?.kind == .messageTimedOut)
+    #expect(first?.message.contains("output [0]") == true)
+    #expect(producer.takeDeliveryErrors().isEmpty, "taken is taken")
+    #expect(producer.queuedCount == 0)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a full queue is an error of its own that polling cures`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.producer(["queue.buffering.max.messages": "2", "linger.ms": "0"])
+    try fixture.cluster.setBrokerDown(nil)
+    try producer.produce("output", 0, ["one", "two"])
+    let error = #expect(throws: KafkaError.self) { try producer.produce("output", 0, ["three"]) }
+    #expect(error?.kind == .queueFull)
+    #expect(error?.isRetriable == true)
+    #expect(producer.queuedCount >= 2)
+
+    try fixture.cluster.setBrokerUp(nil)
+    try producer.flush(timeoutMilliseconds: 60_000)
+    try producer.produce("output", 0, ["three"])
+    try producer.flush(timeoutMilliseconds: 60_000)
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `an error that a broker answers with is a delivery error`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.producer()
+    try fixture.cluster.pushRequestErrors(.produce, [.topicAuthorizationFailed])
+    try producer.produce("output", 0, ["one"])
+    try producer.flush(timeoutMilliseconds: 30_000)
+    let failures = producer.takeDeliveryErrors()
+    #expect(failures.count == 1)
+    #expect(failures.errors.first?.kind == .topicAuthorizationFailed)
+    #expect(failures.errors.first?.isRetriable == false)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `closing with records that cannot be delivered says how many`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.producer()
+    try fixture.cluster.setBrokerDown(nil)
+    try producer.produce("output", 0, ["one", "two"])
+    let error = #expect(throws: KafkaError.self) { try producer.close(timeoutMilliseconds: 2_000) }
+    #expect(error?.kind == .timedOut)
+    #expect(error?.message.contains("2 records") == true)
+  }
+
+  @Test func `what librdkafka logs and reports reaches the handler and the batch`() throws {
+    let lines = Mutex<[String]>([])
+    let consumer = try Consumer(configuration: ["bootstrap.servers": "127.0.0.1:1"]) {
+      level,
+      facility,
+      message in
+      lines.withLock { $0.append("\(level) \(facility) \(message)") }
+    }
+    let batch = consumer.makeBatch(capacity: 10)
+    try consumer.assign([.init(topic: "nowhere", partition: 0, offset: 0)])
+    var reported: KafkaError?
+    let giveUp = ContinuousClock.now + .seconds(60)
+    while reported?.kind != .allBrokersDown {
+      try #require(ContinuousClock.now < giveUp, "the loss of all brokers is reported")
+      try consumer.poll(into: batch, timeoutMilliseconds: 50)
+      for case .error(let error) in batch.events {
+        reported = error
+      }
+    }
+    #expect(reported?.isRetriable == true)
+    #expect(reported?.message.contains("bootstrap.servers") == true)
+    #expect(lines.withLock { $0.contains { $0.contains("127.0.0.1:1") } })
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a stopped cluster refuses calls`() throws {
+    let fixture = try Fixture()
+    fixture.cluster.stop()
+    fixture.cluster.stop()
+    let error = #expect(throws: KafkaError.self) { try fixture.cluster.createTopic("late", partitions: 1) }
+    #expect(error?.kind == .closed)
+  }
+}

@@ -1,0 +1,136 @@
+import Kafka
+import Testing
+
+/// An embedded cluster and the clients of one test.
+struct Fixture {
+  let cluster: EmbeddedCluster
+
+  init(brokerCount: Int = 1) throws {
+    cluster = try EmbeddedCluster(brokerCount: brokerCount, log: Self.log)
+  }
+
+  static let log: KafkaLogHandler = { _, _, _ in }
+
+  func configuration(_ properties: KeyValuePairs<String, String> = [:]) -> KafkaConfiguration {
+    var configuration: KafkaConfiguration = ["bootstrap.servers": cluster.bootstrapServers]
+    for (name, value) in properties {
+      configuration[name] = value
+    }
+    return configuration
+  }
+
+  func consumer(_ properties: KeyValuePairs<String, String> = [:]) throws -> Consumer {
+    var configuration = configuration(properties)
+    configuration["auto.offset.reset"] = "earliest"
+    return try Consumer(configuration: configuration, log: Self.log)
+  }
+
+  func producer(_ properties: KeyValuePairs<String, String> = [:]) throws -> Producer {
+    try Producer(configuration: configuration(properties), log: Self.log)
+  }
+
+  func transactionalProducer(
+    _ properties: KeyValuePairs<String, String> = [:]
+  ) throws -> TransactionalProducer {
+    try TransactionalProducer(configuration: configuration(properties), log: Self.log)
+  }
+
+  /// Creates a topic with records "0", "1", … in each partition.
+  func fill(_ topic: String, partitions: Int32, recordsEach: Int) throws {
+    try cluster.createTopic(topic, partitions: partitions)
+    let producer = try producer()
+    for partition in 0..<partitions {
+      try producer.produce(topic, partition, (0..<recordsEach).map(String.init))
+    }
+    try producer.flush(timeoutMilliseconds: 30_000)
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+}
+
+extension Producer {
+  /// Produces texts without keys.
+  func produce(_ topic: String, _ partition: Int32, _ texts: [String]) throws {
+    for text in texts {
+      try withBytes(text) { value in
+        try produce(topic: topic, partition: partition, key: nil, value: value)
+      }
+    }
+  }
+}
+
+/// Lends the bytes of a text; nil stays nil.
+func withBytes<Result>(_ text: String?, _ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result
+{
+  guard let text else { return try body(nil) }
+  return try Array(text.utf8).withUnsafeBytes { try body($0) }
+}
+
+/// Copies bytes into a text; nil stays nil.
+func text(_ bytes: UnsafeRawBufferPointer?) -> String? {
+  bytes.map { String(decoding: $0, as: UTF8.self) }
+}
+
+/// A record, copied out of its batch.
+struct Record: Equatable {
+  var topic: String
+  var partition: Int32
+  var offset: Int64
+  var value: String?
+}
+
+/// Polls one consumer and copies what comes.
+final class Collector {
+  let consumer: Consumer
+  let batch: MessageBatch
+  var maxMessages: Int
+  var records: [Record] = []
+  var events: [ConsumerEvent] = []
+
+  init(_ consumer: Consumer, maxMessages: Int = 1_000) {
+    self.consumer = consumer
+    self.maxMessages = maxMessages
+    batch = consumer.makeBatch(capacity: 1_000)
+  }
+
+  func values(_ partition: Int32) -> [String?] {
+    records.filter { $0.partition == partition }.map(\.value)
+  }
+
+  var ends: [Int32: Int64] {
+    var ends: [Int32: Int64] = [:]
+    for case .endOfPartition(_, let partition, let offset) in events {
+      ends[partition] = offset
+    }
+    return ends
+  }
+
+  func pollOnce(timeoutMilliseconds: Int32 = 50) throws {
+    try consumer.poll(into: batch, maxMessages: maxMessages, timeoutMilliseconds: timeoutMilliseconds)
+    for index in 0..<batch.count {
+      let message = batch[index]
+      records.append(
+        Record(
+          topic: consumer.topicName(at: message.topicIndex),
+          partition: message.partition,
+          offset: message.offset,
+          value: text(message.payload)
+        )
+      )
+    }
+    events += batch.events
+  }
+
+  /// Polls until the condition holds; a minute is there only so that a broken test ends.
+  func poll(
+    until condition: () -> Bool,
+    _ comment: Comment,
+    location: SourceLocation = #_sourceLocation
+  ) throws {
+    let giveUp = ContinuousClock.now + .seconds(60)
+    while !condition() {
+      try #require(ContinuousClock.now < giveUp, comment, sourceLocation: location)
+      try pollOnce()
+    }
+  }
+}

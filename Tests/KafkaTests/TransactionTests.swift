@@ -1,0 +1,157 @@
+import Kafka
+import Testing
+
+/// What the embedded cluster can show of transactions: the calls and their errors, not their isolation.
+struct TransactionTests {
+  @Test func `records and offsets go through a transaction`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+
+    let consumer = try fixture.consumer(["group.id": "group"])
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    for text in ["first", "second"] {
+      try producer.begin()
+      try withBytes(text) { value in
+        try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+      }
+      try producer.sendOffsets(
+        [TopicPartitionOffset(topic: "input", partition: 0, offset: 7)],
+        consumer.groupMetadata()
+      )
+      try producer.commit()
+    }
+    #expect(producer.takeDeliveryErrors().isEmpty)
+
+    let collector = Collector(consumer)
+    try consumer.assign([.init(topic: "output", partition: 0, offset: 0)])
+    try collector.poll(until: { collector.values(0).count == 2 }, "the records are there")
+    #expect(collector.values(0) == ["first", "second"])
+    try consumer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a record that is refused makes the commit ask for an abort, and the next transaction works`()
+    throws
+  {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+
+    try fixture.cluster.pushRequestErrors(.produce, [.messageTooLarge])
+    try producer.begin()
+    try withBytes("refused") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    let error = #expect(throws: KafkaError.self) { try producer.commit() }
+    #expect(error?.requiresAbort == true)
+    #expect(error?.isFatal == false)
+    let failures = producer.takeDeliveryErrors()
+    #expect(failures.count == 1)
+    #expect(failures.errors.first?.message.contains("output [0]") == true)
+    try producer.abort()
+
+    // librdkafka may fail the next transaction, too, while it renews the producer's epoch: abort, try again.
+    var attempts = 0
+    while true {
+      attempts += 1
+      try producer.begin()
+      do {
+        try withBytes("accepted") { value in
+          try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+        }
+        try producer.commit()
+        break
+      } catch let error as KafkaError where error.requiresAbort && attempts < 5 {
+        try producer.abort()
+      }
+    }
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `offsets of a member that the group has dropped require an abort`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let consumer = try fixture.consumer(["group.id": "group"])
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.begin()
+    try fixture.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+    let error = #expect(throws: KafkaError.self) {
+      try producer.sendOffsets([.init(topic: "input", partition: 0, offset: 7)], consumer.groupMetadata())
+    }
+    #expect(error?.requiresAbort == true)
+    #expect(error?.message.contains("input [0] @ 7") == true)
+    try producer.abort()
+    try consumer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a coordinator that moves is followed`() throws {
+    let fixture = try Fixture(brokerCount: 2)
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    try fixture.cluster.setCoordinator(.transaction("one"), broker: 1)
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.begin()
+    try withBytes("value") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    try fixture.cluster.setCoordinator(.transaction("one"), broker: 2)
+    try fixture.cluster.pushRequestErrors(.endTxn, [.coordinatorNotAvailable])
+    try producer.commit()
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a producer that is fenced is told so, for good`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+
+    try producer.begin()
+    try withBytes("late") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    try fixture.cluster.pushRequestErrors(.endTxn, [.invalidProducerEpoch])
+    let error = #expect(throws: KafkaError.self) { try producer.commit() }
+    #expect(error?.isFatal == true)
+    #expect(error?.isRetriable == false)
+    #expect(error?.message.contains("transactional.id") == true)
+    #expect(throws: KafkaError.self) { try producer.begin() }
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `calls out of order are refused, not retried`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
+    let error = #expect(throws: KafkaError.self) { try producer.begin() }
+    #expect(error?.kind == .state)
+    #expect(error?.isRetriable == false)
+    try producer.close(timeoutMilliseconds: 10_000)
+    #expect(throws: KafkaError.self) { try producer.begin() }
+  }
+
+  @Test func `starting without a coordinator times out and can be retried`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.setBrokerDown(nil)
+    let producer = try fixture.transactionalProducer([
+      "transactional.id": "one", "transaction.timeout.ms": "60000",
+    ])
+    let error = #expect(throws: KafkaError.self) { try producer.initTransactions(timeoutMilliseconds: 200) }
+    #expect(error?.isRetriable == true)
+    #expect(error?.isFatal == false)
+    try fixture.cluster.setBrokerUp(nil)
+    try producer.initTransactions(timeoutMilliseconds: 60_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+}
