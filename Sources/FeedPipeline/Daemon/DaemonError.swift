@@ -1,0 +1,38 @@
+import Kafka
+
+/// Why the daemon, or a tool that talks to Kafka, stopped.
+public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What went wrong, as a stable word.
+  public enum Code: String, Sendable {
+    /// A topic does not exist.
+    case missingTopic = "missing-topic"
+    /// Topics that belong together differ in their number of partitions.
+    case partitionCounts = "partition-counts"
+    /// Kafka refused, or could not be reached; the message has its reason.
+    case kafka = "kafka"
+    /// Records could not be delivered.
+    case undelivered = "undelivered"
+    /// What was read back is not what was published.
+    case mismatch = "mismatch"
+  }
+
+  public let code: Code
+  /// Names what it concerns, and the remedy.
+  public let message: String
+  /// Whether the same may work later without anybody's doing.
+  public let isRetriable: Bool
+
+  init(_ code: Code, _ message: String, isRetriable: Bool = false) {
+    self.code = code
+    self.message = message
+    self.isRetriable = isRetriable
+  }
+
+  init(_ error: KafkaError) {
+    self.init(.kafka, error.description, isRetriable: error.isRetriable)
+  }
+
+  /// The daemon cannot go on.
+  public var isFatal: Bool { true }
+  public var description: String { message }
+}

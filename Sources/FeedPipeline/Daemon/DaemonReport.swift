@@ -1,0 +1,28 @@
+public import FeedStore
+import Service
+
+/// What a daemon did, and the feeds it had at the end.
+public struct DaemonReport: Sendable, Equatable {
+  /// What was done, with the partitions it had earlier as well.
+  public let counters: StoreCounters
+  /// The feeds at the end, by partition and id.
+  public let feeds: [FeedSummary]
+
+  init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
+    self.counters = counters
+    self.feeds = feeds
+  }
+
+  /// The report in words, for standard error.
+  public var text: String {
+    var table = ReportTable("run")
+    table.add("records", count: counters.records)
+    table.add("events", count: counters.events)
+    table.add("feeds", count: feeds.count)
+    table.add(counters)
+    table.add("transactions", count: counters.flushes)
+    table.add("bytes in", bytes: counters.inputBytes)
+    table.add("bytes out", bytes: counters.outputBytes)
+    return table.text
+  }
+}

@@ -1,0 +1,19 @@
+/// A copy of bytes at a fixed address, for calls that take pointers; nil stays nil.
+struct OwnedBytes: ~Copyable {
+  private let storage: UnsafeMutableRawBufferPointer?
+
+  init(_ bytes: [UInt8]?) {
+    guard let bytes else {
+      storage = nil
+      return
+    }
+    let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    copy.copyBytes(from: bytes)
+    storage = copy
+  }
+
+  deinit { storage?.deallocate() }
+
+  /// Valid while this value is.
+  var bytes: UnsafeRawBufferPointer? { storage.map { UnsafeRawBufferPointer($0) } }
+}
