@@ -8,17 +8,17 @@ final class FeedState {
   let sections = ElementTable()
   let items = ElementTable()
   /// The order of the sections, and behind it one list of items for each section handle.
-  private var lists: UnsafeMutablePointer<OrderedList>
-  private var listCapacity = 4
+  @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
+  @exclusivity(unchecked) private var listCapacity = 4
   /// Undoes the record that is being applied; nil where that cannot become necessary.
-  var journal: [Undo]?
+  @exclusivity(unchecked) var journal: [Undo]?
 
   /// Lists that were replaced since the last publication, each once.
-  var replacedScopes: [UInt32] = []
+  @exclusivity(unchecked) var replacedScopes: [UInt32] = []
 
   /// Kept up to date by the changes themselves.
-  var totals = Totals()
-  var publishedTotals = Totals()
+  @exclusivity(unchecked) var totals = Totals()
+  @exclusivity(unchecked) var publishedTotals = Totals()
 
   /// Numbers over the whole feed.
   struct Totals: Equatable {
