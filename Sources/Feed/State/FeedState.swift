@@ -114,16 +114,19 @@ final class FeedState {
     table[handle].leaf = nil
   }
 
-  /// Lets an element count again where its ghost is: undoes `detach`.
-  func reviveGhost(_ handle: UInt32, _ scope: UInt32) {
+  /// Lets an element count again where its ghost is, if that is the `rank`-th place: undoes
+  /// `detach`. It is another place where an undone replacement has put others before the ghost.
+  func reviveGhost(_ handle: UInt32, _ scope: UInt32, at rank: Int32) -> Bool {
     let table = table(scope)
     let list = list(scope)
     guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else { preconditionFailure("no ghost to revive") }
     let position = list.pointee.tree.position(of: .ghost(handle), in: leaf)
+    guard list.pointee.tree.ranks(position).current == rank else { return false }
     list.pointee.tree.replace(position, with: .both(handle), table)
     table.withChange(handle) { $0.ghostLeaf = nil }
     table[handle].container = scope
     addToTotals(handle, scope, position, sign: 1)
+    return true
   }
 
   /// The place of an element's current entry.
