@@ -1,0 +1,33 @@
+import FeedPipeline
+import Service
+
+/// `feedstore publish`: sends replay files into their topics.
+enum PublishCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "publish",
+    summary: "Sends replay files into Kafka's topics.",
+    discussion: """
+      Each record goes to the topic its line names (topics.items if it names none), with its key, value and \
+      timestamp, and for the input topics into the partition of its key (murmur2, as Java's clients do).
+
+      A topic that keeps records by time drops those whose timestamps are older than that. A timestamp of 0 \
+      is sent as the time of sending.
+      """,
+    arguments: ArgumentSpecification("FILE", help: "Replay files, read as one input; - is standard input."),
+    options: configurationOptions + [
+      .value(
+        "speed", "N", help: "Sends by the records' timestamps, N times as fast; without, as fast as it goes.")
+    ])
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let speed = try invocation.number("speed", default: 0, in: 0.001...1_000_000)
+    let log = Log(level: configuration.logLevel)
+    let publisher = Publisher(
+      configuration, inputs: invocation.arguments, speed: speed == 0 ? nil : speed,
+      stop: stopOnSignals(log), log: log)
+    let report = try await publisher.run()
+    DiagnosticOutput.standardError.write(line: report.text)
+    return report.isComplete ? .done : .failed
+  }
+}
