@@ -6,7 +6,7 @@ import Service
 enum FeedStoreCommand {
   static let version = "0.1.0"
 
-  private static var subcommands: [any Subcommand.Type] { [RunCommand.self, PublishCommand.self, ReplayCommand.self] }
+  private static var subcommands: [any Subcommand.Type] { [RunCommand.self, PublishCommand.self, ReplayCommand.self, DemoCommand.self] }
 
   private static let specification = CommandLineSpecification(
     "feedstore", version: version,

@@ -34,11 +34,11 @@ public struct Daemon: Sendable {
     var broker: EmbeddedBroker?
     if isEmbedded {
       // Refused before anything is begun.
-      _ = try KafkaSettings(configuration.kafka, embedded: "localhost:0")
+      _ = try KafkaSettings(configuration.kafka, embedded: [])
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
     defer { broker?.stop() }
-    let settings = try KafkaSettings(configuration.kafka, embedded: broker?.bootstrapServers)
+    let settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     log.warning("feeds are kept in memory only: after a restart or a rebalance they begin anew")
 

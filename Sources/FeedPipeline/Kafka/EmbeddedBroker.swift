@@ -28,6 +28,16 @@ public final class EmbeddedBroker: Sendable {
   /// The value of `bootstrap.servers` for clients on this machine.
   public var bootstrapServers: String { cluster.bootstrapServers }
 
+  /// What clients are to be told besides what the user tells them.
+  ///
+  /// A request for records that finds none is answered only when its time is over, not when there are some.
+  var properties: [ConfigurationPair] {
+    [
+      ConfigurationPair(name: "bootstrap.servers", value: bootstrapServers),
+      ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
+    ]
+  }
+
   /// Ends it; everything in it is gone.
   public func stop() { cluster.stop() }
 }

@@ -16,14 +16,14 @@ struct KafkaSettings: Sendable, Equatable {
 
   /// - Parameters:
   ///   - properties: the settings under `kafka.`.
-  ///   - embedded: the address of the embedded cluster, if there is one.
+  ///   - embedded: the settings of the embedded cluster, if there is one.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  init(_ properties: [ConfigurationPair], embedded: String? = nil) throws(ConfigurationError) {
+  init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]? = nil) throws(ConfigurationError) {
     for pair in properties { try Self.check(pair) }
     let servers = properties.last { Self.serverNames.contains($0.name) }
     switch (embedded, servers) {
     case (let embedded?, nil):
-      self.properties = [ConfigurationPair(name: "bootstrap.servers", value: embedded)] + properties
+      self.properties = embedded + properties
     case (_?, let servers?):
       throw ConfigurationError(
         .conflict,

@@ -1,0 +1,100 @@
+import FeedStore
+import Glibc
+public import Service
+
+/// `feedstore demo`: a broker, the daemon, a history that is played, and a follower that reads the changesets
+/// back over the network, all in one process; at the end the follower's replicas are compared with the store.
+public struct Demo: Sendable {
+  public var configuration: PipelineConfiguration
+  /// Replay files to play instead of the history that comes with it.
+  public var inputs: [String]
+  /// How many times faster than recorded.
+  public var speed: Double
+  public var stop: StopRequest
+  public var log: Log
+  /// Takes lines for people.
+  public var tell: @Sendable (String) -> Void
+
+  public init(
+    _ configuration: PipelineConfiguration, inputs: [String] = [], speed: Double = 1, stop: StopRequest, log: Log,
+    tell: @escaping @Sendable (String) -> Void
+  ) {
+    self.configuration = configuration
+    self.inputs = inputs
+    self.speed = speed
+    self.stop = stop
+    self.log = log
+    self.tell = tell
+  }
+
+  /// Plays it to the end, or until it is asked to stop.
+  ///
+  /// - Throws: ``DaemonError``, ``ReplayError``, ``ConfigurationError``.
+  public func run() async throws -> DemoReport {
+    _ = try KafkaSettings(configuration.kafka, embedded: [])
+    let broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
+    defer { broker.stop() }
+    tell("A Kafka broker listens at \(broker.bootstrapServers), in this process and as long as it lasts.")
+    var configuration = configuration
+    configuration.kafka = broker.properties + configuration.kafka
+
+    let followerStop = StopRequest()
+    let follower = DemoFollower(
+      settings: try KafkaSettings(configuration.kafka), topics: configuration.store.topics,
+      stop: followerStop, log: log, tell: tell)
+    async let following = follower.run()
+    do {
+      let (published, daemon) = try await play(configuration)
+      followerStop.request()
+      let followed = try await following
+      let comparison = DemoComparison(store: daemon.feeds, replicas: followed.replicas)
+      return DemoReport(published: published, daemon: daemon, comparison: comparison, faults: followed.faults)
+    } catch {
+      followerStop.request()
+      throw error
+    }
+  }
+
+  /// Runs the daemon while the history is played, and stops it when everything is applied.
+  private func play(_ configuration: PipelineConfiguration) async throws -> (PublishReport, DaemonReport) {
+    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
+    let daemon = Daemon(configuration, stop: stop, log: log) { continuation.yield($0) }
+    async let running = {
+      // Whoever waits for events must not wait for a daemon that has failed.
+      defer { continuation.finish() }
+      return try await daemon.run()
+    }()
+    // However this ends, the daemon must as well.
+    defer { stop.request() }
+
+    tell("The daemon joins its group, which takes this broker 3 s.")
+    var iterator = events.makeAsyncIterator()
+    var published = PublishReport()
+    while let event = await iterator.next() {
+      guard case .assigned = event else { continue }
+      published = try await publish(configuration)
+      break
+    }
+    var applied = 0
+    while applied < published.records, let event = await iterator.next() {
+      if case .committed(let counters) = event { applied = counters.records }
+    }
+    stop.request()
+    return (published, try await running)
+  }
+
+  private func publish(_ configuration: PipelineConfiguration) async throws -> PublishReport {
+    var files = inputs
+    let sample = inputs.isEmpty ? try DemoFile(DemoHistory.text) : nil
+    if let sample { files = [sample.path] }
+    tell(
+      inputs.isEmpty
+        ? "A history of five feeds is played: \(Quantity.count(DemoHistory.lines.count)) records.\n"
+        : "\(inputs.joined(separator: ", ")) is played.\n")
+    var publisher = Publisher(configuration, inputs: files, speed: speed, stop: stop, log: log)
+    publisher.showsProgress = false
+    let report = try await publisher.run()
+    withExtendedLifetime(sample) {}
+    return report
+  }
+}

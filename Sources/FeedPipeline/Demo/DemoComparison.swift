@@ -1,0 +1,52 @@
+import FeedStore
+
+/// Sets the store's feeds against a follower's replicas.
+struct DemoComparison: Sendable, Equatable {
+  /// What differs, in words; empty when all is the same.
+  private(set) var differences: [String] = []
+  private(set) var rows: [Row] = []
+
+  /// One feed of both.
+  struct Row: Sendable, Equatable {
+    var feed: String
+    var store: String
+    var replica: String
+  }
+
+  init(store: [FeedSummary], replicas: [ReplicaSummary]) {
+    let feeds = Dictionary(store.map { ($0.feed, $0) }) { first, _ in first }
+    let copies = Dictionary(replicas.map { ($0.feed, $0) }) { first, _ in first }
+    if feeds.count != store.count || copies.count != replicas.count {
+      differences.append("a feed is in more than one partition")
+    }
+    for feed in Set(feeds.keys).union(copies.keys).sorted() {
+      let row = Row(feed: feed, store: Self.text(feeds[feed]), replica: Self.text(copies[feed]))
+      rows.append(row)
+      if row.store != row.replica {
+        differences.append("\(feed): the store has \(row.store), the follower \(row.replica)")
+      }
+    }
+  }
+
+  var isSame: Bool { differences.isEmpty }
+
+  private static func text(_ feed: FeedSummary?) -> String {
+    guard let feed else { return "nothing" }
+    return text(feed.partition, feed.revision, feed.sectionCount, feed.itemCount, feed.checksum)
+  }
+
+  private static func text(_ replica: ReplicaSummary?) -> String {
+    guard let replica else { return "nothing" }
+    let text = text(
+      replica.partition, replica.revision, replica.sectionCount, replica.itemCount, replica.checksum)
+    return text + (replica.isStale ? ", stale" : "")
+  }
+
+  private static func text(
+    _ partition: Int32, _ revision: UInt64, _ sections: Int, _ items: Int, _ checksum: UInt32
+  ) -> String {
+    let digits = String(checksum, radix: 16)
+    let sum = String(repeating: "0", count: 8 - digits.count) + digits
+    return "partition \(partition), revision \(revision), \(sections) sections, \(items) items, \(sum)"
+  }
+}
