@@ -63,7 +63,12 @@ let package = Package(
     .testTarget(name: "ServiceTests", dependencies: ["Service"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedPipelineTests",
-      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Service"],
+      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "EndToEndTests",
+      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
   ],

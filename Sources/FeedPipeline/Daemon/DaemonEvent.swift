@@ -6,6 +6,8 @@ public enum DaemonEvent: Sendable, Equatable {
   case listening(bootstrapServers: String)
   /// The group has given it this many input partitions; its feeds are empty.
   case assigned(partitions: Int)
+  /// A poll brought so many records; they are applied before anything else happens.
+  case received(records: Int)
   /// A flush was committed; all that was done since the start.
   case committed(StoreCounters)
   /// The partitions are gone, and the state of their feeds with them.

@@ -17,10 +17,16 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     messages = consumer.makeBatch(capacity: capacity)
   }
 
-  /// Fills it again, and notes where the reading of partitions began. What it held must have been taken.
-  func poll(timeoutMilliseconds: Int32, noting positions: inout InputPositions) throws(KafkaError) {
+  /// Fills it again. What it held must have been taken.
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     try consumer.poll(into: messages, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Notes where the reading of the batch's partitions began.
+  ///
+  /// Apart from the poll, in the midst of which a rebalance changes the positions as well.
+  func note(in positions: inout InputPositions) {
     var last: (topic: Int, partition: Int32)?
     for index in 0..<messages.count {
       let message = messages[index]
@@ -31,6 +37,10 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
       positions.note(TopicPartition(topic: topic, partition: message.partition), offset: message.offset)
     }
   }
+
+  /// Records that the last poll brought.
+  var count: Int { messages.count }
+  var isEmpty: Bool { messages.isEmpty }
 
   /// Errors and ends of partitions that the last poll brought.
   var events: [ConsumerEvent] { messages.events }

@@ -122,8 +122,10 @@ final class Worker: @unchecked Sendable {
       case .flush:
         try flush(store)
       case .poll(let timeoutMilliseconds):
-        try batch.poll(timeoutMilliseconds: timeoutMilliseconds, noting: &positions)
+        try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
+        batch.note(in: &positions)
         try handleEvents()
+        if !batch.isEmpty { onEvent(.received(records: batch.count)) }
         if let callbackFailure { throw callbackFailure }
         // What the poll brought besides is of the next assignment.
         if isReleased { return nil }

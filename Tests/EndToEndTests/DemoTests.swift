@@ -1,0 +1,20 @@
+import FeedStore
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+struct DemoTests {
+  @Test func `the demo ends with replicas that are the same as the store`() async throws {
+    let lines = Mutex<[String]>([])
+    let demo = Demo(PipelineConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) { line in
+      lines.withLock { $0.append(line) }
+    }
+    let report = try await demo.run()
+    #expect(report.isSame, "\(report.text)")
+    #expect(report.comparison.rows.count == 5)
+    #expect(report.daemon.counters.records == DemoHistory.lines.count)
+    #expect(lines.withLock { lines in lines.contains { $0.contains("rejected") } })
+    #expect(report.text.contains("The follower's replicas are the store's feeds"))
+  }
+}

@@ -1,0 +1,101 @@
+import Feed
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// An embedded cluster with FeedStore's topics, and what runs on it in one test.
+struct Ground {
+  let cluster: EmbeddedCluster
+  var configuration = PipelineConfiguration()
+
+  static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
+
+  /// - Parameters:
+  ///   - partitions: of the inputs and of the changesets topic.
+  ///   - rejected: of the rejected topic.
+  init(
+    partitions: Int32 = 1, sections: Int32? = nil, rejected: Int32 = 1, isOneInput: Bool = false
+  ) throws {
+    cluster = try EmbeddedCluster(log: { _, _, _ in })
+    if isOneInput { configuration.store.topics.sections = configuration.store.topics.items }
+    let topics = configuration.store.topics
+    try cluster.createTopic(topics.items, partitions: partitions)
+    if !isOneInput { try cluster.createTopic(topics.sections, partitions: sections ?? partitions) }
+    try cluster.createTopic(topics.changesets, partitions: partitions)
+    try cluster.createTopic(topics.rejected, partitions: rejected)
+    configuration.kafka = [
+      ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
+      ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
+      ConfigurationPair(name: "heartbeat.interval.ms", value: "200"),
+    ]
+    // Windows end where a test says so.
+    configuration.store.coalescing.windowMilliseconds = 3_600_000
+  }
+
+  var client: KafkaConfiguration { ["bootstrap.servers": cluster.bootstrapServers] }
+
+  func daemon(stop: StopRequest, onEvent: @escaping @Sendable (DaemonEvent) -> Void) -> Daemon {
+    Daemon(configuration, stop: stop, log: Self.quiet, onEvent: onEvent)
+  }
+
+  /// Runs a daemon until it has applied so many records, and stops it well.
+  func runDaemon(applying records: Int) async throws -> DaemonReport {
+    let stop = StopRequest()
+    let received = Mutex(0)
+    return try await daemon(stop: stop) { event in
+      guard case .received(let count) = event else { return }
+      let total = received.withLock { sum in
+        sum += count
+        return sum
+      }
+      if total >= records { stop.request() }
+    }.run()
+  }
+
+  func publish(_ lines: [String]) async throws -> PublishReport {
+    let file = try DemoFile(lines.joined(separator: "\n"))
+    defer { withExtendedLifetime(file) {} }
+    var publisher = Publisher(
+      configuration, inputs: [file.path], speed: nil, stop: StopRequest(), log: Self.quiet)
+    publisher.showsProgress = false
+    return try await publisher.run()
+  }
+
+  /// Appends records as they are, one after the other.
+  func produce(_ records: [StoredRecord], to topic: String) throws {
+    let producer = try Producer(configuration: client, log: { _, _, _ in })
+    for record in records {
+      let key = OwnedBytes(record.key)
+      let value = OwnedBytes(record.value)
+      try producer.produce(
+        topic: topic, partition: record.partition, key: key.bytes, value: value.bytes,
+        timestampMilliseconds: record.timestamp)
+    }
+    try producer.flush(timeoutMilliseconds: 30_000)
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  /// Everything that a topic holds, by partition and offset.
+  func contents(of topic: String, partitions: Int32) throws -> [StoredRecord] {
+    let consumer = try Consumer(configuration: client, log: { _, _, _ in })
+    try consumer.assign(
+      (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) })
+    let batch = consumer.makeBatch(capacity: 1_000)
+    var records: [StoredRecord] = []
+    var ended: Set<Int32> = []
+    let giveUp = ContinuousClock.now + .seconds(60)
+    while ended.count < partitions {
+      try #require(ContinuousClock.now < giveUp, "the topic's partitions end")
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+      for index in 0..<batch.count { records.append(StoredRecord(batch[index])) }
+      for case .endOfPartition(_, let partition, _) in batch.events { ended.insert(partition) }
+    }
+    try consumer.close(timeoutMilliseconds: 10_000)
+    return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+  }
+}

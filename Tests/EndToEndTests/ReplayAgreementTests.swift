@@ -1,0 +1,55 @@
+import Feed
+import FeedStore
+import Kafka
+import Testing
+
+@testable import FeedPipeline
+
+/// The daemon and a replay of the same records publish the same.
+struct ReplayAgreementTests {
+  @Test func `what is published through Kafka is what a replay writes, byte for byte`() async throws {
+    var ground = try Ground(isOneInput: true)
+    defer { ground.cluster.stop() }
+    // Windows of so many records are the same for both.
+    ground.configuration.store.coalescing.maxRecords = 400
+    let lines = DemoHistory.lines.map { $0.replacing("feeds.sections", with: "feeds.items") }
+
+    let published = try await ground.publish(lines)
+    #expect(published.records == lines.count)
+    #expect(published.isComplete)
+    let report = try await ground.runDaemon(applying: lines.count)
+    #expect(report.counters.records == lines.count)
+    #expect(report.feeds.count == 5)
+
+    let expected = try await ReplayedOutput(lines, ground.configuration.store)
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
+    #expect(changesets.map(\.keyText) == expected.changesets.map(\.keyText))
+    #expect(changesets.map(\.valueText) == expected.changesets.map(\.valueText))
+    #expect(changesets.map(\.headers) == expected.changesets.map(\.headers))
+    #expect(changesets.map(\.timestamp) == expected.changesets.map(\.timestamp))
+    #expect(changesets.contains { $0.value == nil }, "a feed was deleted")
+    let rejected = try ground.contents(of: "feeds.rejected", partitions: 1)
+    #expect(rejected.map(\.valueText) == expected.rejected.map(\.valueText))
+    #expect(rejected.map(\.headers) == expected.rejected.map(\.headers))
+  }
+
+  @Test func `a flush that is aborted is done again, and nothing is applied twice or left out`() async throws {
+    var ground = try Ground(isOneInput: true)
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 400
+    let lines = DemoHistory.lines.prefix(3_200).map { $0.replacing("feeds.sections", with: "feeds.items") }
+    _ = try await ground.publish(lines)
+    try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+
+    let stop = StopRequest()
+    let report = try await ground.daemon(stop: stop) { event in
+      if case .committed(let counters) = event, counters.records >= lines.count { stop.request() }
+    }.run()
+    // The embedded cluster does not hide the records of an aborted transaction, so the store is looked at.
+    let expected = try await ReplayedOutput(lines, ground.configuration.store)
+    #expect(report.counters.records == lines.count)
+    #expect(report.counters.flushes == 8)
+    #expect(report.counters.rejectedRecords == expected.rejected.count)
+    #expect(report.feeds == expected.feeds)
+  }
+}

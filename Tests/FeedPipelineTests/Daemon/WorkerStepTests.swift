@@ -1,0 +1,23 @@
+import Testing
+
+@testable import FeedPipeline
+
+struct WorkerStepTests {
+  @Test func `nothing waiting is a wait for input that ends often enough to see a request to stop`() {
+    #expect(WorkerStep(deadline: nil, now: 5, isStopping: false) == .poll(timeoutMilliseconds: 100))
+  }
+
+  @Test func `a wait ends at the deadline`() {
+    #expect(WorkerStep(deadline: 130, now: 100, isStopping: false) == .poll(timeoutMilliseconds: 30))
+    #expect(WorkerStep(deadline: 90_000, now: 100, isStopping: false) == .poll(timeoutMilliseconds: 100))
+    #expect(WorkerStep(deadline: .max, now: 0, isStopping: false) == .poll(timeoutMilliseconds: 100))
+  }
+
+  @Test(arguments: [100, 101, 5_000]) func `at and after the deadline what waits is published`(now: Int64) {
+    #expect(WorkerStep(deadline: 100, now: now, isStopping: false) == .flush)
+  }
+
+  @Test(arguments: [nil, 50, 500]) func `a request to stop comes first`(deadline: Int64?) {
+    #expect(WorkerStep(deadline: deadline, now: 100, isStopping: true) == .stop)
+  }
+}
