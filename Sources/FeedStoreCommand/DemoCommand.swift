@@ -7,18 +7,22 @@ enum DemoCommand: Subcommand {
     "demo",
     summary: "Shows FeedStore at work: a broker, the daemon and a follower in one process.",
     discussion: """
-      Plays a made-up history of five feeds through a Kafka broker in the process, follows the changesets as a \
-      service would, prints each, and at the end compares the follower's replicas with the store's feeds; they \
-      must be the same.
+      Plays a made-up history of five feeds through a Kafka broker in the process, follows the changesets as \
+      a service would, prints each, and at the end compares the follower's replicas with the store's feeds; \
+      they must be the same.
 
       With --write, writes the history to a file instead; replay and publish read it as well.
       """,
     arguments: ArgumentSpecification(
-      "FILE", minimum: 0, help: "Replay files to play instead; their topics are the input topics."),
+      "FILE",
+      minimum: 0,
+      help: "Replay files to play instead; their topics are the input topics."
+    ),
     options: configurationOptions + [
       .value("speed", "N", help: "How many times as fast as recorded; 1 is the default."),
-      .value("write", "FILE", help: "Writes the made-up history to a file, or - for standard output, and ends."),
-    ])
+      .value("write", "FILE", help: "Writes the made-up history to a file (- is standard output) and ends."),
+    ]
+  )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     if let path = invocation.value("write") {
@@ -29,8 +33,13 @@ enum DemoCommand: Subcommand {
     let configuration = try demoConfiguration(invocation)
     let log = Log(level: configuration.logLevel)
     let demo = Demo(
-      configuration, inputs: invocation.arguments, speed: speed, stop: stopOnSignals(log), log: log,
-      tell: { StandardOutput.write(line: $0) })
+      configuration,
+      inputs: invocation.arguments,
+      speed: speed,
+      stop: stopOnSignals(log),
+      log: log,
+      tell: { StandardOutput.write(line: $0) }
+    )
     let report = try await demo.run()
     StandardOutput.write(report.text)
     return report.isSame ? .done : .failed

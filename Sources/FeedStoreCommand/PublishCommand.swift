@@ -16,16 +16,24 @@ enum PublishCommand: Subcommand {
     arguments: ArgumentSpecification("FILE", help: "Replay files, read as one input; - is standard input."),
     options: configurationOptions + [
       .value(
-        "speed", "N", help: "Sends by the records' timestamps, N times as fast; without, as fast as it goes.")
-    ])
+        "speed",
+        "N",
+        help: "Sends by the records' timestamps, N times as fast; without, as fast as it goes."
+      )
+    ]
+  )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let speed = try invocation.number("speed", default: 0, in: 0.001...1_000_000)
     let log = Log(level: configuration.logLevel)
     let publisher = Publisher(
-      configuration, inputs: invocation.arguments, speed: speed == 0 ? nil : speed,
-      stop: stopOnSignals(log), log: log)
+      configuration,
+      inputs: invocation.arguments,
+      speed: speed == 0 ? nil : speed,
+      stop: stopOnSignals(log),
+      log: log
+    )
     let report = try await publisher.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return report.isComplete ? .done : .failed

@@ -15,7 +15,12 @@ struct DaemonTests {
     defer { ground.cluster.stop() }
     let time: Int64 = 1_795_168_800_000
     let noKey = StoredRecord(partition: 2, timestamp: time, nil, "{\"op\":\"feed.clear\"}")
-    let notUTF8 = StoredRecord(partition: 2, timestamp: time, key: Array("a".utf8), value: [0x7B, 0xFF, 0x00])
+    let notUTF8 = StoredRecord(
+      partition: 2,
+      timestamp: time,
+      key: Array("a".utf8),
+      value: [0x7B, 0xFF, 0x00]
+    )
     let emptyKey = StoredRecord(partition: 1, timestamp: time, "", nil)
     let empty = StoredRecord(partition: 0, timestamp: time, "b", "")
     let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
@@ -40,7 +45,8 @@ struct DaemonTests {
         rejected.first {
           $0.headers["feedstore.source.partition"] == String(source.partition)
             && $0.headers["feedstore.source.offset"] == String(offset)
-        })
+        }
+      )
       #expect(found.key == source.key)
       #expect(found.value == source.value)
       #expect(found.partition == target)
@@ -90,8 +96,11 @@ struct DaemonTests {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     try ground.produce(
-      (0..<2).map { StoredRecord(partition: $0, "feed-\($0)", "{\"op\":\"section.upsert\",\"section\":\"s\"}") },
-      to: "feeds.items")
+      (0..<2).map {
+        StoredRecord(partition: $0, "feed-\($0)", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
+      },
+      to: "feeds.items"
+    )
 
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()

@@ -7,7 +7,8 @@ import Testing
 struct DemoTests {
   @Test func `the demo ends with replicas that are the same as the store`() async throws {
     let lines = Mutex<[String]>([])
-    let demo = Demo(PipelineConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) { line in
+    let demo = Demo(PipelineConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) {
+      line in
       lines.withLock { $0.append(line) }
     }
     let report = try await demo.run()

@@ -18,7 +18,10 @@ struct Ground {
   ///   - partitions: of the inputs and of the changesets topic.
   ///   - rejected: of the rejected topic.
   init(
-    partitions: Int32 = 1, sections: Int32? = nil, rejected: Int32 = 1, isOneInput: Bool = false
+    partitions: Int32 = 1,
+    sections: Int32? = nil,
+    rejected: Int32 = 1,
+    isOneInput: Bool = false
   ) throws {
     cluster = try EmbeddedCluster(log: { _, _, _ in })
     if isOneInput { configuration.store.topics.sections = configuration.store.topics.items }
@@ -31,6 +34,8 @@ struct Ground {
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
       ConfigurationPair(name: "heartbeat.interval.ms", value: "200"),
+      // The embedded cluster waits nearly so long before it gives revoked partitions to others.
+      ConfigurationPair(name: "session.timeout.ms", value: "6000"),
     ]
     // Windows end where a test says so.
     configuration.store.coalescing.windowMilliseconds = 3_600_000
@@ -60,7 +65,12 @@ struct Ground {
     let file = try DemoFile(lines.joined(separator: "\n"))
     defer { withExtendedLifetime(file) {} }
     var publisher = Publisher(
-      configuration, inputs: [file.path], speed: nil, stop: StopRequest(), log: Self.quiet)
+      configuration,
+      inputs: [file.path],
+      speed: nil,
+      stop: StopRequest(),
+      log: Self.quiet
+    )
     publisher.showsProgress = false
     return try await publisher.run()
   }
@@ -72,8 +82,12 @@ struct Ground {
       let key = OwnedBytes(record.key)
       let value = OwnedBytes(record.value)
       try producer.produce(
-        topic: topic, partition: record.partition, key: key.bytes, value: value.bytes,
-        timestampMilliseconds: record.timestamp)
+        topic: topic,
+        partition: record.partition,
+        key: key.bytes,
+        value: value.bytes,
+        timestampMilliseconds: record.timestamp
+      )
     }
     try producer.flush(timeoutMilliseconds: 30_000)
     #expect(producer.takeDeliveryErrors().isEmpty)
@@ -84,7 +98,8 @@ struct Ground {
   func contents(of topic: String, partitions: Int32) throws -> [StoredRecord] {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
     try consumer.assign(
-      (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) })
+      (0..<partitions).map { TopicPartitionOffset(topic: topic, partition: $0, offset: 0) }
+    )
     let batch = consumer.makeBatch(capacity: 1_000)
     var records: [StoredRecord] = []
     var ended: Set<Int32> = []

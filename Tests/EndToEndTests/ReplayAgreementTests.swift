@@ -33,7 +33,9 @@ struct ReplayAgreementTests {
     #expect(rejected.map(\.headers) == expected.rejected.map(\.headers))
   }
 
-  @Test func `a flush that is aborted is done again, and nothing is applied twice or left out`() async throws {
+  @Test func `a flush that is aborted is done again, and nothing is applied twice or left out`()
+    async throws
+  {
     var ground = try Ground(isOneInput: true)
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 400

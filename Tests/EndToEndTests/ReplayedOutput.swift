@@ -29,8 +29,11 @@ struct ReplayedOutput {
     while true {
       for record in part.records {
         var copy = StoredRecord(
-          partition: record.partition, timestamp: record.time, key: Array(part.bytes(record.key).buffer),
-          value: record.value.map { Array(part.bytes($0).buffer) })
+          partition: record.partition,
+          timestamp: record.time,
+          key: Array(part.bytes(record.key).buffer),
+          value: record.value.map { Array(part.bytes($0).buffer) }
+        )
         ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
           copy.headers[name.description] = value.text
         }
@@ -38,7 +41,11 @@ struct ReplayedOutput {
       }
       for record in part.rejected {
         var copy = StoredRecord(
-          partition: record.partition, timestamp: record.timestamp, key: record.key, value: record.value)
+          partition: record.partition,
+          timestamp: record.timestamp,
+          key: record.key,
+          value: record.value
+        )
         RejectedHeaders.forEach(record) { name, value in copy.headers[name.description] = value.text }
         rejected.append(copy)
       }

@@ -18,8 +18,11 @@ struct StoredRecord: Equatable {
 
   init(partition: Int32 = 0, timestamp: Int64 = 0, _ key: String?, _ value: String?) {
     self.init(
-      partition: partition, timestamp: timestamp, key: key.map { Array($0.utf8) },
-      value: value.map { Array($0.utf8) })
+      partition: partition,
+      timestamp: timestamp,
+      key: key.map { Array($0.utf8) },
+      value: value.map { Array($0.utf8) }
+    )
   }
 
   init(_ message: Message) {

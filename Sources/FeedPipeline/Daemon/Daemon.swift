@@ -17,7 +17,10 @@ public struct Daemon: Sendable {
   public var onEvent: @Sendable (DaemonEvent) -> Void
 
   public init(
-    _ configuration: PipelineConfiguration, isEmbedded: Bool = false, stop: StopRequest, log: Log,
+    _ configuration: PipelineConfiguration,
+    isEmbedded: Bool = false,
+    stop: StopRequest,
+    log: Log,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
   ) {
     self.configuration = configuration
@@ -29,7 +32,8 @@ public struct Daemon: Sendable {
 
   /// Works until it is asked to stop, then publishes what waits, commits and leaves the group.
   ///
-  /// - Throws: ``ConfigurationError`` for settings that cannot be; ``DaemonError`` with the cause and the remedy.
+  /// - Throws: ``ConfigurationError`` for settings that cannot be; ``DaemonError`` with the cause and the
+  ///   remedy.
   public func run() async throws -> DaemonReport {
     var broker: EmbeddedBroker?
     if isEmbedded {
@@ -52,8 +56,13 @@ public struct Daemon: Sendable {
   private func makeWorker(_ settings: KafkaSettings) throws -> Worker {
     do {
       return try Worker(
-        number: 0, options: configuration.store, settings: settings, stop: stop,
-        log: log.with(["worker": 0]), onEvent: onEvent)
+        number: 0,
+        options: configuration.store,
+        settings: settings,
+        stop: stop,
+        log: log.with(["worker": 0]),
+        onEvent: onEvent
+      )
     } catch {
       throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
     }

@@ -30,7 +30,9 @@ struct FlushTransaction {
   }
 
   func begin() throws(FlushFailure) {
-    try attempt(.producing, { false }) { () throws(KafkaError) in try producer.begin() }
+    // It does not wait for anybody.
+    let isDone = { false }
+    try attempt(.producing, isDone) { () throws(KafkaError) in try producer.begin() }
   }
 
   /// Queues the records of one part.
@@ -41,8 +43,13 @@ struct FlushTransaction {
         headers.append(name, value.rawBuffer)
       }
       try produce(
-        options.topics.changesets, record.partition, part.bytes(record.key).rawBuffer,
-        record.value.map { part.bytes($0).rawBuffer }, record.time, hasTime)
+        options.topics.changesets,
+        record.partition,
+        part.bytes(record.key).rawBuffer,
+        record.value.map { part.bytes($0).rawBuffer },
+        record.time,
+        hasTime
+      )
     }
     for record in part.rejected { try write(record, hasTime) }
   }
@@ -54,19 +61,33 @@ struct FlushTransaction {
     let key = OwnedBytes(record.key)
     let value = OwnedBytes(record.value)
     try produce(
-      options.topics.rejected, layout.rejectedPartition(of: record.partition), key.bytes, value.bytes,
-      record.timestamp, hasTime)
+      options.topics.rejected,
+      layout.rejectedPartition(of: record.partition),
+      key.bytes,
+      value.bytes,
+      record.timestamp,
+      hasTime
+    )
   }
 
   private func produce(
-    _ topic: String, _ partition: Int32, _ key: UnsafeRawBufferPointer?, _ value: UnsafeRawBufferPointer?,
-    _ timestamp: Int64, _ hasTime: () -> Bool
+    _ topic: String,
+    _ partition: Int32,
+    _ key: UnsafeRawBufferPointer?,
+    _ value: UnsafeRawBufferPointer?,
+    _ timestamp: Int64,
+    _ hasTime: () -> Bool
   ) throws(FlushFailure) {
     try attempt(.producing, hasTime) { () throws(KafkaError) in
       do throws(KafkaError) {
         try producer.produce(
-          topic: topic, partition: partition, key: key, value: value, headers: headers,
-          timestampMilliseconds: timestamp)
+          topic: topic,
+          partition: partition,
+          key: key,
+          value: value,
+          headers: headers,
+          timestampMilliseconds: timestamp
+        )
       } catch {
         // A full queue empties while it is polled.
         if error.kind == .queueFull { try producer.poll(timeoutMilliseconds: Self.queueWaitMilliseconds) }
@@ -77,7 +98,9 @@ struct FlushTransaction {
 
   /// Adds the offsets and commits everything.
   func commit(
-    _ covered: [TopicPartitionOffset], _ group: ConsumerGroupMetadata, hasTime: () -> Bool
+    _ covered: [TopicPartitionOffset],
+    _ group: ConsumerGroupMetadata,
+    hasTime: () -> Bool
   ) throws(FlushFailure) {
     try attempt(.producing, hasTime) { () throws(KafkaError) in
       try producer.sendOffsets(covered, group, timeoutMilliseconds: Self.sliceMilliseconds)
@@ -104,7 +127,9 @@ struct FlushTransaction {
   }
 
   private func attempt(
-    _ stage: FlushRecovery.Stage, _ hasTime: () -> Bool, _ call: () throws(KafkaError) -> Void
+    _ stage: FlushRecovery.Stage,
+    _ hasTime: () -> Bool,
+    _ call: () throws(KafkaError) -> Void
   ) throws(FlushFailure) {
     while true {
       do {
@@ -117,7 +142,8 @@ struct FlushTransaction {
   }
 
   private static func retrying(
-    _ hasTime: () -> Bool, _ call: () throws(KafkaError) -> Void
+    _ hasTime: () -> Bool,
+    _ call: () throws(KafkaError) -> Void
   ) throws(KafkaError) {
     while true {
       do {

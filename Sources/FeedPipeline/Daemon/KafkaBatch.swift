@@ -59,11 +59,14 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     return InputRecord(
       partition: message.partition,
       position: RecordPosition(
-        topic: topicName(at: message.topicIndex), offset: message.offset,
+        topic: topicName(at: message.topicIndex),
+        offset: message.offset,
         // -1 says that the record has none.
-        timestamp: max(0, message.timestampMilliseconds)),
+        timestamp: max(0, message.timestampMilliseconds)
+      ),
       key: message.key.map { ByteSpan($0) },
-      value: message.payload.map { .bytes(ByteSpan($0)) } ?? .null)
+      value: message.payload.map { .bytes(ByteSpan($0)) } ?? .null
+    )
   }
 
   func advance() { next += 1 }

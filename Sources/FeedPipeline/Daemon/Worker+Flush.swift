@@ -32,7 +32,8 @@ extension Worker {
   }
 
   private func publish(
-    _ store: isolated FeedStore, _ hasTime: () -> Bool
+    _ store: isolated FeedStore,
+    _ hasTime: () -> Bool
   ) throws(FlushFailure) -> [TopicPartitionOffset] {
     guard var transaction else { preconditionFailure("a flush before the start") }
     try transaction.begin()
@@ -44,7 +45,10 @@ extension Worker {
     }
     let covered = part.covered.map {
       TopicPartitionOffset(
-        topic: String(decoding: $0.topic, as: UTF8.self), partition: $0.partition, offset: $0.nextOffset)
+        topic: String(decoding: $0.topic, as: UTF8.self),
+        partition: $0.partition,
+        offset: $0.nextOffset
+      )
     }
     let group: ConsumerGroupMetadata
     do {
@@ -57,7 +61,10 @@ extension Worker {
   }
 
   private func recover(
-    from failure: FlushFailure, _ store: isolated FeedStore, _ isRevoking: Bool, _ hasTime: () -> Bool
+    from failure: FlushFailure,
+    _ store: isolated FeedStore,
+    _ isRevoking: Bool,
+    _ hasTime: () -> Bool
   ) throws(DaemonError) {
     guard let transaction else { return }
     let error = failure.error
@@ -70,7 +77,8 @@ extension Worker {
       store.rollBack()
       log.warning(
         "a flush was aborted; its input is read again",
-        ["error": error, "undelivered": undelivered.count, "inARow": recovery.abortedInARow])
+        ["error": error, "undelivered": undelivered.count, "inARow": recovery.abortedInARow]
+      )
       for error in undelivered.errors { log.warning("not delivered", ["error": error]) }
       try rewind(isRevoking)
       try transaction.wait(milliseconds: recovery.waitMilliseconds)

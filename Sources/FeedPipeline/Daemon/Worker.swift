@@ -4,14 +4,16 @@ import Glibc
 import Kafka
 import Service
 
-/// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one transactional
-/// producer, one store, on one thread.
+/// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
+/// transactional producer, one store, on one thread.
 ///
-/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), what an error means
-/// (``FlushRecovery``), from where to read again (``InputPositions``), whether the topics fit (``TopicLayout``).
+/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), what an error
+/// means (``FlushRecovery``), from where to read again (``InputPositions``), whether the topics fit
+/// (``TopicLayout``).
 ///
-/// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the middle
-/// of a poll and must be flushed before it returns; from outside of the store that could not be waited for.
+/// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the
+/// middle of a poll and must be flushed before it returns; from outside of the store that could not be
+/// waited for. Because of that callback nothing of the worker may be lent (`inout`) to a poll.
 ///
 /// Unchecked: it is made and used on the worker's thread only.
 final class Worker: @unchecked Sendable {
@@ -39,7 +41,11 @@ final class Worker: @unchecked Sendable {
   private static let closeMilliseconds: Int32 = 5_000
 
   init(
-    number: Int, options: FeedStoreOptions, settings: KafkaSettings, stop: StopRequest, log: Log,
+    number: Int,
+    options: FeedStoreOptions,
+    settings: KafkaSettings,
+    stop: StopRequest,
+    log: Log,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void
   ) throws(KafkaError) {
     self.options = options
@@ -47,7 +53,10 @@ final class Worker: @unchecked Sendable {
     self.log = log
     self.onEvent = onEvent
     consumer = try Consumer(
-      configuration: settings.member, isolationLevel: .readCommitted, log: log.kafkaHandler)
+      configuration: settings.member,
+      isolationLevel: .readCommitted,
+      log: log.kafkaHandler
+    )
     let producing = settings.transactionalProducer(worker: number, host: Self.hostName, process: getpid())
     producer = try TransactionalProducer(configuration: producing, log: log.kafkaHandler)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
@@ -96,7 +105,9 @@ final class Worker: @unchecked Sendable {
     while !stop.isRequested {
       do {
         let metadata = try consumer.metadata(
-          options.topics.distinct, timeoutMilliseconds: Self.metadataMilliseconds)
+          options.topics.distinct,
+          timeoutMilliseconds: Self.metadataMilliseconds
+        )
         return try TopicLayout(options.topics, metadata)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         if failures % 10 == 0 { log.warning("waiting for Kafka", ["error": error]) }
@@ -155,7 +166,9 @@ final class Worker: @unchecked Sendable {
     log.info("stopping")
     try flush(store)
     let report = DaemonReport(
-      counters: earlierCounters.adding(store.counters), feeds: store.summaries())
+      counters: earlierCounters.adding(store.counters),
+      feeds: store.summaries()
+    )
     close()
     return report
   }

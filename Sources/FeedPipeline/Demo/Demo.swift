@@ -16,7 +16,11 @@ public struct Demo: Sendable {
   public var tell: @Sendable (String) -> Void
 
   public init(
-    _ configuration: PipelineConfiguration, inputs: [String] = [], speed: Double = 1, stop: StopRequest, log: Log,
+    _ configuration: PipelineConfiguration,
+    inputs: [String] = [],
+    speed: Double = 1,
+    stop: StopRequest,
+    log: Log,
     tell: @escaping @Sendable (String) -> Void
   ) {
     self.configuration = configuration
@@ -40,8 +44,12 @@ public struct Demo: Sendable {
 
     let followerStop = StopRequest()
     let follower = DemoFollower(
-      settings: try KafkaSettings(configuration.kafka), topics: configuration.store.topics,
-      stop: followerStop, log: log, tell: tell)
+      settings: try KafkaSettings(configuration.kafka),
+      topics: configuration.store.topics,
+      stop: followerStop,
+      log: log,
+      tell: tell
+    )
     async let following = follower.run()
     do {
       let (published, daemon) = try await play(configuration)
@@ -90,7 +98,8 @@ public struct Demo: Sendable {
     tell(
       inputs.isEmpty
         ? "A history of five feeds is played: \(Quantity.count(DemoHistory.lines.count)) records.\n"
-        : "\(inputs.joined(separator: ", ")) is played.\n")
+        : "\(inputs.joined(separator: ", ")) is played.\n"
+    )
     var publisher = Publisher(configuration, inputs: files, speed: speed, stop: stop, log: log)
     publisher.showsProgress = false
     let report = try await publisher.run()

@@ -38,12 +38,21 @@ struct DemoComparison: Sendable, Equatable {
   private static func text(_ replica: ReplicaSummary?) -> String {
     guard let replica else { return "nothing" }
     let text = text(
-      replica.partition, replica.revision, replica.sectionCount, replica.itemCount, replica.checksum)
+      replica.partition,
+      replica.revision,
+      replica.sectionCount,
+      replica.itemCount,
+      replica.checksum
+    )
     return text + (replica.isStale ? ", stale" : "")
   }
 
   private static func text(
-    _ partition: Int32, _ revision: UInt64, _ sections: Int, _ items: Int, _ checksum: UInt32
+    _ partition: Int32,
+    _ revision: UInt64,
+    _ sections: Int,
+    _ items: Int,
+    _ checksum: UInt32
   ) -> String {
     let digits = String(checksum, radix: 16)
     let sum = String(repeating: "0", count: 8 - digits.count) + digits

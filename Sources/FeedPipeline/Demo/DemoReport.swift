@@ -16,7 +16,8 @@ public struct DemoReport: Sendable {
   public var text: String {
     let counters = daemon.counters
     var text =
-      "\n\(Quantity.count(published.records)) records were published, \(Quantity.count(counters.records)) applied, "
+      "\n\(Quantity.count(published.records)) records were published, "
+      + "\(Quantity.count(counters.records)) applied, "
       + "\(counters.rejectedRecords) rejected; \(Quantity.count(counters.publishedChangesets)) changesets in "
       + "\(counters.flushes) transactions: \(Quantity.bytes(counters.inputBytes)) in, "
       + "\(Quantity.bytes(counters.outputBytes)) out.\n\n"

@@ -19,8 +19,12 @@ extension FollowedRecord {
       Self.line("", "", "", "UNREADABLE", "partition \(partition), offset \(offset): \(fault.message)")
     case .rejected(let key, let headers):
       Self.line(
-        "", key, "", "rejected",
-        "\(headers["feedstore.error.code"] ?? "?"): \(headers["feedstore.error.message"] ?? "?")")
+        "",
+        key,
+        "",
+        "rejected",
+        "\(headers["feedstore.error.code"] ?? "?"): \(headers["feedstore.error.message"] ?? "?")"
+      )
     }
   }
 
@@ -47,7 +51,11 @@ extension FollowedRecord {
   }
 
   private static func line(
-    _ time: String, _ feed: String, _ revision: String, _ mode: String, _ details: String
+    _ time: String,
+    _ feed: String,
+    _ revision: String,
+    _ mode: String,
+    _ details: String
   ) -> String {
     padded(time, 12) + "  " + padded(feed, 16) + "  " + padded(revision, 7) + "  " + padded(mode, 18) + "  "
       + details

@@ -2,8 +2,8 @@ import Feed
 import FeedStore
 import Kafka
 
-/// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would; and the
-/// rejected topic beside it. It belongs to one thread.
+/// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would; and
+/// the rejected topic beside it. It belongs to one thread.
 final class Follower {
   private let topics: TopicNames
   private let consumer: Consumer
@@ -26,7 +26,9 @@ final class Follower {
         positions[TopicPartition(topic: name, partition: partition)] = 0
       }
     }
-    try consumer.assign(positions.keys.map { TopicPartitionOffset($0, offset: TopicPartitionOffset.beginning) })
+    try consumer.assign(
+      positions.keys.map { TopicPartitionOffset($0, offset: TopicPartitionOffset.beginning) }
+    )
   }
 
   /// Reads what there is, waiting for it if need be, and tells of each record.
@@ -57,7 +59,9 @@ final class Follower {
     do {
       let key = message.key.map { ByteSpan($0) } ?? .empty
       return .changeset(
-        partition: partition, try replicas.apply(key: key, value: message.payload.map { ByteSpan($0) }))
+        partition: partition,
+        try replicas.apply(key: key, value: message.payload.map { ByteSpan($0) })
+      )
     } catch {
       return .unreadable(partition: partition, offset: message.offset, error)
     }
@@ -76,7 +80,8 @@ final class Follower {
     var ends: [TopicPartition: Int64] = [:]
     for partition in positions.keys {
       ends[partition] = try consumer.queryWatermarks(
-        partition, timeoutMilliseconds: Self.timeoutMilliseconds
+        partition,
+        timeoutMilliseconds: Self.timeoutMilliseconds
       ).high
     }
     return ends

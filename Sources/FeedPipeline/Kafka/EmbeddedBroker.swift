@@ -13,7 +13,9 @@ public final class EmbeddedBroker: Sendable {
   ///
   /// - Throws: ``DaemonError`` if the machine does not allow it.
   public init(
-    topics: TopicNames, partitionCount: Int32 = EmbeddedBroker.partitionCount, log: Log
+    topics: TopicNames,
+    partitionCount: Int32 = EmbeddedBroker.partitionCount,
+    log: Log
   ) throws(DaemonError) {
     do {
       cluster = try EmbeddedCluster(log: log.kafkaHandler)

@@ -3,8 +3,8 @@ import Service
 
 /// The `kafka.*` section, turned into what each of FeedStore's clients is made with.
 ///
-/// What the user sets is passed on as it is, to the clients that it is for. What FeedStore's guarantees rest on
-/// cannot be set to anything else; what it would merely have otherwise is a default.
+/// What the user sets is passed on as it is, to the clients that it is for. What FeedStore's guarantees rest
+/// on cannot be set to anything else; what it would merely have otherwise is a default.
 struct KafkaSettings: Sendable, Equatable {
   /// The group in which daemons share the input.
   let groupID: String

@@ -7,29 +7,49 @@ struct OwnedKafkaProperty {
 
   static let all = [
     OwnedKafkaProperty(
-      name: "enable.auto.commit", allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"),
-    OwnedKafkaProperty(
-      name: "auto.commit.enable", allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"),
-    OwnedKafkaProperty(
-      name: "enable.auto.offset.store", allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"),
-    OwnedKafkaProperty(
-      name: "enable.partition.eof", allowed: ["true"], reason: "ends of partitions are waited for"),
-    OwnedKafkaProperty(
-      name: "isolation.level", allowed: ["read_committed"],
-      reason: "records of transactions that may be aborted must not be read"),
-    OwnedKafkaProperty(
-      name: "partition.assignment.strategy", allowed: ["range"],
-      reason: "equal partitions of the two input topics must come to the same worker"),
-    OwnedKafkaProperty(
-      name: "enable.idempotence", allowed: ["true"], reason: "a record that is sent again must not be there twice"
+      name: "enable.auto.commit",
+      allowed: ["false"],
+      reason: "offsets are committed in one transaction with what they led to"
     ),
     OwnedKafkaProperty(
-      name: "acks", allowed: ["all", "-1"], reason: "a transaction needs every replica's answer"),
+      name: "auto.commit.enable",
+      allowed: ["false"],
+      reason: "offsets are committed in one transaction with what they led to"
+    ),
     OwnedKafkaProperty(
-      name: "request.required.acks", allowed: ["all", "-1"],
-      reason: "a transaction needs every replica's answer"),
+      name: "enable.auto.offset.store",
+      allowed: ["false"],
+      reason: "offsets are committed in one transaction with what they led to"
+    ),
+    OwnedKafkaProperty(
+      name: "enable.partition.eof",
+      allowed: ["true"],
+      reason: "ends of partitions are waited for"
+    ),
+    OwnedKafkaProperty(
+      name: "isolation.level",
+      allowed: ["read_committed"],
+      reason: "records of transactions that may be aborted must not be read"
+    ),
+    OwnedKafkaProperty(
+      name: "partition.assignment.strategy",
+      allowed: ["range"],
+      reason: "equal partitions of the two input topics must come to the same worker"
+    ),
+    OwnedKafkaProperty(
+      name: "enable.idempotence",
+      allowed: ["true"],
+      reason: "a record that is sent again must not be there twice"
+    ),
+    OwnedKafkaProperty(
+      name: "acks",
+      allowed: ["all", "-1"],
+      reason: "a transaction needs every replica's answer"
+    ),
+    OwnedKafkaProperty(
+      name: "request.required.acks",
+      allowed: ["all", "-1"],
+      reason: "a transaction needs every replica's answer"
+    ),
   ]
 }

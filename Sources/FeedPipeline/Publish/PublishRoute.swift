@@ -16,8 +16,8 @@ struct PublishRoute {
 
   /// The partition of a record.
   ///
-  /// Of an input, that of its key, whatever the recording says: there may be another number of partitions now.
-  /// Of another topic the recorded one, as a changeset's partition is that of its feed and not of its key.
+  /// Of an input, that of its key, whatever the recording says: there may be another number of partitions
+  /// now. Of another topic the recorded one, as a changeset's partition is that of its feed, not of its key.
   ///
   /// - Throws: ``DaemonError`` if there is no such partition.
   mutating func partition(key: UnsafeRawBufferPointer?, recorded: Int32) throws(DaemonError) -> Int32 {

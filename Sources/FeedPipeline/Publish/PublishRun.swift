@@ -29,7 +29,9 @@ final class PublishRun {
       throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
     }
     reader = ReplayReader(
-      paths: publisher.inputs, defaultTopic: publisher.configuration.store.topics.items)
+      paths: publisher.inputs,
+      defaultTopic: publisher.configuration.store.topics.items
+    )
     pacer = publisher.speed.map { Pacer(speed: $0) }
     progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
   }
@@ -61,7 +63,8 @@ final class PublishRun {
   /// Waits until a record is due, or the end was asked for.
   private func pace(_ timestamp: Int64) throws {
     while !publisher.stop.isRequested {
-      guard let wait = pacer?.wait(for: timestamp, now: MonotonicClock.milliseconds()), wait > 0 else { return }
+      let now = MonotonicClock.milliseconds()
+      guard let wait = pacer?.wait(for: timestamp, now: now), wait > 0 else { return }
       try poll(min(wait, Self.sliceMilliseconds))
     }
   }
@@ -83,12 +86,18 @@ final class PublishRun {
 
   /// Queues a record; false if the queue is full.
   private func enqueue(
-    _ record: InputRecord, _ topic: String, _ partition: Int32
+    _ record: InputRecord,
+    _ topic: String,
+    _ partition: Int32
   ) throws(KafkaError) -> Bool {
     do throws(KafkaError) {
       try producer.produce(
-        topic: topic, partition: partition, key: record.key?.rawBuffer, value: record.valueBytes?.rawBuffer,
-        timestampMilliseconds: record.position.timestamp)
+        topic: topic,
+        partition: partition,
+        key: record.key?.rawBuffer,
+        value: record.valueBytes?.rawBuffer,
+        timestampMilliseconds: record.position.timestamp
+      )
       return true
     } catch {
       if error.kind == .queueFull { return false }
@@ -104,7 +113,10 @@ final class PublishRun {
         let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
         guard let count = metadata.partitionCounts[topic] else {
           throw DaemonError(
-            .missingTopic, "topic \(topic) does not exist, or may not be read; create it, or change the records")
+
+            .missingTopic,
+            "topic \(topic) does not exist, or may not be read; create it, or change the records"
+          )
         }
         let isInput = publisher.configuration.store.topics.inputs.contains(topic)
         return PublishRoute(topic, isInput: isInput, partitionCount: count)

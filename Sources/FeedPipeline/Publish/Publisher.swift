@@ -14,7 +14,11 @@ public struct Publisher: Sendable {
   public var showsProgress = true
 
   public init(
-    _ configuration: PipelineConfiguration, inputs: [String], speed: Double?, stop: StopRequest, log: Log
+    _ configuration: PipelineConfiguration,
+    inputs: [String],
+    speed: Double?,
+    stop: StopRequest,
+    log: Log
   ) {
     self.configuration = configuration
     self.inputs = inputs

@@ -5,11 +5,18 @@ import Testing
 
 struct FlushRecoveryTests {
   private func error(
-    _ kind: KafkaErrorCode = .timedOut, isRetriable: Bool = false, isFatal: Bool = false,
+    _ kind: KafkaErrorCode = .timedOut,
+    isRetriable: Bool = false,
+    isFatal: Bool = false,
     requiresAbort: Bool = false
   ) -> KafkaError {
     KafkaError(
-      kind: kind, message: "could not", isRetriable: isRetriable, isFatal: isFatal, requiresAbort: requiresAbort)
+      kind: kind,
+      message: "could not",
+      isRetriable: isRetriable,
+      isFatal: isFatal,
+      requiresAbort: requiresAbort
+    )
   }
 
   private let stages: [FlushRecovery.Stage] = [.producing, .committing]

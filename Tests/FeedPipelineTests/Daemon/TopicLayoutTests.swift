@@ -6,7 +6,10 @@ import Testing
 
 struct TopicLayoutTests {
   private func metadata(
-    _ sections: Int32?, _ items: Int32?, _ changesets: Int32?, _ rejected: Int32?
+    _ sections: Int32?,
+    _ items: Int32?,
+    _ changesets: Int32?,
+    _ rejected: Int32?
   ) -> TopicMetadata {
     var metadata = TopicMetadata()
     metadata.partitionCounts["feeds.sections"] = sections

@@ -2,9 +2,9 @@ import Feed
 
 /// A few seconds in the life of five feeds, made up: what `feedstore demo` plays.
 ///
-/// It has what feeds go through: content updates in plenty, elements that come, go and move between sections, a
-/// burst, a list that is nearly replaced, a change of kind, a feed that is deleted and made again, and one record
-/// that cannot be read.
+/// It has what feeds go through: content updates in plenty, elements that come, go and move between
+/// sections, a burst, a list that is nearly replaced, a change of kind, a feed that is deleted and made
+/// again, and one record that cannot be read.
 public enum DemoHistory {
   /// How long it lasts, in milliseconds.
   static let duration = 6_000

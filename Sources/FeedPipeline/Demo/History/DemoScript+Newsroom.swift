@@ -23,11 +23,18 @@ extension DemoScript {
         let id = "story-new-\(time)"
         stories.append(id)
         item(
-          time, feed,
+          time,
+          feed,
           "{\"op\":\"item.upsert\",\"item\":\"\(id)\",\"section\":\"latest\",\"kind\":\"story\","
-            + "\"data\":\(story(id)),\"at\":\"first\"}")
+            + "\"data\":\(story(id)),\"at\":\"first\"}"
+        )
       case 2:
-        item(time, feed, "{\"op\":\"item.move\",\"item\":\"\(known)\",\"section\":\"top\",\"at\":{\"index\":1}}")
+        item(
+          time,
+          feed,
+          "{\"op\":\"item.move\",\"item\":\"\(known)\","
+            + "\"section\":\"top\",\"at\":{\"index\":1}}"
+        )
       case 3:
         item(time, feed, "{\"op\":\"item.upsert\",\"item\":\"\(known)\",\"kind\":\"live\"}")
       case 4 where stories.count > 50:
@@ -35,18 +42,23 @@ extension DemoScript {
         item(time, feed, "{\"op\":\"item.delete\",\"item\":\"\(known)\"}")
       case 5:
         section(
-          time, feed,
-          "{\"op\":\"section.move\",\"section\":\"\(pick(Array(sections.dropFirst())))\",\"at\":{\"index\":1}}")
+          time,
+          feed,
+          "{\"op\":\"section.move\",\"section\":\"\(pick(Array(sections.dropFirst())))\","
+            + "\"at\":{\"index\":1}}"
+        )
       default:
         item(
-          time, feed,
-          "{\"op\":\"item.patch\",\"item\":\"\(known)\",\"data\":{\"readers\":\(next(90_000))}}")
+          time,
+          feed,
+          "{\"op\":\"item.patch\",\"item\":\"\(known)\",\"data\":{\"readers\":\(next(90_000))}}"
+        )
       }
     }
   }
 
   private mutating func story(_ id: String) -> String {
-    let subject = pick(["Council", "Harbour", "Budget", "Orchestra", "Striker", "River", "Election", "Bakery"])
+    let subject = pick(["Council", "Harbour", "Budget", "Orchestra", "Striker", "River", "Bakery"])
     let verb = pick(["opens", "delays", "wins", "questions", "celebrates", "rebuilds", "leaves", "finds"])
     let object = pick(["a bridge", "the vote", "its archive", "the final", "a new hall", "old maps"])
     return "{\"title\":\"\(subject) \(verb) \(object)\",\"slug\":\"\(id)\",\"readers\":\(next(5_000))}"

@@ -16,9 +16,11 @@ extension DemoScript {
   private mutating func addOrder(_ feed: String, _ id: String, placed: Int) {
     let price = 500 + next(20_000)
     item(
-      placed, feed,
+      placed,
+      feed,
       "{\"op\":\"item.upsert\",\"item\":\"\(id)\",\"section\":\"new\",\"kind\":\"order\","
-        + "\"data\":{\"customer\":\(next(9_999)),\"cents\":\(price)}}")
+        + "\"data\":{\"customer\":\(next(9_999)),\"cents\":\(price)}}"
+    )
     let packed = placed + 150 + next(900)
     let shipped = packed + 150 + next(900)
     let gone = shipped + 300 + next(900)
@@ -27,9 +29,11 @@ extension DemoScript {
     }
     if shipped < DemoHistory.duration {
       item(
-        shipped, feed,
+        shipped,
+        feed,
         "[{\"op\":\"item.patch\",\"item\":\"\(id)\",\"data\":{\"parcel\":\"P\(next(99_999))\"}},"
-          + "{\"op\":\"item.move\",\"item\":\"\(id)\",\"section\":\"shipped\",\"at\":\"first\"}]")
+          + "{\"op\":\"item.move\",\"item\":\"\(id)\",\"section\":\"shipped\",\"at\":\"first\"}]"
+      )
     }
     if gone < DemoHistory.duration { item(gone, feed, "{\"op\":\"item.delete\",\"item\":\"\(id)\"}") }
   }

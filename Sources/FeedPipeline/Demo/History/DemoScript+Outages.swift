@@ -35,7 +35,8 @@ extension DemoScript {
       items[next(regions.count)].append(
         "{\"id\":\"\(incident)\",\"kind\":\"\(kind)\",\"data\":"
           + "{\"lat\":\(48 + next(5)).\(100 + next(900)),\"lon\":\(7 + next(6)).\(100 + next(900)),"
-          + "\"customers\":\(next(4_000))}}")
+          + "\"customers\":\(next(4_000))}}"
+      )
     }
     let sections = zip(regions, items).map {
       "{\"id\":\"\($0)\",\"data\":{\"region\":\"\($0)\"},\"items\":[\($1.joined(separator: ","))]}"
