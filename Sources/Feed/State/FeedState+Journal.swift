@@ -39,7 +39,7 @@ extension FeedState {
         kindCount: change.publishedKindCount)
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
-    case .order(let scope, let handles): setOrder(scope, handles)
+    case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
     }
   }
 

@@ -4,7 +4,10 @@ extension FeedState {
   ///
   /// Elements that can stay (a longest increasing subsequence) keep their entries, so that only
   /// the others count as touched.
-  func setOrder(_ scope: UInt32, _ handles: [UInt32]) {
+  ///
+  /// - Parameter isUndo: whether a record is being undone, so that what leaves is not deleted and
+  ///   keeps its forced entry.
+  func setOrder(_ scope: UInt32, _ handles: [UInt32], isUndo: Bool = false) {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
@@ -71,7 +74,9 @@ extension FeedState {
     entries = merge(entries, handles, table, scope)
     list.pointee.tree.rebuild(entries.withUnsafeBufferPointer { $0 }, table)
     for handle in oldHandles {
-      if !table.elements[Int(handle)].isPresent { forgetForced(handle, isItem: scope != FeedState.sectionScope) }
+      if !isUndo, !table.elements[Int(handle)].isPresent {
+        forgetForced(handle, isItem: scope != FeedState.sectionScope)
+      }
       table.elements[Int(handle)].scratch = 0
     }
   }
