@@ -51,8 +51,13 @@ import Testing
     func apply(_ value: String) async throws {
       let batch = RecordListBatch([
         OracleRecord(
-          topic: "feeds.items", partition: 0, offset: offset, timestamp: 0, key: Array("f".utf8),
-          value: Array(value.utf8))
+          topic: "feeds.items",
+          partition: 0,
+          offset: offset,
+          timestamp: 0,
+          key: Array("f".utf8),
+          value: Array(value.utf8)
+        )
       ])
       offset += 1
       _ = try await store.apply(batch, time: .records)
@@ -84,7 +89,9 @@ import Testing
         }
       }
     }
-    #expect(await input.store.counters.rejectedRecords == Self.events.count * Self.events.count * Self.events.count)
+    #expect(
+      await input.store.counters.rejectedRecords == Self.events.count * Self.events.count * Self.events.count
+    )
   }
 
   @Test func `a record that fails leaves what the same window has changed before as it was`() async throws {

@@ -55,7 +55,10 @@ import Testing
   }
 
   @Test(arguments: Setting.allCases, 31...32 as ClosedRange<UInt64>)
-  func `a flush that is rolled back and taken again comes to the same`(setting: Setting, seed: UInt64) async throws {
+  func `a flush that is rolled back and taken again comes to the same`(
+    setting: Setting,
+    seed: UInt64
+  ) async throws {
     var generatorOptions = GeneratorOptions()
     generatorOptions.limits = setting.options.limits
     var generator = RecordGenerator(seed: seed, options: generatorOptions)

@@ -19,8 +19,11 @@ struct StoreDriver {
     oracle = Oracle(
       limits: options.limits,
       coalescing: OracleCoalescing(
-        windowMilliseconds: Int(options.coalescing.windowMilliseconds), maxRecords: options.coalescing.maxRecords,
-        maxBytes: options.coalescing.maxBytes))
+        windowMilliseconds: Int(options.coalescing.windowMilliseconds),
+        maxRecords: options.coalescing.maxRecords,
+        maxBytes: options.coalescing.maxBytes
+      )
+    )
     judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
   }
 
@@ -94,8 +97,12 @@ struct StoreDriver {
       headers.append(JudgedHeader(name.description, Array(value.buffer)))
     }
     return JudgedRecord(
-      partition: Int(record.partition), key: bytes(record.key), value: record.value.map(bytes), headers: headers,
-      timestamp: Int(record.time))
+      partition: Int(record.partition),
+      key: bytes(record.key),
+      value: record.value.map(bytes),
+      headers: headers,
+      timestamp: Int(record.time)
+    )
   }
 
   private mutating func compare(_ flush: Flush, _ expected: OracleFlush) throws {

@@ -19,7 +19,7 @@ extension FeedState {
     oldHandles.reserveCapacity(Int(list.pointee.tree.currentCount))
     // While this runs, an old element's scratch is its old position plus one, and the top bit says
     // that it stays in the list.
-    list.pointee.tree.forEach { entry in
+    list.pointee.tree.forEachEntry { entry in
       oldEntries.append(entry)
       guard entry.isCurrent else { return }
       oldHandles.append(entry.handle)
@@ -89,7 +89,10 @@ extension FeedState {
 
   /// Puts newcomers for the elements that were not kept among the entries that were.
   private func merge(
-    _ kept: [OrderEntry], _ handles: [UInt32], _ table: ElementTable, _ scope: UInt32
+    _ kept: [OrderEntry],
+    _ handles: [UInt32],
+    _ table: ElementTable,
+    _ scope: UInt32
   ) -> [OrderEntry] {
     var merged: [OrderEntry] = []
     merged.reserveCapacity(kept.count + handles.count)
