@@ -63,7 +63,8 @@ let package = Package(
     .testTarget(name: "ServiceTests", dependencies: ["Service"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedPipelineTests",
-      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Kafka", "Service"],
+      dependencies: ["Feed", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service"],
+      exclude: ["Golden"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
