@@ -7,7 +7,7 @@ enum PublishCommand: Subcommand {
     "publish",
     summary: "Sends replay files into Kafka's topics.",
     discussion: """
-      Each record goes to the topic its line names (topics.items if it names none), with its key, value and \
+      Each record goes to the topic its line names (feeds.items if it names none), with its key, value and \
       timestamp, and for the input topics into the partition of its key (murmur2, as Java's clients do).
 
       A topic that keeps records by time drops those whose timestamps are older than that. A timestamp of 0 \

@@ -12,7 +12,7 @@ struct ReplayedOutput {
 
   init(_ lines: [String], _ options: FeedStoreOptions) async throws {
     let file = try DemoFile(lines.joined(separator: "\n"))
-    let reader = ReplayReader(paths: [file.path], defaultTopic: options.topics.items)
+    let reader = ReplayReader(paths: [file.path])
     let store = FeedStore(options: options)
     while true {
       // The window never ends by time here, so the records' own does.

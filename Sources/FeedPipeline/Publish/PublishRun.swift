@@ -28,10 +28,7 @@ final class PublishRun {
     } catch {
       throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
     }
-    reader = ReplayReader(
-      paths: publisher.inputs,
-      defaultTopic: publisher.configuration.store.topics.items
-    )
+    reader = ReplayReader(paths: publisher.inputs)
     pacer = publisher.speed.map { Pacer(speed: $0) }
     progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
   }
