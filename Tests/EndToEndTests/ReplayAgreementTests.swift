@@ -1,6 +1,8 @@
 import Feed
 import FeedStore
 import Kafka
+import Service
+import Synchronization
 import Testing
 
 @testable import FeedPipeline
@@ -44,9 +46,16 @@ struct ReplayAgreementTests {
     try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
 
     let stop = StopRequest()
-    let report = try await ground.daemon(stop: stop) { event in
+    let warnings = Mutex<[String]>([])
+    let log = Log(
+      level: .warning,
+      output: DiagnosticOutput(isTerminal: false) { line in warnings.withLock { $0.append(line) } }
+    )
+    let daemon = Daemon(ground.configuration, stop: stop, log: log) { event in
       if case .committed(let counters) = event, counters.records >= lines.count { stop.request() }
-    }.run()
+    }
+    let report = try await daemon.run()
+    #expect(warnings.withLock { lines in lines.contains { $0.contains("a flush was aborted") } })
     // The embedded cluster does not hide the records of an aborted transaction, so the store is looked at.
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     #expect(report.counters.records == lines.count)

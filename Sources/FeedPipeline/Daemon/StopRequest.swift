@@ -6,8 +6,11 @@ public final class StopRequest: Sendable {
   /// When it was asked for, in milliseconds of the monotonic clock; 0 before.
   private let requestedAt = Atomic<Int64>(0)
 
-  /// How long the good end may take: after it, what is not done is left.
+  /// How long the good end may take. Whoever owns the process ends it then: a few calls of librdkafka go on
+  /// longer than they are told to when the brokers are gone.
   public static let graceMilliseconds: Int64 = 10_000
+  /// Kept of it for closing what is left.
+  private static let reserveMilliseconds: Int64 = 1_000
 
   public init() {}
 
@@ -19,9 +22,9 @@ public final class StopRequest: Sendable {
 
   public var isRequested: Bool { requestedAt.load(ordering: .relaxed) != 0 }
 
-  /// When the end must have come, in milliseconds of the monotonic clock; nil before it was asked for.
+  /// Until when to go on trying, in milliseconds of the monotonic clock; nil before the end was asked for.
   var deadline: Int64? {
     let requestedAt = requestedAt.load(ordering: .relaxed)
-    return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds
+    return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds - Self.reserveMilliseconds
   }
 }

@@ -16,6 +16,8 @@ final class PublishRun {
 
   /// How long one call may block, so that a request to stop is seen.
   private static let sliceMilliseconds: Int64 = 100
+  /// How long to wait for brokers that cannot be reached.
+  private static let connectMilliseconds: Int64 = 30_000
   private static let closeMilliseconds: Int32 = 5_000
   /// Records between two looks at what has been delivered.
   private static let pollInterval = 256
@@ -105,6 +107,7 @@ final class PublishRun {
   /// Asks how many partitions a topic has, waiting for the brokers if need be.
   private func route(_ name: [UInt8]) throws -> PublishRoute? {
     let topic = String(decoding: name, as: UTF8.self)
+    let giveUp = MonotonicClock.milliseconds() + Self.connectMilliseconds
     while !publisher.stop.isRequested {
       do {
         let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
@@ -118,6 +121,7 @@ final class PublishRun {
         let isInput = publisher.configuration.store.topics.inputs.contains(topic)
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
+        guard MonotonicClock.milliseconds() < giveUp else { throw error }
         publisher.log.warning("waiting for Kafka", ["error": error])
       }
     }
