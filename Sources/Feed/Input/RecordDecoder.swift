@@ -8,22 +8,22 @@ public final class RecordDecoder {
   let arena = ScratchArena()
 
   /// The latest record's events, in order.
-  var events: [Event] = []
+  @exclusivity(unchecked) var events: [Event] = []
   /// How many events the latest record has.
   public var eventCount: Int { events.count }
   /// What their `items` lists hold.
-  var items: [ListedItem] = []
+  @exclusivity(unchecked) var items: [ListedItem] = []
   /// What their `sections` lists hold.
-  var sections: [ListedSection] = []
+  @exclusivity(unchecked) var sections: [ListedSection] = []
   /// Whether the value was an array, so that messages name the event's number.
-  var isArray = false
+  @exclusivity(unchecked) var isArray = false
 
   /// For `item.patch`, which is applied where the item's data is known.
-  var mergePatch = MergePatch()
+  @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
 
-  private var itemIDs = HashIndex()
-  private var sectionIDs = HashIndex()
+  @exclusivity(unchecked) private var itemIDs = HashIndex()
+  @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
   public init(limits: Limits) {
     self.limits = limits

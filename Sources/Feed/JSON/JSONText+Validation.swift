@@ -7,7 +7,6 @@ extension JSONText {
   /// surrogate escapes are not looked at here, as they are within the grammar: see
   /// `unpairedSurrogate(from:to:)`.
   func validate() throws(JSONFault) -> Int {
-    let hasEscapes = bytes.contains(UInt8(ascii: "\\"))
     var containers = BitStack()
     var deepest = 0
     var state = ValidationState.value
@@ -131,7 +130,7 @@ extension JSONText {
 
   /// The first string in tokens `first..<end` with a surrogate escape that has no partner.
   func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
-    guard span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
+    guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
     for token in first..<end where character(token) == UInt8(ascii: "\"") {
       if JSONString.hasUnpairedSurrogate(rawString(token)) {
         return JSONFault(.unpairedSurrogate, at: Int(offsets[token]))

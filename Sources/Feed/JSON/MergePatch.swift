@@ -26,7 +26,7 @@ struct MergePatch {
     let targetStart = members.count
     JSONScanner(text: target).appendMembers(to: &members)
     let end = members.count
-    defer { members.removeSubrange(patchStart...) }
+    defer { members.removeLast(members.count - patchStart) }
     matchMembers(patchStart, targetStart, end)
 
     output.append(UInt8(ascii: "{"))
@@ -118,7 +118,7 @@ struct MergePatch {
 
   private func hasSameName(_ one: JSONScanner.Member, _ other: JSONScanner.Member) -> Bool {
     if one.name.hasSameBytes(as: other.name) { return true }
-    guard one.name.contains(UInt8(ascii: "\\")) || other.name.contains(UInt8(ascii: "\\")) else { return false }
+    guard one.nameHasEscapes || other.nameHasEscapes else { return false }
     return decoded(one.name).hasSameBytes(as: decoded(other.name))
   }
 

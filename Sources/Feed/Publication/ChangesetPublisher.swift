@@ -8,13 +8,13 @@ public final class ChangesetPublisher {
   private let keyframes: KeyframePolicy
   private let maxMessageBytes: Int
 
-  private var body = DifferenceBody()
+  @exclusivity(unchecked) private var body = DifferenceBody()
   private let scratch = ByteWriter(capacity: 1024)
   /// What remains to be written for the feed under way.
-  private var steps: [Step] = []
+  @exclusivity(unchecked) private var steps: [Step] = []
   private var feed: PublishedFeed?
-  private var version = PublishedVersion(epoch: [], revision: 0, through: [])
-  private var time: Int64 = 0
+  @exclusivity(unchecked) private var version = PublishedVersion(epoch: [], revision: 0, through: [])
+  @exclusivity(unchecked) private var time: Int64 = 0
 
   private enum Step {
     case difference(ChangesetHead, headBytes: Int)

@@ -10,22 +10,22 @@ public final class PublishedFeed {
   private let idBlock: UnsafeMutablePointer<UInt8>
   let state = FeedState()
   /// Whether the feed exists now; a cleared feed does, empty.
-  public internal(set) var exists = false
+  @exclusivity(unchecked) public internal(set) var exists = false
   /// What was published last; nil before the first changeset and after a published deletion.
-  public internal(set) var version: PublishedVersion?
+  @exclusivity(unchecked) public internal(set) var version: PublishedVersion?
   /// What will be `version` once the changeset under way is confirmed.
-  var pendingVersion: PublishedVersion??
+  @exclusivity(unchecked) var pendingVersion: PublishedVersion??
 
   /// The record that brought an unpublished feed into being: `topic/offset`.
-  var pendingEpoch: [UInt8] = []
+  @exclusivity(unchecked) var pendingEpoch: [UInt8] = []
   /// Whether `feed.reload` asked for a reload.
-  var isReloadRequested = false
+  @exclusivity(unchecked) var isReloadRequested = false
   /// The newest of this window's records that were taken, by topic.
-  var windowThrough: [TopicOffset] = []
+  @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
   /// The greatest timestamp among them.
-  var windowTime = Int64.min
+  @exclusivity(unchecked) var windowTime = Int64.min
   /// For the store: whether the feed is on the list of those that the next flush looks at.
-  public var isListedForFlush = false
+  @exclusivity(unchecked) public var isListedForFlush = false
 
   public init(id: ByteSpan) {
     idBlock = ElementTable.copy(id)

@@ -1,7 +1,7 @@
 /// Output records with their bytes in one buffer.
 public final class RecordBuffer {
   public let bytes = ByteWriter(capacity: 64 << 10)
-  public private(set) var records: [OutputRecord] = []
+  @exclusivity(unchecked) public private(set) var records: [OutputRecord] = []
 
   /// The partition of the records that are appended next.
   public var partition: Int32 = 0

@@ -96,7 +96,7 @@ struct ReloadWriter {
       var isFirstItem = true
       while let item = items.peek() {
         let element = state.items[item]
-        let cost = ReloadSize.item(element) + (isFirstItem ? 11 : 1)
+        let cost = room == Int.max ? 0 : ReloadSize.item(element) + (isFirstItem ? 11 : 1)
         // A part holds one entry at least.
         if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
           isFull = true

@@ -3,14 +3,14 @@
 public final class ReplayLineParser {
   private let indexer = JSONIndexer()
   private let arena = ScratchArena()
-  private var lastTimestamp: Int64 = 0
+  @exclusivity(unchecked) private var lastTimestamp: Int64 = 0
   private var defaultTopic: [UInt8]
-  private var lastOffsets: [TopicPartition: Int64] = [:]
+  @exclusivity(unchecked) private var lastOffsets: [TopicPartition: Int64] = [:]
   // The topic-partition of the line before, so that most lines look up nothing.
-  private var recent: TopicPartition
-  private var recentOffset: Int64 = -1
+  @exclusivity(unchecked) private var recent: TopicPartition
+  @exclusivity(unchecked) private var recentOffset: Int64 = -1
   /// Whether the line before took so much memory that it is given back.
-  private var wasLarge = false
+  @exclusivity(unchecked) private var wasLarge = false
 
   private struct TopicPartition: Hashable {
     var topic: [UInt8]

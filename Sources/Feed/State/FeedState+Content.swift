@@ -34,11 +34,14 @@ extension FeedState {
     let old = table[handle]
     let kindChanges = !old.kind.hasSameBytes(as: Content.kind(block, kindCount))
     if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: -1) }
-    if old.isPresent { addSize(handle, old.container, sign: -1) }
+    if old.isPresent {
+      let kinds = kindChanges ? JSONString.quotedCount(Content.kind(block, kindCount)) - JSONString.quotedCount(old.kind) : 0
+      let growth = Int(dataCount) - Int(old.dataCount) + kinds
+      if isItem { totals.itemBytes += growth } else { totals.sectionBytes += growth }
+    }
     table[handle].content = block
     table[handle].dataCount = dataCount
     table[handle].kindCount = kindCount
-    if old.isPresent { addSize(handle, old.container, sign: 1) }
     if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: 1) }
     retire(old)
   }

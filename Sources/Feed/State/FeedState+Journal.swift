@@ -22,7 +22,7 @@ extension FeedState {
     switch step {
     case .attached(let handle, let scope): detach(handle, scope)
     case .detached(let handle, let scope, let rank, let leftGhost):
-      if leftGhost { reviveGhost(handle, scope) } else { attach(handle, scope, at: rank) }
+      if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let block, let dataCount, let kindCount):
       restoreContent(handle, isItem: isItem, block: block, dataCount: dataCount, kindCount: kindCount)
     case .publishedContent(let handle, let isItem):

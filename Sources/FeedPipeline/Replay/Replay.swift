@@ -23,7 +23,7 @@ public struct Replay: Sendable {
   /// - Throws: ``ReplayError``; what was waiting then is not published.
   public func run() async throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
-    let reader = ReplayReader(paths: inputs, defaultTopic: options.topics.items)
+    let reader = ReplayReader(paths: inputs)
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     let store = FeedStore(options: options)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)

@@ -1,0 +1,151 @@
+/// The head of a changeset record, and where its lists are in the text.
+struct DecodedChangeset {
+  typealias Field = (first: Int, end: Int)
+
+  let text: JSONText
+  let arena: ScratchArena
+  private(set) var feed = ByteSpan.empty
+  private(set) var epoch = ByteSpan.empty
+  private(set) var revision: UInt64 = 0
+  private(set) var base: UInt64 = 0
+  private(set) var part = 0
+  private(set) var parts = 1
+  private(set) var mode = ChangesetMode.diff
+  private(set) var reason: ReloadReason?
+  private(set) var time = ByteSpan.empty
+  private(set) var through: [TopicOffset] = []
+  private(set) var checksum: UInt32 = 0
+  private(set) var sections: Field = (0, 0)
+  private(set) var items: Field = (0, 0)
+
+  /// Reads the head of a validated text.
+  init(_ text: JSONText, arena: ScratchArena) throws(ReplicaFault) {
+    self.text = text
+    self.arena = arena
+    guard text.character(0) == UInt8(ascii: "{") else {
+      throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
+    }
+    var required = 0
+    var token = 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      let name = text.string(token, arena: arena)
+      if try read(name, (token + 2, end)) { required += 1 }
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+    guard required == 8 else {
+      throw ReplicaFault(
+        .invalidChangeset,
+        "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum")
+    }
+    guard part >= 0, parts >= 1, part < parts else {
+      throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts cannot be")
+    }
+  }
+
+  /// Takes a field; true for those that every changeset has.
+  private mutating func read(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> Bool {
+    if name.matches("feed") {
+      feed = try string(name, field)
+    } else if name.matches("epoch") {
+      epoch = try string(name, field)
+    } else if name.matches("revision") {
+      revision = UInt64(try integer(name, field))
+    } else if name.matches("base") {
+      base = UInt64(try integer(name, field))
+    } else if name.matches("mode") {
+      guard let mode = ChangesetMode(rawValue: try string(name, field).text) else { throw invalid(name, field) }
+      self.mode = mode
+    } else if name.matches("time") {
+      time = try string(name, field)
+    } else if name.matches("through") {
+      try readThrough(name, field)
+    } else if name.matches("checksum") {
+      guard let checksum = UInt32(try string(name, field).text, radix: 16) else { throw invalid(name, field) }
+      self.checksum = checksum
+    } else {
+      try readOptional(name, field)
+      return false
+    }
+    return true
+  }
+
+  private mutating func readOptional(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
+    if name.matches("part") {
+      part = Int(try integer(name, field))
+    } else if name.matches("parts") {
+      parts = Int(try integer(name, field))
+    } else if name.matches("reason") {
+      guard let reason = ReloadReason(rawValue: try string(name, field).text) else { throw invalid(name, field) }
+      self.reason = reason
+    } else if name.matches("sections") {
+      sections = field
+    } else if name.matches("items") {
+      items = field
+    }
+  }
+
+  private mutating func readThrough(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
+    guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid(name, field) }
+    var token = field.first + 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      through.append(
+        TopicOffset(
+          topic: Array(text.string(token, arena: arena).buffer), offset: try integer(name, (token + 2, end))))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  // MARK: Values
+
+  func invalid(_ name: ByteSpan, _ field: Field) -> ReplicaFault {
+    ReplicaFault(
+      .invalidChangeset,
+      "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).quotedForMessage())")
+  }
+
+  func string(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> ByteSpan {
+    guard text.character(field.first) == UInt8(ascii: "\"") else { throw invalid(name, field) }
+    return text.string(field.first, arena: arena)
+  }
+
+  func integer(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> Int64 {
+    guard text.character(field.first) &- 0x30 < 10, let value = text.integer(field.first), value >= 0 else {
+      throw invalid(name, field)
+    }
+    return value
+  }
+
+  /// The members of an object: name, and where the value is.
+  func forEachMember(
+    _ field: Field, _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
+  ) throws(ReplicaFault) {
+    guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid("object", field) }
+    var token = field.first + 1
+    while text.character(token) != UInt8(ascii: "}") {
+      let end = text.tokenAfterValue(token + 2)
+      try body(text.string(token, arena: arena), (token + 2, end))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  /// The elements of an array.
+  func forEachElement(_ field: Field, _ body: (Field) throws(ReplicaFault) -> Void) throws(ReplicaFault) {
+    guard text.character(field.first) == UInt8(ascii: "[") else { throw invalid("array", field) }
+    var token = field.first + 1
+    while text.character(token) != UInt8(ascii: "]") {
+      let end = text.tokenAfterValue(token)
+      try body((token, end))
+      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  private func invalid(_ expected: StaticString, _ field: Field) -> ReplicaFault {
+    ReplicaFault(
+      .invalidChangeset,
+      "expected an \(expected), found \(text.span(from: field.first, to: field.end).quotedForMessage())")
+  }
+
+  func data(_ field: Field) -> ByteSpan { text.compactSpan(from: field.first, to: field.end, arena: arena) }
+}

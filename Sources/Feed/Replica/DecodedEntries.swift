@@ -1,0 +1,104 @@
+/// The entries of a difference, joined from all its parts. Spans point into the records.
+struct DecodedEntries {
+  /// One entry; what its list does not have stays empty or -1.
+  struct Entry {
+    var id = ByteSpan.empty
+    var fromSection = ByteSpan.empty
+    var from: Int32 = -1
+    var toSection = ByteSpan.empty
+    var to: Int32 = -1
+    var kind: ByteSpan?
+    var data: ByteSpan?
+  }
+
+  struct Lists {
+    var deletes: [Entry] = []
+    var inserts: [Entry] = []
+    var moves: [Entry] = []
+    var reconfigures: [Entry] = []
+    var reloads: [Entry] = []
+  }
+
+  private(set) var sections = Lists()
+  private(set) var items = Lists()
+
+  /// Adds the lists of a record.
+  mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {
+    if record.sections.first != 0 { try append(record, record.sections, isOfItems: false, to: &sections) }
+    if record.items.first != 0 { try append(record, record.items, isOfItems: true, to: &items) }
+  }
+
+  private func append(
+    _ record: DecodedChangeset, _ field: DecodedChangeset.Field, isOfItems: Bool, to lists: inout Lists
+  ) throws(ReplicaFault) {
+    var read = lists
+    try record.forEachMember(field) { name, list throws(ReplicaFault) in
+      try record.forEachElement(list) { element throws(ReplicaFault) in
+        var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
+        if name.matches("delete") {
+          (entry.fromSection, entry.from) = (entry.toSection, entry.to)
+          read.deletes.append(entry)
+        } else if name.matches("insert") {
+          read.inserts.append(entry)
+        } else if name.matches("move") {
+          read.moves.append(entry)
+        } else if name.matches("reconfigure") {
+          read.reconfigures.append(entry)
+        } else if name.matches("reload") {
+          read.reloads.append(entry)
+        }
+      }
+    }
+    lists = read
+  }
+
+  private static func entry(
+    _ record: DecodedChangeset, _ element: DecodedChangeset.Field, isOfItems: Bool
+  ) throws(ReplicaFault) -> Entry {
+    var entry = Entry()
+    try record.forEachMember(element) { name, field throws(ReplicaFault) in
+      if name.matches("id") {
+        entry.id = try record.string(name, field)
+      } else if name.matches("section") {
+        entry.toSection = try record.string(name, field)
+      } else if name.matches("index") {
+        entry.to = try index(record, name, field)
+      } else if name.matches("kind") {
+        entry.kind = try record.string(name, field)
+      } else if name.matches("data") {
+        entry.data = record.data(field)
+      } else if name.matches("from") {
+        (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
+      } else if name.matches("to") {
+        (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
+      }
+    }
+    guard (1...255).contains(entry.id.count), (entry.kind?.count ?? 0) <= 255 else {
+      throw ReplicaFault(.invalidChangeset, "an entry's id must have 1 to 255 bytes, and its kind at most 255")
+    }
+    return entry
+  }
+
+  private static func index(
+    _ record: DecodedChangeset, _ name: ByteSpan, _ field: DecodedChangeset.Field
+  ) throws(ReplicaFault) -> Int32 {
+    guard let index = Int32(exactly: try record.integer(name, field)) else { throw record.invalid(name, field) }
+    return index
+  }
+
+  private static func position(
+    _ record: DecodedChangeset, _ name: ByteSpan, _ field: DecodedChangeset.Field, isOfItems: Bool
+  ) throws(ReplicaFault) -> (ByteSpan, Int32) {
+    guard isOfItems else { return (.empty, try index(record, name, field)) }
+    var section = ByteSpan.empty
+    var position: Int32 = -1
+    try record.forEachMember(field) { name, value throws(ReplicaFault) in
+      if name.matches("section") {
+        section = try record.string(name, value)
+      } else if name.matches("index") {
+        position = try index(record, name, value)
+      }
+    }
+    return (section, position)
+  }
+}

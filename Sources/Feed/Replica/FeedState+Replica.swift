@@ -1,0 +1,182 @@
+extension FeedState {
+  /// Applies a difference, checking every position against it. The caller confirms, or rolls back
+  /// after an error.
+  ///
+  /// Base positions are looked up in the published order, which stays as it was while the current
+  /// one changes.
+  func apply(_ entries: DecodedEntries) throws(ReplicaFault) {
+    for entry in entries.items.deletes { try remove(entry, from: items, isMove: false) }
+    for entry in entries.items.moves { try remove(entry, from: items, isMove: true) }
+    for entry in entries.sections.deletes {
+      let section = try remove(entry, from: sections, isMove: false)
+      // The items still in it go with it, without being listed.
+      setOrder(section, [])
+    }
+    for entry in entries.sections.moves { try remove(entry, from: sections, isMove: true) }
+    for entry in FeedState.byResult(entries.sections) { try place(section: entry) }
+    for entry in FeedState.byResult(entries.items) { try place(item: entry) }
+    for entry in entries.sections.reconfigures + entries.sections.reloads {
+      let section = try present(entry, sections, FeedState.sectionScope)
+      if let data = entry.data { setContent(section: section, data: data) }
+    }
+    for entry in entries.items.reconfigures + entries.items.reloads {
+      guard let scope = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
+      let item = try present(entry, items, scope)
+      setContent(item: item, kind: entry.kind, data: entry.data)
+    }
+  }
+
+  /// Inserted and moved elements, each list's in the order of their result positions.
+  private static func byResult(_ lists: DecodedEntries.Lists) -> [DecodedEntries.Entry] {
+    (lists.inserts + lists.moves).sorted { $0.to < $1.to }
+  }
+
+  /// Takes an element out of its list, if its base position is right.
+  @discardableResult
+  private func remove(
+    _ entry: DecodedEntries.Entry, from table: ElementTable, isMove: Bool
+  ) throws(ReplicaFault) -> UInt32 {
+    guard let handle = table.findPresent(entry.id) else { throw FeedState.unknown(entry, "deletes or moves") }
+    let scope = table[handle].container
+    if scope != FeedState.sectionScope {
+      // The section may have been taken out already, but it is known by its identifier.
+      guard sections[scope].idSpan.hasSameBytes(as: entry.fromSection) else {
+        throw ReplicaFault(
+          .position,
+          "item \(entry.id.quotedForMessage()) is in section \(sections[scope].idSpan.quotedForMessage()), "
+            + "expected \(entry.fromSection.quotedForMessage())")
+      }
+    }
+    let rank = list(scope).pointee.tree.ranks(currentPosition(handle, scope)).published
+    guard rank == entry.from else { throw FeedState.misplaced(entry.id, found: rank, expected: entry.from) }
+    detach(handle, scope)
+    return handle
+  }
+
+  private func place(section entry: DecodedEntries.Entry) throws(ReplicaFault) {
+    let handle = try placeable(entry, sections) { makeSection($0, $1) }
+    guard entry.to <= sectionCount else {
+      throw FeedState.misplaced(entry.id, found: Int32(sectionCount), expected: entry.to)
+    }
+    if let data = entry.data { setContent(section: handle, data: data) }
+    attach(handle, FeedState.sectionScope, at: entry.to)
+  }
+
+  private func place(item entry: DecodedEntries.Entry) throws(ReplicaFault) {
+    guard let scope = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
+    let handle = try placeable(entry, items) { items.create($0, $1) }
+    let count = list(scope).pointee.tree.currentCount
+    guard entry.to <= count else { throw FeedState.misplaced(entry.id, found: count, expected: entry.to) }
+    if entry.kind != nil || entry.data != nil {
+      setContent(item: handle, kind: entry.kind, data: entry.data)
+    }
+    attach(handle, scope, at: entry.to)
+  }
+
+  /// The handle of an element that is inserted, or moved and therefore in no list now.
+  private func placeable(
+    _ entry: DecodedEntries.Entry, _ table: ElementTable, make: (ByteSpan, UInt32) -> UInt32
+  ) throws(ReplicaFault) -> UInt32 {
+    let hash = IdentifierHash.of(entry.id)
+    guard let known = table.find(entry.id, hash) else { return make(entry.id, hash) }
+    guard !table[known].isPresent else {
+      throw ReplicaFault(
+        .unknownElement, "the changeset inserts \(entry.id.quotedForMessage()), which is there already")
+    }
+    return known
+  }
+
+  /// The handle of an element whose content changes, if its position is right.
+  private func present(
+    _ entry: DecodedEntries.Entry, _ table: ElementTable, _ scope: UInt32
+  ) throws(ReplicaFault) -> UInt32 {
+    guard let handle = table.findPresent(entry.id), table[handle].container == scope else {
+      throw FeedState.unknown(entry, "reconfigures or reloads")
+    }
+    let rank = currentRank(handle, scope)
+    guard rank == entry.to else { throw FeedState.misplaced(entry.id, found: rank, expected: entry.to) }
+    return handle
+  }
+
+  private static func unknown(_ entry: DecodedEntries.Entry, _ verb: String) -> ReplicaFault {
+    ReplicaFault(.unknownElement, "the changeset \(verb) \(entry.id.quotedForMessage()), which is not there")
+  }
+
+  private static func unknownSection(_ entry: DecodedEntries.Entry) -> ReplicaFault {
+    ReplicaFault(
+      .unknownElement,
+      "the changeset names section \(entry.toSection.quotedForMessage()) for item "
+        + "\(entry.id.quotedForMessage()), which is not there")
+  }
+
+  private static func misplaced(_ id: ByteSpan, found: Int32, expected: Int32) -> ReplicaFault {
+    ReplicaFault(.position, "\(id.quotedForMessage()) is at position \(found), expected \(expected)")
+  }
+
+  // MARK: Reloads
+
+  /// Appends a part of a reload; a section listed again with its id alone is continued.
+  func append(reload record: DecodedChangeset) throws(ReplicaFault) {
+    guard record.sections.first != 0 else { return }
+    try record.forEachElement(record.sections) { section throws(ReplicaFault) in
+      var id = ByteSpan.empty
+      var data: ByteSpan?
+      var items: DecodedChangeset.Field = (0, 0)
+      try record.forEachMember(section) { name, field throws(ReplicaFault) in
+        if name.matches("id") {
+          id = try record.string(name, field)
+        } else if name.matches("data") {
+          data = record.data(field)
+        } else if name.matches("items") {
+          items = field
+        }
+      }
+      let scope = try reloadedSection(id, data)
+      guard items.first != 0 else { return }
+      try record.forEachElement(items) { item throws(ReplicaFault) in try appendItem(record, item, scope) }
+    }
+  }
+
+  private func reloadedSection(_ id: ByteSpan, _ data: ByteSpan?) throws(ReplicaFault) -> UInt32 {
+    guard (1...255).contains(id.count) else {
+      throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
+    }
+    if let section = sections.findPresent(id) {
+      guard data == nil, element(at: Int32(sectionCount - 1), FeedState.sectionScope) == section else {
+        throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
+      }
+      return section
+    }
+    let section = makeSection(id, IdentifierHash.of(id))
+    setContent(section: section, data: data ?? ByteSpan("null"))
+    attach(section, FeedState.sectionScope, at: Int32(sectionCount))
+    return section
+  }
+
+  private func appendItem(
+    _ record: DecodedChangeset, _ element: DecodedChangeset.Field, _ scope: UInt32
+  ) throws(ReplicaFault) {
+    var id = ByteSpan.empty
+    var kind = ByteSpan.empty
+    var data = ByteSpan("null")
+    try record.forEachMember(element) { name, field throws(ReplicaFault) in
+      if name.matches("id") {
+        id = try record.string(name, field)
+      } else if name.matches("kind") {
+        kind = try record.string(name, field)
+      } else if name.matches("data") {
+        data = record.data(field)
+      }
+    }
+    guard (1...255).contains(id.count), kind.count <= 255 else {
+      throw ReplicaFault(.invalidChangeset, "an item's id must have 1 to 255 bytes, and its kind at most 255")
+    }
+    let hash = IdentifierHash.of(id)
+    guard items.find(id, hash) == nil else {
+      throw ReplicaFault(.unknownElement, "the reload lists item \(id.quotedForMessage()) twice")
+    }
+    let item = items.create(id, hash)
+    setContent(item: item, kind: kind, data: data)
+    attach(item, scope, at: list(scope).pointee.tree.currentCount)
+  }
+}

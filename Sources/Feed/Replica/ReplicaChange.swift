@@ -1,0 +1,16 @@
+/// What a replica took over from one changeset.
+public struct ReplicaChange: Sendable, Equatable {
+  public var feed: String
+  public var epoch: String
+  public var revision: UInt64
+  public var base: UInt64
+  public var mode: ChangesetMode
+  /// Why it is a reload; nil for other modes.
+  public var reason: ReloadReason?
+  /// RFC 3339 text.
+  public var time: String
+  /// The entries of a difference by kind; none for a reload.
+  public var counts: PublicationOutcome.EntryCounts
+  /// Bytes of the changeset's values, all parts together.
+  public var byteCount: Int
+}

@@ -1,0 +1,26 @@
+/// Why a record could not be followed.
+public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible {
+  public enum Code: String, Sendable {
+    /// The record's key is none of the changesets topic's.
+    case invalidKey = "invalid-key"
+    /// The value is not a changeset.
+    case invalidChangeset = "invalid-changeset"
+    /// An entry names what is not there, or is there already.
+    case unknownElement = "unknown-element"
+    /// An element is not where the changeset says.
+    case position
+    /// The result's checksum is not the changeset's.
+    case checksum
+  }
+
+  public let code: Code
+  /// Names the feed, the revision and the entry, with what was expected and what was found.
+  public let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { message }
+}
