@@ -4,7 +4,6 @@ public final class ReplayLineParser {
   private let indexer = JSONIndexer()
   private let arena = ScratchArena()
   @exclusivity(unchecked) private var lastTimestamp: Int64 = 0
-  private var defaultTopic: [UInt8]
   @exclusivity(unchecked) private var lastOffsets: [TopicPartition: Int64] = [:]
   // The topic-partition of the line before, so that most lines look up nothing.
   @exclusivity(unchecked) private var recent: TopicPartition
@@ -12,15 +11,16 @@ public final class ReplayLineParser {
   /// Whether the line before took so much memory that it is given back.
   @exclusivity(unchecked) private var wasLarge = false
 
+  /// The topic of lines that name none.
+  private static let defaultTopic = Array("feeds.items".utf8)
+
   private struct TopicPartition: Hashable {
     var topic: [UInt8]
     var partition: Int32
   }
 
-  /// - Parameter defaultTopic: the topic of lines that name none.
-  public init(defaultTopic: String = "feeds.items") {
-    self.defaultTopic = Array(defaultTopic.utf8)
-    recent = TopicPartition(topic: self.defaultTopic, partition: 0)
+  public init() {
+    recent = TopicPartition(topic: ReplayLineParser.defaultTopic, partition: 0)
   }
 
   /// The first and end tokens of a field's value; a first of 0 means absent.
@@ -133,7 +133,7 @@ public final class ReplayLineParser {
   }
 
   private func topic(_ field: Field, _ text: JSONText) throws(ReplayLineError) -> [UInt8] {
-    guard field.first != 0 else { return defaultTopic }
+    guard field.first != 0 else { return ReplayLineParser.defaultTopic }
     guard text.character(field.first) == UInt8(ascii: "\"") else { throw wrongType("topic", "a string", field, text) }
     let name = text.string(field.first, arena: arena)
     guard !name.isEmpty, JSONIndexer.isUTF8(name) else { throw wrongType("topic", "a topic's name", field, text) }
