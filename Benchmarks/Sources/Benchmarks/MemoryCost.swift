@@ -14,8 +14,10 @@ enum MemoryCost {
     } _: { path in
       let result = ChildProcess.run(feedstore, ["replay", path, "--output", "/dev/null"])
       table.add(
-        "\(Format.grouped(itemCount)) items with 200 bytes of data each", Format.megabytes(result.peakMemory),
-        Format.grouped(result.peakMemory / itemCount))
+        "\(Format.grouped(itemCount)) items with 200 bytes of data each",
+        Format.megabytes(result.peakMemory),
+        Format.grouped(result.peakMemory / itemCount)
+      )
     }
     print("### Memory\n")
     print(table.text)
