@@ -14,8 +14,13 @@ import Testing
 
   private static func record(_ value: String, _ offset: Int) -> OracleRecord {
     OracleRecord(
-      topic: "feeds.sections", partition: 0, offset: offset, timestamp: offset, key: Array("f".utf8),
-      value: Array(value.utf8))
+      topic: "feeds.sections",
+      partition: 0,
+      offset: offset,
+      timestamp: offset,
+      key: Array("f".utf8),
+      value: Array(value.utf8)
+    )
   }
 
   private static func list(_ order: [Int]) -> String { order.map { "\"i\($0)\"" }.joined(separator: ",") }
@@ -26,7 +31,11 @@ import Testing
       for permutation in Permutations.of(count) {
         for order in [Array(0..<count), permutation] {
           records.append(
-            Self.record(#"{"op":"section.replace","section":"s","items":[\#(Self.list(order))]}"#, records.count))
+            Self.record(
+              #"{"op":"section.replace","section":"s","items":[\#(Self.list(order))]}"#,
+              records.count
+            )
+          )
         }
       }
     }
@@ -38,7 +47,11 @@ import Testing
     var records: [OracleRecord] = []
     for permutation in Permutations.of(7) {
       records.append(
-        Self.record(#"{"op":"section.replace","section":"s","items":[\#(Self.list(permutation))]}"#, records.count))
+        Self.record(
+          #"{"op":"section.replace","section":"s","items":[\#(Self.list(permutation))]}"#,
+          records.count
+        )
+      )
     }
     var driver = StoreDriver(Self.options())
     try await driver.run(records)

@@ -8,7 +8,9 @@ import Testing
 /// machines only; `FEEDSTORE_DATA` names another folder, and `FEEDSTORE_DATA_LINES` how much to read.
 @Suite struct RealDataTests {
   private static let folder: URL = {
-    if let folder = ProcessInfo.processInfo.environment["FEEDSTORE_DATA"] { return URL(fileURLWithPath: folder) }
+    if let folder = ProcessInfo.processInfo.environment["FEEDSTORE_DATA"] {
+      return URL(fileURLWithPath: folder)
+    }
     return URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("shared/data")
   }()
@@ -40,7 +42,10 @@ import Testing
     return data.split(separator: 0x0A).map(Array.init)
   }
 
-  @Test(.disabled(if: RealDataTests.isAbsent, "the real replay files are not beside the checkout"), arguments: files)
+  @Test(
+    .disabled(if: RealDataTests.isAbsent, "the real replay files are not beside the checkout"),
+    arguments: files
+  )
   func `a real history is published as the oracle says`(name: String, count: Int) async throws {
     let count = ProcessInfo.processInfo.environment["FEEDSTORE_DATA_LINES"].flatMap(Int.init) ?? count
     let parser = ReplayLineParser()
@@ -50,9 +55,14 @@ import Testing
         guard let record = try parser.parse(ByteSpan(bytes)) else { return }
         records.append(
           OracleRecord(
-            topic: String(decoding: record.position.topic, as: UTF8.self), partition: Int(record.partition),
-            offset: Int(record.position.offset), timestamp: Int(record.position.timestamp),
-            key: record.key.map { Array($0.buffer) }, value: record.valueBytes.map { Array($0.buffer) }))
+            topic: String(decoding: record.position.topic, as: UTF8.self),
+            partition: Int(record.partition),
+            offset: Int(record.position.offset),
+            timestamp: Int(record.position.timestamp),
+            key: record.key.map { Array($0.buffer) },
+            value: record.valueBytes.map { Array($0.buffer) }
+          )
+        )
       }
     }
     #expect(records.count == count)
@@ -65,6 +75,7 @@ import Testing
     }
     try await driver.run(records, checkingInvariants: false)
     #expect(
-      replicas.replicas.map(\.checksum) == (await driver.store.summaries()).map(\.checksum))
+      replicas.replicas.map(\.checksum) == (await driver.store.summaries()).map(\.checksum)
+    )
   }
 }

@@ -12,7 +12,8 @@ import Testing
 
   @Test(arguments: OracleAgreementTests.Setting.allCases, 21...22 as ClosedRange<UInt64>)
   func `a replica that follows has what was published`(
-    setting: OracleAgreementTests.Setting, seed: UInt64
+    setting: OracleAgreementTests.Setting,
+    seed: UInt64
   ) async throws {
     var generator = ReplicaAgreementTests.generator(setting, seed)
     var driver = StoreDriver(setting.options)
@@ -53,26 +54,36 @@ import Testing
   private static func compare(_ replicas: ReplicaPartition, _ oracle: Oracle, _ partition: Int) throws {
     var expected: [String: OraclePublished] = [:]
     for key in oracle.feedKeys where key.partition == partition {
-      if let published = oracle.published(key) { expected[String(decoding: key.id, as: UTF8.self)] = published }
+      if let published = oracle.published(key) {
+        expected[String(decoding: key.id, as: UTF8.self)] = published
+      }
     }
     guard replicas.replicas.count == expected.count else {
       throw StoreDriver.Disagreement(
-        description: "partition \(partition): \(replicas.replicas.count) replicas, expected \(expected.count)")
+        description: "partition \(partition): \(replicas.replicas.count) replicas, expected \(expected.count)"
+      )
     }
     for replica in replicas.replicas {
       replica.checkInvariants()
       guard let published = expected[replica.feed], replica.oracleFeed == published.feed,
         Int(replica.revision) == published.revision, replica.epoch == Array(published.epoch.utf8),
-        replica.through.map(\.offset) == published.through.sorted(by: { $0.key < $1.key }).map({ Int64($0.value) })
+        replica.through.map(\.offset)
+          == published.through.sorted(by: { $0.key < $1.key }).map({ Int64($0.value) })
       else {
         throw StoreDriver.Disagreement(
-          description: "partition \(partition): the replica of \(replica.feed) is not what was published")
+          description: "partition \(partition): the replica of \(replica.feed) is not what was published"
+        )
       }
     }
   }
 
   /// Whoever reads the topic from its beginning, compacted up to anywhere, ends with the same state.
-  private static func joinLate(_ log: [JudgedRecord], _ oracle: Oracle, _ partition: Int, _ seed: UInt64) throws {
+  private static func joinLate(
+    _ log: [JudgedRecord],
+    _ oracle: Oracle,
+    _ partition: Int,
+    _ seed: UInt64
+  ) throws {
     var random = SplitMix64(seed: seed)
     for _ in 0..<20 {
       let cut = random.below(log.count + 1)

@@ -1,5 +1,6 @@
-@testable import Feed
 import FeedTestSupport
+
+@testable import Feed
 
 extension Replica {
   /// What the replica has, for comparing with the oracle.
@@ -7,13 +8,18 @@ extension Replica {
     OracleFeed(
       sections: state.currentHandles(FeedState.sectionScope).map { section in
         OracleSection(
-          id: Array(state.sections[section].idSpan.buffer), data: Array(state.sections[section].data.buffer),
+          id: Array(state.sections[section].idSpan.buffer),
+          data: Array(state.sections[section].data.buffer),
           items: state.currentHandles(section).map { item in
             OracleItem(
-              id: Array(state.items[item].idSpan.buffer), kind: Array(state.items[item].kind.buffer),
-              data: Array(state.items[item].data.buffer))
-          })
-      })
+              id: Array(state.items[item].idSpan.buffer),
+              kind: Array(state.items[item].kind.buffer),
+              data: Array(state.items[item].data.buffer)
+            )
+          }
+        )
+      }
+    )
   }
 }
 
@@ -30,6 +36,7 @@ extension ReplicaPartition {
     value.copyBytes(from: record.value ?? [])
     return try apply(
       key: ByteSpan(UnsafeRawBufferPointer(key)),
-      value: record.value == nil ? nil : ByteSpan(UnsafeRawBufferPointer(value)))
+      value: record.value == nil ? nil : ByteSpan(UnsafeRawBufferPointer(value))
+    )
   }
 }

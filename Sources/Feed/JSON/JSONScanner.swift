@@ -68,8 +68,11 @@ struct JSONScanner {
       let name = ByteSpan(text.base + at + 1, nameEnd - at - 2)
       members.append(
         Member(
-          name: name, value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1),
-          nameHasEscapes: name.contains(UInt8(ascii: "\\"))))
+          name: name,
+          value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1),
+          nameHasEscapes: name.contains(UInt8(ascii: "\\"))
+        )
+      )
       at = text[valueEnd] == UInt8(ascii: ",") ? valueEnd + 1 : valueEnd
     }
   }

@@ -121,7 +121,9 @@ extension JSONText {
         UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
         at += 1
       case UInt8(ascii: "u"):
-        guard JSONString.codeUnit(string, at + 1) != nil else { throw JSONFault(.invalidEscape, at: start + at) }
+        guard JSONString.codeUnit(string, at + 1) != nil else {
+          throw JSONFault(.invalidEscape, at: start + at)
+        }
         at += 5
       default: throw JSONFault(.invalidEscape, at: start + at)
       }

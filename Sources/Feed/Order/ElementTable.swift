@@ -61,7 +61,8 @@ final class ElementTable {
     }
     let copy = ElementTable.copy(id)
     elements.advanced(by: Int(handle)).initialize(
-      to: Element(id: copy, content: nil, leaf: nil, hash: hash, idCount: UInt8(id.count)))
+      to: Element(id: copy, content: nil, leaf: nil, hash: hash, idCount: UInt8(id.count))
+    )
     index.insert(hash, handle)
     touch(handle)
     return handle
@@ -112,7 +113,9 @@ final class ElementTable {
 
   private func grow() {
     capacity *= 2
-    guard let moved = realloc(elements, capacity * MemoryLayout<Element>.stride) else { fatalError("out of memory") }
+    guard let moved = realloc(elements, capacity * MemoryLayout<Element>.stride) else {
+      fatalError("out of memory")
+    }
     elements = moved.assumingMemoryBound(to: Element.self)
   }
 

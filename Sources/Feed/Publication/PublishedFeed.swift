@@ -58,7 +58,9 @@ public final class PublishedFeed {
   /// - Parameter noOp: called with the reason for each event that does nothing.
   /// - Throws: a `Rejection`; the feed is then as it was before.
   public func apply(
-    _ decoder: RecordDecoder, at position: RecordPosition, noOp: (NoOpReason) -> Void
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
     let itemsBefore = state.totals.itemCount
     let sectionsBefore = state.sectionCount
@@ -92,7 +94,11 @@ public final class PublishedFeed {
   }
 
   private func apply(
-    _ event: Event, _ decoder: RecordDecoder, number: Int?, at position: RecordPosition, noOp: (NoOpReason) -> Void
+    _ event: Event,
+    _ decoder: RecordDecoder,
+    number: Int?,
+    at position: RecordPosition,
+    noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
     switch event.operation {
     case .feedClear, .feedDelete, .feedReload:
@@ -129,13 +135,16 @@ public final class PublishedFeed {
     let items = state.totals.itemCount
     if items > limits.maxItems, items > itemsBefore {
       throw Rejection(
-        .limitExceeded, "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))")
+        .limitExceeded,
+        "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))"
+      )
     }
     let sections = state.sectionCount
     if sections > limits.maxSections, sections > sectionsBefore {
       throw Rejection(
         .limitExceeded,
-        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))")
+        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))"
+      )
     }
   }
 

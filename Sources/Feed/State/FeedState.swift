@@ -119,7 +119,9 @@ final class FeedState {
   func reviveGhost(_ handle: UInt32, _ scope: UInt32, at rank: Int32) -> Bool {
     let table = table(scope)
     let list = list(scope)
-    guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else { preconditionFailure("no ghost to revive") }
+    guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else {
+      preconditionFailure("no ghost to revive")
+    }
     let position = list.pointee.tree.position(of: .ghost(handle), in: leaf)
     guard list.pointee.tree.ranks(position).current == rank else { return false }
     list.pointee.tree.replace(position, with: .both(handle), table)
@@ -186,11 +188,18 @@ final class FeedState {
   func checksumTerm(_ handle: UInt32, after previous: UInt32?, _ scope: UInt32) -> UInt32 {
     if scope == FeedState.sectionScope {
       return Checksum.section(
-        sections[handle].idSpan, after: previous.map { sections[$0].idSpan } ?? .empty, checksumBuffer)
+        sections[handle].idSpan,
+        after: previous.map { sections[$0].idSpan } ?? .empty,
+        checksumBuffer
+      )
     }
     let item = items[handle]
     return Checksum.item(
-      item.idSpan, kind: item.kind, after: previous.map { items[$0].idSpan } ?? .empty,
-      in: sections[scope].idSpan, checksumBuffer)
+      item.idSpan,
+      kind: item.kind,
+      after: previous.map { items[$0].idSpan } ?? .empty,
+      in: sections[scope].idSpan,
+      checksumBuffer
+    )
   }
 }

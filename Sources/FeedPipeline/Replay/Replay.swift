@@ -45,8 +45,12 @@ public struct Replay: Sendable {
     progress.finish()
     try writer.finish()
     return ReplayReport(
-      counters: await store.counters, feedCount: await store.feedCount, bytesRead: reader.bytesRead,
-      nanoseconds: MonotonicClock.nanoseconds() - started, keepsRejected: rejected != nil)
+      counters: await store.counters,
+      feedCount: await store.feedCount,
+      bytesRead: reader.bytesRead,
+      nanoseconds: MonotonicClock.nanoseconds() - started,
+      keepsRejected: rejected != nil
+    )
   }
 
   private func publish(_ store: FeedStore, _ writer: ReplayWriter) async throws {

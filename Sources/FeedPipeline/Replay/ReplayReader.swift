@@ -140,7 +140,9 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     if end == buffer.count {
       guard buffer.count < ReplayReader.maxLineBytes else {
         throw ReplayError(
-          .invalidLine, "\(name):\(lineNumber + 1): the line is longer than \(ReplayReader.maxLineBytes) bytes")
+          .invalidLine,
+          "\(name):\(lineNumber + 1): the line is longer than \(ReplayReader.maxLineBytes) bytes"
+        )
       }
       resize(to: buffer.count * 2)
     }

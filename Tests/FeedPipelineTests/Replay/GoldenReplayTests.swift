@@ -12,13 +12,16 @@ import Testing
 
   private static let names: [String] = {
     let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-    return files.filter { $0.hasSuffix(".input.ndjson") }.map { String($0.dropLast(".input.ndjson".count)) }.sorted()
+    return files.filter { $0.hasSuffix(".input.ndjson") }.map { String($0.dropLast(".input.ndjson".count)) }
+      .sorted()
   }()
 
   private func configuration(_ name: String) throws -> PipelineConfiguration {
     let file = Self.folder.appendingPathComponent("\(name).config.json5")
     return try PipelineConfiguration.load(
-      file: FileManager.default.fileExists(atPath: file.path) ? file.path : nil, assignments: [])
+      file: FileManager.default.fileExists(atPath: file.path) ? file.path : nil,
+      assignments: []
+    )
   }
 
   @Test func `there are golden replays`() { #expect(Self.names.count >= 4) }
@@ -27,8 +30,11 @@ import Testing
   func `a replay writes what it wrote before`(name: String) async throws {
     let temporary = try TemporaryFolder()
     let replay = Replay(
-      inputs: [Self.folder.appendingPathComponent("\(name).input.ndjson").path], output: temporary.path("output"),
-      rejected: temporary.path("rejected"), options: try configuration(name).store)
+      inputs: [Self.folder.appendingPathComponent("\(name).input.ndjson").path],
+      output: temporary.path("output"),
+      rejected: temporary.path("rejected"),
+      options: try configuration(name).store
+    )
     _ = try await replay.run()
     for part in ["output", "rejected"] {
       let expectation = Self.folder.appendingPathComponent("\(name).\(part).ndjson")

@@ -7,12 +7,17 @@ import Testing
 
 @Suite struct ReplayTests {
   private func replay(
-    _ input: String, chunkBytes: Int = 1 << 20, options: FeedStoreOptions = FeedStoreOptions()
+    _ input: String,
+    chunkBytes: Int = 1 << 20,
+    options: FeedStoreOptions = FeedStoreOptions()
   ) async throws -> (output: String, rejected: String, report: ReplayReport) {
     let folder = try TemporaryFolder()
     var replay = Replay(
-      inputs: [try folder.file("in", input.utf8)], output: folder.path("out"), rejected: folder.path("rejected"),
-      options: options)
+      inputs: [try folder.file("in", input.utf8)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: options
+    )
     replay.chunkBytes = chunkBytes
     let report = try await replay.run()
     return (try folder.read("out"), try folder.read("rejected"), report)
@@ -42,7 +47,12 @@ import Testing
     let first = try folder.file("a", lines[..<90].joined(separator: "\n").utf8)
     let second = try folder.file("b", lines[90...].joined(separator: "\n").utf8)
     let options = FeedStoreOptions()
-    _ = try await Replay(inputs: [first, second], output: folder.path("out"), rejected: nil, options: options).run()
+    _ = try await Replay(
+      inputs: [first, second],
+      output: folder.path("out"),
+      rejected: nil,
+      options: options
+    ).run()
     let whole = try await replay(lines.joined(separator: "\n"))
     #expect(try folder.read("out") == whole.output)
   }
@@ -52,17 +62,25 @@ import Testing
     (#"{"key":"a"}"#, "neither 'value' nor 'payload'"),
     (#"{"key":"a","value":null,"payload":null}"#, "both 'value' and 'payload'"),
     (#"{"key":1,"value":null}"#, "'key'"), (#"{"key":"a","value":null,"ts":1.5}"#, "'ts'"),
-    (#"{"key":"a","value":null,"offset":-1}"#, "'offset'"), (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
+    (#"{"key":"a","value":null,"offset":-1}"#, "'offset'"),
+    (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
     (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
     (#"{"key":"a","value":null,"headers":{}}"#, "'headers'"),
   ])
-  func `a line that is no envelope stops the replay, naming file and line`(line: String, problem: String) async throws {
+  func `a line that is no envelope stops the replay, naming file and line`(
+    line: String,
+    problem: String
+  ) async throws {
     let folder = try TemporaryFolder()
     let good = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"#
     let later = #"{"key":"f","ts":1000,"value":{"op":"section.upsert","section":"t"}}"#
     let input = try folder.file("in.ndjson", "\(good)\n\n\(later)\n\(line)\n".utf8)
     let replay = Replay(
-      inputs: [input], output: folder.path("out"), rejected: nil, options: FeedStoreOptions())
+      inputs: [input],
+      output: folder.path("out"),
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("in.ndjson:4:") == true, "\(String(describing: error))")
     #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
@@ -71,7 +89,12 @@ import Testing
   }
 
   @Test func `a missing file is named`() async throws {
-    let replay = Replay(inputs: ["/no/such/file"], output: "/dev/null", rejected: nil, options: FeedStoreOptions())
+    let replay = Replay(
+      inputs: ["/no/such/file"],
+      output: "/dev/null",
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("/no/such/file") == true)
   }
@@ -82,8 +105,11 @@ import Testing
     input += Array(#"{"key":"f","value":""#.utf8) + [0xFF] + Array("\"}\n".utf8)
     input += Array(#"{"payload":null,"partition":3}"#.utf8)
     let replay = Replay(
-      inputs: [try folder.file("in", input)], output: folder.path("out"), rejected: folder.path("rejected"),
-      options: FeedStoreOptions())
+      inputs: [try folder.file("in", input)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: FeedStoreOptions()
+    )
     let report = try await replay.run()
     #expect(report.rejectedRecords == 3)
     let lines = try folder.read("rejected").split(separator: "\n")

@@ -46,7 +46,8 @@ import Testing
 
   @Test func `accepts and refuses what the naive parser does, for mutations of texts`() {
     var random = SplitMix64(seed: 5)
-    let alphabet = Array(#"{}[]:,"\0123456789-+.eE truefalsn/u"#.utf8) + [0x0A, 0x0B, 0x00, 0xC3, 0xA9, 0xFF, 0xED, 0xA0]
+    let alphabet =
+      Array(#"{}[]:,"\0123456789-+.eE truefalsn/u"#.utf8) + [0x0A, 0x0B, 0x00, 0xC3, 0xA9, 0xFF, 0xED, 0xA0]
     for text in Self.texts {
       let original = Array(text.utf8)
       #expect(verdict(original) == expected(original), "\(text)")

@@ -74,7 +74,9 @@ import Testing
       let target = object(0)
       let patch = object(0)
       let expected = OracleMergePatch.merge(
-        try OracleJSON.parse(Array(patch.utf8)), into: try OracleJSON.parse(Array(target.utf8)))
+        try OracleJSON.parse(Array(patch.utf8)),
+        into: try OracleJSON.parse(Array(target.utf8))
+      )
       #expect(patched(target, patch) == String(decoding: expected, as: UTF8.self), "\(target) with \(patch)")
     }
   }

@@ -8,7 +8,9 @@ import Testing
   private func length(_ values: [Int32]) -> Int {
     var best: [Int] = []
     for (position, value) in values.enumerated() {
-      best.append(1 + (best.indices.filter { values[$0] < value && $0 < position }.map { best[$0] }.max() ?? 0))
+      best.append(
+        1 + (best.indices.filter { values[$0] < value && $0 < position }.map { best[$0] }.max() ?? 0)
+      )
     }
     return best.max() ?? 0
   }

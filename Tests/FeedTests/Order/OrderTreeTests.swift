@@ -27,7 +27,7 @@ import Testing
 
     func treeEntries() -> [OrderEntry] {
       var entries: [OrderEntry] = []
-      tree.forEach { entries.append($0) }
+      tree.forEachEntry { entries.append($0) }
       return entries
     }
   }
@@ -104,7 +104,7 @@ import Testing
       entries.withUnsafeBufferPointer { tree.rebuild($0, table) }
       tree.checkInvariants(table)
       var found: [OrderEntry] = []
-      tree.forEach { found.append($0) }
+      tree.forEachEntry { found.append($0) }
       #expect(found == entries)
       #expect(Int(tree.entryCount) == count)
       tree.removeAll()
