@@ -4,7 +4,7 @@ import Glibc
 struct ChildProcess {
   var wallNanoseconds: UInt64
   var processorNanoseconds: UInt64
-  /// The most memory it held, in bytes.
+  /// The most memory it held, in bytes; no less than its parent held before.
   var peakMemory: Int
 
   /// Runs a program without output and waits for it.
