@@ -59,7 +59,9 @@ final class DifferenceBytes {
   }
 
   private func entry(
-    _ id: ItemIdentifier, from: ItemPosition? = nil, to: ItemPosition? = nil
+    _ id: ItemIdentifier,
+    from: ItemPosition? = nil,
+    to: ItemPosition? = nil
   ) -> DecodedEntries.Entry {
     var entry = DecodedEntries.Entry(id: span(id.text))
     if let from { (entry.fromSection, entry.from) = (span(from.section.text), index(from.index)) }

@@ -7,7 +7,9 @@ extension Snapshot {
   /// - Throws: ``SnapshotError/Code/unknownItem``.
   /// - Complexity: O(log n), and the bytes of the content.
   public mutating func setContent(
-    ofItem item: ItemIdentifier, kind: ItemKind, data: JSONData
+    ofItem item: ItemIdentifier,
+    kind: ItemKind,
+    data: JSONData
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       storage.setContent(try storage.knownItem(item), kind: kind, data: data)
@@ -39,7 +41,8 @@ extension Snapshot {
   /// - Throws: ``SnapshotError/Code/unknownSection``.
   /// - Complexity: O(log n), and the bytes of the data.
   public mutating func setData(
-    _ data: JSONData, ofSection section: SectionIdentifier
+    _ data: JSONData,
+    ofSection section: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownSection(section)
@@ -68,7 +71,8 @@ extension Snapshot {
   }
 
   private mutating func mark(
-    _ identifiers: [ItemIdentifier], _ body: (inout SnapshotMarks, UInt32) -> Void
+    _ identifiers: [ItemIdentifier],
+    _ body: (inout SnapshotMarks, UInt32) -> Void
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       var handles: [UInt32] = []
@@ -108,7 +112,8 @@ extension Snapshot {
   private func inOrder(_ items: Set<UInt32>) -> [ItemIdentifier] {
     var bySection: [UInt32: [UInt32]] = [:]
     for item in items { bySection[state.items[item].container, default: []].append(item) }
-    return bySection
+    return
+      bySection
       .map { section, items in
         (rank: state.currentRank(section, FeedState.sectionScope), section: section, items: items)
       }

@@ -61,6 +61,9 @@ extension SnapshotStorage {
 
 extension SnapshotError {
   fileprivate static func mismatch(_ problem: String) -> SnapshotError {
-    SnapshotError(.mismatch, "the difference does not start from this snapshot, take another from it: \(problem)")
+    SnapshotError(
+      .mismatch,
+      "the difference does not start from this snapshot, take another from it: \(problem)"
+    )
   }
 }

@@ -10,7 +10,8 @@ extension Snapshot {
   ///   is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func appendItems(
-    _ items: some Sequence<Item>, toSection section: SectionIdentifier? = nil
+    _ items: some Sequence<Item>,
+    toSection section: SectionIdentifier? = nil
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let scope: UInt32
@@ -36,7 +37,8 @@ extension Snapshot {
   ///   is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func appendItems(
-    _ identifiers: [ItemIdentifier], toSection section: SectionIdentifier? = nil
+    _ identifiers: [ItemIdentifier],
+    toSection section: SectionIdentifier? = nil
   ) throws(SnapshotError) {
     try appendItems(identifiers.lazy.map { Item($0) }, toSection: section)
   }
@@ -49,7 +51,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
-    _ items: some Sequence<Item>, beforeItem anchor: ItemIdentifier
+    _ items: some Sequence<Item>,
+    beforeItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try insert(items, next: anchor, isAfter: false)
   }
@@ -60,7 +63,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
-    _ identifiers: [ItemIdentifier], beforeItem anchor: ItemIdentifier
+    _ identifiers: [ItemIdentifier],
+    beforeItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try insert(identifiers.lazy.map { Item($0) }, next: anchor, isAfter: false)
   }
@@ -71,7 +75,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
-    _ items: some Sequence<Item>, afterItem anchor: ItemIdentifier
+    _ items: some Sequence<Item>,
+    afterItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try insert(items, next: anchor, isAfter: true)
   }
@@ -82,13 +87,16 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k items.
   public mutating func insertItems(
-    _ identifiers: [ItemIdentifier], afterItem anchor: ItemIdentifier
+    _ identifiers: [ItemIdentifier],
+    afterItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try insert(identifiers.lazy.map { Item($0) }, next: anchor, isAfter: true)
   }
 
   private mutating func insert(
-    _ items: some Sequence<Item>, next anchor: ItemIdentifier, isAfter: Bool
+    _ items: some Sequence<Item>,
+    next anchor: ItemIdentifier,
+    isAfter: Bool
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownItem(anchor)
@@ -118,7 +126,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/selfMove`` if both are the same.
   /// - Complexity: O(log n).
   public mutating func moveItem(
-    _ item: ItemIdentifier, beforeItem anchor: ItemIdentifier
+    _ item: ItemIdentifier,
+    beforeItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try move(item, to: anchor, isAfter: false)
   }
@@ -129,13 +138,16 @@ extension Snapshot {
   ///   ``SnapshotError/Code/selfMove`` if both are the same.
   /// - Complexity: O(log n).
   public mutating func moveItem(
-    _ item: ItemIdentifier, afterItem anchor: ItemIdentifier
+    _ item: ItemIdentifier,
+    afterItem anchor: ItemIdentifier
   ) throws(SnapshotError) {
     try move(item, to: anchor, isAfter: true)
   }
 
   private mutating func move(
-    _ item: ItemIdentifier, to anchor: ItemIdentifier, isAfter: Bool
+    _ item: ItemIdentifier,
+    to anchor: ItemIdentifier,
+    isAfter: Bool
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownItem(item)
@@ -149,7 +161,9 @@ extension Snapshot {
 extension SnapshotStorage {
   /// Inserts new items one after the other.
   fileprivate func insert(
-    _ items: some Sequence<Snapshot.Item>, _ scope: UInt32, at rank: Int32
+    _ items: some Sequence<Snapshot.Item>,
+    _ scope: UInt32,
+    at rank: Int32
   ) throws(SnapshotError) {
     var rank = rank
     for item in items {

@@ -67,7 +67,9 @@ extension Snapshot {
     guard let handle = storage.item(item) else { return nil }
     let section = state.items[handle].container
     return ItemPosition(
-      section: storage.sectionIdentifier(section), index: Int(state.currentRank(handle, section)))
+      section: storage.sectionIdentifier(section),
+      index: Int(state.currentRank(handle, section))
+    )
   }
 
   /// The section an item is in; nil if there is no such item. O(1).

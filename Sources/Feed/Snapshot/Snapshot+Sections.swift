@@ -15,7 +15,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k sections.
   public mutating func insertSections(
-    _ sections: [SectionIdentifier], beforeSection anchor: SectionIdentifier
+    _ sections: [SectionIdentifier],
+    beforeSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       try storage.insert(sections, at: storage.rank(try storage.knownSection(anchor)))
@@ -28,7 +29,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/duplicateIdentifier`` if one is there already or is named twice.
   /// - Complexity: O(k log n) for k sections.
   public mutating func insertSections(
-    _ sections: [SectionIdentifier], afterSection anchor: SectionIdentifier
+    _ sections: [SectionIdentifier],
+    afterSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       try storage.insert(sections, at: storage.rank(try storage.knownSection(anchor)) + 1)
@@ -52,7 +54,8 @@ extension Snapshot {
   ///   ``SnapshotError/Code/selfMove`` if both are the same.
   /// - Complexity: O(log n).
   public mutating func moveSection(
-    _ section: SectionIdentifier, beforeSection anchor: SectionIdentifier
+    _ section: SectionIdentifier,
+    beforeSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try move(section, to: anchor, isAfter: false)
   }
@@ -63,13 +66,16 @@ extension Snapshot {
   ///   ``SnapshotError/Code/selfMove`` if both are the same.
   /// - Complexity: O(log n).
   public mutating func moveSection(
-    _ section: SectionIdentifier, afterSection anchor: SectionIdentifier
+    _ section: SectionIdentifier,
+    afterSection anchor: SectionIdentifier
   ) throws(SnapshotError) {
     try move(section, to: anchor, isAfter: true)
   }
 
   private mutating func move(
-    _ section: SectionIdentifier, to anchor: SectionIdentifier, isAfter: Bool
+    _ section: SectionIdentifier,
+    to anchor: SectionIdentifier,
+    isAfter: Bool
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownSection(section)

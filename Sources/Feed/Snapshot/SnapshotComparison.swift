@@ -41,7 +41,10 @@ struct SnapshotComparison {
       let section = new.sections[handle]
       let entry = { () -> SectionChanges.Entry in
         SectionChanges.Entry(
-          id: SectionIdentifier(section.idSpan), index: index, data: JSONData(checked: section.data))
+          id: SectionIdentifier(section.idSpan),
+          index: index,
+          data: JSONData(checked: section.data)
+        )
       }
       guard let match = old.sections.find(section.idSpan, section.hash) else {
         result.sections.inserts.append(entry())
@@ -78,7 +81,10 @@ struct SnapshotComparison {
       for (index, item) in list.enumerated() where !oldItemOrder.isMatched(item) {
         result.items.deletes.append(
           ItemChanges.Delete(
-            id: ItemIdentifier(old.items[item].idSpan), position: position(index, section, old)))
+            id: ItemIdentifier(old.items[item].idSpan),
+            position: position(index, section, old)
+          )
+        )
       }
     }
   }
@@ -113,20 +119,29 @@ struct SnapshotComparison {
         ItemChanges.Move(
           id: ItemIdentifier(new.items[list[match.index]].idSpan),
           from: position(Int(match.from), old.items[match.old].container, old),
-          to: position(match.index, section, new)))
+          to: position(match.index, section, new)
+        )
+      )
     }
   }
 
   private mutating func compareContent(
-    _ handle: UInt32, _ item: Element, _ index: Int, _ section: UInt32, with oldItem: Element
+    _ handle: UInt32,
+    _ item: Element,
+    _ index: Int,
+    _ section: UInt32,
+    with oldItem: Element
   ) {
     if !oldItem.kind.hasSameBytes(as: item.kind) || marks.reloadedItems.contains(handle) {
       result.items.reloads.append(entry(item, index, section))
     } else if !oldItem.data.hasSameBytes(as: item.data) || marks.reconfiguredItems.contains(handle) {
       result.items.reconfigures.append(
         ItemChanges.Reconfigure(
-          id: ItemIdentifier(item.idSpan), position: position(index, section, new),
-          data: JSONData(checked: item.data)))
+          id: ItemIdentifier(item.idSpan),
+          position: position(index, section, new),
+          data: JSONData(checked: item.data)
+        )
+      )
     }
   }
 
@@ -136,8 +151,11 @@ struct SnapshotComparison {
 
   private func entry(_ item: Element, _ index: Int, _ section: UInt32) -> ItemChanges.Entry {
     ItemChanges.Entry(
-      id: ItemIdentifier(item.idSpan), position: position(index, section, new), kind: ItemKind(item.kind),
-      data: JSONData(checked: item.data))
+      id: ItemIdentifier(item.idSpan),
+      position: position(index, section, new),
+      kind: ItemKind(item.kind),
+      data: JSONData(checked: item.data)
+    )
   }
 
   private func position(_ index: Int, _ section: UInt32, _ state: FeedState) -> ItemPosition {

@@ -38,12 +38,15 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
   static func invalidIdentifier(_ text: ByteText) -> SnapshotError {
     SnapshotError(
       .invalidIdentifier,
-      "the identifier \(text.quotedForMessage) has \(text.count) bytes; it must have 1 to 255 bytes of UTF-8")
+      "the identifier \(text.quotedForMessage) has \(text.count) bytes; it must have 1 to 255 bytes of UTF-8"
+    )
   }
 
   static func invalidKind(_ text: ByteText) -> SnapshotError {
     SnapshotError(
-      .invalidKind, "the kind \(text.quotedForMessage) has \(text.count) bytes; it may have at most 255 bytes of UTF-8")
+      .invalidKind,
+      "the kind \(text.quotedForMessage) has \(text.count) bytes; it may have at most 255 bytes of UTF-8"
+    )
   }
 
   static func invalidData(_ text: ByteText, _ fault: JSONFault) -> SnapshotError {
@@ -52,7 +55,9 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
 
   static func unknownSection(_ id: SectionIdentifier) -> SnapshotError {
     SnapshotError(
-      .unknownSection, "there is no section \(id.text.quotedForMessage); append or insert it first")
+      .unknownSection,
+      "there is no section \(id.text.quotedForMessage); append or insert it first"
+    )
   }
 
   static func unknownItem(_ id: ItemIdentifier) -> SnapshotError {
@@ -63,14 +68,20 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
     SnapshotError(
       .duplicateIdentifier,
       "the \(noun) \(text.quotedForMessage) "
-        + (isInArgument ? "stands twice in the argument; name it once" : "is in the snapshot already; move it instead"))
+        + (isInArgument
+          ? "stands twice in the argument; name it once" : "is in the snapshot already; move it instead")
+    )
   }
 
   static func selfMove(_ noun: String, _ text: ByteText) -> SnapshotError {
     SnapshotError(
-      .selfMove, "the \(noun) \(text.quotedForMessage) cannot be moved next to itself; name another")
+      .selfMove,
+      "the \(noun) \(text.quotedForMessage) cannot be moved next to itself; name another"
+    )
   }
 
   static let noSection = SnapshotError(
-    .noSection, "the snapshot has no section that items could be appended to; append one first")
+    .noSection,
+    "the snapshot has no section that items could be appended to; append one first"
+  )
 }

@@ -33,6 +33,7 @@ struct SnapshotMarks {
     SnapshotMarks(
       reloadedItems: Set(reloadedItems.compactMap(item)),
       reconfiguredItems: Set(reconfiguredItems.compactMap(item)),
-      reloadedSections: Set(reloadedSections.compactMap(section)))
+      reloadedSections: Set(reloadedSections.compactMap(section))
+    )
   }
 }

@@ -16,7 +16,8 @@ final class SnapshotStorage: @unchecked Sendable {
     guard !marks.isEmpty else { return copy }
     copy.marks = marks.translated(
       item: { copy.state.items.findPresent(self.state.items[$0].idSpan) },
-      section: { copy.state.sections.findPresent(self.state.sections[$0].idSpan) })
+      section: { copy.state.sections.findPresent(self.state.sections[$0].idSpan) }
+    )
     return copy
   }
 
@@ -57,7 +58,10 @@ final class SnapshotStorage: @unchecked Sendable {
   }
 
   private func make(
-    _ id: ByteText, _ noun: String, _ table: ElementTable, _ create: (ByteSpan, UInt32) -> UInt32
+    _ id: ByteText,
+    _ noun: String,
+    _ table: ElementTable,
+    _ create: (ByteSpan, UInt32) -> UInt32
   ) throws(SnapshotError) -> UInt32 {
     let (known, created) = id.withBytes { id -> (UInt32?, UInt32?) in
       let hash = IdentifierHash.of(id)
