@@ -63,7 +63,8 @@ let package = Package(
     .testTarget(name: "ServiceTests", dependencies: ["Service"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedPipelineTests",
-      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Service"],
+      dependencies: ["Feed", "FeedStore", "FeedPipeline", "FeedTestSupport", "Service"],
+      exclude: ["Golden"],
       swiftSettings: swiftSettings
     ),
   ],

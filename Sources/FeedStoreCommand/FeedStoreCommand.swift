@@ -9,9 +9,11 @@ enum FeedStoreCommand {
   private static var subcommands: [any Subcommand.Type] { [ReplayCommand.self] }
 
   private static let specification = CommandLineSpecification(
-    "feedstore", version: version,
+    "feedstore",
+    version: version,
     summary: "Keeps feeds of sections and items, and publishes what changes in them.",
-    commands: subcommands.map { $0.specification })
+    commands: subcommands.map { $0.specification }
+  )
 
   static func main() async {
     ShutdownSignals.ignoreBrokenPipes()
@@ -19,7 +21,8 @@ enum FeedStoreCommand {
       switch try specification.parse(CommandLine.arguments.dropFirst()) {
       case .print(let text): print(text, terminator: "")
       case .run(let invocation):
-        guard let subcommand = subcommands.first(where: { $0.specification.name == invocation.command.name }) else {
+        guard let subcommand = subcommands.first(where: { $0.specification.name == invocation.command.name })
+        else {
           preconditionFailure("a command without a type")
         }
         try await subcommand.run(invocation).exit()

@@ -12,12 +12,16 @@ enum ReplayCommand: Subcommand {
       .value("output", "FILE", help: "Where changesets go; - is standard output, the default."),
       .value("rejected", "FILE", help: "Where rejected records go, with the reasons."),
       .flag("strict", help: "Exit with 1 if any record was rejected."),
-    ])
+    ]
+  )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let replay = Replay(
-      inputs: invocation.arguments, output: invocation.value("output") ?? "-",
-      rejected: invocation.value("rejected"), options: try configuration(invocation).store)
+      inputs: invocation.arguments,
+      output: invocation.value("output") ?? "-",
+      rejected: invocation.value("rejected"),
+      options: try configuration(invocation).store
+    )
     let report = try await replay.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return invocation.flag("strict") && report.rejectedRecords > 0 ? .failed : .done

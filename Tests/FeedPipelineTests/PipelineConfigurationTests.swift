@@ -94,8 +94,8 @@ import Testing
     ("keyframe.maxDeltas=0", "a whole number from 1 to 9007199254740991"),
     ("limits.maxIdBytes=0", "a whole number from 1 to 255"),
     ("limits.maxIdBytes=256", "a whole number from 1 to 255"),
-    ("limits.maxDepth=100001", "a whole number from 1 to 100000"),
-    ("limits.maxItems=true", "a whole number from 0 to 9007199254740991"),
+    ("limits.maxDepth=100001", "a whole number from 1 to 10000"),
+    ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
   ])
@@ -138,7 +138,7 @@ import Testing
       try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1024").store.limits.maxDataBytes == 1024
     )
     #expect(try refusal("output.maxMessageBytes=66560", "limits.maxDataBytes=1025").code == .conflict)
-    #expect(try refusal("limits.maxDataBytes=9007199254740991").code == .conflict)
+    #expect(try refusal("limits.maxDataBytes=2147483647").code == .conflict)
   }
 
   @Test func whatKafkaIsToldIsPassedOnAsText() throws {

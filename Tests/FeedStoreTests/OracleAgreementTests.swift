@@ -53,4 +53,21 @@ import Testing
       Issue.record("setting \(setting), seed \(seed): \(error)")
     }
   }
+
+  @Test(arguments: Setting.allCases, 31...32 as ClosedRange<UInt64>)
+  func `a flush that is rolled back and taken again comes to the same`(
+    setting: Setting,
+    seed: UInt64
+  ) async throws {
+    var generatorOptions = GeneratorOptions()
+    generatorOptions.limits = setting.options.limits
+    var generator = RecordGenerator(seed: seed, options: generatorOptions)
+    var driver = StoreDriver(setting.options)
+    driver.rollsBack = true
+    do {
+      try await driver.run(generator.records(1000))
+    } catch {
+      Issue.record("setting \(setting), seed \(seed): \(error)")
+    }
+  }
 }

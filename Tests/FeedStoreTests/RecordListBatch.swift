@@ -25,8 +25,13 @@ final class RecordListBatch: InputBatch, @unchecked Sendable {
     return InputRecord(
       partition: Int32(record.partition),
       position: RecordPosition(
-        topic: Array(record.topic.utf8), offset: Int64(record.offset), timestamp: Int64(record.timestamp)),
-      key: record.key.map(span), value: record.value.map { .bytes(span($0)) } ?? .null)
+        topic: Array(record.topic.utf8),
+        offset: Int64(record.offset),
+        timestamp: Int64(record.timestamp)
+      ),
+      key: record.key.map(span),
+      value: record.value.map { .bytes(span($0)) } ?? .null
+    )
   }
 
   func advance() { next += 1 }

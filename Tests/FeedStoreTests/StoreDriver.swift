@@ -10,6 +10,8 @@ struct StoreDriver {
   private let options: FeedStoreOptions
   /// Called with each flush's records.
   var onFlush: ([JudgedRecord]) throws -> Void = { _ in }
+  /// Whether each flush is first withdrawn, and its records applied again.
+  var rollsBack = false
 
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
     self.options = options
@@ -17,8 +19,11 @@ struct StoreDriver {
     oracle = Oracle(
       limits: options.limits,
       coalescing: OracleCoalescing(
-        windowMilliseconds: Int(options.coalescing.windowMilliseconds), maxRecords: options.coalescing.maxRecords,
-        maxBytes: options.coalescing.maxBytes))
+        windowMilliseconds: Int(options.coalescing.windowMilliseconds),
+        maxRecords: options.coalescing.maxRecords,
+        maxBytes: options.coalescing.maxBytes
+      )
+    )
     judge = ChangesetJudge(planner: options.planner, keyframes: options.keyframe, output: options.output)
   }
 
@@ -27,14 +32,20 @@ struct StoreDriver {
   }
 
   /// Applies the records one by one, comparing every flush, and flushes at the end.
-  mutating func run(_ records: [OracleRecord]) async throws {
+  mutating func run(_ records: [OracleRecord], checkingInvariants: Bool = true) async throws {
+    var window: [OracleRecord] = []
     for record in records {
       let batch = RecordListBatch([record])
       var flushes: [Flush] = []
+      var isTaken = false
       while try await store.apply(batch, time: .records) == .flushDue {
-        flushes.append(try await flushStore())
+        // The record is part of the flush unless the flush has to come first.
+        isTaken = batch.current() == nil
+        flushes.append(try await flushStore(isTaken ? window + [record] : window))
+        window = []
       }
-      await store.checkInvariants()
+      if !isTaken { window.append(record) }
+      if checkingInvariants { await store.checkInvariants() }
       let step = oracle.take(record)
       let expected = [step.flushBefore, step.flushAfter].compactMap { $0 }
       guard flushes.count == expected.count else {
@@ -43,27 +54,40 @@ struct StoreDriver {
       for (flush, expected) in zip(flushes, expected) { try compare(flush, expected) }
     }
     if let expected = oracle.finish() {
-      try compare(try await flushStore(), expected)
+      try compare(try await flushStore(window), expected)
     }
   }
 
-  private struct Flush {
+  private struct Flush: Equatable {
     var records: [JudgedRecord] = []
     var rejected: [RejectedRecord] = []
   }
 
-  private func flushStore() async throws -> Flush {
+  private func flushStore(_ window: [OracleRecord]) async throws -> Flush {
+    let flush = await collect()
+    if rollsBack {
+      await store.rollBack()
+      await store.checkInvariants()
+      _ = try await store.apply(RecordListBatch(window), time: .records)
+      guard await collect() == flush else {
+        throw Disagreement(description: "after a roll-back the same records come to something else")
+      }
+    }
+    await store.confirm()
+    await store.checkInvariants()
+    return flush
+  }
+
+  /// Begins a flush and takes all its parts.
+  private func collect() async -> Flush {
     var flush = Flush()
     var part = await store.beginFlush()
     while true {
       flush.rejected += part.rejected
       for record in part.records { flush.records.append(judged(record, part)) }
-      if part.isLast { break }
+      if part.isLast { return flush }
       part = await store.nextPart()
     }
-    await store.confirm()
-    await store.checkInvariants()
-    return flush
   }
 
   private func judged(_ record: OutputRecord, _ part: Publication) -> JudgedRecord {
@@ -73,8 +97,12 @@ struct StoreDriver {
       headers.append(JudgedHeader(name.description, Array(value.buffer)))
     }
     return JudgedRecord(
-      partition: Int(record.partition), key: bytes(record.key), value: record.value.map(bytes), headers: headers,
-      timestamp: Int(record.time))
+      partition: Int(record.partition),
+      key: bytes(record.key),
+      value: record.value.map(bytes),
+      headers: headers,
+      timestamp: Int(record.time)
+    )
   }
 
   private mutating func compare(_ flush: Flush, _ expected: OracleFlush) throws {

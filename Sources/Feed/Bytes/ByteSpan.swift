@@ -51,6 +51,19 @@ public struct ByteSpan: @unchecked Sendable {
     count == text.utf8CodeUnitCount && memcmp(base, text.utf8Start, count) == 0
   }
 
+  /// The number of bytes among the eight at `offset` that come before the first quote or backslash.
+  @inline(__always)
+  func bytesBeforeQuoteOrBackslash(_ offset: Int) -> Int {
+    let word = UnsafeRawPointer(base + offset).loadUnaligned(as: UInt64.self)
+    // The classic test for a zero byte, on the word with the searched byte cleared everywhere.
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let highs: UInt64 = 0x8080_8080_8080_8080
+    let quotes = word ^ (ones &* 0x22)
+    let backslashes = word ^ (ones &* 0x5C)
+    let found = (((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)) & highs
+    return UInt64(littleEndian: found).trailingZeroBitCount >> 3
+  }
+
   func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
   /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.

@@ -2,10 +2,10 @@ import Glibc
 
 /// A growable buffer that output is appended to.
 public final class ByteWriter {
-  @usableFromInline var base: UnsafeMutablePointer<UInt8>
-  @usableFromInline var capacity: Int
+  @exclusivity(unchecked) @usableFromInline var base: UnsafeMutablePointer<UInt8>
+  @exclusivity(unchecked) @usableFromInline var capacity: Int
   /// Number of bytes written.
-  public private(set) var count = 0
+  @exclusivity(unchecked) public private(set) var count = 0
 
   public init(capacity: Int = 4096) {
     self.capacity = max(capacity, 64)

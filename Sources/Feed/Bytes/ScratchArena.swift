@@ -1,10 +1,10 @@
 /// Memory for what one record needs while it is decoded: handed out by moving a pointer, given
 /// back all at once. Addresses stay valid until `reset`.
 final class ScratchArena {
-  private var chunk: UnsafeMutablePointer<UInt8>
-  private var capacity: Int
-  private var used = 0
-  private var filled: [UnsafeMutablePointer<UInt8>] = []
+  @exclusivity(unchecked) private var chunk: UnsafeMutablePointer<UInt8>
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private var used = 0
+  @exclusivity(unchecked) private var filled: [UnsafeMutablePointer<UInt8>] = []
   private let initialCapacity: Int
 
   init(capacity: Int = 16 << 10) {

@@ -59,7 +59,12 @@ struct EventForm {
     let name = text.string(op.0, arena: decoder.arena)
     guard let operation = Operation(name: name) else {
       throw Rejection(
-        .unknownOp, event: number, field: "op", problem: "names no operation of this protocol", value: name)
+        .unknownOp,
+        event: number,
+        field: "op",
+        problem: "names no operation of this protocol",
+        value: name
+      )
     }
     var event = Event(operation: operation)
     switch operation {
@@ -111,7 +116,12 @@ struct EventForm {
 
   private func invalid(_ field: String, _ problem: String, _ value: (Int, Int)) -> Rejection {
     Rejection(
-      .invalidField, event: number, field: field, problem: problem, value: text.span(from: value.0, to: value.1))
+      .invalidField,
+      event: number,
+      field: field,
+      problem: problem,
+      value: text.span(from: value.0, to: value.1)
+    )
   }
 
   private func identifier(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
@@ -128,8 +138,12 @@ struct EventForm {
   private func checkLength(_ id: ByteSpan, _ field: String) throws(Rejection) {
     guard id.count <= limits.maxIdBytes else {
       throw Rejection(
-        .limitExceeded, event: number, field: field,
-        problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))", value: id)
+        .limitExceeded,
+        event: number,
+        field: field,
+        problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))",
+        value: id
+      )
     }
   }
 
@@ -152,15 +166,20 @@ struct EventForm {
     let data = text.compactSpan(from: value.0, to: value.1, arena: decoder.arena)
     guard data.count <= limits.maxDataBytes else {
       throw Rejection(
-        .limitExceeded, event: number, field: field,
-        problem: "has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))", value: data)
+        .limitExceeded,
+        event: number,
+        field: field,
+        problem: "has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))",
+        value: data
+      )
     }
     return data
   }
 
   private func optionalPlace() throws(Rejection) -> Place? {
     guard at.0 != 0 else { return nil }
-    let form = #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
+    let form =
+      #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
     if text.character(at.0) == UInt8(ascii: "\"") {
       let name = text.string(at.0, arena: decoder.arena)
       if name.matches("first") { return .first }
@@ -294,7 +313,12 @@ struct EventForm {
     let hash = IdentifierHash.of(id)
     guard !decoder.isListed(section: id, hash) else {
       throw Rejection(
-        .duplicateID, event: number, field: "sections.id", problem: "lists a section twice", value: id)
+        .duplicateID,
+        event: number,
+        field: "sections.id",
+        problem: "lists a section twice",
+        value: id
+      )
     }
     let data = try optionalData("sections.data", dataValue)
     let items =

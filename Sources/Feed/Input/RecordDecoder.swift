@@ -8,22 +8,22 @@ public final class RecordDecoder {
   let arena = ScratchArena()
 
   /// The latest record's events, in order.
-  var events: [Event] = []
+  @exclusivity(unchecked) var events: [Event] = []
   /// How many events the latest record has.
   public var eventCount: Int { events.count }
   /// What their `items` lists hold.
-  var items: [ListedItem] = []
+  @exclusivity(unchecked) var items: [ListedItem] = []
   /// What their `sections` lists hold.
-  var sections: [ListedSection] = []
+  @exclusivity(unchecked) var sections: [ListedSection] = []
   /// Whether the value was an array, so that messages name the event's number.
-  var isArray = false
+  @exclusivity(unchecked) var isArray = false
 
   /// For `item.patch`, which is applied where the item's data is known.
-  var mergePatch = MergePatch()
+  @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
 
-  private var itemIDs = HashIndex()
-  private var sectionIDs = HashIndex()
+  @exclusivity(unchecked) private var itemIDs = HashIndex()
+  @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
   public init(limits: Limits) {
     self.limits = limits
@@ -37,7 +37,9 @@ public final class RecordDecoder {
   /// - Throws: the first `Rejection` in the protocol's order.
   public func decode(key: ByteSpan?, value: ByteSpan?) throws(Rejection) {
     reset()
-    guard let key, !key.isEmpty else { throw Rejection(.missingKey, "the record has no key; the key is the feed id") }
+    guard let key, !key.isEmpty else {
+      throw Rejection(.missingKey, "the record has no key; the key is the feed id")
+    }
     guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
@@ -79,10 +81,16 @@ public final class RecordDecoder {
   /// - Parameters:
   ///   - depthBound: a depth that the value does not exceed.
   public func decode(
-    key: ByteSpan?, valueIn text: JSONText, from first: Int, to end: Int, depthBound: Int
+    key: ByteSpan?,
+    valueIn text: JSONText,
+    from first: Int,
+    to end: Int,
+    depthBound: Int
   ) throws(Rejection) {
     reset()
-    guard let key, !key.isEmpty else { throw Rejection(.missingKey, "the record has no key; the key is the feed id") }
+    guard let key, !key.isEmpty else {
+      throw Rejection(.missingKey, "the record has no key; the key is the feed id")
+    }
     guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
     try checkSizes(key: key, valueCount: text.span(from: first, to: end).count)
     if let fault = text.unpairedSurrogate(from: first, to: end) {
@@ -106,19 +114,23 @@ public final class RecordDecoder {
     guard key.count + valueCount <= limits.maxRecordBytes else {
       throw Rejection(
         .limitExceeded,
-        "the record has \(key.count + valueCount) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))")
+        "the record has \(key.count + valueCount) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))"
+      )
     }
     guard key.count <= limits.maxIdBytes else {
       throw Rejection(
         .limitExceeded,
-        "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))")
+        "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
+      )
     }
   }
 
   private func checkDepth(_ depth: Int) throws(Rejection) {
     guard depth <= limits.maxDepth else {
       throw Rejection(
-        .limitExceeded, "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))")
+        .limitExceeded,
+        "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))"
+      )
     }
   }
 
@@ -140,7 +152,8 @@ public final class RecordDecoder {
       throw Rejection(
         .invalidField,
         "the value is neither an event (an object) nor an array of events, found "
-          + text.span(from: first, to: end).quotedForMessage())
+          + text.span(from: first, to: end).quotedForMessage()
+      )
     }
   }
 
@@ -156,7 +169,9 @@ public final class RecordDecoder {
     }
     guard count <= limits.maxEvents else {
       throw Rejection(
-        .limitExceeded, "the record has \(count) events, more than limits.maxEvents (\(limits.maxEvents))")
+        .limitExceeded,
+        "the record has \(count) events, more than limits.maxEvents (\(limits.maxEvents))"
+      )
     }
   }
 
@@ -165,7 +180,8 @@ public final class RecordDecoder {
       let prefix = number.map { "event \($0) " } ?? "the event "
       throw Rejection(
         .invalidField,
-        prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage())
+        prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage()
+      )
     }
     var form = EventForm(text: text, decoder: self, number: number)
     form.readFields(from: first)

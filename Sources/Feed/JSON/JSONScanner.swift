@@ -8,10 +8,17 @@ struct JSONScanner {
   @inline(__always)
   func endOfString(_ start: Int) -> Int {
     var at = start + 1
-    while text[at] != UInt8(ascii: "\"") {
-      at += text[at] == UInt8(ascii: "\\") ? 2 : 1
+    while true {
+      // Eight bytes at a time up to the next quote or backslash.
+      while at + 8 <= text.count {
+        let skip = text.bytesBeforeQuoteOrBackslash(at)
+        at += skip
+        if skip < 8 { break }
+      }
+      let byte = text[at]
+      if byte == UInt8(ascii: "\"") { return at + 1 }
+      at += byte == UInt8(ascii: "\\") ? 2 : 1
     }
-    return at + 1
   }
 
   /// The offset after the value that begins at `start`.
@@ -47,6 +54,7 @@ struct JSONScanner {
   struct Member {
     var name: ByteSpan
     var value: ByteSpan
+    var nameHasEscapes: Bool
     /// For the user: the other side's member of the same name, or -1.
     var match: Int32 = -1
   }
@@ -57,10 +65,14 @@ struct JSONScanner {
     while text[at] != UInt8(ascii: "}") {
       let nameEnd = endOfString(at)
       let valueEnd = endOfValue(nameEnd + 1)
+      let name = ByteSpan(text.base + at + 1, nameEnd - at - 2)
       members.append(
         Member(
-          name: ByteSpan(text.base + at + 1, nameEnd - at - 2),
-          value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1)))
+          name: name,
+          value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1),
+          nameHasEscapes: name.contains(UInt8(ascii: "\\"))
+        )
+      )
       at = text[valueEnd] == UInt8(ascii: ",") ? valueEnd + 1 : valueEnd
     }
   }

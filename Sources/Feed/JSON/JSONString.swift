@@ -108,9 +108,23 @@ enum JSONString {
     }
   }
 
+  /// Whether the string has bytes that JSON requires to be escaped.
+  @inline(__always)
+  static func needsEscapes(_ text: ByteSpan) -> Bool {
+    // Without an early exit, so that the loop is vectorised.
+    var found: UInt8 = 0
+    for byte in text.buffer {
+      found |= byte < 0x20 ? 1 : 0
+      found |= byte == UInt8(ascii: "\"") ? 1 : 0
+      found |= byte == UInt8(ascii: "\\") ? 1 : 0
+    }
+    return found != 0
+  }
+
   /// Bytes that the quoted string takes: two quotes, and escapes for `"`, `\` and control characters.
   static func quotedCount(_ text: ByteSpan) -> Int {
     var count = text.count + 2
+    if !needsEscapes(text) { return count }
     for byte in text.buffer where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
       switch byte {
       case 8, 9, 10, 12, 13, UInt8(ascii: "\""), UInt8(ascii: "\\"): count += 1
@@ -126,10 +140,7 @@ extension ByteWriter {
   public func append(quoted text: ByteSpan) {
     reserve(text.count + 2)
     append(UInt8(ascii: "\""))
-    let needsEscapes = text.buffer.contains {
-      $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\")
-    }
-    if needsEscapes { appendEscaped(text) } else { append(text) }
+    if JSONString.needsEscapes(text) { appendEscaped(text) } else { append(text) }
     append(UInt8(ascii: "\""))
   }
 

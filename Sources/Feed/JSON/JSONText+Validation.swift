@@ -7,7 +7,6 @@ extension JSONText {
   /// surrogate escapes are not looked at here, as they are within the grammar: see
   /// `unpairedSurrogate(from:to:)`.
   func validate() throws(JSONFault) -> Int {
-    let hasEscapes = bytes.contains(UInt8(ascii: "\\"))
     var containers = BitStack()
     var deepest = 0
     var state = ValidationState.value
@@ -122,7 +121,9 @@ extension JSONText {
         UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
         at += 1
       case UInt8(ascii: "u"):
-        guard JSONString.codeUnit(string, at + 1) != nil else { throw JSONFault(.invalidEscape, at: start + at) }
+        guard JSONString.codeUnit(string, at + 1) != nil else {
+          throw JSONFault(.invalidEscape, at: start + at)
+        }
         at += 5
       default: throw JSONFault(.invalidEscape, at: start + at)
       }
@@ -131,7 +132,7 @@ extension JSONText {
 
   /// The first string in tokens `first..<end` with a surrogate escape that has no partner.
   func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
-    guard span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
+    guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
     for token in first..<end where character(token) == UInt8(ascii: "\"") {
       if JSONString.hasUnpairedSurrogate(rawString(token)) {
         return JSONFault(.unpairedSurrogate, at: Int(offsets[token]))

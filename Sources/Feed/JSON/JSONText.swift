@@ -10,8 +10,11 @@ public struct JSONText {
   public let bytes: ByteSpan
   let offsets: UnsafePointer<UInt32>
   let offsetCount: Int
+  /// Whether there is a backslash anywhere, and so an escape in some string.
+  let hasEscapes: Bool
 
   init(bytes: ByteSpan, offsets: UnsafePointer<UInt32>, offsetCount: Int) {
+    hasEscapes = bytes.contains(UInt8(ascii: "\\"))
     self.bytes = bytes
     self.offsets = offsets
     self.offsetCount = offsetCount
@@ -101,7 +104,7 @@ public struct JSONText {
   /// A string token's content with its escapes resolved: the text itself where it has none.
   func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
     let raw = rawString(token)
-    if !raw.contains(UInt8(ascii: "\\")) { return raw }
+    if !hasEscapes || !raw.contains(UInt8(ascii: "\\")) { return raw }
     let copy = arena.allocate(raw.count)
     let count = JSONString.unescape(raw, into: copy)
     arena.giveBack(raw.count - count)

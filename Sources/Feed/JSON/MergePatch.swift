@@ -26,7 +26,7 @@ struct MergePatch {
     let targetStart = members.count
     JSONScanner(text: target).appendMembers(to: &members)
     let end = members.count
-    defer { members.removeSubrange(patchStart...) }
+    defer { members.removeLast(members.count - patchStart) }
     matchMembers(patchStart, targetStart, end)
 
     output.append(UInt8(ascii: "{"))
@@ -60,7 +60,10 @@ struct MergePatch {
 
   /// Merges into a member's value; the name is spelled as in the patch if that changes the value.
   private mutating func mergeMember(
-    _ member: JSONScanner.Member, _ replacement: JSONScanner.Member, _ start: Int, _ output: ByteWriter
+    _ member: JSONScanner.Member,
+    _ replacement: JSONScanner.Member,
+    _ start: Int,
+    _ output: ByteWriter
   ) {
     let memberStart = output.count
     appendMember(member.name, start, output)
@@ -110,7 +113,9 @@ struct MergePatch {
     }
     for position in targetStart..<end {
       let hash = nameHash(members[position].name)
-      guard let found = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) else { continue }
+      guard let found = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) else {
+        continue
+      }
       members[position].match = Int32(found)
       members[Int(found)].match = Int32(position)
     }
@@ -118,7 +123,7 @@ struct MergePatch {
 
   private func hasSameName(_ one: JSONScanner.Member, _ other: JSONScanner.Member) -> Bool {
     if one.name.hasSameBytes(as: other.name) { return true }
-    guard one.name.contains(UInt8(ascii: "\\")) || other.name.contains(UInt8(ascii: "\\")) else { return false }
+    guard one.nameHasEscapes || other.nameHasEscapes else { return false }
     return decoded(one.name).hasSameBytes(as: decoded(other.name))
   }
 

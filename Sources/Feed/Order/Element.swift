@@ -32,7 +32,8 @@ enum Content {
     return ByteSpan(UnsafePointer(block), Int(kindCount))
   }
 
-  static func data(_ block: UnsafeMutablePointer<UInt8>?, _ kindCount: UInt8, _ dataCount: UInt32) -> ByteSpan {
+  static func data(_ block: UnsafeMutablePointer<UInt8>?, _ kindCount: UInt8, _ dataCount: UInt32) -> ByteSpan
+  {
     guard let block else { return .empty }
     return ByteSpan(UnsafePointer(block) + Int(kindCount), Int(dataCount))
   }

@@ -6,13 +6,13 @@ import Glibc
 /// An element keeps its handle while it is in the published or the current state, so that one
 /// deleted and made again within a window is recognised.
 final class ElementTable {
-  private(set) var elements: UnsafeMutablePointer<Element>
-  private var capacity = 4
-  private var used = 0
-  private var free: [UInt32] = []
-  private var index = HashIndex()
+  @exclusivity(unchecked) private(set) var elements: UnsafeMutablePointer<Element>
+  @exclusivity(unchecked) private var capacity = 4
+  @exclusivity(unchecked) private var used = 0
+  @exclusivity(unchecked) private var free: [UInt32] = []
+  @exclusivity(unchecked) private var index = HashIndex()
   /// What was touched since the last publication, in the order of first touch.
-  var changes: ContiguousArray<ElementChange> = []
+  @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
 
   init() {
     elements = ElementTable.allocate(capacity)
@@ -61,7 +61,8 @@ final class ElementTable {
     }
     let copy = ElementTable.copy(id)
     elements.advanced(by: Int(handle)).initialize(
-      to: Element(id: copy, content: nil, leaf: nil, hash: hash, idCount: UInt8(id.count)))
+      to: Element(id: copy, content: nil, leaf: nil, hash: hash, idCount: UInt8(id.count))
+    )
     index.insert(hash, handle)
     touch(handle)
     return handle
@@ -112,7 +113,9 @@ final class ElementTable {
 
   private func grow() {
     capacity *= 2
-    guard let moved = realloc(elements, capacity * MemoryLayout<Element>.stride) else { fatalError("out of memory") }
+    guard let moved = realloc(elements, capacity * MemoryLayout<Element>.stride) else {
+      fatalError("out of memory")
+    }
     elements = moved.assumingMemoryBound(to: Element.self)
   }
 

@@ -49,7 +49,8 @@ extension UnsafeMutablePointer where Pointee == OrderBranch {
   static func make(holdsLeaves: Bool) -> BranchPointer {
     let slots = Int(OrderBranch.capacity)
     let size =
-      MemoryLayout<OrderBranch>.stride + slots * (MemoryLayout<UnsafeMutableRawPointer>.stride + 2 * MemoryLayout<Int32>.stride)
+      MemoryLayout<OrderBranch>.stride + slots
+      * (MemoryLayout<UnsafeMutableRawPointer>.stride + 2 * MemoryLayout<Int32>.stride)
     guard let memory = malloc(size) else { fatalError("out of memory") }
     let branch = memory.bindMemory(to: OrderBranch.self, capacity: 1)
     branch.initialize(to: OrderBranch(parent: nil, holdsLeaves: holdsLeaves))

@@ -120,7 +120,7 @@ struct OrderTree {
 
   /// Visits every entry in order.
   @inline(__always)
-  func forEach(_ body: (OrderEntry) -> Void) {
+  func forEachEntry(_ body: (OrderEntry) -> Void) {
     var leaf = firstLeaf
     while let at = leaf {
       for index in 0..<Int(at.pointee.count) { body(at.entries[index]) }
@@ -171,7 +171,9 @@ struct OrderTree {
         position.leaf = leaf
       } else {
         let right = split(leaf, at: position.index, table)
-        if position.index > Int(leaf.pointee.count) || (position.index == Int(leaf.pointee.count) && right.pointee.count == 0) {
+        if position.index > Int(leaf.pointee.count)
+          || (position.index == Int(leaf.pointee.count) && right.pointee.count == 0)
+        {
           position = Position(leaf: right, index: position.index - Int(leaf.pointee.count))
           leaf = right
         }
@@ -186,7 +188,12 @@ struct OrderTree {
     leaf.pointee.current += entry.currentCount
     entryCount += 1
     locate(entry, leaf, table)
-    addToAncestors(UnsafeMutableRawPointer(leaf), leaf.pointee.parent, entry.publishedCount, entry.currentCount)
+    addToAncestors(
+      UnsafeMutableRawPointer(leaf),
+      leaf.pointee.parent,
+      entry.publishedCount,
+      entry.currentCount
+    )
     publishedCount += entry.publishedCount
     currentCount += entry.currentCount
   }
@@ -218,7 +225,11 @@ struct OrderTree {
     leaf.pointee.current -= entry.currentCount
     entryCount -= 1
     addToAncestors(
-      UnsafeMutableRawPointer(leaf), leaf.pointee.parent, -entry.publishedCount, -entry.currentCount)
+      UnsafeMutableRawPointer(leaf),
+      leaf.pointee.parent,
+      -entry.publishedCount,
+      -entry.currentCount
+    )
     publishedCount -= entry.publishedCount
     currentCount -= entry.currentCount
     if leaf.pointee.count < leaf.pointee.capacity / 4 { shrink(leaf, table) }
@@ -245,7 +256,8 @@ struct OrderTree {
     removeAll()
     guard !entries.isEmpty else { return }
     // Leaves are filled to three quarters, so that the next insertions do not split every one.
-    let fill = entries.count <= Int(OrderLeaf.fullCapacity) ? entries.count : Int(OrderLeaf.fullCapacity) * 3 / 4
+    let fill =
+      entries.count <= Int(OrderLeaf.fullCapacity) ? entries.count : Int(OrderLeaf.fullCapacity) * 3 / 4
     let leafCount = (entries.count + fill - 1) / fill
     var level: [UnsafeMutableRawPointer] = []
     level.reserveCapacity(leafCount)
@@ -283,7 +295,8 @@ struct OrderTree {
 
   /// One level of branches over nodes.
   private static func branches(
-    over nodes: [UnsafeMutableRawPointer], holdsLeaves: Bool
+    over nodes: [UnsafeMutableRawPointer],
+    holdsLeaves: Bool
   ) -> [UnsafeMutableRawPointer] {
     let fill = Int(OrderBranch.capacity) * 3 / 4
     let branchCount = (nodes.count + fill - 1) / fill
@@ -314,7 +327,10 @@ struct OrderTree {
   }
 
   private func addToAncestors(
-    _ node: UnsafeMutableRawPointer, _ parent: BranchPointer?, _ published: Int32, _ current: Int32
+    _ node: UnsafeMutableRawPointer,
+    _ parent: BranchPointer?,
+    _ published: Int32,
+    _ current: Int32
   ) {
     if published == 0 && current == 0 { return }
     var child = node
@@ -328,7 +344,10 @@ struct OrderTree {
     }
   }
 
-  private static func counts(_ node: UnsafeMutableRawPointer, isLeaf: Bool) -> (published: Int32, current: Int32) {
+  private static func counts(
+    _ node: UnsafeMutableRawPointer,
+    isLeaf: Bool
+  ) -> (published: Int32, current: Int32) {
     if isLeaf {
       let leaf = node.assumingMemoryBound(to: OrderLeaf.self)
       return (leaf.pointee.published, leaf.pointee.current)
@@ -377,7 +396,12 @@ struct OrderTree {
   }
 
   /// Moves the entries from `start` to the end of another leaf.
-  private func moveEntries(of leaf: LeafPointer, from start: Int, to target: LeafPointer, _ table: ElementTable) {
+  private func moveEntries(
+    of leaf: LeafPointer,
+    from start: Int,
+    to target: LeafPointer,
+    _ table: ElementTable
+  ) {
     let moved = Int(leaf.pointee.count) - start
     let offset = Int(target.pointee.count)
     (target.entries + offset).update(from: leaf.entries + start, count: moved)
@@ -408,13 +432,21 @@ struct OrderTree {
     right.pointee.previous = leaf
     leaf.pointee.next?.pointee.previous = right
     leaf.pointee.next = right
-    insertSibling(UnsafeMutableRawPointer(right), after: UnsafeMutableRawPointer(leaf), leaf.pointee.parent, isLeaf: true)
+    insertSibling(
+      UnsafeMutableRawPointer(right),
+      after: UnsafeMutableRawPointer(leaf),
+      leaf.pointee.parent,
+      isLeaf: true
+    )
     return right
   }
 
   /// Enters a node that was split off into the parent of the node it came from.
   private mutating func insertSibling(
-    _ node: UnsafeMutableRawPointer, after sibling: UnsafeMutableRawPointer, _ parent: BranchPointer?, isLeaf: Bool
+    _ node: UnsafeMutableRawPointer,
+    after sibling: UnsafeMutableRawPointer,
+    _ parent: BranchPointer?,
+    isLeaf: Bool
   ) {
     guard var branch = parent else {
       let branch = BranchPointer.make(holdsLeaves: isLeaf)
@@ -471,7 +503,11 @@ struct OrderTree {
     right.pointee.count = Int32(count - start)
     branch.pointee.count = Int32(start)
     insertSibling(
-      UnsafeMutableRawPointer(right), after: UnsafeMutableRawPointer(branch), branch.pointee.parent, isLeaf: false)
+      UnsafeMutableRawPointer(right),
+      after: UnsafeMutableRawPointer(branch),
+      branch.pointee.parent,
+      isLeaf: false
+    )
     return right
   }
 
@@ -500,7 +536,11 @@ struct OrderTree {
 
   /// Moves a leaf's entries to its left neighbour under the same parent, and frees it.
   private mutating func join(
-    _ leaf: LeafPointer, into left: LeafPointer, _ parent: BranchPointer, _ slot: Int, _ table: ElementTable
+    _ leaf: LeafPointer,
+    into left: LeafPointer,
+    _ parent: BranchPointer,
+    _ slot: Int,
+    _ table: ElementTable
   ) {
     moveEntries(of: leaf, from: 0, to: left, table)
     parent.published[slot - 1] = left.pointee.published
@@ -569,7 +609,9 @@ struct OrderTree {
     guard let parent = branch.pointee.parent else { return }
     let slot = parent.slot(of: UnsafeMutableRawPointer(branch))
     let limit = OrderBranch.capacity * 3 / 4
-    func neighbour(_ slot: Int) -> BranchPointer { parent.children[slot].assumingMemoryBound(to: OrderBranch.self) }
+    func neighbour(_ slot: Int) -> BranchPointer {
+      parent.children[slot].assumingMemoryBound(to: OrderBranch.self)
+    }
     if slot > 0, neighbour(slot - 1).pointee.count + branch.pointee.count <= limit {
       joinBranch(branch, into: neighbour(slot - 1), parent, slot)
     } else if slot + 1 < Int(parent.pointee.count),
@@ -580,7 +622,10 @@ struct OrderTree {
   }
 
   private mutating func joinBranch(
-    _ branch: BranchPointer, into left: BranchPointer, _ parent: BranchPointer, _ slot: Int
+    _ branch: BranchPointer,
+    into left: BranchPointer,
+    _ parent: BranchPointer,
+    _ slot: Int
   ) {
     for source in 0..<Int(branch.pointee.count) {
       OrderTree.adopt(branch.children[source], left, Int(left.pointee.count))
@@ -612,7 +657,10 @@ struct OrderTree {
         if entry.isCurrent {
           precondition(table[entry.handle].leaf == expected, "an element does not know its leaf")
         } else {
-          precondition(table.withChange(entry.handle) { $0.ghostLeaf } == expected, "a ghost's leaf is not known")
+          precondition(
+            table.withChange(entry.handle) { $0.ghostLeaf } == expected,
+            "a ghost's leaf is not known"
+          )
         }
       }
       previous = expected
@@ -623,12 +671,18 @@ struct OrderTree {
   }
 
   private static func check(
-    _ node: UnsafeMutableRawPointer, isLeaf: Bool, parent: BranchPointer?, _ leaves: inout [LeafPointer]
+    _ node: UnsafeMutableRawPointer,
+    isLeaf: Bool,
+    parent: BranchPointer?,
+    _ leaves: inout [LeafPointer]
   ) -> (Int32, Int32) {
     if isLeaf {
       let leaf = node.assumingMemoryBound(to: OrderLeaf.self)
       precondition(leaf.pointee.parent == parent, "a leaf's parent is wrong")
-      precondition(leaf.pointee.count > 0 && leaf.pointee.count <= leaf.pointee.capacity, "a leaf's count is wrong")
+      precondition(
+        leaf.pointee.count > 0 && leaf.pointee.count <= leaf.pointee.capacity,
+        "a leaf's count is wrong"
+      )
       var published: Int32 = 0
       var current: Int32 = 0
       for index in 0..<Int(leaf.pointee.count) {
@@ -636,19 +690,31 @@ struct OrderTree {
         published += leaf.entries[index].publishedCount
         current += leaf.entries[index].currentCount
       }
-      precondition(published == leaf.pointee.published && current == leaf.pointee.current, "a leaf's counts are wrong")
+      precondition(
+        published == leaf.pointee.published && current == leaf.pointee.current,
+        "a leaf's counts are wrong"
+      )
       leaves.append(leaf)
       return (published, current)
     }
     let branch = node.assumingMemoryBound(to: OrderBranch.self)
     precondition(branch.pointee.parent == parent, "a branch's parent is wrong")
-    precondition(branch.pointee.count > 0 && branch.pointee.count <= OrderBranch.capacity, "a branch's count is wrong")
+    precondition(
+      branch.pointee.count > 0 && branch.pointee.count <= OrderBranch.capacity,
+      "a branch's count is wrong"
+    )
     var sums: (Int32, Int32) = (0, 0)
     for slot in 0..<Int(branch.pointee.count) {
       let (published, current) = check(
-        branch.children[slot], isLeaf: branch.pointee.holdsLeaves, parent: branch, &leaves)
+        branch.children[slot],
+        isLeaf: branch.pointee.holdsLeaves,
+        parent: branch,
+        &leaves
+      )
       precondition(
-        published == branch.published[slot] && current == branch.current[slot], "a branch's counts are wrong")
+        published == branch.published[slot] && current == branch.current[slot],
+        "a branch's counts are wrong"
+      )
       sums.0 += published
       sums.1 += current
     }

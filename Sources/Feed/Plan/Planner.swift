@@ -22,7 +22,9 @@ struct Planner {
     let atMost = tally.certainWeight + tally.possibleMoves
     if atMost == 0 { return nil }
     if atLeast == 0 { return nil }
-    if situation.publishedItemCount > 0, situation.itemCount > 0, tally.commonItemCount == 0 { return .disjoint }
+    if situation.publishedItemCount > 0, situation.itemCount > 0, tally.commonItemCount == 0 {
+      return .disjoint
+    }
     if atLeast > thresholds.maxChanges { return .changes }
     guard atMost <= thresholds.maxChanges else { return nil }
     let larger = max(situation.publishedItemCount, situation.itemCount)

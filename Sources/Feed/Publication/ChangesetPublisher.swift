@@ -8,13 +8,13 @@ public final class ChangesetPublisher {
   private let keyframes: KeyframePolicy
   private let maxMessageBytes: Int
 
-  private var body = DifferenceBody()
+  @exclusivity(unchecked) private var body = DifferenceBody()
   private let scratch = ByteWriter(capacity: 1024)
   /// What remains to be written for the feed under way.
-  private var steps: [Step] = []
+  @exclusivity(unchecked) private var steps: [Step] = []
   private var feed: PublishedFeed?
-  private var version = PublishedVersion(epoch: [], revision: 0, through: [])
-  private var time: Int64 = 0
+  @exclusivity(unchecked) private var version = PublishedVersion(epoch: [], revision: 0, through: [])
+  @exclusivity(unchecked) private var time: Int64 = 0
 
   private enum Step {
     case difference(ChangesetHead, headBytes: Int)
@@ -64,9 +64,16 @@ public final class ChangesetPublisher {
 
   private func head(_ feed: PublishedFeed, _ mode: ChangesetMode, _ reason: ReloadReason?) -> ChangesetHead {
     ChangesetHead(
-      feed: feed.id, epoch: version.epoch, revision: version.revision, base: version.revision - 1,
-      mode: mode, reason: reason, time: time, through: version.through,
-      checksum: mode == .delete ? 0 : feed.state.totals.checksum)
+      feed: feed.id,
+      epoch: version.epoch,
+      revision: version.revision,
+      base: version.revision - 1,
+      mode: mode,
+      reason: reason,
+      time: time,
+      through: version.through,
+      checksum: mode == .delete ? 0 : feed.state.totals.checksum
+    )
   }
 
   private func planDeletion(_ feed: PublishedFeed) -> PublicationOutcome? {
@@ -87,8 +94,12 @@ public final class ChangesetPublisher {
     let state = feed.state
     let tally = state.tally()
     let situation = Planner.Situation(
-      isInitial: feed.version == nil, isReloadRequested: feed.isReloadRequested,
-      publishedItemCount: state.publishedTotals.itemCount, itemCount: state.totals.itemCount, tally: tally)
+      isInitial: feed.version == nil,
+      isReloadRequested: feed.isReloadRequested,
+      publishedItemCount: state.publishedTotals.itemCount,
+      itemCount: state.totals.itemCount,
+      tally: tally
+    )
     if let reason = planner.certainReason(situation) { return planReload(feed, reason) }
     if tally.isEmpty { return nil }
 
@@ -132,7 +143,11 @@ public final class ChangesetPublisher {
 
   private func appendReload(_ feed: PublishedFeed, _ head: ChangesetHead, isKeyframe: Bool) {
     let writer = ReloadWriter(
-      feed.state, head: head, headBytes: head.byteCount(scratch: scratch), limit: maxMessageBytes)
+      feed.state,
+      head: head,
+      headBytes: head.byteCount(scratch: scratch),
+      limit: maxMessageBytes
+    )
     steps.append(.reload(writer, isKeyframe: isKeyframe, bytes: 0))
     if writer.partCount < version.reloadParts {
       steps.append(.tombstones("k", writer.partCount..<version.reloadParts))
@@ -152,17 +167,30 @@ public final class ChangesetPublisher {
       head.write(part: nil, to: output.bytes)
       output.bytes.append(UInt8(ascii: "}"))
       output.append(
-        keyPrefix: "d", number: version.deltaCount + 1, feed: feed.id, valueStart: start, eventSuffix: "0",
-        epoch: version.epoch, revision: version.revision, time: time)
+        keyPrefix: "d",
+        number: version.deltaCount + 1,
+        feed: feed.id,
+        valueStart: start,
+        eventSuffix: "0",
+        epoch: version.epoch,
+        revision: version.revision,
+        time: time
+      )
       return true
     case .reload(var writer, let isKeyframe, var bytes):
       let start = output.bytes.count
       let part = writer.writePart(to: output.bytes)
       bytes += output.bytes.count - start
       output.append(
-        keyPrefix: "k", number: part, feed: feed.id, valueStart: start,
+        keyPrefix: "k",
+        number: part,
+        feed: feed.id,
+        valueStart: start,
         eventSuffix: (isKeyframe ? "keyframe" : "") + String(part),
-        epoch: version.epoch, revision: version.revision, time: time)
+        epoch: version.epoch,
+        revision: version.revision,
+        time: time
+      )
       guard writer.isFinished else {
         steps[0] = .reload(writer, isKeyframe: isKeyframe, bytes: bytes)
         return false
@@ -176,22 +204,41 @@ public final class ChangesetPublisher {
     case .tombstones(let prefix, let numbers):
       for number in numbers {
         output.append(
-          keyPrefix: prefix, number: number, feed: feed.id, valueStart: nil, eventSuffix: "", epoch: [],
-          revision: version.revision, time: time)
+          keyPrefix: prefix,
+          number: number,
+          feed: feed.id,
+          valueStart: nil,
+          eventSuffix: "",
+          epoch: [],
+          revision: version.revision,
+          time: time
+        )
       }
       return true
     }
   }
 
   private func writeDifference(
-    _ head: ChangesetHead, _ headBytes: Int, _ feed: PublishedFeed, _ output: RecordBuffer
+    _ head: ChangesetHead,
+    _ headBytes: Int,
+    _ feed: PublishedFeed,
+    _ output: RecordBuffer
   ) {
-    _ = body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) { part, start in
+    _ = body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) {
+      part,
+      start in
       version.deltaCount += 1
       version.deltaBytes += output.bytes.count - start
       output.append(
-        keyPrefix: "d", number: version.deltaCount, feed: head.feed, valueStart: start, eventSuffix: String(part),
-        epoch: version.epoch, revision: version.revision, time: time)
+        keyPrefix: "d",
+        number: version.deltaCount,
+        feed: head.feed,
+        valueStart: start,
+        eventSuffix: String(part),
+        epoch: version.epoch,
+        revision: version.revision,
+        time: time
+      )
     }
     version.highestDelta = max(version.highestDelta, version.deltaCount)
     feed.pendingVersion = version

@@ -145,7 +145,10 @@ struct DifferenceBody {
   ///   - limit: the most bytes of one value.
   ///   - body: called with the part's number before each is written and after, as `begin` and `end`.
   func write(
-    head: ChangesetHead, headBytes: Int, limit: Int, to output: ByteWriter,
+    head: ChangesetHead,
+    headBytes: Int,
+    limit: Int,
+    to output: ByteWriter,
     isWritten: (_ part: Int, _ valueStart: Int) -> Void
   ) -> Int {
     guard headBytes + byteCount + 1 > limit else {

@@ -10,22 +10,22 @@ public final class PublishedFeed {
   private let idBlock: UnsafeMutablePointer<UInt8>
   let state = FeedState()
   /// Whether the feed exists now; a cleared feed does, empty.
-  public internal(set) var exists = false
+  @exclusivity(unchecked) public internal(set) var exists = false
   /// What was published last; nil before the first changeset and after a published deletion.
-  public internal(set) var version: PublishedVersion?
+  @exclusivity(unchecked) public internal(set) var version: PublishedVersion?
   /// What will be `version` once the changeset under way is confirmed.
-  var pendingVersion: PublishedVersion??
+  @exclusivity(unchecked) var pendingVersion: PublishedVersion??
 
   /// The record that brought an unpublished feed into being: `topic/offset`.
-  var pendingEpoch: [UInt8] = []
+  @exclusivity(unchecked) var pendingEpoch: [UInt8] = []
   /// Whether `feed.reload` asked for a reload.
-  var isReloadRequested = false
+  @exclusivity(unchecked) var isReloadRequested = false
   /// The newest of this window's records that were taken, by topic.
-  var windowThrough: [TopicOffset] = []
+  @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
   /// The greatest timestamp among them.
-  var windowTime = Int64.min
+  @exclusivity(unchecked) var windowTime = Int64.min
   /// For the store: whether the feed is on the list of those that the next flush looks at.
-  public var isListedForFlush = false
+  @exclusivity(unchecked) public var isListedForFlush = false
 
   public init(id: ByteSpan) {
     idBlock = ElementTable.copy(id)
@@ -58,7 +58,9 @@ public final class PublishedFeed {
   /// - Parameter noOp: called with the reason for each event that does nothing.
   /// - Throws: a `Rejection`; the feed is then as it was before.
   public func apply(
-    _ decoder: RecordDecoder, at position: RecordPosition, noOp: (NoOpReason) -> Void
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
     let itemsBefore = state.totals.itemCount
     let sectionsBefore = state.sectionCount
@@ -92,7 +94,11 @@ public final class PublishedFeed {
   }
 
   private func apply(
-    _ event: Event, _ decoder: RecordDecoder, number: Int?, at position: RecordPosition, noOp: (NoOpReason) -> Void
+    _ event: Event,
+    _ decoder: RecordDecoder,
+    number: Int?,
+    at position: RecordPosition,
+    noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
     switch event.operation {
     case .feedClear, .feedDelete, .feedReload:
@@ -129,13 +135,16 @@ public final class PublishedFeed {
     let items = state.totals.itemCount
     if items > limits.maxItems, items > itemsBefore {
       throw Rejection(
-        .limitExceeded, "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))")
+        .limitExceeded,
+        "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))"
+      )
     }
     let sections = state.sectionCount
     if sections > limits.maxSections, sections > sectionsBefore {
       throw Rejection(
         .limitExceeded,
-        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))")
+        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))"
+      )
     }
   }
 

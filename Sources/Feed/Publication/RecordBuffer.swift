@@ -1,7 +1,7 @@
 /// Output records with their bytes in one buffer.
 public final class RecordBuffer {
   public let bytes = ByteWriter(capacity: 64 << 10)
-  public private(set) var records: [OutputRecord] = []
+  @exclusivity(unchecked) public private(set) var records: [OutputRecord] = []
 
   /// The partition of the records that are appended next.
   public var partition: Int32 = 0
@@ -15,8 +15,14 @@ public final class RecordBuffer {
 
   /// Appends a record whose value was just written, from `valueStart` to the end of the buffer.
   func append(
-    keyPrefix: StaticString, number: Int, feed: ByteSpan, valueStart: Int?, eventSuffix: String,
-    epoch: [UInt8], revision: UInt64, time: Int64
+    keyPrefix: StaticString,
+    number: Int,
+    feed: ByteSpan,
+    valueStart: Int?,
+    eventSuffix: String,
+    epoch: [UInt8],
+    revision: UInt64,
+    time: Int64
   ) {
     let value = valueStart.map { $0..<bytes.count }
     let keyStart = bytes.count
@@ -40,7 +46,14 @@ public final class RecordBuffer {
     }
     records.append(
       OutputRecord(
-        partition: partition, key: key, value: value, feed: feedStart..<key.upperBound, eventID: eventID, time: time,
-        revision: revision))
+        partition: partition,
+        key: key,
+        value: value,
+        feed: feedStart..<key.upperBound,
+        eventID: eventID,
+        time: time,
+        revision: revision
+      )
+    )
   }
 }

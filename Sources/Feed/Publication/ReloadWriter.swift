@@ -37,8 +37,12 @@ struct ReloadWriter {
         var walk = Walk(state)
         while !walk.isFinished {
           ReloadWriter.advance(
-            &walk, state, limit: limit,
-            headBytes: headBytes + ChangesetHead.partByteCount(number: walk.part, countDigits: digits), output: nil)
+            &walk,
+            state,
+            limit: limit,
+            headBytes: headBytes + ChangesetHead.partByteCount(number: walk.part, countDigits: digits),
+            output: nil
+          )
         }
         return walk.part
       }
@@ -65,14 +69,23 @@ struct ReloadWriter {
       partCount == 1
       ? 0 : ChangesetHead.partByteCount(number: part, countDigits: ChangesetHead.digits(partCount))
     ReloadWriter.advance(
-      &walk, state, limit: partCount == 1 ? Int.max : limit, headBytes: headBytes + partBytes, output: output)
+      &walk,
+      state,
+      limit: partCount == 1 ? Int.max : limit,
+      headBytes: headBytes + partBytes,
+      output: output
+    )
     output.append(UInt8(ascii: "}"))
     return part
   }
 
   /// Goes on to the end of one part, writing it where there is an output.
   private static func advance(
-    _ walk: inout Walk, _ state: FeedState, limit: Int, headBytes: Int, output: ByteWriter?
+    _ walk: inout Walk,
+    _ state: FeedState,
+    limit: Int,
+    headBytes: Int,
+    output: ByteWriter?
   ) {
     let room = limit == Int.max ? Int.max : limit - headBytes - 1
     var size = 0
@@ -96,7 +109,7 @@ struct ReloadWriter {
       var isFirstItem = true
       while let item = items.peek() {
         let element = state.items[item]
-        let cost = ReloadSize.item(element) + (isFirstItem ? 11 : 1)
+        let cost = room == Int.max ? 0 : ReloadSize.item(element) + (isFirstItem ? 11 : 1)
         // A part holds one entry at least.
         if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
           isFull = true

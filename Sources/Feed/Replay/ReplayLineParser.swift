@@ -3,24 +3,24 @@
 public final class ReplayLineParser {
   private let indexer = JSONIndexer()
   private let arena = ScratchArena()
-  private var lastTimestamp: Int64 = 0
-  private var defaultTopic: [UInt8]
-  private var lastOffsets: [TopicPartition: Int64] = [:]
+  @exclusivity(unchecked) private var lastTimestamp: Int64 = 0
+  @exclusivity(unchecked) private var lastOffsets: [TopicPartition: Int64] = [:]
   // The topic-partition of the line before, so that most lines look up nothing.
-  private var recent: TopicPartition
-  private var recentOffset: Int64 = -1
+  @exclusivity(unchecked) private var recent: TopicPartition
+  @exclusivity(unchecked) private var recentOffset: Int64 = -1
   /// Whether the line before took so much memory that it is given back.
-  private var wasLarge = false
+  @exclusivity(unchecked) private var wasLarge = false
+
+  /// The topic of lines that name none.
+  private static let defaultTopic = Array("feeds.items".utf8)
 
   private struct TopicPartition: Hashable {
     var topic: [UInt8]
     var partition: Int32
   }
 
-  /// - Parameter defaultTopic: the topic of lines that name none.
-  public init(defaultTopic: String = "feeds.items") {
-    self.defaultTopic = Array(defaultTopic.utf8)
-    recent = TopicPartition(topic: self.defaultTopic, partition: 0)
+  public init() {
+    recent = TopicPartition(topic: ReplayLineParser.defaultTopic, partition: 0)
   }
 
   /// The first and end tokens of a field's value; a first of 0 means absent.
@@ -83,7 +83,8 @@ public final class ReplayLineParser {
     }
     let envelope = readFields(text)
     let topic = try topic(envelope.topic, text)
-    let partition = try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
+    let partition =
+      try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
     let explicitOffset = try integer("offset", envelope.offset, text, in: 0...Int64.max - 1)
     let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
     try checkHeaders(envelope.headers, text)
@@ -93,8 +94,11 @@ public final class ReplayLineParser {
     let offset = nextOffset(topic, partition, explicitOffset)
     lastTimestamp = timestamp
     return InputRecord(
-      partition: partition, position: RecordPosition(topic: topic, offset: offset, timestamp: timestamp),
-      key: key, value: value)
+      partition: partition,
+      position: RecordPosition(topic: topic, offset: offset, timestamp: timestamp),
+      key: key,
+      value: value
+    )
   }
 
   // MARK: Fields
@@ -111,7 +115,11 @@ public final class ReplayLineParser {
       case 2: if name.matches("ts") { envelope.timestamp = field }
       case 3: if name.matches("key") { envelope.key = field }
       case 5:
-        if name.matches("topic") { envelope.topic = field } else if name.matches("value") { envelope.value = field }
+        if name.matches("topic") {
+          envelope.topic = field
+        } else if name.matches("value") {
+          envelope.value = field
+        }
       case 6: if name.matches("offset") { envelope.offset = field }
       case 7:
         if name.matches("payload") {
@@ -127,24 +135,38 @@ public final class ReplayLineParser {
     return envelope
   }
 
-  private func wrongType(_ name: String, _ expected: String, _ field: Field, _ text: JSONText) -> ReplayLineError {
+  private func wrongType(
+    _ name: String,
+    _ expected: String,
+    _ field: Field,
+    _ text: JSONText
+  ) -> ReplayLineError {
     ReplayLineError(
-      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).quotedForMessage())")
+      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).quotedForMessage())"
+    )
   }
 
   private func topic(_ field: Field, _ text: JSONText) throws(ReplayLineError) -> [UInt8] {
-    guard field.first != 0 else { return defaultTopic }
-    guard text.character(field.first) == UInt8(ascii: "\"") else { throw wrongType("topic", "a string", field, text) }
+    guard field.first != 0 else { return ReplayLineParser.defaultTopic }
+    guard text.character(field.first) == UInt8(ascii: "\"") else {
+      throw wrongType("topic", "a string", field, text)
+    }
     let name = text.string(field.first, arena: arena)
-    guard !name.isEmpty, JSONIndexer.isUTF8(name) else { throw wrongType("topic", "a topic's name", field, text) }
-    if recent.topic.count == name.count, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) }) {
+    guard !name.isEmpty, JSONIndexer.isUTF8(name) else {
+      throw wrongType("topic", "a topic's name", field, text)
+    }
+    if recent.topic.count == name.count, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) })
+    {
       return recent.topic
     }
     return Array(name.buffer)
   }
 
   private func integer(
-    _ name: String, _ field: Field, _ text: JSONText, in range: ClosedRange<Int64>
+    _ name: String,
+    _ field: Field,
+    _ text: JSONText,
+    in range: ClosedRange<Int64>
   ) throws(ReplayLineError) -> Int64? {
     guard field.first != 0 else { return nil }
     let first = text.character(field.first)
@@ -176,7 +198,9 @@ public final class ReplayLineParser {
   }
 
   private func optionalString(
-    _ name: String, _ field: Field, _ text: JSONText
+    _ name: String,
+    _ field: Field,
+    _ text: JSONText
   ) throws(ReplayLineError) -> ByteSpan? {
     guard field.first != 0, !isNull(field, text) else { return nil }
     guard text.character(field.first) == UInt8(ascii: "\"") else {
@@ -186,7 +210,10 @@ public final class ReplayLineParser {
   }
 
   private func value(
-    _ envelope: Envelope, _ text: JSONText, depth: Int, isUTF8: Bool
+    _ envelope: Envelope,
+    _ text: JSONText,
+    depth: Int,
+    isUTF8: Bool
   ) throws(ReplayLineError) -> InputRecord.Value {
     switch (envelope.payload.first != 0, envelope.value.first != 0) {
     case (false, false): throw ReplayLineError("has neither 'value' nor 'payload'; one of them is required")

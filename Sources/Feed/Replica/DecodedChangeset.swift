@@ -36,7 +36,8 @@ struct DecodedChangeset {
     guard required == 8 else {
       throw ReplicaFault(
         .invalidChangeset,
-        "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum")
+        "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum"
+      )
     }
     guard part >= 0, parts >= 1, part < parts else {
       throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts cannot be")
@@ -54,7 +55,9 @@ struct DecodedChangeset {
     } else if name.matches("base") {
       base = UInt64(try integer(name, field))
     } else if name.matches("mode") {
-      guard let mode = ChangesetMode(rawValue: try string(name, field).text) else { throw invalid(name, field) }
+      guard let mode = ChangesetMode(rawValue: try string(name, field).text) else {
+        throw invalid(name, field)
+      }
       self.mode = mode
     } else if name.matches("time") {
       time = try string(name, field)
@@ -76,7 +79,9 @@ struct DecodedChangeset {
     } else if name.matches("parts") {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
-      guard let reason = ReloadReason(rawValue: try string(name, field).text) else { throw invalid(name, field) }
+      guard let reason = ReloadReason(rawValue: try string(name, field).text) else {
+        throw invalid(name, field)
+      }
       self.reason = reason
     } else if name.matches("sections") {
       sections = field
@@ -92,7 +97,10 @@ struct DecodedChangeset {
       let end = text.tokenAfterValue(token + 2)
       through.append(
         TopicOffset(
-          topic: Array(text.string(token, arena: arena).buffer), offset: try integer(name, (token + 2, end))))
+          topic: Array(text.string(token, arena: arena).buffer),
+          offset: try integer(name, (token + 2, end))
+        )
+      )
       token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
     }
   }
@@ -102,7 +110,8 @@ struct DecodedChangeset {
   func invalid(_ name: ByteSpan, _ field: Field) -> ReplicaFault {
     ReplicaFault(
       .invalidChangeset,
-      "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).quotedForMessage())")
+      "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).quotedForMessage())"
+    )
   }
 
   func string(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> ByteSpan {
@@ -119,7 +128,8 @@ struct DecodedChangeset {
 
   /// The members of an object: name, and where the value is.
   func forEachMember(
-    _ field: Field, _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
+    _ field: Field,
+    _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
   ) throws(ReplicaFault) {
     guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid("object", field) }
     var token = field.first + 1
@@ -144,7 +154,8 @@ struct DecodedChangeset {
   private func invalid(_ expected: StaticString, _ field: Field) -> ReplicaFault {
     ReplicaFault(
       .invalidChangeset,
-      "expected an \(expected), found \(text.span(from: field.first, to: field.end).quotedForMessage())")
+      "expected an \(expected), found \(text.span(from: field.first, to: field.end).quotedForMessage())"
+    )
   }
 
   func data(_ field: Field) -> ByteSpan { text.compactSpan(from: field.first, to: field.end, arena: arena) }

@@ -29,7 +29,10 @@ struct DecodedEntries {
   }
 
   private func append(
-    _ record: DecodedChangeset, _ field: DecodedChangeset.Field, isOfItems: Bool, to lists: inout Lists
+    _ record: DecodedChangeset,
+    _ field: DecodedChangeset.Field,
+    isOfItems: Bool,
+    to lists: inout Lists
   ) throws(ReplicaFault) {
     var read = lists
     try record.forEachMember(field) { name, list throws(ReplicaFault) in
@@ -53,7 +56,9 @@ struct DecodedEntries {
   }
 
   private static func entry(
-    _ record: DecodedChangeset, _ element: DecodedChangeset.Field, isOfItems: Bool
+    _ record: DecodedChangeset,
+    _ element: DecodedChangeset.Field,
+    isOfItems: Bool
   ) throws(ReplicaFault) -> Entry {
     var entry = Entry()
     try record.forEachMember(element) { name, field throws(ReplicaFault) in
@@ -74,20 +79,30 @@ struct DecodedEntries {
       }
     }
     guard (1...255).contains(entry.id.count), (entry.kind?.count ?? 0) <= 255 else {
-      throw ReplicaFault(.invalidChangeset, "an entry's id must have 1 to 255 bytes, and its kind at most 255")
+      throw ReplicaFault(
+        .invalidChangeset,
+        "an entry's id must have 1 to 255 bytes, and its kind at most 255"
+      )
     }
     return entry
   }
 
   private static func index(
-    _ record: DecodedChangeset, _ name: ByteSpan, _ field: DecodedChangeset.Field
+    _ record: DecodedChangeset,
+    _ name: ByteSpan,
+    _ field: DecodedChangeset.Field
   ) throws(ReplicaFault) -> Int32 {
-    guard let index = Int32(exactly: try record.integer(name, field)) else { throw record.invalid(name, field) }
+    guard let index = Int32(exactly: try record.integer(name, field)) else {
+      throw record.invalid(name, field)
+    }
     return index
   }
 
   private static func position(
-    _ record: DecodedChangeset, _ name: ByteSpan, _ field: DecodedChangeset.Field, isOfItems: Bool
+    _ record: DecodedChangeset,
+    _ name: ByteSpan,
+    _ field: DecodedChangeset.Field,
+    isOfItems: Bool
   ) throws(ReplicaFault) -> (ByteSpan, Int32) {
     guard isOfItems else { return (.empty, try index(record, name, field)) }
     var section = ByteSpan.empty

@@ -34,7 +34,9 @@ extension FeedState {
   /// Takes an element out of its list, if its base position is right.
   @discardableResult
   private func remove(
-    _ entry: DecodedEntries.Entry, from table: ElementTable, isMove: Bool
+    _ entry: DecodedEntries.Entry,
+    from table: ElementTable,
+    isMove: Bool
   ) throws(ReplicaFault) -> UInt32 {
     guard let handle = table.findPresent(entry.id) else { throw FeedState.unknown(entry, "deletes or moves") }
     let scope = table[handle].container
@@ -44,7 +46,8 @@ extension FeedState {
         throw ReplicaFault(
           .position,
           "item \(entry.id.quotedForMessage()) is in section \(sections[scope].idSpan.quotedForMessage()), "
-            + "expected \(entry.fromSection.quotedForMessage())")
+            + "expected \(entry.fromSection.quotedForMessage())"
+        )
       }
     }
     let rank = list(scope).pointee.tree.ranks(currentPosition(handle, scope)).published
@@ -75,20 +78,26 @@ extension FeedState {
 
   /// The handle of an element that is inserted, or moved and therefore in no list now.
   private func placeable(
-    _ entry: DecodedEntries.Entry, _ table: ElementTable, make: (ByteSpan, UInt32) -> UInt32
+    _ entry: DecodedEntries.Entry,
+    _ table: ElementTable,
+    make: (ByteSpan, UInt32) -> UInt32
   ) throws(ReplicaFault) -> UInt32 {
     let hash = IdentifierHash.of(entry.id)
     guard let known = table.find(entry.id, hash) else { return make(entry.id, hash) }
     guard !table[known].isPresent else {
       throw ReplicaFault(
-        .unknownElement, "the changeset inserts \(entry.id.quotedForMessage()), which is there already")
+        .unknownElement,
+        "the changeset inserts \(entry.id.quotedForMessage()), which is there already"
+      )
     }
     return known
   }
 
   /// The handle of an element whose content changes, if its position is right.
   private func present(
-    _ entry: DecodedEntries.Entry, _ table: ElementTable, _ scope: UInt32
+    _ entry: DecodedEntries.Entry,
+    _ table: ElementTable,
+    _ scope: UInt32
   ) throws(ReplicaFault) -> UInt32 {
     guard let handle = table.findPresent(entry.id), table[handle].container == scope else {
       throw FeedState.unknown(entry, "reconfigures or reloads")
@@ -106,7 +115,8 @@ extension FeedState {
     ReplicaFault(
       .unknownElement,
       "the changeset names section \(entry.toSection.quotedForMessage()) for item "
-        + "\(entry.id.quotedForMessage()), which is not there")
+        + "\(entry.id.quotedForMessage()), which is not there"
+    )
   }
 
   private static func misplaced(_ id: ByteSpan, found: Int32, expected: Int32) -> ReplicaFault {
@@ -154,7 +164,9 @@ extension FeedState {
   }
 
   private func appendItem(
-    _ record: DecodedChangeset, _ element: DecodedChangeset.Field, _ scope: UInt32
+    _ record: DecodedChangeset,
+    _ element: DecodedChangeset.Field,
+    _ scope: UInt32
   ) throws(ReplicaFault) {
     var id = ByteSpan.empty
     var kind = ByteSpan.empty

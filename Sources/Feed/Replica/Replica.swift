@@ -55,7 +55,8 @@ public final class Replica {
         throw ReplicaFault(
           .checksum,
           "feed \(record.feed.quotedForMessage()) revision \(record.revision): the checksum is "
-            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))")
+            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))"
+        )
       }
     } catch {
       state.rollBack()

@@ -22,7 +22,10 @@ public final class ReplicaPartition {
   /// - Throws: a ``ReplicaFault`` for what is no record of a changesets topic; nothing has changed then.
   public func apply(key: ByteSpan, value: ByteSpan?) throws(ReplicaFault) -> ReplicaOutcome {
     guard let recordKey = RecordKey(key) else {
-      throw ReplicaFault(.invalidKey, "the key \(key.quotedForMessage()) is neither k<part>/<feed> nor d<n>/<feed>")
+      throw ReplicaFault(
+        .invalidKey,
+        "the key \(key.quotedForMessage()) is neither k<part>/<feed> nor d<n>/<feed>"
+      )
     }
     let feed = recordKey.feed.text
     guard let value else { return applyNull(recordKey, feed) }
@@ -31,7 +34,8 @@ public final class ReplicaPartition {
     guard record.feed.hasSameBytes(as: recordKey.feed) else {
       throw ReplicaFault(
         .invalidChangeset,
-        "the key names feed \(recordKey.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())")
+        "the key names feed \(recordKey.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
+      )
     }
     switch record.mode {
     case .delete: return applyDelete(record, feed)
@@ -75,7 +79,9 @@ public final class ReplicaPartition {
   // MARK: Reloads
 
   private func applyReload(
-    _ record: DecodedChangeset, _ feed: String, _ value: ByteSpan
+    _ record: DecodedChangeset,
+    _ feed: String,
+    _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
     if let replica = replicasByFeed[feed], replica.isOfEpoch(record), !replica.isStale {
       if record.revision < replica.revision { return .skipped }
@@ -105,7 +111,9 @@ public final class ReplicaPartition {
         ReplicaFault(
           .checksum,
           "feed \(record.feed.quotedForMessage()) revision \(record.revision): the reload's checksum is "
-            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))"))
+            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))"
+        )
+      )
     }
     if let replica = replicasByFeed[feed] {
       replica.replace(with: state, record)
@@ -125,7 +133,9 @@ public final class ReplicaPartition {
   // MARK: Differences
 
   private func applyDelta(
-    _ record: DecodedChangeset, _ feed: String, _ value: ByteSpan
+    _ record: DecodedChangeset,
+    _ feed: String,
+    _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
     guard let replica = replicasByFeed[feed] else { return .gap(replica: nil, base: record.base) }
     guard replica.isOfEpoch(record) else { return .otherEpoch }
@@ -155,7 +165,9 @@ public final class ReplicaPartition {
 
   /// Joins the lists of all parts and applies them together.
   private func join(
-    _ earlier: [[UInt8]], _ last: DecodedChangeset, _ replica: Replica
+    _ earlier: [[UInt8]],
+    _ last: DecodedChangeset,
+    _ replica: Replica
   ) throws(ReplicaFault) -> PublicationOutcome.EntryCounts {
     var entries = DecodedEntries()
     // Each text's index lives in its indexer, and its bytes must stay in place.
@@ -197,10 +209,21 @@ public final class ReplicaPartition {
   }
 
   private func change(
-    _ record: DecodedChangeset, _ feed: String, byteCount: Int, counts: PublicationOutcome.EntryCounts
+    _ record: DecodedChangeset,
+    _ feed: String,
+    byteCount: Int,
+    counts: PublicationOutcome.EntryCounts
   ) -> ReplicaChange {
     ReplicaChange(
-      feed: feed, epoch: record.epoch.text, revision: record.revision, base: record.base, mode: record.mode,
-      reason: record.reason, time: record.time.text, counts: counts, byteCount: byteCount)
+      feed: feed,
+      epoch: record.epoch.text,
+      revision: record.revision,
+      base: record.base,
+      mode: record.mode,
+      reason: record.reason,
+      time: record.time.text,
+      counts: counts,
+      byteCount: byteCount
+    )
   }
 }

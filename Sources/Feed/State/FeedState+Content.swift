@@ -15,30 +15,42 @@ extension FeedState {
   private func setContent(_ handle: UInt32, isItem: Bool, kind: ByteSpan, data: ByteSpan) {
     let table = isItem ? items : sections
     let element = table[handle]
-    if element.content != nil, element.data.hasSameBytes(as: data), element.kind.hasSameBytes(as: kind) { return }
+    if element.content != nil, element.data.hasSameBytes(as: data), element.kind.hasSameBytes(as: kind) {
+      return
+    }
     table.touch(handle)
     let block = ElementTable.block(kind.count + data.count)
     memcpy(block, kind.base, kind.count)
     memcpy(block + kind.count, data.base, data.count)
-    replaceBlock(handle, isItem: isItem, block, dataCount: UInt32(data.count), kindCount: UInt8(kind.count)) { old in
+    replaceBlock(handle, isItem: isItem, block, dataCount: UInt32(data.count), kindCount: UInt8(kind.count)) {
+      old in
       self.retireContent(handle, isItem: isItem, old)
     }
   }
 
   /// Exchanges the block and keeps the totals right; `retire` takes the old one.
   func replaceBlock(
-    _ handle: UInt32, isItem: Bool, _ block: UnsafeMutablePointer<UInt8>?, dataCount: UInt32, kindCount: UInt8,
+    _ handle: UInt32,
+    isItem: Bool,
+    _ block: UnsafeMutablePointer<UInt8>?,
+    dataCount: UInt32,
+    kindCount: UInt8,
     retire: (Element) -> Void
   ) {
     let table = isItem ? items : sections
     let old = table[handle]
     let kindChanges = !old.kind.hasSameBytes(as: Content.kind(block, kindCount))
     if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: -1) }
-    if old.isPresent { addSize(handle, old.container, sign: -1) }
+    if old.isPresent {
+      let kinds =
+        kindChanges
+        ? JSONString.quotedCount(Content.kind(block, kindCount)) - JSONString.quotedCount(old.kind) : 0
+      let growth = Int(dataCount) - Int(old.dataCount) + kinds
+      if isItem { totals.itemBytes += growth } else { totals.sectionBytes += growth }
+    }
     table[handle].content = block
     table[handle].dataCount = dataCount
     table[handle].kindCount = kindCount
-    if old.isPresent { addSize(handle, old.container, sign: 1) }
     if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: 1) }
     retire(old)
   }
@@ -65,7 +77,14 @@ extension FeedState {
       journal?.append(.publishedContent(handle, isItem: isItem))
     } else if journal != nil {
       journal?.append(
-        .content(handle, isItem: isItem, block: old.content, dataCount: old.dataCount, kindCount: old.kindCount))
+        .content(
+          handle,
+          isItem: isItem,
+          block: old.content,
+          dataCount: old.dataCount,
+          kindCount: old.kindCount
+        )
+      )
     } else {
       free(old.content)
     }
@@ -89,7 +108,10 @@ extension FeedState {
   }
 
   private func setForced(
-    _ handle: UInt32, isItem: Bool, _ forced: ElementChange.Forced, old: ElementChange.Forced
+    _ handle: UInt32,
+    isItem: Bool,
+    _ forced: ElementChange.Forced,
+    old: ElementChange.Forced
   ) {
     (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     journal?.append(.forced(handle, isItem: isItem, old))

@@ -124,7 +124,8 @@ extension FeedState {
     } else {
       let change = sections.withChange(section) { $0 }
       if let leaf = change.ghostLeaf {
-        list(section).pointee.publishedRank = tree.ranks(tree.position(of: .ghost(section), in: leaf)).published
+        list(section).pointee.publishedRank =
+          tree.ranks(tree.position(of: .ghost(section), in: leaf)).published
       }
       if element.isPresent {
         let ranks = tree.ranks(currentPosition(section, FeedState.sectionScope))
@@ -166,7 +167,7 @@ extension FeedState {
     let table = table(scope)
     var published: Int32 = 0
     var current: Int32 = 0
-    list(scope).pointee.tree.forEach { entry in
+    list(scope).pointee.tree.forEachEntry { entry in
       if table.elements[Int(entry.handle)].change != 0 {
         table.withChange(entry.handle) { change in
           if entry.isPublished { change.publishedRank = published }
@@ -224,7 +225,11 @@ extension FeedState {
 
   // MARK: Moves within lists
 
-  private func collectMoves(within scopes: [UInt32], _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+  private func collectMoves(
+    within scopes: [UInt32],
+    _ table: ElementTable,
+    _ entries: inout FeedDifference.Entries
+  ) {
     var hasSparseLists = false
     for scope in scopes {
       if isWalked(scope) {
@@ -237,12 +242,22 @@ extension FeedState {
   }
 
   private func appendMove(
-    _ handle: UInt32, _ scope: UInt32, from: Int32, to: Int32, _ entries: inout FeedDifference.Entries
+    _ handle: UInt32,
+    _ scope: UInt32,
+    from: Int32,
+    to: Int32,
+    _ entries: inout FeedDifference.Entries
   ) {
     entries.moves.append(
       FeedDifference.Entry(
-        handle: handle, fromSection: scope, from: from, toSection: scope, to: to,
-        sortKey: currentKey(scope, to, scope == FeedState.sectionScope ? scope : nil)))
+        handle: handle,
+        fromSection: scope,
+        from: from,
+        toSection: scope,
+        to: to,
+        sortKey: currentKey(scope, to, scope == FeedState.sectionScope ? scope : nil)
+      )
+    )
   }
 
   /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
@@ -253,7 +268,7 @@ extension FeedState {
     var handles: [UInt32] = []
     var from: [Int32] = []
     var to: [Int32] = []
-    list(scope).pointee.tree.forEach { entry in
+    list(scope).pointee.tree.forEachEntry { entry in
       if entry.isCurrent {
         if entry.isPublished {
           handles.append(entry.handle)
@@ -293,11 +308,13 @@ extension FeedState {
       let element = table[change.handle]
       if change.ghostLeaf != nil, !isWalked(change.publishedContainer) {
         ghosts.append(
-          Touch(key: touchKey(change.publishedContainer, change.publishedRank), change: index))
+          Touch(key: touchKey(change.publishedContainer, change.publishedRank), change: index)
+        )
       }
       if element.isPresent, change.ghostLeaf != nil || !change.wasPublished, !isWalked(element.container) {
         newcomers.append(
-          Touch(key: touchKey(element.container, change.currentRank), change: index))
+          Touch(key: touchKey(element.container, change.currentRank), change: index)
+        )
       }
     }
     if ghosts.isEmpty || newcomers.isEmpty { return }

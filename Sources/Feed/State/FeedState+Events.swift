@@ -54,7 +54,10 @@ extension FeedState {
 
   /// The rank that a place means, in the list without the element itself.
   private func rank(
-    _ place: Place, in scope: UInt32, without element: UInt32?, _ number: Int?
+    _ place: Place,
+    in scope: UInt32,
+    without element: UInt32?,
+    _ number: Int?
   ) throws(Rejection) -> Int32 {
     let count = list(scope).pointee.tree.currentCount - (element == nil ? 0 : 1)
     switch place {
@@ -62,12 +65,17 @@ extension FeedState {
     case .last: return count
     case .index(let index): return Int32(min(index, Int(count)))
     case .before(let anchor): return try anchorRank(anchor, "at.before", in: scope, without: element, number)
-    case .after(let anchor): return try anchorRank(anchor, "at.after", in: scope, without: element, number) + 1
+    case .after(let anchor):
+      return try anchorRank(anchor, "at.after", in: scope, without: element, number) + 1
     }
   }
 
   private func anchorRank(
-    _ anchor: ByteSpan, _ field: String, in scope: UInt32, without element: UInt32?, _ number: Int?
+    _ anchor: ByteSpan,
+    _ field: String,
+    in scope: UInt32,
+    without element: UInt32?,
+    _ number: Int?
   ) throws(Rejection) -> Int32 {
     guard let handle = table(scope).findPresent(anchor), table(scope)[handle].container == scope,
       handle != element
@@ -79,7 +87,12 @@ extension FeedState {
 
   private static func unknownAnchor(_ anchor: ByteSpan, _ field: String, _ number: Int?) -> Rejection {
     Rejection(
-      .unknownAnchor, event: number, field: field, problem: "names nothing else in that list", value: anchor)
+      .unknownAnchor,
+      event: number,
+      field: field,
+      problem: "names nothing else in that list",
+      value: anchor
+    )
   }
 
   /// Moves an element within its list, if it is not there already.
@@ -122,8 +135,12 @@ extension FeedState {
     if event.section.isEmpty {
       guard let item else {
         throw Rejection(
-          .unknownSection, event: number, field: "section",
-          problem: "is missing, and there is no such item yet; a new item requires its section", value: event.item)
+          .unknownSection,
+          event: number,
+          field: "section",
+          problem: "is missing, and there is no such item yet; a new item requires its section",
+          value: event.item
+        )
       }
       scope = items[item].container
     } else {
@@ -169,16 +186,23 @@ extension FeedState {
   }
 
   private func patch(
-    _ item: UInt32, _ event: Event, _ decoder: RecordDecoder, _ number: Int?
+    _ item: UInt32,
+    _ event: Event,
+    _ decoder: RecordDecoder,
+    _ number: Int?
   ) throws(Rejection) {
     let output = decoder.patchOutput
     output.removeAll()
     decoder.mergePatch.apply(event.data ?? FeedState.null, to: items[item].data, into: output)
     guard output.count <= decoder.limits.maxDataBytes else {
       throw Rejection(
-        .limitExceeded, event: number, field: "data",
+        .limitExceeded,
+        event: number,
+        field: "data",
         problem: "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
-          + "(\(decoder.limits.maxDataBytes))", value: event.data)
+          + "(\(decoder.limits.maxDataBytes))",
+        value: event.data
+      )
     }
     setContent(item: item, kind: nil, data: output.written)
   }
@@ -261,7 +285,7 @@ extension FeedState {
     let tree = list(scope).pointee.tree
     var handles: [UInt32] = []
     handles.reserveCapacity(Int(tree.currentCount))
-    tree.forEach { if $0.isCurrent { handles.append($0.handle) } }
+    tree.forEachEntry { if $0.isCurrent { handles.append($0.handle) } }
     return handles
   }
 }

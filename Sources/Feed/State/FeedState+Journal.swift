@@ -22,7 +22,7 @@ extension FeedState {
     switch step {
     case .attached(let handle, let scope): detach(handle, scope)
     case .detached(let handle, let scope, let rank, let leftGhost):
-      if leftGhost { reviveGhost(handle, scope) } else { attach(handle, scope, at: rank) }
+      if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
     case .content(let handle, let isItem, let block, let dataCount, let kindCount):
       restoreContent(handle, isItem: isItem, block: block, dataCount: dataCount, kindCount: kindCount)
     case .publishedContent(let handle, let isItem):
@@ -35,16 +35,24 @@ extension FeedState {
         return change
       }
       restoreContent(
-        handle, isItem: isItem, block: change.publishedContent, dataCount: change.publishedDataCount,
-        kindCount: change.publishedKindCount)
+        handle,
+        isItem: isItem,
+        block: change.publishedContent,
+        dataCount: change.publishedDataCount,
+        kindCount: change.publishedKindCount
+      )
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
-    case .order(let scope, let handles): setOrder(scope, handles)
+    case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
     }
   }
 
   private func restoreContent(
-    _ handle: UInt32, isItem: Bool, block: UnsafeMutablePointer<UInt8>?, dataCount: UInt32, kindCount: UInt8
+    _ handle: UInt32,
+    isItem: Bool,
+    block: UnsafeMutablePointer<UInt8>?,
+    dataCount: UInt32,
+    kindCount: UInt8
   ) {
     let table = isItem ? items : sections
     replaceBlock(handle, isItem: isItem, block, dataCount: dataCount, kindCount: kindCount) { old in

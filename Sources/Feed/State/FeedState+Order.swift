@@ -4,7 +4,10 @@ extension FeedState {
   ///
   /// Elements that can stay (a longest increasing subsequence) keep their entries, so that only
   /// the others count as touched.
-  func setOrder(_ scope: UInt32, _ handles: [UInt32]) {
+  ///
+  /// - Parameter isUndo: whether a record is being undone, so that what leaves is not deleted and
+  ///   keeps its forced entry.
+  func setOrder(_ scope: UInt32, _ handles: [UInt32], isUndo: Bool = false) {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
@@ -16,7 +19,7 @@ extension FeedState {
     oldHandles.reserveCapacity(Int(list.pointee.tree.currentCount))
     // While this runs, an old element's scratch is its old position plus one, and the top bit says
     // that it stays in the list.
-    list.pointee.tree.forEach { entry in
+    list.pointee.tree.forEachEntry { entry in
       oldEntries.append(entry)
       guard entry.isCurrent else { return }
       oldHandles.append(entry.handle)
@@ -71,7 +74,9 @@ extension FeedState {
     entries = merge(entries, handles, table, scope)
     list.pointee.tree.rebuild(entries.withUnsafeBufferPointer { $0 }, table)
     for handle in oldHandles {
-      if !table.elements[Int(handle)].isPresent { forgetForced(handle, isItem: scope != FeedState.sectionScope) }
+      if !isUndo, !table.elements[Int(handle)].isPresent {
+        forgetForced(handle, isItem: scope != FeedState.sectionScope)
+      }
       table.elements[Int(handle)].scratch = 0
     }
   }
@@ -84,7 +89,10 @@ extension FeedState {
 
   /// Puts newcomers for the elements that were not kept among the entries that were.
   private func merge(
-    _ kept: [OrderEntry], _ handles: [UInt32], _ table: ElementTable, _ scope: UInt32
+    _ kept: [OrderEntry],
+    _ handles: [UInt32],
+    _ table: ElementTable,
+    _ scope: UInt32
   ) -> [OrderEntry] {
     var merged: [OrderEntry] = []
     merged.reserveCapacity(kept.count + handles.count)

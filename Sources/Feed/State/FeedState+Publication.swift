@@ -89,7 +89,9 @@ extension FeedState {
       guard isSettledSingly(scope) else { continue }
       let tree = list(scope)
       tree.pointee.tree.remove(
-        tree.pointee.tree.position(of: .ghost(table.changes[index].handle), in: leaf), table)
+        tree.pointee.tree.position(of: .ghost(table.changes[index].handle), in: leaf),
+        table
+      )
     }
   }
 
@@ -135,7 +137,7 @@ extension FeedState {
     let tree = list(scope).pointee.tree
     var entries: [OrderEntry] = []
     entries.reserveCapacity(Int(max(tree.currentCount, tree.publishedCount)))
-    tree.forEach { entry in
+    tree.forEachEntry { entry in
       guard confirming ? entry.isCurrent : entry.isPublished else { return }
       entries.append(.both(entry.handle))
       if !confirming { table.elements[Int(entry.handle)].container = scope }

@@ -8,17 +8,17 @@ final class FeedState {
   let sections = ElementTable()
   let items = ElementTable()
   /// The order of the sections, and behind it one list of items for each section handle.
-  private var lists: UnsafeMutablePointer<OrderedList>
-  private var listCapacity = 4
+  @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
+  @exclusivity(unchecked) private var listCapacity = 4
   /// Undoes the record that is being applied; nil where that cannot become necessary.
-  var journal: [Undo]?
+  @exclusivity(unchecked) var journal: [Undo]?
 
   /// Lists that were replaced since the last publication, each once.
-  var replacedScopes: [UInt32] = []
+  @exclusivity(unchecked) var replacedScopes: [UInt32] = []
 
   /// Kept up to date by the changes themselves.
-  var totals = Totals()
-  var publishedTotals = Totals()
+  @exclusivity(unchecked) var totals = Totals()
+  @exclusivity(unchecked) var publishedTotals = Totals()
 
   /// Numbers over the whole feed.
   struct Totals: Equatable {
@@ -114,16 +114,21 @@ final class FeedState {
     table[handle].leaf = nil
   }
 
-  /// Lets an element count again where its ghost is: undoes `detach`.
-  func reviveGhost(_ handle: UInt32, _ scope: UInt32) {
+  /// Lets an element count again where its ghost is, if that is the `rank`-th place: undoes
+  /// `detach`. It is another place where an undone replacement has put others before the ghost.
+  func reviveGhost(_ handle: UInt32, _ scope: UInt32, at rank: Int32) -> Bool {
     let table = table(scope)
     let list = list(scope)
-    guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else { preconditionFailure("no ghost to revive") }
+    guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else {
+      preconditionFailure("no ghost to revive")
+    }
     let position = list.pointee.tree.position(of: .ghost(handle), in: leaf)
+    guard list.pointee.tree.ranks(position).current == rank else { return false }
     list.pointee.tree.replace(position, with: .both(handle), table)
     table.withChange(handle) { $0.ghostLeaf = nil }
     table[handle].container = scope
     addToTotals(handle, scope, position, sign: 1)
+    return true
   }
 
   /// The place of an element's current entry.
@@ -183,11 +188,18 @@ final class FeedState {
   func checksumTerm(_ handle: UInt32, after previous: UInt32?, _ scope: UInt32) -> UInt32 {
     if scope == FeedState.sectionScope {
       return Checksum.section(
-        sections[handle].idSpan, after: previous.map { sections[$0].idSpan } ?? .empty, checksumBuffer)
+        sections[handle].idSpan,
+        after: previous.map { sections[$0].idSpan } ?? .empty,
+        checksumBuffer
+      )
     }
     let item = items[handle]
     return Checksum.item(
-      item.idSpan, kind: item.kind, after: previous.map { items[$0].idSpan } ?? .empty,
-      in: sections[scope].idSpan, checksumBuffer)
+      item.idSpan,
+      kind: item.kind,
+      after: previous.map { items[$0].idSpan } ?? .empty,
+      in: sections[scope].idSpan,
+      checksumBuffer
+    )
   }
 }

@@ -90,7 +90,11 @@ extension KeyframePolicy {
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try reader.read(
-      "output.maxMessageBytes", into: &maxMessageBytes, from: 65_537, to: PipelineConfiguration.greatestMessage)
+      "output.maxMessageBytes",
+      into: &maxMessageBytes,
+      from: 65_537,
+      to: PipelineConfiguration.greatestMessage
+    )
     source = try reader.string("output.source", default: source, allowed: "a string that is not empty") {
       !$0.isEmpty
     }
@@ -100,12 +104,22 @@ extension OutputOptions {
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try reader.read("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
-    try reader.read("limits.maxDataBytes", into: &maxDataBytes, from: 1, to: PipelineConfiguration.greatestMessage)
+    try reader.read(
+      "limits.maxDataBytes",
+      into: &maxDataBytes,
+      from: 1,
+      to: PipelineConfiguration.greatestMessage
+    )
     try reader.read("limits.maxItems", into: &maxItems, from: 0, to: 500_000_000)
     try reader.read("limits.maxSections", into: &maxSections, from: 0, to: 50_000_000)
     try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
     try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 10_000)
-    try reader.read("limits.maxRecordBytes", into: &maxRecordBytes, from: 1, to: PipelineConfiguration.greatestMessage)
+    try reader.read(
+      "limits.maxRecordBytes",
+      into: &maxRecordBytes,
+      from: 1,
+      to: PipelineConfiguration.greatestMessage
+    )
   }
 }
 

@@ -10,6 +10,8 @@ public struct Replay: Sendable {
   /// Where rejected records go; nil for nowhere.
   public var rejected: String?
   public var options: FeedStoreOptions
+  /// Bytes asked for with each read; what is published does not depend on it.
+  var chunkBytes = 1 << 20
 
   public init(inputs: [String], output: String, rejected: String?, options: FeedStoreOptions) {
     self.inputs = inputs
@@ -23,7 +25,7 @@ public struct Replay: Sendable {
   /// - Throws: ``ReplayError``; what was waiting then is not published.
   public func run() async throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
-    let reader = ReplayReader(paths: inputs)
+    let reader = ReplayReader(paths: inputs, chunkBytes: chunkBytes)
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     let store = FeedStore(options: options)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
@@ -43,8 +45,12 @@ public struct Replay: Sendable {
     progress.finish()
     try writer.finish()
     return ReplayReport(
-      counters: await store.counters, feedCount: await store.feedCount, bytesRead: reader.bytesRead,
-      nanoseconds: MonotonicClock.nanoseconds() - started, keepsRejected: rejected != nil)
+      counters: await store.counters,
+      feedCount: await store.feedCount,
+      bytesRead: reader.bytesRead,
+      nanoseconds: MonotonicClock.nanoseconds() - started,
+      keepsRejected: rejected != nil
+    )
   }
 
   private func publish(_ store: FeedStore, _ writer: ReplayWriter) async throws {

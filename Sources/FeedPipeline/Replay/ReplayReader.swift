@@ -25,17 +25,19 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   /// Bytes read so far, of all files.
   public private(set) var bytesRead: Int64 = 0
 
-  private static let chunk = 1 << 20
+  /// Bytes asked for with each read.
+  private let chunkBytes: Int
   /// A line longer than this is refused; simdjson indexes texts of up to 4 GiB.
   private static let maxLineBytes = 1 << 31
 
   /// - Parameters:
   ///   - paths: files in order; `-` is standard input.
-  ///   - defaultTopic: the topic of lines that name none.
-  public init(paths: [String], defaultTopic: String = "feeds.items") {
+  ///   - chunkBytes: bytes asked for with each read; what is read does not depend on it.
+  public init(paths: [String], chunkBytes: Int = 1 << 20) {
     self.paths = paths
-    parser = ReplayLineParser(defaultTopic: defaultTopic)
-    buffer = .allocate(byteCount: ReplayReader.chunk, alignment: 64)
+    self.chunkBytes = chunkBytes
+    parser = ReplayLineParser()
+    buffer = .allocate(byteCount: chunkBytes, alignment: 64)
   }
 
   deinit {
@@ -71,9 +73,6 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   }
 
   public func advance() { record = nil }
-
-  /// The next records' timestamp, for pacing; nil at the end of the input.
-  public func nextTimestamp() throws -> Int64? { try current()?.position.timestamp }
 
   // MARK: Lines
 
@@ -137,16 +136,18 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
       searched -= start
       start = 0
     }
-    if end == 0, buffer.count > 16 * ReplayReader.chunk { resize(to: ReplayReader.chunk) }
+    if end == 0, buffer.count > 16 * chunkBytes { resize(to: chunkBytes) }
     if end == buffer.count {
       guard buffer.count < ReplayReader.maxLineBytes else {
         throw ReplayError(
-          .invalidLine, "\(name):\(lineNumber + 1): the line is longer than \(ReplayReader.maxLineBytes) bytes")
+          .invalidLine,
+          "\(name):\(lineNumber + 1): the line is longer than \(ReplayReader.maxLineBytes) bytes"
+        )
       }
       resize(to: buffer.count * 2)
     }
     while true {
-      let count = read(descriptor, buffer.baseAddress! + end, min(buffer.count - end, ReplayReader.chunk))
+      let count = read(descriptor, buffer.baseAddress! + end, min(buffer.count - end, chunkBytes))
       if count < 0 {
         if errno == EINTR { continue }
         throw failure()

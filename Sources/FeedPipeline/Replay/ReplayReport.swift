@@ -21,7 +21,10 @@ public struct ReplayReport: Sendable {
     table.add("records", count: counters.records)
     table.add("events", count: counters.events)
     table.add("feeds", count: feedCount)
-    table.add("changesets", text: Self.list(ChangesetMode.allCases) { ($0.rawValue, counters.changesets[$0]) })
+    table.add(
+      "changesets",
+      text: Self.list(ChangesetMode.allCases) { ($0.rawValue, counters.changesets[$0]) }
+    )
     table.add("reloads", text: Self.list(ReloadReason.allCases) { ($0.rawValue, counters.reloads[$0]) })
     let entries = counters.entries
     let kinds = [

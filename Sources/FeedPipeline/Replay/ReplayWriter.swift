@@ -77,7 +77,11 @@ final class ReplayWriter {
   }
 
   private func writeStart(
-    _ line: ByteWriter, topic: String, _ partition: Int32, _ offset: Int64, _ timestamp: Int64
+    _ line: ByteWriter,
+    topic: String,
+    _ partition: Int32,
+    _ offset: Int64,
+    _ timestamp: Int64
   ) {
     line.append("{\"topic\":\"")
     line.append(topic)

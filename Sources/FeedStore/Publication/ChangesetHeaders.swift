@@ -5,7 +5,9 @@ public enum ChangesetHeaders {
   /// Calls `body` with each header in the order of the protocol, section 5. Nulls have none. The
   /// value is valid during the call.
   public static func forEach(
-    _ record: OutputRecord, in publication: Publication, source: String,
+    _ record: OutputRecord,
+    in publication: Publication,
+    source: String,
     _ body: (_ name: StaticString, _ value: ByteSpan) -> Void
   ) {
     guard record.value != nil else { return }

@@ -4,7 +4,8 @@ public import Feed
 public enum RejectedHeaders {
   /// Calls `body` with each header. The value is valid during the call.
   public static func forEach(
-    _ record: RejectedRecord, _ body: (_ name: StaticString, _ value: ByteSpan) -> Void
+    _ record: RejectedRecord,
+    _ body: (_ name: StaticString, _ value: ByteSpan) -> Void
   ) {
     func pass(_ name: StaticString, _ text: String) {
       var text = text

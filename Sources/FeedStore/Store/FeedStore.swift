@@ -25,7 +25,10 @@ public actor FeedStore {
     self.options = options
     decoder = RecordDecoder(limits: options.limits)
     publisher = ChangesetPublisher(
-      planner: options.planner, keyframes: options.keyframe, output: options.output)
+      planner: options.planner,
+      keyframes: options.keyframe,
+      output: options.output
+    )
     coalescer = Coalescer(options.coalescing)
   }
 
@@ -63,7 +66,9 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    if let key = record.key, !key.isEmpty, directories[record.partition]?.existing(key)?.hasTaken(record.position) == true {
+    if let key = record.key, !key.isEmpty,
+      directories[record.partition]?.existing(key)?.hasTaken(record.position) == true
+    {
       counters.noOps[.alreadyApplied, default: 0] += 1
       return
     }
@@ -122,8 +127,11 @@ public actor FeedStore {
     for record in buffer.records { counters.outputBytes += record.key.count + (record.value?.count ?? 0) }
     counters.outputRecords += buffer.records.count
     return Publication(
-      buffer: buffer, rejected: isFirst ? waiting.rejected : [], covered: isLast ? waiting.covered : [],
-      isLast: isLast)
+      buffer: buffer,
+      rejected: isFirst ? waiting.rejected : [],
+      covered: isLast ? waiting.covered : [],
+      isLast: isLast
+    )
   }
 
   private func count(_ outcome: PublicationOutcome) {

@@ -20,7 +20,8 @@ struct WaitingRecords {
     } else {
       recent = covered.count
       covered.append(
-        CoveredPosition(topic: record.position.topic, partition: record.partition, nextOffset: next))
+        CoveredPosition(topic: record.position.topic, partition: record.partition, nextOffset: next)
+      )
     }
   }
 

@@ -1,0 +1,129 @@
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Testing
+
+@testable import FeedPipeline
+
+@Suite struct ReplayTests {
+  private func replay(
+    _ input: String,
+    chunkBytes: Int = 1 << 20,
+    options: FeedStoreOptions = FeedStoreOptions()
+  ) async throws -> (output: String, rejected: String, report: ReplayReport) {
+    let folder = try TemporaryFolder()
+    var replay = Replay(
+      inputs: [try folder.file("in", input.utf8)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: options
+    )
+    replay.chunkBytes = chunkBytes
+    let report = try await replay.run()
+    return (try folder.read("out"), try folder.read("rejected"), report)
+  }
+
+  private func randomInput(seed: UInt64, _ count: Int) -> String {
+    var generator = RecordGenerator(seed: seed)
+    let lines = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  @Test func `the output does not depend on how the input is read`() async throws {
+    let input = randomInput(seed: 3, 400)
+    let whole = try await replay(input)
+    #expect(!whole.output.isEmpty && !whole.rejected.isEmpty)
+    for chunkBytes in [1, 7, 64, 1000, 65536] {
+      let chunked = try await replay(input, chunkBytes: chunkBytes)
+      #expect(chunked.output == whole.output, "read by \(chunkBytes) bytes")
+      #expect(chunked.rejected == whole.rejected, "read by \(chunkBytes) bytes")
+    }
+  }
+
+  @Test func `several files are one input`() async throws {
+    let folder = try TemporaryFolder()
+    let lines = randomInput(seed: 4, 200).split(separator: "\n")
+    // Without a line feed at the first file's end.
+    let first = try folder.file("a", lines[..<90].joined(separator: "\n").utf8)
+    let second = try folder.file("b", lines[90...].joined(separator: "\n").utf8)
+    let options = FeedStoreOptions()
+    _ = try await Replay(
+      inputs: [first, second],
+      output: folder.path("out"),
+      rejected: nil,
+      options: options
+    ).run()
+    let whole = try await replay(lines.joined(separator: "\n"))
+    #expect(try folder.read("out") == whole.output)
+  }
+
+  @Test(arguments: [
+    ("[]", "is not a JSON object"), ("{", "is not a JSON object"), ("x", "is not a JSON object"),
+    (#"{"key":"a"}"#, "neither 'value' nor 'payload'"),
+    (#"{"key":"a","value":null,"payload":null}"#, "both 'value' and 'payload'"),
+    (#"{"key":1,"value":null}"#, "'key'"), (#"{"key":"a","value":null,"ts":1.5}"#, "'ts'"),
+    (#"{"key":"a","value":null,"offset":-1}"#, "'offset'"),
+    (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
+    (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
+    (#"{"key":"a","value":null,"headers":{}}"#, "'headers'"),
+  ])
+  func `a line that is no envelope stops the replay, naming file and line`(
+    line: String,
+    problem: String
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let good = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"#
+    let later = #"{"key":"f","ts":1000,"value":{"op":"section.upsert","section":"t"}}"#
+    let input = try folder.file("in.ndjson", "\(good)\n\n\(later)\n\(line)\n".utf8)
+    let replay = Replay(
+      inputs: [input],
+      output: folder.path("out"),
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    let error = await #expect(throws: ReplayError.self) { try await replay.run() }
+    #expect(error?.message.contains("in.ndjson:4:") == true, "\(String(describing: error))")
+    #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
+    // The window before was published, what was waiting is not.
+    #expect(try folder.read("out").split(separator: "\n").count == 1)
+  }
+
+  @Test func `a missing file is named`() async throws {
+    let replay = Replay(
+      inputs: ["/no/such/file"],
+      output: "/dev/null",
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    let error = await #expect(throws: ReplayError.self) { try await replay.run() }
+    #expect(error?.message.contains("/no/such/file") == true)
+  }
+
+  @Test func `a rejected record keeps its value's text as it stood, or as base64`() async throws {
+    let folder = try TemporaryFolder()
+    var input = Array(#"{"key":"f","ts":5,"value":{ "op" : "no" }}"#.utf8) + [0x0A]
+    input += Array(#"{"key":"f","value":""#.utf8) + [0xFF] + Array("\"}\n".utf8)
+    input += Array(#"{"payload":null,"partition":3}"#.utf8)
+    let replay = Replay(
+      inputs: [try folder.file("in", input)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: FeedStoreOptions()
+    )
+    let report = try await replay.run()
+    #expect(report.rejectedRecords == 3)
+    let lines = try folder.read("rejected").split(separator: "\n")
+    #expect(lines[0].hasSuffix(#""key":"f","payload":"{ \"op\" : \"no\" }"}"#))
+    #expect(lines[0].contains(#""ts":5,"headers":["feedstore.error.code","unknown-op""#))
+    #expect(lines[1].hasSuffix(#""key":"f","payloadBase64":"Iv8i"}"#))
+    #expect(lines[2].hasPrefix(#"{"topic":"feeds.rejected","partition":3,"offset":0,"ts":5,"#))
+    #expect(lines[2].hasSuffix(#""key":null,"payload":null}"#))
+  }
+
+  @Test func `what a replay writes can be read back`() async throws {
+    let first = try await replay(randomInput(seed: 5, 300))
+    // Changesets are no events, so all are rejected, but every line is an envelope.
+    let second = try await replay(first.output + first.rejected)
+    #expect(second.report.counters.records == (first.output + first.rejected).split(separator: "\n").count)
+  }
+}

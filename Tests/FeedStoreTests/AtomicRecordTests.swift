@@ -1,0 +1,117 @@
+import Feed
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Testing
+
+@Suite struct AtomicRecordTests {
+  /// Events that change a feed of two sections, s with a b c and t with d e, in every way.
+  private static let events = [
+    #"{"op":"feed.replace","sections":[{"id":"t","items":["e","a"]},{"id":"u","items":["b"]}]}"#,
+    #"{"op":"feed.clear"}"#,
+    #"{"op":"feed.delete"}"#,
+    #"{"op":"section.upsert","section":"t","at":"first","data":1}"#,
+    #"{"op":"section.replace","section":"s","items":["c","b","a"]}"#,
+    #"{"op":"section.replace","section":"s","items":["d","c","x"]}"#,
+    #"{"op":"section.replace","section":"u","items":["b","e"],"at":"first"}"#,
+    #"{"op":"section.move","section":"s","at":"last"}"#,
+    #"{"op":"section.delete","section":"s"}"#,
+    #"{"op":"section.delete","section":"t"}"#,
+    #"{"op":"section.reload","section":"s"}"#,
+    #"{"op":"item.upsert","item":"x","section":"s","at":{"after":"a"}}"#,
+    #"{"op":"item.upsert","item":"a","section":"t","kind":"k","data":{"n":1}}"#,
+    #"{"op":"item.upsert","item":"b","section":"s","at":"first","data":{"n":2}}"#,
+    #"{"op":"item.patch","item":"a","data":{"n":3}}"#,
+    #"{"op":"item.move","item":"a","at":{"index":1}}"#,
+    #"{"op":"item.move","item":"c","section":"v"}"#,
+    #"{"op":"item.delete","item":"a"}"#,
+    #"{"op":"item.delete","item":"b"}"#,
+    #"{"op":"item.reconfigure","item":"a"}"#,
+    #"{"op":"item.reload","item":"d"}"#,
+  ]
+  /// Fails whatever was before: a new item without a section.
+  private static let failure = #"{"op":"item.upsert","item":"nowhere"}"#
+  private static let feed =
+    #"{"op":"feed.replace","sections":[{"id":"s","items":["a","b","c"]},{"id":"t","items":["d","e"]}]}"#
+
+  /// A store, and the offset of the next record.
+  private final class Input {
+    let store: FeedStore
+    private var offset = 0
+
+    init() {
+      var options = FeedStoreOptions()
+      // Without keyframes, which come when enough was published, and reloads by size.
+      options.keyframe.maxDeltas = Int.max
+      options.keyframe.maxBytesRatio = 1e9
+      options.planner.maxBytesRatio = 1e9
+      store = FeedStore(options: options)
+    }
+
+    func apply(_ value: String) async throws {
+      let batch = RecordListBatch([
+        OracleRecord(
+          topic: "feeds.items",
+          partition: 0,
+          offset: offset,
+          timestamp: 0,
+          key: Array("f".utf8),
+          value: Array(value.utf8)
+        )
+      ])
+      offset += 1
+      _ = try await store.apply(batch, time: .records)
+    }
+
+    /// Publishes; returns of each changeset what comes after its head's revisions and offsets.
+    func flush() async -> [Substring] {
+      await store.checkInvariants()
+      let publication = await store.beginFlush()
+      let values = publication.records.compactMap { $0.value.map { publication.bytes($0).text } }
+      await store.confirm()
+      await store.checkInvariants()
+      return values.map { value in
+        value.range(of: "\"checksum\"").map { value[$0.lowerBound...] } ?? Substring(value)
+      }
+    }
+  }
+
+  @Test func `a record that fails at its last event leaves no trace, whatever came before`() async throws {
+    let input = Input()
+    try await input.apply(Self.feed)
+    _ = await input.flush()
+    for first in Self.events {
+      for second in Self.events {
+        for third in Self.events {
+          try await input.apply("[\(first),\(second),\(third),\(Self.failure)]")
+          let published = await input.flush()
+          try #require(published.isEmpty, "\(first), \(second), \(third)")
+        }
+      }
+    }
+    #expect(
+      await input.store.counters.rejectedRecords == Self.events.count * Self.events.count * Self.events.count
+    )
+  }
+
+  @Test func `a record that fails leaves what the same window has changed before as it was`() async throws {
+    let input = Input()
+    func published(_ before: String, _ failing: String?) async throws -> [Substring] {
+      // Nothing of the run before is kept.
+      try await input.apply("[{\"op\":\"feed.delete\"},\(Self.feed)]")
+      _ = await input.flush()
+      try await input.apply(before)
+      if let failing { try await input.apply(failing) }
+      return await input.flush()
+    }
+    for before in Self.events {
+      let expected = try await published(before, nil)
+      for first in Self.events {
+        for second in Self.events {
+          let actual = try await published(before, "[\(first),\(second),\(Self.failure)]")
+          try #require(actual == expected, "\(before), then \(first), \(second)")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+@Suite struct ReplicaAgreementTests {
+  /// A partition of the changesets topic with the replicas that follow it.
+  private final class Follower {
+    var log: [JudgedRecord] = []
+    let replicas = ReplicaPartition()
+  }
+
+  @Test(arguments: OracleAgreementTests.Setting.allCases, 21...22 as ClosedRange<UInt64>)
+  func `a replica that follows has what was published`(
+    setting: OracleAgreementTests.Setting,
+    seed: UInt64
+  ) async throws {
+    var generator = ReplicaAgreementTests.generator(setting, seed)
+    var driver = StoreDriver(setting.options)
+    var partitions: [Int: Follower] = [:]
+    driver.onFlush = { records in
+      for record in records {
+        let follower = partitions[record.partition] ?? Follower()
+        partitions[record.partition] = follower
+        follower.log.append(record)
+        switch try follower.replicas.apply(record) {
+        case .applied, .removed, .skipped, .waitingForParts: break
+        case let other: throw StoreDriver.Disagreement(description: "a follower in step met \(other)")
+        }
+      }
+    }
+    do {
+      for _ in 0..<15 {
+        try await driver.run(generator.records(60))
+        for (partition, follower) in partitions {
+          try ReplicaAgreementTests.compare(follower.replicas, driver.oracle, partition)
+        }
+      }
+      for (partition, follower) in partitions {
+        try ReplicaAgreementTests.joinLate(follower.log, driver.oracle, partition, seed)
+      }
+    } catch {
+      Issue.record("setting \(setting), seed \(seed): \(error)")
+    }
+  }
+
+  private static func generator(_ setting: OracleAgreementTests.Setting, _ seed: UInt64) -> RecordGenerator {
+    var options = GeneratorOptions()
+    options.limits = setting.options.limits
+    return RecordGenerator(seed: seed, options: options)
+  }
+
+  /// Compares every replica with what the oracle has as published, content included.
+  private static func compare(_ replicas: ReplicaPartition, _ oracle: Oracle, _ partition: Int) throws {
+    var expected: [String: OraclePublished] = [:]
+    for key in oracle.feedKeys where key.partition == partition {
+      if let published = oracle.published(key) {
+        expected[String(decoding: key.id, as: UTF8.self)] = published
+      }
+    }
+    guard replicas.replicas.count == expected.count else {
+      throw StoreDriver.Disagreement(
+        description: "partition \(partition): \(replicas.replicas.count) replicas, expected \(expected.count)"
+      )
+    }
+    for replica in replicas.replicas {
+      replica.checkInvariants()
+      guard let published = expected[replica.feed], replica.oracleFeed == published.feed,
+        Int(replica.revision) == published.revision, replica.epoch == Array(published.epoch.utf8),
+        replica.through.map(\.offset)
+          == published.through.sorted(by: { $0.key < $1.key }).map({ Int64($0.value) })
+      else {
+        throw StoreDriver.Disagreement(
+          description: "partition \(partition): the replica of \(replica.feed) is not what was published"
+        )
+      }
+    }
+  }
+
+  /// Whoever reads the topic from its beginning, compacted up to anywhere, ends with the same state.
+  private static func joinLate(
+    _ log: [JudgedRecord],
+    _ oracle: Oracle,
+    _ partition: Int,
+    _ seed: UInt64
+  ) throws {
+    var random = SplitMix64(seed: seed)
+    for _ in 0..<20 {
+      let cut = random.below(log.count + 1)
+      let dropsNulls = random.chance(50)
+      var last: [[UInt8]: Int] = [:]
+      for (index, record) in log[..<cut].enumerated() { last[record.key] = index }
+      let compacted = log[..<cut].enumerated().filter { index, record in
+        last[record.key] == index && !(dropsNulls && record.value == nil)
+      }.map(\.element)
+      let joiner = ReplicaPartition()
+      for record in compacted + log[cut...] {
+        if case .mismatch(let fault) = try joiner.apply(record) {
+          throw StoreDriver.Disagreement(description: "a joiner after compaction up to \(cut): \(fault)")
+        }
+      }
+      do {
+        try compare(joiner, oracle, partition)
+      } catch {
+        throw StoreDriver.Disagreement(description: "compacted up to \(cut): \(error)")
+      }
+    }
+  }
+}

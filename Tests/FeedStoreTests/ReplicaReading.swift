@@ -1,0 +1,42 @@
+import FeedTestSupport
+
+@testable import Feed
+
+extension Replica {
+  /// What the replica has, for comparing with the oracle.
+  var oracleFeed: OracleFeed {
+    OracleFeed(
+      sections: state.currentHandles(FeedState.sectionScope).map { section in
+        OracleSection(
+          id: Array(state.sections[section].idSpan.buffer),
+          data: Array(state.sections[section].data.buffer),
+          items: state.currentHandles(section).map { item in
+            OracleItem(
+              id: Array(state.items[item].idSpan.buffer),
+              kind: Array(state.items[item].kind.buffer),
+              data: Array(state.items[item].data.buffer)
+            )
+          }
+        )
+      }
+    )
+  }
+}
+
+extension ReplicaPartition {
+  /// Takes a record as the judge sees it.
+  func apply(_ record: JudgedRecord) throws(ReplicaFault) -> ReplicaOutcome {
+    let key = UnsafeMutableRawBufferPointer.allocate(byteCount: record.key.count, alignment: 1)
+    let value = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value?.count ?? 0, alignment: 1)
+    defer {
+      key.deallocate()
+      value.deallocate()
+    }
+    key.copyBytes(from: record.key)
+    value.copyBytes(from: record.value ?? [])
+    return try apply(
+      key: ByteSpan(UnsafeRawBufferPointer(key)),
+      value: record.value == nil ? nil : ByteSpan(UnsafeRawBufferPointer(value))
+    )
+  }
+}

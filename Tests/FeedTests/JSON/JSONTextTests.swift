@@ -1,0 +1,84 @@
+import FeedTestSupport
+import Testing
+
+@testable import Feed
+
+@Suite struct JSONTextTests {
+  private enum Verdict: Equatable {
+    case json(depth: Int, compact: [UInt8])
+    case invalidUTF8
+    case invalidJSON
+  }
+
+  private func verdict(_ bytes: [UInt8]) -> Verdict {
+    withSpan(bytes) { span in
+      let indexer = JSONIndexer()
+      let arena = ScratchArena()
+      do {
+        let text = try indexer.index(span)
+        let depth = try text.validate()
+        if text.unpairedSurrogate(from: 0, to: text.offsetCount) != nil { return .invalidJSON }
+        let compact = text.compactSpan(from: 0, to: text.offsetCount, arena: arena)
+        #expect(depth == text.depth(from: 0, to: text.offsetCount))
+        return .json(depth: depth, compact: Array(compact.buffer))
+      } catch let fault as JSONFault {
+        return fault.reason == .invalidUTF8 ? .invalidUTF8 : .invalidJSON
+      } catch {
+        preconditionFailure("unexpected error \(error)")
+      }
+    }
+  }
+
+  private func expected(_ bytes: [UInt8]) -> Verdict {
+    do {
+      let json = try OracleJSON.parse(bytes, maxDepth: 100_000)
+      return .json(depth: json.depth, compact: json.minified)
+    } catch {
+      return error == .invalidUTF8 ? .invalidUTF8 : .invalidJSON
+    }
+  }
+
+  private static let texts = [
+    #"{"op":"item.upsert","item":"a","data":{"n":[1,-0,1.10,1e400,2E-7],"s":"\u00e9\ud83d\ude00\n"}}"#,
+    #" [ 1 , "two" , null , true , false , { "a" : { } , "b" : [ ] } ] "#,
+    #""a \"quoted\" \\ string""#, "0", "-12.5e+3", "true", "[[[[1]]]]", #"{"":"","a":1,"a":2}"#,
+  ]
+
+  @Test func `accepts and refuses what the naive parser does, for mutations of texts`() {
+    var random = SplitMix64(seed: 5)
+    let alphabet =
+      Array(#"{}[]:,"\0123456789-+.eE truefalsn/u"#.utf8) + [0x0A, 0x0B, 0x00, 0xC3, 0xA9, 0xFF, 0xED, 0xA0]
+    for text in Self.texts {
+      let original = Array(text.utf8)
+      #expect(verdict(original) == expected(original), "\(text)")
+      for _ in 0..<1500 {
+        var bytes = original
+        for _ in 0...random.below(2) {
+          let position = random.below(bytes.count + 1)
+          switch random.below(3) {
+          case 0: bytes.insert(alphabet[random.below(alphabet.count)], at: position)
+          case 1: if position < bytes.count { bytes.remove(at: position) }
+          default: if position < bytes.count { bytes[position] = alphabet[random.below(alphabet.count)] }
+          }
+        }
+        #expect(verdict(bytes) == expected(bytes), "\(String(decoding: bytes, as: UTF8.self)) \(bytes)")
+      }
+    }
+  }
+
+  @Test func `nesting of a million brackets is measured, not followed`() {
+    let deep = [UInt8](repeating: 0x5B, count: 1_000_000) + [UInt8](repeating: 0x5D, count: 1_000_000)
+    guard case .json(let depth, _) = verdict(deep) else {
+      Issue.record("valid nesting was refused")
+      return
+    }
+    #expect(depth == 1_000_000)
+    #expect(verdict(Array(deep.dropLast())) == .invalidJSON)
+  }
+
+  @Test func `scalars end where the text ends`() {
+    for text in ["1", "-", "tru", "nul", "1.", "\"", "\"a", "01", "1 ", " 1", "", " "] {
+      #expect(verdict(Array(text.utf8)) == expected(Array(text.utf8)), "\(text)")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import FeedTestSupport
+import Testing
+
+@testable import Feed
+
+@Suite struct OrderTreeTests {
+  /// A tree beside two plain lists, of which one is the published order.
+  private struct Model {
+    var tree = OrderTree()
+    let table = ElementTable()
+    var current: [UInt32] = []
+    /// Every entry in order, as the tree should hold them.
+    var entries: [OrderEntry] = []
+
+    mutating func insert(at rank: Int) -> UInt32 {
+      let handle = withSpan("\(table.count)") { table.create($0, IdentifierHash.of($0)) }
+      _ = tree.insert(.newcomer(handle), atCurrent: Int32(rank), table)
+      current.insert(handle, at: rank)
+      return handle
+    }
+
+    func position(_ entry: OrderEntry) -> OrderTree.Position {
+      let leaf = entry.isCurrent ? table[entry.handle].leaf : table.withChange(entry.handle) { $0.ghostLeaf }
+      guard let leaf else { preconditionFailure("no leaf") }
+      return tree.position(of: entry, in: leaf)
+    }
+
+    func treeEntries() -> [OrderEntry] {
+      var entries: [OrderEntry] = []
+      tree.forEachEntry { entries.append($0) }
+      return entries
+    }
+  }
+
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  func `random insertions, removals and ghosts keep ranks and structure`(seed: UInt64) {
+    var random = SplitMix64(seed: seed)
+    var model = Model()
+    for step in 0..<6000 {
+      let growing = step < 3500
+      switch random.below(10) {
+      case 0..<(growing ? 6 : 2):
+        let rank = random.chance(30) ? model.current.count : random.below(model.current.count + 1)
+        _ = model.insert(at: rank)
+      case 6, 7:
+        guard !model.current.isEmpty else { continue }
+        let rank = random.below(model.current.count)
+        let handle = model.current.remove(at: rank)
+        let entry = model.treeEntries().first { $0.isCurrent && $0.handle == handle }
+        guard let entry else { preconditionFailure("an element is not in the tree") }
+        if entry.isNewcomer {
+          model.tree.remove(model.position(entry), model.table)
+        } else {
+          model.tree.replace(model.position(entry), with: .ghost(handle), model.table)
+        }
+      case 8:
+        // Some newcomers settle, so that they leave ghosts later.
+        for entry in model.treeEntries().prefix(20) where entry.isNewcomer {
+          model.tree.replace(model.position(entry), with: .both(entry.handle), model.table)
+        }
+      default:
+        for entry in model.treeEntries().prefix(30) where entry.isGhost {
+          model.tree.remove(model.position(entry), model.table)
+        }
+      }
+      if step % 50 == 0 { check(model, &random, seed) }
+    }
+    check(model, &random, seed)
+  }
+
+  private func check(_ model: Model, _ random: inout SplitMix64, _ seed: UInt64) {
+    model.tree.checkInvariants(model.table)
+    let entries = model.treeEntries()
+    #expect(entries.filter(\.isCurrent).map(\.handle) == model.current, "seed \(seed)")
+    var published: Int32 = 0
+    var current: Int32 = 0
+    for entry in entries {
+      let ranks = model.tree.ranks(model.position(entry))
+      #expect(ranks.published == published && ranks.current == current, "seed \(seed)")
+      published += entry.publishedCount
+      current += entry.currentCount
+    }
+    for _ in 0..<min(20, model.current.count) {
+      let rank = random.below(model.current.count)
+      let position = model.tree.select(current: Int32(rank))
+      #expect(position?.entry.handle == model.current[rank], "seed \(seed)")
+      guard let position else { continue }
+      let (previous, next) = model.tree.currentNeighbours(around: position)
+      #expect(previous == (rank > 0 ? model.current[rank - 1] : nil), "seed \(seed)")
+      #expect(next == (rank + 1 < model.current.count ? model.current[rank + 1] : nil), "seed \(seed)")
+    }
+    #expect(model.tree.select(current: Int32(model.current.count)) == nil)
+  }
+
+  @Test func `a rebuilt tree holds the entries it was given`() {
+    for count in [0, 1, 7, 8, 127, 128, 129, 500, 5000] {
+      let table = ElementTable()
+      var entries: [OrderEntry] = []
+      for number in 0..<count {
+        let handle = withSpan("\(number)") { table.create($0, IdentifierHash.of($0)) }
+        entries.append([.both(handle), .ghost(handle), .newcomer(handle)][number % 3])
+      }
+      var tree = OrderTree()
+      entries.withUnsafeBufferPointer { tree.rebuild($0, table) }
+      tree.checkInvariants(table)
+      var found: [OrderEntry] = []
+      tree.forEachEntry { found.append($0) }
+      #expect(found == entries)
+      #expect(Int(tree.entryCount) == count)
+      tree.removeAll()
+    }
+  }
+}
