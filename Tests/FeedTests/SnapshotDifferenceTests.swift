@@ -17,7 +17,7 @@ import Testing
   /// The length of a longest increasing subsequence, by trying all subsets.
   private func longestIncreasing(_ values: [Int]) -> Int {
     var best = 0
-    for mask in 0..<(1 << values.count) where mask.nonzeroBitCount > best {
+    for mask in (0..<(1 << values.count)).reversed() where mask.nonzeroBitCount > best {
       let subset = values.indices.filter { mask >> $0 & 1 == 1 }.map { values[$0] }
       if subset == subset.sorted() { best = subset.count }
     }

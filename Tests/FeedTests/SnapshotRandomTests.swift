@@ -19,9 +19,9 @@ import Testing
   }
 
   static let runs: [Run] =
-    (1...12).map { Run(itemCount: 10, steps: 300, seed: $0) }
-    + (13...18).map { Run(itemCount: 150, steps: 150, seed: $0) }
-    + (19...20).map { Run(itemCount: 1500, steps: 60, seed: $0) }
+    (1...10).map { Run(itemCount: 10, steps: 200, seed: $0) }
+    + (11...14).map { Run(itemCount: 150, steps: 150, seed: $0) }
+    + (15...16).map { Run(itemCount: 1500, steps: 40, seed: $0) }
 
   @Test(arguments: runs)
   func `a snapshot holds after each edit what plain arrays hold`(run: Run) {

@@ -13,6 +13,7 @@ public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     guard text.count <= 255 else { throw .invalidKind(text) }
   }
 
+  /// A kind from a literal, which must be valid.
   public init(stringLiteral: String) {
     text = ByteText(stringLiteral)
     precondition(text.count <= 255, "a kind has at most 255 UTF-8 bytes")

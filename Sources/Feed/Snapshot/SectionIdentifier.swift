@@ -18,6 +18,7 @@ public struct SectionIdentifier: Sendable, Hashable, Comparable, ExpressibleBySt
     guard (1...255).contains(text.count) else { throw .invalidIdentifier(text) }
   }
 
+  /// An identifier from a literal, which must be valid.
   public init(stringLiteral: String) {
     text = ByteText(stringLiteral)
     precondition((1...255).contains(text.count), "an identifier has 1 to 255 UTF-8 bytes")
@@ -29,5 +30,6 @@ public struct SectionIdentifier: Sendable, Hashable, Comparable, ExpressibleBySt
   /// The identifier as text. Compare identifiers and not these: strings compare differently.
   public var description: String { text.string }
 
+  /// Whether the left one comes first in the order of the bytes.
   public static func < (left: SectionIdentifier, right: SectionIdentifier) -> Bool { left.text < right.text }
 }

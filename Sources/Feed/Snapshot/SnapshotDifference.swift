@@ -5,9 +5,12 @@
 /// move, and an inserted section is empty until inserts and moves fill it. The same two snapshots
 /// give the same difference, whatever edits led to them.
 public struct SnapshotDifference: Sendable, Hashable {
+  /// What happened to sections.
   public var sections: SectionChanges
+  /// What happened to items.
   public var items: ItemChanges
 
+  /// Makes a difference; by default one that changes nothing.
   public init(sections: SectionChanges = SectionChanges(), items: ItemChanges = ItemChanges()) {
     self.sections = sections
     self.items = items

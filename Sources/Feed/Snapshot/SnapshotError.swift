@@ -2,6 +2,7 @@
 ///
 /// The snapshot is then as it was before.
 public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of misuse.
   public enum Code: String, Sendable, CaseIterable {
     /// An identifier is in the snapshot already, or stands twice in the argument.
     case duplicateIdentifier = "duplicate-identifier"
@@ -28,6 +29,7 @@ public struct SnapshotError: Error, Sendable, Equatable, CustomStringConvertible
   /// Names the identifier or value, and what to do.
   public let message: String
 
+  /// Code and message.
   public var description: String { "\(code.rawValue): \(message)" }
 
   init(_ code: Code, _ message: String) {
