@@ -1,3 +1,19 @@
+/// The names of an item list's fields, for messages.
+private struct ItemListFields {
+  let list: StaticString
+  let id: StaticString
+  let kind: StaticString
+  let data: StaticString
+
+  static let ofSection = ItemListFields(list: "items", id: "items.id", kind: "items.kind", data: "items.data")
+  static let ofFeed = ItemListFields(
+    list: "sections.items",
+    id: "sections.items.id",
+    kind: "sections.items.kind",
+    data: "sections.items.data"
+  )
+}
+
 /// The form of one event: reads its fields and checks each in the order of the protocol's table.
 struct EventForm {
   let text: JSONText
@@ -79,7 +95,7 @@ struct EventForm {
       event.section = try identifier("section", section)
       guard items.0 != 0 else { throw missing("items") }
       decoder.beginItemList()
-      event.items = try listedItems(items, field: "items")
+      event.items = try listedItems(items, fields: .ofSection)
       event.data = try optionalData("data", data)
       event.place = try optionalPlace()
     case .sectionMove:
@@ -110,11 +126,11 @@ struct EventForm {
 
   // MARK: Fields
 
-  private func missing(_ field: String) -> Rejection {
+  private func missing(_ field: StaticString) -> Rejection {
     Rejection(.missingField, event: number, field: field, problem: "is missing; this operation requires it")
   }
 
-  private func invalid(_ field: String, _ problem: String, _ value: (Int, Int)) -> Rejection {
+  private func invalid(_ field: StaticString, _ problem: String, _ value: (Int, Int)) -> Rejection {
     Rejection(
       .invalidField,
       event: number,
@@ -124,7 +140,7 @@ struct EventForm {
     )
   }
 
-  private func identifier(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
+  private func identifier(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
     guard value.0 != 0 else { throw missing(field) }
     guard text.character(value.0) == UInt8(ascii: "\"") else {
       throw invalid(field, "must be a string", value)
@@ -135,7 +151,7 @@ struct EventForm {
     return id
   }
 
-  private func checkLength(_ id: ByteSpan, _ field: String) throws(Rejection) {
+  private func checkLength(_ id: ByteSpan, _ field: StaticString) throws(Rejection) {
     guard id.count <= limits.maxIdBytes else {
       throw Rejection(
         .limitExceeded,
@@ -147,11 +163,11 @@ struct EventForm {
     }
   }
 
-  private func optionalIdentifier(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
+  private func optionalIdentifier(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> ByteSpan {
     value.0 == 0 ? .empty : try identifier(field, value)
   }
 
-  private func optionalKind(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
+  private func optionalKind(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
     guard value.0 != 0 else { return nil }
     guard text.character(value.0) == UInt8(ascii: "\"") else {
       throw invalid(field, "must be a string", value)
@@ -161,7 +177,7 @@ struct EventForm {
     return kind
   }
 
-  private func optionalData(_ field: String, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
+  private func optionalData(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> ByteSpan? {
     guard value.0 != 0 else { return nil }
     let data = text.compactSpan(from: value.0, to: value.1, arena: decoder.arena)
     guard data.count <= limits.maxDataBytes else {
@@ -227,22 +243,22 @@ struct EventForm {
 
   // MARK: Lists
 
-  private func listedItems(_ list: (Int, Int), field: String) throws(Rejection) -> Range<Int> {
-    guard text.character(list.0) == UInt8(ascii: "[") else { throw invalid(field, "must be an array", list) }
+  private func listedItems(_ list: (Int, Int), fields: ItemListFields) throws(Rejection) -> Range<Int> {
+    guard text.character(list.0) == UInt8(ascii: "[") else { throw invalid(fields.list, "must be an array", list) }
     let start = decoder.items.count
     var token = list.0 + 1
     while text.character(token) != UInt8(ascii: "]") {
       let end = text.tokenAfterValue(token)
-      decoder.append(try listedItem((token, end), field: field))
+      decoder.append(try listedItem((token, end), fields: fields))
       token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
     }
     return start..<decoder.items.count
   }
 
-  private func listedItem(_ element: (Int, Int), field: String) throws(Rejection) -> ListedItem {
+  private func listedItem(_ element: (Int, Int), fields: ItemListFields) throws(Rejection) -> ListedItem {
     switch text.character(element.0) {
     case UInt8(ascii: "\""):
-      let (id, hash) = try newItem(field, element)
+      let (id, hash) = try newItem(fields.list, element)
       return ListedItem(id: id, hash: hash, kind: nil, data: nil)
     case UInt8(ascii: "{"):
       var idValue = (0, 0)
@@ -257,17 +273,17 @@ struct EventForm {
           dataValue = value
         }
       }
-      let (id, hash) = try newItem(field + ".id", idValue)
-      let kind = try optionalKind(field + ".kind", kindValue)
-      let data = try optionalData(field + ".data", dataValue)
+      let (id, hash) = try newItem(fields.id, idValue)
+      let kind = try optionalKind(fields.kind, kindValue)
+      let data = try optionalData(fields.data, dataValue)
       return ListedItem(id: id, hash: hash, kind: kind, data: data)
     default:
-      throw invalid(field, "must list objects with an id, or ids", element)
+      throw invalid(fields.list, "must list objects with an id, or ids", element)
     }
   }
 
   /// The identifier of a listed item, which must not be in the list yet.
-  private func newItem(_ field: String, _ value: (Int, Int)) throws(Rejection) -> (ByteSpan, UInt32) {
+  private func newItem(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> (ByteSpan, UInt32) {
     let id = try identifier(field, value)
     let hash = IdentifierHash.of(id)
     guard !decoder.isListed(item: id, hash) else {
@@ -323,7 +339,7 @@ struct EventForm {
     let data = try optionalData("sections.data", dataValue)
     let items =
       itemsValue.0 == 0
-      ? decoder.items.count..<decoder.items.count : try listedItems(itemsValue, field: "sections.items")
+      ? decoder.items.count..<decoder.items.count : try listedItems(itemsValue, fields: .ofFeed)
     return ListedSection(id: id, hash: hash, data: data, items: items)
   }
 }

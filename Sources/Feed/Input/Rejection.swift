@@ -15,7 +15,7 @@ public struct Rejection: Error, Sendable, Equatable {
   ///   - event: the event's number from 0 where the value is an array, else nil.
   ///   - problem: what is wrong and what is expected.
   ///   - value: the offending value as it stands.
-  init(_ code: RejectCode, event: Int?, field: String, problem: String, value: ByteSpan? = nil) {
+  init(_ code: RejectCode, event: Int?, field: StaticString, problem: String, value: ByteSpan? = nil) {
     var message = event.map { "event \($0): " } ?? ""
     message += "field '\(field)' \(problem)"
     if let value { message += ", found \(value.quotedForMessage())" }

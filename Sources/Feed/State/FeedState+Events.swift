@@ -72,7 +72,7 @@ extension FeedState {
 
   private func anchorRank(
     _ anchor: ByteSpan,
-    _ field: String,
+    _ field: StaticString,
     in scope: UInt32,
     without element: UInt32?,
     _ number: Int?
@@ -85,7 +85,7 @@ extension FeedState {
     return currentRank(element, scope) < anchorRank ? anchorRank - 1 : anchorRank
   }
 
-  private static func unknownAnchor(_ anchor: ByteSpan, _ field: String, _ number: Int?) -> Rejection {
+  private static func unknownAnchor(_ anchor: ByteSpan, _ field: StaticString, _ number: Int?) -> Rejection {
     Rejection(
       .unknownAnchor,
       event: number,
