@@ -8,6 +8,23 @@ import Testing
   private final class Follower {
     var log: [JudgedRecord] = []
     let replicas = ReplicaPartition()
+    /// What a screen would show, kept by applying the differences.
+    var snapshots: [[UInt8]: Snapshot] = [:]
+
+    func follow(_ change: ReplicaChange) throws {
+      guard let replica = replicas.replica(of: change.feed) else { return }
+      let feed = Array(change.feed.utf8)
+      if let difference = change.difference {
+        try snapshots[feed]?.apply(difference)
+      } else {
+        snapshots[feed] = replica.snapshot()
+      }
+      guard snapshots[feed]?.hasSameContent(as: replica.snapshot()) == true else {
+        throw StoreDriver.Disagreement(
+          description: "the difference of \(change) does not lead to the replica's state"
+        )
+      }
+    }
   }
 
   @Test(arguments: OracleAgreementTests.Setting.allCases, 21...22 as ClosedRange<UInt64>)
@@ -24,7 +41,9 @@ import Testing
         partitions[record.partition] = follower
         follower.log.append(record)
         switch try follower.replicas.apply(record) {
-        case .applied, .removed, .skipped, .waitingForParts: break
+        case .applied(let change): try follower.follow(change)
+        case .removed(let feed): follower.snapshots[Array(feed.utf8)] = nil
+        case .skipped, .waitingForParts: break
         case let other: throw StoreDriver.Disagreement(description: "a follower in step met \(other)")
         }
       }
@@ -52,10 +71,10 @@ import Testing
 
   /// Compares every replica with what the oracle has as published, content included.
   private static func compare(_ replicas: ReplicaPartition, _ oracle: Oracle, _ partition: Int) throws {
-    var expected: [String: OraclePublished] = [:]
+    var expected: [[UInt8]: OraclePublished] = [:]
     for key in oracle.feedKeys where key.partition == partition {
       if let published = oracle.published(key) {
-        expected[String(decoding: key.id, as: UTF8.self)] = published
+        expected[key.id] = published
       }
     }
     guard replicas.replicas.count == expected.count else {
@@ -65,7 +84,7 @@ import Testing
     }
     for replica in replicas.replicas {
       replica.checkInvariants()
-      guard let published = expected[replica.feed], replica.oracleFeed == published.feed,
+      guard let published = expected[Array(replica.feed.utf8)], replica.oracleFeed == published.feed,
         Int(replica.revision) == published.revision, replica.epoch == Array(published.epoch.utf8),
         replica.through.map(\.offset)
           == published.through.sorted(by: { $0.key < $1.key }).map({ Int64($0.value) })

@@ -244,7 +244,9 @@ struct EventForm {
   // MARK: Lists
 
   private func listedItems(_ list: (Int, Int), fields: ItemListFields) throws(Rejection) -> Range<Int> {
-    guard text.character(list.0) == UInt8(ascii: "[") else { throw invalid(fields.list, "must be an array", list) }
+    guard text.character(list.0) == UInt8(ascii: "[") else {
+      throw invalid(fields.list, "must be an array", list)
+    }
     let start = decoder.items.count
     var token = list.0 + 1
     while text.character(token) != UInt8(ascii: "]") {

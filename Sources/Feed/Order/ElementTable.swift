@@ -131,6 +131,11 @@ final class ElementTable {
     return block
   }
 
+  /// A copy of the bytes in a block of its own; freed with `free`.
+  static func copy(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8> {
+    bytes.withUnsafeBytes { copy(ByteSpan($0)) }
+  }
+
   static func block(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     guard let memory = malloc(max(count, 1)) else { fatalError("out of memory") }
     return memory.assumingMemoryBound(to: UInt8.self)

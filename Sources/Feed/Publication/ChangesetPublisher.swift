@@ -123,7 +123,7 @@ public final class ChangesetPublisher {
     return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
   }
 
-  private static func counts(_ difference: FeedDifference) -> PublicationOutcome.EntryCounts {
+  static func counts(_ difference: FeedDifference) -> PublicationOutcome.EntryCounts {
     var counts = PublicationOutcome.EntryCounts()
     for entries in [difference.sections, difference.items] {
       counts.deletes += entries.deletes.count

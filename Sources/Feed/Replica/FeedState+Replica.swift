@@ -58,7 +58,7 @@ extension FeedState {
 
   private func place(section entry: DecodedEntries.Entry) throws(ReplicaFault) {
     let handle = try placeable(entry, sections) { makeSection($0, $1) }
-    guard entry.to <= sectionCount else {
+    guard (0...Int32(sectionCount)).contains(entry.to) else {
       throw FeedState.misplaced(entry.id, found: Int32(sectionCount), expected: entry.to)
     }
     if let data = entry.data { setContent(section: handle, data: data) }
@@ -69,7 +69,9 @@ extension FeedState {
     guard let scope = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
     let handle = try placeable(entry, items) { items.create($0, $1) }
     let count = list(scope).pointee.tree.currentCount
-    guard entry.to <= count else { throw FeedState.misplaced(entry.id, found: count, expected: entry.to) }
+    guard (0...count).contains(entry.to) else {
+      throw FeedState.misplaced(entry.id, found: count, expected: entry.to)
+    }
     if entry.kind != nil || entry.data != nil {
       setContent(item: handle, kind: entry.kind, data: entry.data)
     }

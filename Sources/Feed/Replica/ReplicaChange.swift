@@ -11,6 +11,8 @@ public struct ReplicaChange: Sendable, Equatable {
   public var time: String
   /// The entries of a difference by kind; none for a reload.
   public var counts: PublicationOutcome.EntryCounts
+  /// What changed; nil for a reload, which replaces everything, and where it was not asked for.
+  public var difference: SnapshotDifference?
   /// Bytes of the changeset's values, all parts together.
   public var byteCount: Int
 }

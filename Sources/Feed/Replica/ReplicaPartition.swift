@@ -1,11 +1,20 @@
+import Glibc
+
 /// The replicas of one partition of the changesets topic, fed record by record in offset order.
 public final class ReplicaPartition {
-  private var replicasByFeed: [String: Replica] = [:]
-  private var pending: [String: PendingParts] = [:]
+  // By the bytes of the feed's id: as strings, ids that differ could be equal.
+  private var replicasByFeed: [ByteText: Replica] = [:]
+  private var pending: [ByteText: PendingParts] = [:]
   private let indexer = JSONIndexer()
   private let arena = ScratchArena()
 
-  public init() {}
+  /// Whether outcomes tell what changed; costs a copy of every entry.
+  private let describesChanges: Bool
+
+  /// - Parameter describesChanges: whether a ``ReplicaChange`` has its `difference`.
+  public init(describesChanges: Bool = true) {
+    self.describesChanges = describesChanges
+  }
 
   /// The replicas that exist now, sorted by the bytes of their feeds' ids.
   public var replicas: [Replica] {
@@ -13,7 +22,7 @@ public final class ReplicaPartition {
   }
 
   /// The replica of a feed.
-  public func replica(of feed: String) -> Replica? { replicasByFeed[feed] }
+  public func replica(of feed: String) -> Replica? { replicasByFeed[ByteText(feed)] }
 
   /// Takes a record.
   ///
@@ -27,7 +36,7 @@ public final class ReplicaPartition {
         "the key \(key.quotedForMessage()) is neither k<part>/<feed> nor d<n>/<feed>"
       )
     }
-    let feed = recordKey.feed.text
+    let feed = ByteText(recordKey.feed)
     guard let value else { return applyNull(recordKey, feed) }
     arena.reset()
     let record = try decode(value)
@@ -62,25 +71,25 @@ public final class ReplicaPartition {
 
   /// A null under the first reload key removes the feed: a reader that slept through the deletion
   /// sees only that.
-  private func applyNull(_ key: RecordKey, _ feed: String) -> ReplicaOutcome {
+  private func applyNull(_ key: RecordKey, _ feed: ByteText) -> ReplicaOutcome {
     guard key.kind == .reload, key.number == 0 else { return .skipped }
     pending[feed] = nil
     guard replicasByFeed.removeValue(forKey: feed) != nil else { return .skipped }
-    return .removed(feed: feed)
+    return .removed(feed: feed.string)
   }
 
-  private func applyDelete(_ record: DecodedChangeset, _ feed: String) -> ReplicaOutcome {
+  private func applyDelete(_ record: DecodedChangeset, _ feed: ByteText) -> ReplicaOutcome {
     guard let replica = replicasByFeed[feed], replica.isOfEpoch(record) else { return .skipped }
     replicasByFeed[feed] = nil
     pending[feed] = nil
-    return .removed(feed: feed)
+    return .removed(feed: feed.string)
   }
 
   // MARK: Reloads
 
   private func applyReload(
     _ record: DecodedChangeset,
-    _ feed: String,
+    _ feed: ByteText,
     _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
     if let replica = replicasByFeed[feed], replica.isOfEpoch(record), !replica.isStale {
@@ -118,14 +127,22 @@ public final class ReplicaPartition {
     if let replica = replicasByFeed[feed] {
       replica.replace(with: state, record)
     } else {
-      replicasByFeed[feed] = Replica(feed: feed, state: state, record)
+      replicasByFeed[feed] = Replica(feed: feed.string, state: state, record)
     }
-    return .applied(change(record, feed, byteCount: parts.byteCount, counts: .init()))
+    return .applied(
+      change(
+        record,
+        feed,
+        byteCount: parts.byteCount,
+        counts: PublicationOutcome.EntryCounts(),
+        difference: nil
+      )
+    )
   }
 
   /// The parts that a record belongs to, taken out of the pending ones; nil where it is a later part
   /// of a changeset whose first parts were missed.
-  private func nextParts(_ record: DecodedChangeset, _ feed: String) -> PendingParts? {
+  private func nextParts(_ record: DecodedChangeset, _ feed: ByteText) -> PendingParts? {
     if let parts = pending.removeValue(forKey: feed), parts.continues(with: record) { return parts }
     return record.part == 0 ? PendingParts(record) : nil
   }
@@ -134,7 +151,7 @@ public final class ReplicaPartition {
 
   private func applyDelta(
     _ record: DecodedChangeset,
-    _ feed: String,
+    _ feed: ByteText,
     _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
     guard let replica = replicasByFeed[feed] else { return .gap(replica: nil, base: record.base) }
@@ -155,10 +172,10 @@ public final class ReplicaPartition {
       pending[feed] = parts
       return .waitingForParts(received: parts.received, of: parts.parts)
     }
-    do {
-      let counts = try join(parts.values, record, replica)
-      return .applied(change(record, feed, byteCount: parts.byteCount, counts: counts))
+    do throws(ReplicaFault) {
+      return .applied(try join(parts.values, record, replica, byteCount: parts.byteCount))
     } catch {
+      replica.markStale()
       return .mismatch(error)
     }
   }
@@ -167,33 +184,32 @@ public final class ReplicaPartition {
   private func join(
     _ earlier: [[UInt8]],
     _ last: DecodedChangeset,
-    _ replica: Replica
-  ) throws(ReplicaFault) -> PublicationOutcome.EntryCounts {
+    _ replica: Replica,
+    byteCount: Int
+  ) throws(ReplicaFault) -> ReplicaChange {
     var entries = DecodedEntries()
     // Each text's index lives in its indexer, and its bytes must stay in place.
-    var indexers: [JSONIndexer] = []
-    let blocks = earlier.map { value -> UnsafeMutableRawBufferPointer in
-      let block = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)
-      block.copyBytes(from: value)
-      return block
-    }
-    defer { for block in blocks { block.deallocate() } }
-    for block in blocks {
-      let indexer = JSONIndexer()
-      indexers.append(indexer)
-      do {
-        let text = try indexer.index(ByteSpan(UnsafeRawBufferPointer(block)))
-        try entries.append(DecodedChangeset(text, arena: arena))
-      } catch let fault as ReplicaFault {
-        throw fault
+    let parts = earlier.map { (indexer: JSONIndexer(), bytes: ElementTable.copy($0)) }
+    defer { for part in parts { free(part.bytes) } }
+    for (part, value) in zip(parts, earlier) {
+      let text: JSONText
+      do throws(JSONFault) {
+        text = try part.indexer.index(ByteSpan(part.bytes, value.count))
       } catch {
-        throw ReplicaFault(.invalidChangeset, "a part is not JSON")
+        throw ReplicaFault(.invalidChangeset, "a part is not JSON: \(error.explanation)")
       }
+      try entries.append(DecodedChangeset(text, arena: arena))
     }
     try entries.append(last)
     try replica.apply(entries, last)
-    withExtendedLifetime(indexers) {}
-    return ReplicaPartition.counts(entries)
+    let description = describesChanges ? SnapshotDifference(entries) : nil
+    return change(
+      last,
+      ByteText(last.feed),
+      byteCount: byteCount,
+      counts: ReplicaPartition.counts(entries),
+      difference: description
+    )
   }
 
   private static func counts(_ entries: DecodedEntries) -> PublicationOutcome.EntryCounts {
@@ -210,12 +226,13 @@ public final class ReplicaPartition {
 
   private func change(
     _ record: DecodedChangeset,
-    _ feed: String,
+    _ feed: ByteText,
     byteCount: Int,
-    counts: PublicationOutcome.EntryCounts
+    counts: PublicationOutcome.EntryCounts,
+    difference: SnapshotDifference?
   ) -> ReplicaChange {
     ReplicaChange(
-      feed: feed,
+      feed: feed.string,
       epoch: record.epoch.text,
       revision: record.revision,
       base: record.base,
@@ -223,6 +240,7 @@ public final class ReplicaPartition {
       reason: record.reason,
       time: record.time.text,
       counts: counts,
+      difference: difference,
       byteCount: byteCount
     )
   }

@@ -138,8 +138,8 @@ extension FeedState {
           .unknownSection,
           event: number,
           field: "section",
-          problem: "is missing, and there is no such item yet; a new item requires its section",
-          value: event.item
+          problem: "is missing; a new item requires its section, and there is no item "
+            + event.item.quotedForMessage() + " yet"
         )
       }
       scope = items[item].container

@@ -178,7 +178,10 @@ public actor FeedStore {
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in
       directory.feeds.values.map { FeedSummary(partition: partition, $0) }
-    }.sorted { ($0.partition, $0.feed) < ($1.partition, $1.feed) }
+    }.sorted {
+      $0.partition != $1.partition
+        ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
+    }
   }
 
   /// Checks everything that is kept incrementally; for tests.

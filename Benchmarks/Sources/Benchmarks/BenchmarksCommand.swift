@@ -1,0 +1,50 @@
+import Glibc
+
+/// Measures FeedStore and prints Markdown tables.
+@main
+enum BenchmarksCommand {
+  private static let usage = """
+    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory] [REPLAY-FILE…]
+
+    --feedstore FILE  the release build of the command, for what is measured from outside
+    --only NAME       one measurement instead of all
+
+    """
+
+  static func main() async {
+    var only: String?
+    var feedstore: String?
+    var files: [String] = []
+    var arguments = CommandLine.arguments.dropFirst()
+    while let argument = arguments.popFirst() {
+      switch argument {
+      case "--only": only = arguments.popFirst()
+      case "--feedstore": feedstore = arguments.popFirst()
+      case "--help":
+        print(usage, terminator: "")
+        return
+      default: files.append(argument)
+      }
+    }
+    guard only.map(["change", "replace", "replay", "memory"].contains) ?? true else {
+      fail("there is no measurement of that name\n" + usage)
+    }
+    func isWanted(_ name: String) -> Bool { only == nil || only == name }
+
+    print(Machine.description + "\n")
+    // What is measured from outside comes first: the system counts a parent's memory to its children's.
+    if isWanted("replay") || isWanted("memory") {
+      guard let feedstore else { fail("--feedstore is needed to measure replay and memory\n" + usage) }
+      if isWanted("replay") { ReplayCost.run(feedstore: feedstore, files: files) }
+      if isWanted("memory") { MemoryCost.run(feedstore: feedstore) }
+    }
+    if isWanted("change") { await ChangeCost.run() }
+    if isWanted("replace") { ReplaceCost.run() }
+  }
+
+  static func fail(_ message: String) -> Never {
+    let line = "Benchmarks: \(message)\n"
+    _ = line.withCString { write(2, $0, strlen($0)) }
+    exit(2)
+  }
+}

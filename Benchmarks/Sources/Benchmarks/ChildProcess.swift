@@ -1,0 +1,41 @@
+import Glibc
+
+/// A program run to its end, with what it used.
+struct ChildProcess {
+  var wallNanoseconds: UInt64
+  var processorNanoseconds: UInt64
+  /// The most memory it held, in bytes; no less than its parent held before.
+  var peakMemory: Int
+
+  /// Runs a program without output and waits for it.
+  static func run(_ path: String, _ arguments: [String]) -> ChildProcess {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in [Int32(1), 2] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+    }
+    var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    let started = now()
+    var child: pid_t = 0
+    let code = posix_spawn(&child, path, &actions, nil, &words, environ)
+    guard code == 0 else { BenchmarksCommand.fail("cannot run \(path): \(String(cString: strerror(code)))") }
+    var status: Int32 = 0
+    var usage = rusage()
+    guard wait4(child, &status, 0, &usage) == child else { BenchmarksCommand.fail("cannot wait for \(path)") }
+    let wall = now() - started
+    guard status == 0 else {
+      BenchmarksCommand.fail("\(path) \(arguments.joined(separator: " ")) failed with status \(status)")
+    }
+    return ChildProcess(
+      wallNanoseconds: wall,
+      processorNanoseconds: nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime),
+      peakMemory: usage.ru_maxrss * 1024
+    )
+  }
+
+  private static func nanoseconds(_ time: timeval) -> UInt64 {
+    UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_usec) * 1000
+  }
+}

@@ -1,0 +1,25 @@
+/// The memory that `feedstore replay` needs for one large feed.
+enum MemoryCost {
+  private static let itemCount = 1_000_000
+  private static let eventsPerRecord = 100
+
+  static func run(feedstore: String) {
+    var table = MarkdownTable("feed", "peak memory", "bytes per item")
+    SampleFile.with(lineCount: itemCount / eventsPerRecord) { line in
+      let first = line * eventsPerRecord
+      let events = (first..<first + eventsPerRecord).map {
+        MeasuredFeed.insertion(of: SampleData.id($0), number: UInt64($0))
+      }
+      return #"{"key":"feed","value":[\#(events.joined(separator: ","))]}"#
+    } _: { path in
+      let result = ChildProcess.run(feedstore, ["replay", path, "--output", "/dev/null"])
+      table.add(
+        "\(Format.grouped(itemCount)) items with 200 bytes of data each",
+        Format.megabytes(result.peakMemory),
+        Format.grouped(result.peakMemory / itemCount)
+      )
+    }
+    print("### Memory\n")
+    print(table.text)
+  }
+}

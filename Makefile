@@ -1,0 +1,78 @@
+# What one does with this repository. `make help` lists the targets.
+
+# Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
+PACKAGES := librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config
+TEST_PACKAGES := xz-utils
+
+# The oldest Swift that will do.
+SWIFT_VERSION := 6.2
+
+SWIFT ?= swift
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+.DEFAULT_GOAL := help
+.PHONY: setup setup-test check-swift build run test format lint check-imports benchmark clean help
+
+# Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
+define install_missing
+@if command -v dpkg-query >/dev/null; then \
+  missing=; \
+  for package in $(1); do \
+    dpkg-query -W -f='$${Status}' $$package 2>/dev/null | grep -q 'install ok installed' \
+      || missing="$$missing $$package"; \
+  done; \
+  if [ -n "$$missing" ]; then \
+    echo "installing:$$missing"; \
+    if [ "$$(id -u)" = 0 ]; then as_root=; \
+    elif command -v sudo >/dev/null; then as_root=sudo; \
+    else echo "to install them, run as root: apt-get install$$missing" >&2; exit 1; fi; \
+    $$as_root apt-get update && \
+      $$as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; \
+  fi; \
+else \
+  echo "this is not Debian: make sure that what these packages hold is installed: $(1)"; \
+fi
+endef
+
+setup: check-swift ## install what the build needs, if it is missing
+	$(call install_missing,$(PACKAGES))
+
+setup-test: setup
+	$(call install_missing,$(TEST_PACKAGES))
+
+check-swift:
+	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \
+	if [ -z "$$found" ]; then \
+	  echo "Swift $(SWIFT_VERSION) or later is needed, and there is no '$(SWIFT)'." >&2; \
+	elif [ "$$(printf '%s\n' $(SWIFT_VERSION) $$found | sort -V | head -n 1)" != $(SWIFT_VERSION) ]; then \
+	  echo "Swift $(SWIFT_VERSION) or later is needed; '$(SWIFT)' is $$found." >&2; \
+	else exit 0; fi; \
+	echo "Get it from https://www.swift.org/install/linux/, and put its usr/bin into PATH." >&2; exit 1
+
+build: setup ## build the command for use: .build/release/feedstore
+	$(SWIFT) build -c release --product feedstore
+
+run: build ## show it: an embedded broker, sample feeds, the daemon and a follower
+	.build/release/feedstore demo
+
+test: setup-test lint check-imports ## check format and imports, then run all tests
+	$(SWIFT) test --skip-build --disable-xctest
+
+# Each target may import only what Package.swift says it depends on.
+check-imports: setup
+	$(SWIFT) build --build-tests --explicit-target-dependency-import-check error
+
+format: check-swift ## format the sources
+	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
+
+lint: check-swift ## check the format
+	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+
+benchmark: build ## measure; FILES="a.ndjson …" are replayed besides
+	$(SWIFT) run --package-path Benchmarks -c release benchmarks --feedstore .build/release/feedstore $(FILES)
+
+clean: ## remove what was built
+	rm -rf .build Benchmarks/.build
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18

@@ -1,0 +1,100 @@
+extension Snapshot {
+  // MARK: Counts
+
+  /// How many items there are in all sections. O(1).
+  public var numberOfItems: Int { state.totals.itemCount }
+
+  /// How many sections there are. O(1).
+  public var numberOfSections: Int { state.sectionCount }
+
+  /// How many items a section has. O(1).
+  ///
+  /// - Throws: ``SnapshotError/Code/unknownSection``.
+  public func numberOfItems(inSection section: SectionIdentifier) throws(SnapshotError) -> Int {
+    Int(storage.count(try storage.knownSection(section)))
+  }
+
+  // MARK: Identifiers
+
+  /// The sections in order. O(s) for s sections.
+  public var sectionIdentifiers: [SectionIdentifier] {
+    state.currentHandles(FeedState.sectionScope).map(storage.sectionIdentifier)
+  }
+
+  /// The items of all sections in order. O(n).
+  public var itemIdentifiers: [ItemIdentifier] {
+    var identifiers: [ItemIdentifier] = []
+    identifiers.reserveCapacity(numberOfItems)
+    for section in state.currentHandles(FeedState.sectionScope) {
+      identifiers += state.currentHandles(section).lazy.map(storage.itemIdentifier)
+    }
+    return identifiers
+  }
+
+  /// The items of a section in order. O(m) for m items.
+  ///
+  /// - Throws: ``SnapshotError/Code/unknownSection``.
+  public func itemIdentifiers(
+    inSection section: SectionIdentifier
+  ) throws(SnapshotError) -> [ItemIdentifier] {
+    state.currentHandles(try storage.knownSection(section)).map(storage.itemIdentifier)
+  }
+
+  // MARK: Positions
+
+  /// Where a section stands among the sections; nil if there is no such section. O(log s) for
+  /// s sections.
+  public func indexOfSection(_ section: SectionIdentifier) -> Int? {
+    storage.section(section).map { Int(state.currentRank($0, FeedState.sectionScope)) }
+  }
+
+  /// Where an item stands in the whole snapshot, counted through all sections as UIKit does; nil if
+  /// there is no such item. O(log n + s) for s sections; ``position(ofItem:)`` needs no walk over them.
+  public func indexOfItem(_ item: ItemIdentifier) -> Int? {
+    guard let handle = storage.item(item) else { return nil }
+    let section = state.items[handle].container
+    var index = Int(state.currentRank(handle, section))
+    var before = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+    while let other = before.peek(), other != section {
+      index += Int(storage.count(other))
+      before.advance()
+    }
+    return index
+  }
+
+  /// The section an item is in and where it stands there; nil if there is no such item. O(log n).
+  public func position(ofItem item: ItemIdentifier) -> ItemPosition? {
+    guard let handle = storage.item(item) else { return nil }
+    let section = state.items[handle].container
+    return ItemPosition(
+      section: storage.sectionIdentifier(section),
+      index: Int(state.currentRank(handle, section))
+    )
+  }
+
+  /// The section an item is in; nil if there is no such item. O(1).
+  public func sectionIdentifier(containingItem item: ItemIdentifier) -> SectionIdentifier? {
+    storage.item(item).map { storage.sectionIdentifier(state.items[$0].container) }
+  }
+
+  // MARK: Content
+
+  /// An item's kind; nil if there is no such item. O(1).
+  public func kind(ofItem item: ItemIdentifier) -> ItemKind? {
+    storage.item(item).map { ItemKind(state.items[$0].kind) }
+  }
+
+  /// An item's data; nil if there is no such item. O(1), but for the copy.
+  public func data(ofItem item: ItemIdentifier) -> JSONData? {
+    storage.item(item).map { JSONData(checked: state.items[$0].data) }
+  }
+
+  /// A section's data; nil if there is no such section. O(1), but for the copy.
+  public func data(ofSection section: SectionIdentifier) -> JSONData? {
+    storage.section(section).map { JSONData(checked: state.sections[$0].data) }
+  }
+
+  /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4).
+  /// O(1), as edits keep it.
+  public var checksum: UInt32 { state.totals.checksum }
+}

@@ -1,0 +1,126 @@
+/// What the copies of a snapshot share: a feed's state, and the marks for the next difference.
+///
+/// Between edits nothing in the state counts as changed since it was published: an edit ends with
+/// `confirm`, or with `rollBack` where it fails. Reading therefore writes nothing, and storage that
+/// several snapshots share, perhaps in several threads, is only read: an edit first makes sure
+/// that the storage is the snapshot's own. That is why it may be called `Sendable`.
+final class SnapshotStorage: @unchecked Sendable {
+  let state: FeedState
+  var marks = SnapshotMarks()
+
+  init(_ state: FeedState) { self.state = state }
+
+  /// Storage of its own with the same content and marks. O(n).
+  func copy() -> SnapshotStorage {
+    let copy = SnapshotStorage(state.copyOfCurrent())
+    guard !marks.isEmpty else { return copy }
+    copy.marks = marks.translated(
+      item: { copy.state.items.findPresent(self.state.items[$0].idSpan) },
+      section: { copy.state.sections.findPresent(self.state.sections[$0].idSpan) }
+    )
+    return copy
+  }
+
+  // MARK: Finding
+
+  func section(_ id: SectionIdentifier) -> UInt32? { id.text.withBytes(state.sections.findPresent) }
+
+  func item(_ id: ItemIdentifier) -> UInt32? { id.text.withBytes(state.items.findPresent) }
+
+  func knownSection(_ id: SectionIdentifier) throws(SnapshotError) -> UInt32 {
+    guard let handle = section(id) else { throw .unknownSection(id) }
+    return handle
+  }
+
+  func knownItem(_ id: ItemIdentifier) throws(SnapshotError) -> UInt32 {
+    guard let handle = item(id) else { throw .unknownItem(id) }
+    return handle
+  }
+
+  func sectionIdentifier(_ handle: UInt32) -> SectionIdentifier {
+    SectionIdentifier(state.sections[handle].idSpan)
+  }
+
+  func itemIdentifier(_ handle: UInt32) -> ItemIdentifier { ItemIdentifier(state.items[handle].idSpan) }
+
+  func count(_ scope: UInt32) -> Int32 { state.list(scope).pointee.tree.currentCount }
+
+  // MARK: Editing
+
+  /// Makes a section without data, in no list yet.
+  func makeSection(_ id: SectionIdentifier) throws(SnapshotError) -> UInt32 {
+    try make(id.text, "section", state.sections) { state.makeSection($0, $1) }
+  }
+
+  /// Makes an item without content, in no list yet.
+  func makeItem(_ id: ItemIdentifier) throws(SnapshotError) -> UInt32 {
+    try make(id.text, "item", state.items) { state.items.create($0, $1) }
+  }
+
+  private func make(
+    _ id: ByteText,
+    _ noun: String,
+    _ table: ElementTable,
+    _ create: (ByteSpan, UInt32) -> UInt32
+  ) throws(SnapshotError) -> UInt32 {
+    let (known, created) = id.withBytes { id -> (UInt32?, UInt32?) in
+      let hash = IdentifierHash.of(id)
+      if let known = table.find(id, hash) { return (known, nil) }
+      return (nil, create(id, hash))
+    }
+    if let created { return created }
+    // What is new in this edit counts as changed; what was there before does not.
+    let isNew = known.map { table[$0].change != 0 } ?? false
+    throw .duplicate(noun, id, isInArgument: isNew)
+  }
+
+  /// Moves an element next to another, into its list.
+  func move(_ handle: UInt32, to anchor: UInt32, isAfter: Bool, isItem: Bool) {
+    let table = isItem ? state.items : state.sections
+    let scope = table[handle].container
+    let target = table[anchor].container
+    var rank = state.currentRank(anchor, target) + (isAfter ? 1 : 0)
+    if scope == target {
+      // Counted in the list without the element.
+      let own = state.currentRank(handle, scope)
+      if own < rank { rank -= 1 }
+      if own == rank { return }
+    }
+    state.detach(handle, scope)
+    state.attach(handle, target, at: rank)
+  }
+
+  /// Takes an item out.
+  func delete(item handle: UInt32) {
+    state.detach(handle, state.items[handle].container)
+    marks.forget(item: handle)
+  }
+
+  /// Takes a section out, and its items.
+  func delete(section handle: UInt32) {
+    if !marks.isEmpty {
+      marks.forget(section: handle)
+      for item in state.currentHandles(handle) { marks.forget(item: item) }
+    }
+    state.setOrder(handle, [])
+    state.detach(handle, FeedState.sectionScope)
+  }
+
+  // MARK: Invariants
+
+  /// Checks what reading relies on, and everything that is kept incrementally; for tests.
+  func checkInvariants() {
+    state.checkInvariants()
+    precondition(state.items.changes.isEmpty && state.sections.changes.isEmpty, "an edit was not settled")
+    precondition(state.totals == state.publishedTotals, "the published totals are not the current ones")
+    precondition(state.items.count == state.totals.itemCount, "a deleted item is still known")
+    precondition(state.sections.count == state.sectionCount, "a deleted section is still known")
+    for handle in marks.reloadedItems.union(marks.reconfiguredItems) {
+      precondition(state.items[handle].isPresent, "an item that is not there is marked")
+    }
+    precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
+    for handle in marks.reloadedSections {
+      precondition(state.sections[handle].isPresent, "a section that is not there is marked")
+    }
+  }
+}

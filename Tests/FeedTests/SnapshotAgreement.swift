@@ -1,0 +1,84 @@
+import FeedTestSupport
+
+@testable import Feed
+
+extension SnapshotModel {
+  /// What of a snapshot, read in every way there is, is not as the model has it; nil if all is.
+  func complaint(about snapshot: Snapshot) -> String? {
+    snapshot.checkInvariants()
+    let sections = feed.sections.map { text($0.id) }
+    let items = feed.itemIDs.map(text)
+    func differs<Value: Equatable>(_ name: String, _ found: Value, _ expected: Value) -> String? {
+      found == expected ? nil : "\(name) is \(found), expected \(expected)"
+    }
+    func identifiers(_ marked: Set<[UInt8]>, of all: [[UInt8]]) -> [[UInt8]] {
+      all.filter(marked.contains)
+    }
+    let whole = [
+      differs("numberOfSections", snapshot.numberOfSections, sections.count),
+      differs("numberOfItems", snapshot.numberOfItems, items.count),
+      differs("sectionIdentifiers", snapshot.sectionIdentifiers.map(bytes), feed.sectionIDs),
+      differs("itemIdentifiers", snapshot.itemIdentifiers.map(bytes), feed.itemIDs),
+      differs("checksum", snapshot.checksum, OracleChecksum.of(feed)),
+      differs(
+        "reloadedItemIdentifiers",
+        snapshot.reloadedItemIdentifiers.map(bytes),
+        identifiers(reloadedItems, of: feed.itemIDs)
+      ),
+      differs(
+        "reconfiguredItemIdentifiers",
+        snapshot.reconfiguredItemIdentifiers.map(bytes),
+        identifiers(reconfiguredItems, of: feed.itemIDs)
+      ),
+      differs(
+        "reloadedSectionIdentifiers",
+        snapshot.reloadedSectionIdentifiers.map(bytes),
+        identifiers(reloadedSections, of: feed.sectionIDs)
+      ),
+    ]
+    if let complaint = whole.compactMap({ $0 }).first { return complaint }
+    var before = 0
+    for (number, section) in feed.sections.enumerated() {
+      let id = SectionIdentifier(stringLiteral: sections[number])
+      let found = [
+        differs("indexOfSection", snapshot.indexOfSection(id), number),
+        differs("numberOfItems", try? snapshot.numberOfItems(inSection: id), section.items.count),
+        differs(
+          "itemIdentifiers",
+          try? snapshot.itemIdentifiers(inSection: id).map(bytes),
+          section.items.map(\.id)
+        ),
+        differs("data", snapshot.data(ofSection: id).map { bytes($0) }, section.data),
+      ]
+      if let complaint = found.compactMap({ $0 }).first { return "section \(id): \(complaint)" }
+      if let complaint = complaint(about: snapshot, section, id, before) { return complaint }
+      before += section.items.count
+    }
+    return nil
+  }
+
+  private func complaint(
+    about snapshot: Snapshot,
+    _ section: OracleSection,
+    _ id: SectionIdentifier,
+    _ before: Int
+  ) -> String? {
+    for (index, item) in section.items.enumerated() {
+      let itemID = ItemIdentifier(stringLiteral: text(item.id))
+      guard snapshot.indexOfItem(itemID) == before + index else { return "indexOfItem of \(itemID) is wrong" }
+      guard snapshot.position(ofItem: itemID) == ItemPosition(section: id, index: index) else {
+        return "position of \(itemID) is wrong"
+      }
+      guard snapshot.sectionIdentifier(containingItem: itemID) == id else {
+        return "the section of \(itemID) is wrong"
+      }
+      guard snapshot.kind(ofItem: itemID).map({ bytes($0) }) == item.kind,
+        snapshot.data(ofItem: itemID).map({ bytes($0) }) == item.data
+      else { return "the content of \(itemID) is wrong" }
+    }
+    return nil
+  }
+
+  private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+  private func bytes(_ value: some CustomStringConvertible) -> [UInt8] { Array(value.description.utf8) }
+}

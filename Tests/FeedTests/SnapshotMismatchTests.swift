@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Feed
+
+@Suite struct SnapshotMismatchTests {
+  private func sample() throws -> Snapshot {
+    var snapshot = Snapshot()
+    try snapshot.appendSections(["one", "two"])
+    try snapshot.appendItems(["a", "b", "c"], toSection: "one")
+    try snapshot.reloadItems(["a"])
+    return snapshot
+  }
+
+  private static func at(_ section: SectionIdentifier, _ index: Int) -> ItemPosition {
+    ItemPosition(section: section, index: index)
+  }
+
+  private static func insert(_ id: ItemIdentifier, _ position: ItemPosition) -> ItemChanges.Entry {
+    ItemChanges.Entry(id: id, position: position, kind: "", data: .null)
+  }
+
+  private static func items(_ fill: (inout ItemChanges) -> Void) -> SnapshotDifference {
+    var items = ItemChanges()
+    fill(&items)
+    return SnapshotDifference(items: items)
+  }
+
+  private static func sections(_ fill: (inout SectionChanges) -> Void) -> SnapshotDifference {
+    var sections = SectionChanges()
+    fill(&sections)
+    return SnapshotDifference(sections: sections)
+  }
+
+  static let misfits: [SnapshotDifference] = [
+    items { $0.deletes = [.init(id: "x", position: at("one", 0))] },
+    items { $0.deletes = [.init(id: "b", position: at("one", 0))] },
+    items { $0.deletes = [.init(id: "b", position: at("two", 1))] },
+    items { $0.deletes = [.init(id: "b", position: at("one", -1))] },
+    items { $0.inserts = [insert("x", at("one", 0)), insert("a", at("one", 1))] },
+    items { $0.inserts = [insert("x", at("one", 4))] },
+    items { $0.inserts = [insert("x", at("one", -1))] },
+    items { $0.inserts = [insert("x", at("one", Int.max))] },
+    items { $0.inserts = [insert("x", at("three", 0))] },
+    items { $0.inserts = [insert("x", at("two", 0)), insert("y", at("two", 0))] },
+    items { $0.inserts = [insert("x", at("two", 0)), insert("x", at("two", 1))] },
+    items { $0.moves = [.init(id: "a", from: at("one", 1), to: at("two", 0))] },
+    items { $0.moves = [.init(id: "a", from: at("one", 0), to: at("two", 1))] },
+    items { $0.moves = [.init(id: "a", from: at("one", 0), to: at("one", 3))] },
+    items { $0.reconfigures = [.init(id: "x", position: at("one", 0), data: .null)] },
+    items { $0.reconfigures = [.init(id: "b", position: at("one", 0), data: .null)] },
+    items { $0.reloads = [insert("a", at("one", 0)), insert("b", at("two", 1))] },
+    sections { $0.deletes = [.init(id: "two", index: 0)] },
+    sections { $0.inserts = [.init(id: "one", index: 0, data: .null)] },
+    sections { $0.inserts = [.init(id: "three", index: 3, data: .null)] },
+    sections { $0.inserts = [.init(id: "three", index: -1, data: .null)] },
+    sections { $0.moves = [.init(id: "one", from: 0, to: 2)] },
+    sections { $0.moves = [.init(id: "one", from: 0, to: 1), .init(id: "one", from: 0, to: 1)] },
+    sections { $0.reloads = [.init(id: "three", index: 0, data: .null)] },
+  ]
+
+  @Test(arguments: misfits)
+  func `a difference that does not fit is refused and leaves the snapshot as it was`(
+    difference: SnapshotDifference
+  ) throws {
+    var snapshot = try sample()
+    let error = #expect(throws: SnapshotError.self) { try snapshot.apply(difference) }
+    #expect(error?.code == .mismatch)
+    snapshot.checkInvariants()
+    #expect(snapshot.hasSameContent(as: try sample()))
+    #expect(snapshot.reloadedItemIdentifiers == ["a"])
+  }
+
+  @Test func `a difference does not fit a second time`() throws {
+    let old = try sample()
+    var new = old
+    try new.moveItem("a", afterItem: "c")
+    new.deleteItems(["b"])
+    let difference = new.difference(from: old)
+    let result = try old.applying(difference)
+    #expect(throws: SnapshotError.self) { try result.applying(difference) }
+  }
+}
