@@ -106,14 +106,9 @@ import Testing
     var random = SplitMix64(seed: seed)
     for _ in 0..<20 {
       let cut = random.below(log.count + 1)
-      let dropsNulls = random.chance(50)
-      var last: [[UInt8]: Int] = [:]
-      for (index, record) in log[..<cut].enumerated() { last[record.key] = index }
-      let compacted = log[..<cut].enumerated().filter { index, record in
-        last[record.key] == index && !(dropsNulls && record.value == nil)
-      }.map(\.element)
+      let compacted = compact(log, upTo: cut, dropsNulls: random.chance(50))
       let joiner = ReplicaPartition()
-      for record in compacted + log[cut...] {
+      for record in compacted {
         if case .mismatch(let fault) = try joiner.apply(record) {
           throw StoreDriver.Disagreement(description: "a joiner after compaction up to \(cut): \(fault)")
         }
@@ -123,6 +118,40 @@ import Testing
       } catch {
         throw StoreDriver.Disagreement(description: "compacted up to \(cut): \(error)")
       }
+    }
+  }
+
+  /// The log as compaction leaves it: of what was before the cut, the last record of each key.
+  private static func compact(_ log: [JudgedRecord], upTo cut: Int, dropsNulls: Bool) -> [JudgedRecord] {
+    var last: [[UInt8]: Int] = [:]
+    for (index, record) in log[..<cut].enumerated() { last[record.key] = index }
+    let kept = log[..<cut].enumerated().filter { index, record in
+      last[record.key] == index && !(dropsNulls && record.value == nil)
+    }
+    return kept.map(\.element) + log[cut...]
+  }
+
+  @Test(arguments: OracleAgreementTests.Setting.allCases, 41...43 as ClosedRange<UInt64>)
+  func `a store that is restored from its topic goes on as if it had never stopped`(
+    setting: OracleAgreementTests.Setting,
+    seed: UInt64
+  ) async throws {
+    var random = SplitMix64(seed: seed)
+    var generator = ReplicaAgreementTests.generator(setting, seed)
+    var driver = StoreDriver(setting.options)
+    var logs: [Int: [JudgedRecord]] = [:]
+    driver.onFlush = { for record in $0 { logs[record.partition, default: []].append(record) } }
+    do {
+      for _ in 0..<25 {
+        try await driver.run(generator.records(30))
+        let dropsNulls = random.chance(50)
+        let compacted = logs.mapValues { log in
+          ReplicaAgreementTests.compact(log, upTo: random.below(log.count + 1), dropsNulls: dropsNulls)
+        }
+        try await driver.restart(from: compacted)
+      }
+    } catch {
+      Issue.record("setting \(setting), seed \(seed): \(error)")
     }
   }
 }

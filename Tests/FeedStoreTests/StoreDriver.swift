@@ -4,7 +4,7 @@ import FeedTestSupport
 
 /// Runs records through a store and its publications through the oracle's judge.
 struct StoreDriver {
-  let store: FeedStore
+  private(set) var store: FeedStore
   var oracle: Oracle
   var judge: ChangesetJudge
   private let options: FeedStoreOptions
@@ -56,6 +56,17 @@ struct StoreDriver {
     if let expected = oracle.finish() {
       try compare(try await flushStore(window), expected)
     }
+  }
+
+  /// Replaces the store by one that starts from nothing but what was published.
+  mutating func restart(from logs: [Int: [JudgedRecord]]) async throws {
+    store = FeedStore(options: options)
+    for (partition, log) in logs {
+      let replicas = ReplicaPartition(describesChanges: false)
+      for record in log { _ = try replicas.apply(record) }
+      try await store.restore(partition: Int32(partition), from: replicas)
+    }
+    await store.checkInvariants()
   }
 
   private struct Flush: Equatable {

@@ -8,7 +8,7 @@ public final class PublishedFeed {
   /// The feed's id as UTF-8; lives as long as the feed.
   public let id: ByteSpan
   private let idBlock: UnsafeMutablePointer<UInt8>
-  let state = FeedState()
+  let state: FeedState
   /// Whether the feed exists now; a cleared feed does, empty.
   @exclusivity(unchecked) public internal(set) var exists = false
   /// What was published last; nil before the first changeset and after a published deletion.
@@ -30,6 +30,17 @@ public final class PublishedFeed {
   public init(id: ByteSpan) {
     idBlock = ElementTable.copy(id)
     self.id = ByteSpan(UnsafePointer(idBlock), id.count)
+    state = FeedState()
+  }
+
+  /// A feed that goes on from what a replica has; the replica's state is taken over.
+  init(_ replica: Replica, version: PublishedVersion) {
+    let id = Array(replica.feed.utf8)
+    idBlock = ElementTable.copy(id)
+    self.id = ByteSpan(UnsafePointer(idBlock), id.count)
+    state = replica.state
+    exists = true
+    self.version = version
   }
 
   deinit { free(idBlock) }

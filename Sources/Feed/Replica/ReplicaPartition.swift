@@ -5,6 +5,7 @@ public final class ReplicaPartition {
   // By the bytes of the feed's id: as strings, ids that differ could be equal.
   private var replicasByFeed: [ByteText: Replica] = [:]
   private var pending: [ByteText: PendingParts] = [:]
+  private var keys: [ByteText: FeedKeys] = [:]
   private let indexer = JSONIndexer()
   private let arena = ScratchArena()
 
@@ -23,6 +24,26 @@ public final class ReplicaPartition {
 
   /// The replica of a feed.
   public func replica(of feed: String) -> Replica? { replicasByFeed[ByteText(feed)] }
+
+  /// Hands out every feed as a store goes on with it, and forgets them all.
+  ///
+  /// - Throws: a ``ReplicaFault`` if a feed's records leave it without a state that can be gone on from.
+  public func takeFeeds() throws(ReplicaFault) -> [PublishedFeed] {
+    var feeds: [PublishedFeed] = []
+    for replica in replicas {
+      guard !replica.isStale, let keys = keys[ByteText(replica.feed)] else {
+        throw ReplicaFault(
+          .invalidChangeset,
+          "feed \(replica.feed.debugDescription) is incomplete after revision \(replica.revision)"
+        )
+      }
+      feeds.append(PublishedFeed(replica, version: keys.version(of: replica)))
+    }
+    replicasByFeed = [:]
+    pending = [:]
+    keys = [:]
+    return feeds
+  }
 
   /// Takes a record.
   ///
@@ -46,6 +67,8 @@ public final class ReplicaPartition {
         "the key names feed \(recordKey.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
       )
     }
+    if keys[feed]?.isOfEpoch(record) != true { keys[feed] = FeedKeys(epoch: record.epoch) }
+    keys[feed]?.note(recordKey, record, byteCount: value.count)
     switch record.mode {
     case .delete: return applyDelete(record, feed)
     case .reload: return try applyReload(record, feed, value)
@@ -74,6 +97,7 @@ public final class ReplicaPartition {
   private func applyNull(_ key: RecordKey, _ feed: ByteText) -> ReplicaOutcome {
     guard key.kind == .reload, key.number == 0 else { return .skipped }
     pending[feed] = nil
+    keys[feed] = nil
     guard replicasByFeed.removeValue(forKey: feed) != nil else { return .skipped }
     return .removed(feed: feed.string)
   }

@@ -35,6 +35,10 @@ struct FeedDirectory {
     return feeds[Key(id: id)]
   }
 
+  mutating func insert(_ feed: PublishedFeed) {
+    feeds[Key(id: feed.id)] = feed
+  }
+
   mutating func remove(_ feed: PublishedFeed) {
     if recent === feed { recent = nil }
     feeds[Key(id: feed.id)] = nil

@@ -1,4 +1,4 @@
-import Feed
+public import Feed
 
 /// Keeps every feed of its partitions, takes updates, and publishes what they come to.
 ///
@@ -30,6 +30,18 @@ public actor FeedStore {
       output: options.output
     )
     coalescer = Coalescer(options.coalescing)
+  }
+
+  // MARK: Restoring
+
+  /// Goes on from what was published to a partition, read back through replicas.
+  ///
+  /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
+  public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
+    precondition(coalescer.waitingRecords == 0, "records of before the restoration are waiting")
+    var directory = FeedDirectory()
+    for feed in try replicas.takeFeeds() { directory.insert(feed) }
+    directories[partition] = directory
   }
 
   // MARK: Input
