@@ -79,6 +79,7 @@ struct GroupTests {
     first.maxMessages = 1_000
     second.maxMessages = 1_000
     let mark = try #require(recordsBefore)
+    let rebalances = (told.count, toldTwo.count)
     try first.poll(
       until: {
         do { try second.pollOnce(timeoutMilliseconds: 10) } catch { Issue.record(error) }
@@ -95,7 +96,11 @@ struct GroupTests {
     let after = first.records.dropFirst(mark) + second.records
     for (partition, count) in zip(both, counts) {
       let offsets = after.filter { $0.partition == partition.partition }.map(\.offset)
-      #expect(offsets == Array(count..<Int64(total)), "\(partition)")
+      #expect(offsets.first == count && Set(offsets) == Set(count..<Int64(total)), "\(partition)")
+      // On a machine so busy that the partitions moved once more, they are read again from the commit.
+      if rebalances == (told.count, toldTwo.count) {
+        #expect(offsets == Array(count..<Int64(total)), "\(partition)")
+      }
     }
 
     try two.close(timeoutMilliseconds: 20_000)
