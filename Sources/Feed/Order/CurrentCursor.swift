@@ -18,7 +18,8 @@ struct CurrentCursor {
   /// The next element, or nil at the end.
   mutating func peek() -> UInt32? {
     while let node = leaf {
-      while index < Int(node.pointee.count) {
+      // A leaf of nothing but ghosts is passed over as a whole.
+      while node.pointee.current > 0, index < Int(node.pointee.count) {
         let entry = node.entries[index]
         if entry.isCurrent { return entry.handle }
         index += 1
@@ -31,4 +32,11 @@ struct CurrentCursor {
 
   /// Goes past the element that `peek` returned.
   mutating func advance() { index += 1 }
+
+  /// The next element, which the cursor goes past; nil at the end.
+  mutating func next() -> UInt32? {
+    let handle = peek()
+    index += 1
+    return handle
+  }
 }

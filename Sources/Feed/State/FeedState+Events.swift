@@ -285,7 +285,8 @@ extension FeedState {
     let tree = list(scope).pointee.tree
     var handles: [UInt32] = []
     handles.reserveCapacity(Int(tree.currentCount))
-    tree.forEachEntry { if $0.isCurrent { handles.append($0.handle) } }
+    var cursor = CurrentCursor(tree)
+    while let handle = cursor.next() { handles.append(handle) }
     return handles
   }
 }

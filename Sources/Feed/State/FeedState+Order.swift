@@ -12,6 +12,9 @@ extension FeedState {
     let table = table(scope)
     noteReplacement(scope)
     if hasOrder(list, handles) { return }
+    // Where ghosts are most of the list, it is not walked for the few that count now.
+    let count = Int(list.pointee.tree.currentCount) + handles.count
+    if count * 8 < list.pointee.tree.entryCount { return setOrderSingly(scope, handles, isUndo: isUndo) }
 
     var oldEntries: [OrderEntry] = []
     oldEntries.reserveCapacity(Int(list.pointee.tree.entryCount))
@@ -81,6 +84,28 @@ extension FeedState {
     }
   }
 
+  /// Does what `setOrder` does by single changes: O(k log n) for k elements, whatever the list's ghosts.
+  private func setOrderSingly(_ scope: UInt32, _ handles: [UInt32], isUndo: Bool) {
+    let table = table(scope)
+    let oldHandles = currentHandles(scope)
+    for (position, handle) in oldHandles.enumerated() { table[handle].scratch = UInt32(position) + 1 }
+    let common = handles.filter { table[$0].scratch != 0 }
+    let isKept = LongestIncreasingSubsequence.membership(common.map { Int32(table[$0].scratch) })
+    for (handle, isKept) in zip(common, isKept) where isKept { table[handle].scratch = 0 }
+    // What still has a mark leaves its place, for good or for another.
+    for handle in oldHandles where table[handle].scratch != 0 {
+      table[handle].scratch = 0
+      detach(handle, scope)
+    }
+    for (rank, handle) in handles.enumerated() where !table[handle].isPresent {
+      attach(handle, scope, at: Int32(rank))
+    }
+    if isUndo { return }
+    for handle in oldHandles where !table[handle].isPresent {
+      forgetForced(handle, isItem: scope != FeedState.sectionScope)
+    }
+  }
+
   private func noteReplacement(_ scope: UInt32) {
     let list = list(scope)
     if !list.pointee.isReplaced { replacedScopes.append(scope) }
@@ -117,18 +142,8 @@ extension FeedState {
 
   private func hasOrder(_ list: UnsafeMutablePointer<OrderedList>, _ handles: [UInt32]) -> Bool {
     guard Int(list.pointee.tree.currentCount) == handles.count else { return false }
-    var leaf = list.pointee.tree.firstLeaf
-    var at = 0
-    while let node = leaf {
-      for index in 0..<Int(node.pointee.count) {
-        let entry = node.entries[index]
-        guard entry.isCurrent else { continue }
-        if entry.handle != handles[at] { return false }
-        at += 1
-      }
-      leaf = node.pointee.next
-    }
-    return true
+    var cursor = CurrentCursor(list.pointee.tree)
+    return handles.allSatisfy { $0 == cursor.next() }
   }
 
   /// Keeps checksum, sizes and counts right while a list's order is replaced: only neighbours that
