@@ -23,10 +23,14 @@ public final class ByteWriter {
     base = UnsafeMutablePointer.allocate(capacity: capacity)
   }
 
-  /// Forgets what was written after the first `newCount` bytes.
-  public func truncate(to newCount: Int) {
-    precondition(newCount <= count)
-    count = newCount
+  /// Puts other bytes in the place of written ones; what follows moves.
+  func replace(_ range: Range<Int>, with bytes: ByteSpan) {
+    precondition(range.lowerBound >= 0 && range.upperBound <= count)
+    reserve(max(0, bytes.count - range.count))
+    let newEnd = range.lowerBound + bytes.count
+    memmove(base + newEnd, base + range.upperBound, count - range.upperBound)
+    memcpy(base + range.lowerBound, bytes.base, bytes.count)
+    count += bytes.count - range.count
   }
 
   public func span(_ range: Range<Int>) -> ByteSpan {

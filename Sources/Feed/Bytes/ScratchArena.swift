@@ -30,7 +30,7 @@ final class ScratchArena {
     }
   }
 
-  /// Memory for `count` bytes; `shrinkLast` gives back what was not needed.
+  /// Memory for `count` bytes; `giveBack` returns what was not needed.
   func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     if used + count > capacity {
       filled.append(chunk)

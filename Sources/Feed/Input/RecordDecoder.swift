@@ -52,6 +52,7 @@ public final class RecordDecoder {
       try checkSizes(key: key, valueCount: value.count)
       return
     }
+    defer { if value.count > 4 << 20 { indexer.trim() } }
     let text: JSONText
     let depth: Int
     do {
@@ -68,7 +69,6 @@ public final class RecordDecoder {
     } catch {
       fatalError("unexpected error \(error)")
     }
-    defer { if value.count > 4 << 20 { indexer.trim() } }
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
     }
@@ -105,7 +105,9 @@ public final class RecordDecoder {
   private func reset() {
     events.removeAll(keepingCapacity: true)
     if items.capacity > 1 << 16 { items = [] } else { items.removeAll(keepingCapacity: true) }
-    sections.removeAll(keepingCapacity: true)
+    if sections.capacity > 1 << 16 { sections = [] } else { sections.removeAll(keepingCapacity: true) }
+    if itemIDs.isLarge { itemIDs = HashIndex() }
+    if sectionIDs.isLarge { sectionIDs = HashIndex() }
     arena.reset()
     isArray = false
   }

@@ -54,13 +54,15 @@ struct JSONScanner {
   struct Member {
     var name: ByteSpan
     var value: ByteSpan
-    var nameHasEscapes: Bool
+    /// The name with its escapes resolved, for comparing.
+    var decodedName: ByteSpan
     /// For the user: the other side's member of the same name, or -1.
     var match: Int32 = -1
   }
 
-  /// Appends the members of the object that is the whole text.
-  func appendMembers(to members: inout [Member]) {
+  /// Appends the members of the object that is the whole text; names with escapes are resolved once,
+  /// into the arena.
+  func appendMembers(to members: inout [Member], arena: ScratchArena) {
     var at = 1
     while text[at] != UInt8(ascii: "}") {
       let nameEnd = endOfString(at)
@@ -70,10 +72,16 @@ struct JSONScanner {
         Member(
           name: name,
           value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1),
-          nameHasEscapes: name.contains(UInt8(ascii: "\\"))
+          decodedName: JSONScanner.decoded(name, arena)
         )
       )
       at = text[valueEnd] == UInt8(ascii: ",") ? valueEnd + 1 : valueEnd
     }
+  }
+
+  private static func decoded(_ name: ByteSpan, _ arena: ScratchArena) -> ByteSpan {
+    guard name.contains(UInt8(ascii: "\\")) else { return name }
+    let copy = arena.allocate(name.count)
+    return ByteSpan(UnsafePointer(copy), JSONString.unescape(name, into: copy))
   }
 }

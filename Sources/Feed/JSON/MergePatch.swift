@@ -22,9 +22,9 @@ struct MergePatch {
 
     // Both sides' members lie one after the other on a stack that the nested objects share.
     let patchStart = members.count
-    JSONScanner(text: patch).appendMembers(to: &members)
+    JSONScanner(text: patch).appendMembers(to: &members, arena: arena)
     let targetStart = members.count
-    JSONScanner(text: target).appendMembers(to: &members)
+    JSONScanner(text: target).appendMembers(to: &members, arena: arena)
     let end = members.count
     defer { members.removeLast(members.count - patchStart) }
     matchMembers(patchStart, targetStart, end)
@@ -65,16 +65,15 @@ struct MergePatch {
     _ start: Int,
     _ output: ByteWriter
   ) {
-    let memberStart = output.count
     appendMember(member.name, start, output)
     let valueStart = output.count
     merge(replacement.value, into: member.value, output)
     guard !member.name.hasSameBytes(as: replacement.name),
       !output.span(valueStart..<output.count).hasSameBytes(as: member.value)
     else { return }
-    output.truncate(to: memberStart)
-    appendMember(replacement.name, start, output)
-    merge(replacement.value, into: member.value, output)
+    // Exchanged in place: merging once more would double the work at every level.
+    let nameEnd = valueStart - 2
+    output.replace(nameEnd - member.name.count..<nameEnd, with: replacement.name)
   }
 
   private func appendMember(_ name: ByteSpan, _ start: Int, _ output: ByteWriter) {
@@ -104,7 +103,7 @@ struct MergePatch {
     }
     var index = HashIndex(capacity: targetStart - patchStart)
     for position in patchStart..<targetStart {
-      let hash = nameHash(members[position].name)
+      let hash = nameHash(members[position])
       if let earlier = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) {
         members[Int(earlier)].match = -2
         index.remove(hash, earlier)
@@ -112,7 +111,7 @@ struct MergePatch {
       index.insert(hash, UInt32(position))
     }
     for position in targetStart..<end {
-      let hash = nameHash(members[position].name)
+      let hash = nameHash(members[position])
       guard let found = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) else {
         continue
       }
@@ -122,16 +121,8 @@ struct MergePatch {
   }
 
   private func hasSameName(_ one: JSONScanner.Member, _ other: JSONScanner.Member) -> Bool {
-    if one.name.hasSameBytes(as: other.name) { return true }
-    guard one.nameHasEscapes || other.nameHasEscapes else { return false }
-    return decoded(one.name).hasSameBytes(as: decoded(other.name))
+    one.decodedName.hasSameBytes(as: other.decodedName)
   }
 
-  private func nameHash(_ name: ByteSpan) -> UInt32 { IdentifierHash.of(decoded(name)) }
-
-  private func decoded(_ name: ByteSpan) -> ByteSpan {
-    guard name.contains(UInt8(ascii: "\\")) else { return name }
-    let copy = arena.allocate(name.count)
-    return ByteSpan(UnsafePointer(copy), JSONString.unescape(name, into: copy))
-  }
+  private func nameHash(_ member: JSONScanner.Member) -> UInt32 { IdentifierHash.of(member.decodedName) }
 }

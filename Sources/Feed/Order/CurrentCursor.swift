@@ -2,21 +2,27 @@
 struct CurrentCursor {
   private var leaf: LeafPointer?
   private var index: Int
+  /// Elements that are left to step to, so that ghosts behind the last one are not visited.
+  private var remaining: Int32
 
   /// Before the first element.
   init(_ tree: OrderTree) {
-    leaf = tree.firstLeaf
-    index = 0
+    let first = tree.select(current: 0)
+    leaf = first?.leaf
+    index = first?.index ?? 0
+    remaining = tree.currentCount
   }
 
   /// After an entry.
   init(after position: OrderTree.Position) {
     leaf = position.leaf
     index = position.index + 1
+    remaining = Int32.max
   }
 
   /// The next element, or nil at the end.
   mutating func peek() -> UInt32? {
+    guard remaining > 0 else { return nil }
     while let node = leaf {
       // A leaf of nothing but ghosts is passed over as a whole.
       while node.pointee.current > 0, index < Int(node.pointee.count) {
@@ -31,12 +37,15 @@ struct CurrentCursor {
   }
 
   /// Goes past the element that `peek` returned.
-  mutating func advance() { index += 1 }
+  mutating func advance() {
+    index += 1
+    remaining -= 1
+  }
 
   /// The next element, which the cursor goes past; nil at the end.
   mutating func next() -> UInt32? {
     let handle = peek()
-    index += 1
+    if handle != nil { advance() }
     return handle
   }
 }

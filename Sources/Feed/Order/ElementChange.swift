@@ -13,6 +13,9 @@ struct ElementChange {
   var publishedKindCount: UInt8 = 0
   var hasPublishedContent = false
   var forced = Forced.none
+  /// The journal that remembers the content from before its record; later ones of the same record
+  /// need not be kept.
+  var contentJournal: UInt32 = 0
   /// For the difference: positions in the published and in the current list.
   var publishedRank: Int32 = -1
   var currentRank: Int32 = -1

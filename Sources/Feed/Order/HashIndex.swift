@@ -8,6 +8,9 @@ struct HashIndex: ~Copyable {
   private var mask: Int
   private(set) var count = 0
 
+  /// Whether the table takes half a megabyte or more.
+  var isLarge: Bool { mask >= 1 << 16 }
+
   init(capacity: Int = 8) {
     var size = 8
     while size < capacity * 2 { size *= 2 }

@@ -8,8 +8,6 @@ struct OrderEntry: Equatable {
 
   static let published: UInt32 = 1
   static let current: UInt32 = 2
-  /// The largest number of handles an entry can name.
-  static let maxHandle: UInt32 = 1 << 30 - 1
 
   @inline(__always)
   init(bits: UInt32) { self.bits = bits }

@@ -40,7 +40,8 @@ public final class ChangesetPublisher {
     return feed.exists ? planChange(feed) : planDeletion(feed)
   }
 
-  /// Writes the next record, or the next few small ones. False when the feed is done.
+  /// Writes what comes next: a difference with all its parts, one part of a reload, or nulls. False when
+  /// the feed is done.
   public func writeNext(to output: RecordBuffer) -> Bool {
     guard let feed, let step = steps.first else {
       feed = nil
@@ -224,7 +225,7 @@ public final class ChangesetPublisher {
     _ feed: PublishedFeed,
     _ output: RecordBuffer
   ) {
-    _ = body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) {
+    body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) {
       part,
       start in
       version.deltaCount += 1
@@ -240,6 +241,7 @@ public final class ChangesetPublisher {
         time: time
       )
     }
+    body.removeAll()
     version.highestDelta = max(version.highestDelta, version.deltaCount)
     feed.pendingVersion = version
     let isDue =

@@ -34,10 +34,15 @@ struct DifferenceBody {
   // MARK: Encoding
 
   mutating func encode(_ difference: FeedDifference, of state: FeedState) {
-    bytes.removeAll(keepCapacity: 1 << 20)
-    entries.removeAll(keepingCapacity: entries.capacity < 1 << 16)
+    removeAll()
     encode(difference.sections, isOfItems: false, state)
     encode(difference.items, isOfItems: true, state)
+  }
+
+  /// Forgets the entries, and gives back memory beyond the usual.
+  mutating func removeAll() {
+    bytes.removeAll(keepCapacity: 1 << 20)
+    entries.removeAll(keepingCapacity: entries.capacity < 1 << 16)
   }
 
   private mutating func encode(_ lists: FeedDifference.Entries, isOfItems: Bool, _ state: FeedState) {
@@ -139,25 +144,26 @@ struct DifferenceBody {
     return ends
   }
 
-  /// Writes the value, or its parts.
+  /// Writes the value, or its parts one after the other.
   ///
   /// - Parameters:
+  ///   - headBytes: bytes of the head without part fields.
   ///   - limit: the most bytes of one value.
-  ///   - body: called with the part's number before each is written and after, as `begin` and `end`.
+  ///   - isWritten: called after each value with the part's number and where the value starts.
   func write(
     head: ChangesetHead,
     headBytes: Int,
     limit: Int,
     to output: ByteWriter,
     isWritten: (_ part: Int, _ valueStart: Int) -> Void
-  ) -> Int {
+  ) {
     guard headBytes + byteCount + 1 > limit else {
       let start = output.count
       head.write(part: nil, to: output)
       write(entries.indices, to: output)
       output.append(UInt8(ascii: "}"))
       isWritten(0, start)
-      return 1
+      return
     }
     func ends(_ countDigits: Int) -> [Int] {
       partEnds(limit: limit) {
@@ -174,7 +180,6 @@ struct DifferenceBody {
       isWritten(part, start)
       first = end
     }
-    return count
   }
 
   private func write(_ range: Range<Int>, to output: ByteWriter) {

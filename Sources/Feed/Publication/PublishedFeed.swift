@@ -77,7 +77,9 @@ public final class PublishedFeed {
     let sectionsBefore = state.sectionCount
     let needsJournal = decoder.events.count > 1 || mayPassLimits(decoder)
     guard needsJournal else {
-      if let event = decoder.events.first { try apply(event, decoder, number: nil, at: position, noOp: noOp) }
+      if let event = decoder.events.first {
+        try apply(event, decoder, number: decoder.isArray ? 0 : nil, at: position, noOp: noOp)
+      }
       note(position)
       return
     }

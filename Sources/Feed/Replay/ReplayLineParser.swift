@@ -85,13 +85,13 @@ public final class ReplayLineParser {
     let topic = try topic(envelope.topic, text)
     let partition =
       try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
-    let explicitOffset = try integer("offset", envelope.offset, text, in: 0...Int64.max - 1)
+    let explicitOffset = try integer("offset", envelope.offset, text, in: 0...ReplayLineParser.maxOffset)
     let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
     try checkHeaders(envelope.headers, text)
     let key = try optionalString("key", envelope.key, text)
     let value = try value(envelope, text, depth: depth, isUTF8: isUTF8)
 
-    let offset = nextOffset(topic, partition, explicitOffset)
+    let offset = try nextOffset(topic, partition, explicitOffset)
     lastTimestamp = timestamp
     return InputRecord(
       partition: partition,
@@ -231,11 +231,21 @@ public final class ReplayLineParser {
 
   // MARK: Offsets
 
-  private func nextOffset(_ topic: [UInt8], _ partition: Int32, _ explicit: Int64?) -> Int64 {
+  /// The largest offset that a record can have, so that the one after it can be named.
+  private static let maxOffset = Int64.max - 1
+
+  private func nextOffset(
+    _ topic: [UInt8],
+    _ partition: Int32,
+    _ explicit: Int64?
+  ) throws(ReplayLineError) -> Int64 {
     if topic != recent.topic || partition != recent.partition {
       lastOffsets[recent] = recentOffset
       recent = TopicPartition(topic: topic, partition: partition)
       recentOffset = lastOffsets[recent] ?? -1
+    }
+    guard explicit != nil || recentOffset < ReplayLineParser.maxOffset else {
+      throw ReplayLineError("has no field 'offset', and the line before it has the largest there is")
     }
     recentOffset = explicit ?? recentOffset + 1
     return recentOffset

@@ -38,6 +38,7 @@ struct DecodedEntries {
     try record.forEachMember(field) { name, list throws(ReplicaFault) in
       try record.forEachElement(list) { element throws(ReplicaFault) in
         var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
+        try DecodedEntries.checkContent(entry, of: name, isOfItems: isOfItems)
         if name.matches("delete") {
           (entry.fromSection, entry.from) = (entry.toSection, entry.to)
           read.deletes.append(entry)
@@ -85,6 +86,22 @@ struct DecodedEntries {
       )
     }
     return entry
+  }
+
+  /// What is inserted, reconfigured or reloaded has data, and an item that is made its kind.
+  private static func checkContent(
+    _ entry: Entry,
+    of list: ByteSpan,
+    isOfItems: Bool
+  ) throws(ReplicaFault) {
+    let isReconfigured = list.matches("reconfigure")
+    guard isReconfigured || list.matches("insert") || list.matches("reload") else { return }
+    guard entry.data != nil, entry.kind != nil || isReconfigured || !isOfItems else {
+      throw ReplicaFault(
+        .invalidChangeset,
+        "an entry for \(entry.id.quotedForMessage()) lacks its kind or data"
+      )
+    }
   }
 
   private static func index(

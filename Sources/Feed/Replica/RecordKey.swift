@@ -23,7 +23,8 @@ public struct RecordKey {
     var at = 1
     while at < key.count, key[at] != UInt8(ascii: "/") {
       let digit = key[at] &- 0x30
-      guard digit < 10, at < 19 else { return nil }
+      // No feed has as many parts or deltas as ten digits count.
+      guard digit < 10, at < 10 else { return nil }
       number = number * 10 + Int(digit)
       at += 1
     }

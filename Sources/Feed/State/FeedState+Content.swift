@@ -73,9 +73,11 @@ extension FeedState {
       change.hasPublishedContent = true
       return true
     }
+    let isJournaled = journal != nil && table.withChange(handle) { $0.contentJournal } == journalNumber
+    if journal != nil { table.withChange(handle) { $0.contentJournal = journalNumber } }
     if becomesPublished {
       journal?.append(.publishedContent(handle, isItem: isItem))
-    } else if journal != nil {
+    } else if journal != nil, !isJournaled {
       journal?.append(
         .content(
           handle,

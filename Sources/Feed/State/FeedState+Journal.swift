@@ -2,7 +2,10 @@ import Glibc
 
 extension FeedState {
   /// Notes from here on how to undo each step.
-  func beginJournal() { journal = [] }
+  func beginJournal() {
+    journal = []
+    journalNumber &+= 1
+  }
 
   /// What was noted is not needed any more.
   func endJournal() {

@@ -32,6 +32,8 @@ extension FeedState {
     items.removeChanges()
     sections.removeChanges()
     items.compactIfEmpty()
+    sections.compactIfEmpty()
+    compactLists()
   }
 
   // MARK: Order

@@ -12,6 +12,8 @@ final class FeedState {
   @exclusivity(unchecked) private var listCapacity = 4
   /// Undoes the record that is being applied; nil where that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
+  /// Numbers the journals, so that each element's content is remembered once in each.
+  @exclusivity(unchecked) var journalNumber: UInt32 = 0
 
   /// Lists that were replaced since the last publication, each once.
   @exclusivity(unchecked) var replacedScopes: [UInt32] = []
@@ -75,6 +77,16 @@ final class FeedState {
     }
     list(handle).pointee = OrderedList()
     return handle
+  }
+
+  /// Gives memory back once there are no sections.
+  func compactLists() {
+    guard sections.count == 0, listCapacity > 64 else { return }
+    for slot in 0...listCapacity { lists[slot].tree.removeAll() }
+    lists.deallocate()
+    listCapacity = 4
+    lists = .allocate(capacity: listCapacity + 1)
+    lists.initialize(repeating: OrderedList(), count: listCapacity + 1)
   }
 
   // MARK: Single changes

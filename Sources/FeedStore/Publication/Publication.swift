@@ -1,6 +1,7 @@
 public import Feed
 
-/// What a flush publishes, or as much of it as fits into a bounded buffer.
+/// What a flush publishes, or as much of it as is handed out at once: some megabytes, unless one
+/// difference is larger.
 ///
 /// The records' bytes are in a buffer that the store uses again: they are valid until the store is
 /// asked for more, or told of the outcome. All parts of a flush are published together.

@@ -18,7 +18,7 @@ public actor FeedStore {
   public private(set) var counters = StoreCounters()
   private var countersBeforeWindow = StoreCounters()
 
-  /// Most bytes in one part of a publication, the record that passes it included.
+  /// A part of a publication ends after what passes this many bytes: one part of a reload, or one difference.
   private static let partBytes = 4 << 20
 
   public init(options: FeedStoreOptions) {

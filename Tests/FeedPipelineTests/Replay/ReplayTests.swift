@@ -66,6 +66,7 @@ import Testing
     (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
     (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
     (#"{"key":"a","value":null,"headers":{}}"#, "'headers'"),
+    (#"{"key":"a","value":null,"offset":9223372036854775807}"#, "'offset'"),
   ])
   func `a line that is no envelope stops the replay, naming file and line`(
     line: String,
@@ -125,5 +126,19 @@ import Testing
     // Changesets are no events, so all are rejected, but every line is an envelope.
     let second = try await replay(first.output + first.rejected)
     #expect(second.report.counters.records == (first.output + first.rejected).split(separator: "\n").count)
+  }
+
+  @Test func `there is no offset after the largest`() async throws {
+    let line = #"{"key":"a","value":null"#
+    await #expect(throws: ReplayError.self) {
+      try await replay("\(line),\"offset\":9223372036854775806}\n\(line)}\n")
+    }
+    let largest = try await replay("\(line),\"offset\":9223372036854775806}\n")
+    #expect(largest.report.counters.records == 1)
+  }
+
+  @Test func `a message names the event's number also in an array of one`() async throws {
+    let result = try await replay(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#)
+    #expect(result.rejected.contains("event 0: field 'section' is missing"))
   }
 }

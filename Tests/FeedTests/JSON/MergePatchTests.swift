@@ -80,4 +80,12 @@ import Testing
       #expect(patched(target, patch) == String(decoding: expected, as: UTF8.self), "\(target) with \(patch)")
     }
   }
+
+  @Test func `names spelled differently at every level are merged once a level`() {
+    func nested(_ name: String, _ value: String) -> String {
+      String(repeating: "{\"\(name)\":", count: 100) + value + String(repeating: "}", count: 100)
+    }
+    #expect(patched(nested("a", "1"), nested(#"\u0061"#, "2")) == nested(#"\u0061"#, "2"))
+    #expect(patched(nested("a", "1"), nested(#"\u0061"#, "1")) == nested("a", "1"))
+  }
 }
