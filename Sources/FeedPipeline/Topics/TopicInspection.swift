@@ -1,0 +1,38 @@
+import FeedStore
+import Kafka
+import Service
+
+/// Asks a cluster about FeedStore's topics, on the thread of its admin client.
+struct TopicInspection {
+  let admin: AdminClient
+  let topics: [String]
+
+  /// How long the brokers have to tell which topics there are; on the way they may have to be reached.
+  static let metadataMilliseconds: Int32 = 15_000
+  /// How long they have to tell settings. Some clusters never do.
+  static let settingsMilliseconds: Int32 = 5_000
+
+  /// What is known of each topic, and why settings are not known, if so.
+  func states(
+    waitingFor expected: [String] = []
+  ) throws(KafkaError) -> (states: [String: TopicState], unknown: KafkaError?) {
+    if !expected.isEmpty {
+      _ = try admin.waitForTopics(expected, timeoutMilliseconds: Self.metadataMilliseconds)
+    }
+    let metadata = try admin.metadata(topics, timeoutMilliseconds: Self.metadataMilliseconds)
+    var states: [String: TopicState] = [:]
+    for (topic, count) in metadata.partitionCounts { states[topic] = TopicState(partitions: count) }
+
+    let existing = topics.filter { states[$0] != nil }
+    let answers = try admin.describeConfigurations(existing, timeoutMilliseconds: Self.settingsMilliseconds)
+    var unknown: KafkaError?
+    for topic in existing {
+      switch answers[topic] {
+      case .success(let settings)?: states[topic]?.settings = settings
+      case .failure(let error)?: unknown = unknown ?? error
+      case nil: break
+      }
+    }
+    return (states, unknown)
+  }
+}
