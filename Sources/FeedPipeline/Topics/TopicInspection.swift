@@ -13,18 +13,27 @@ struct TopicInspection {
   static let settingsMilliseconds: Int32 = 5_000
 
   /// What is known of each topic, and why settings are not known, if so.
+  ///
+  /// - Parameters:
+  ///   - expected: topics that have just been created, and that brokers may not tell of yet.
+  ///   - timeoutMilliseconds: how long each question may take, where that is less than usual.
   func states(
-    waitingFor expected: [String] = []
+    waitingFor expected: [String] = [],
+    timeoutMilliseconds: Int32 = .max
   ) throws(KafkaError) -> (states: [String: TopicState], unknown: KafkaError?) {
+    let metadataMilliseconds = min(timeoutMilliseconds, Self.metadataMilliseconds)
     if !expected.isEmpty {
-      _ = try admin.waitForTopics(expected, timeoutMilliseconds: Self.metadataMilliseconds)
+      _ = try admin.waitForTopics(expected, timeoutMilliseconds: metadataMilliseconds)
     }
-    let metadata = try admin.metadata(topics, timeoutMilliseconds: Self.metadataMilliseconds)
+    let metadata = try admin.metadata(topics, timeoutMilliseconds: metadataMilliseconds)
     var states: [String: TopicState] = [:]
     for (topic, count) in metadata.partitionCounts { states[topic] = TopicState(partitions: count) }
 
     let existing = topics.filter { states[$0] != nil }
-    let answers = try admin.describeConfigurations(existing, timeoutMilliseconds: Self.settingsMilliseconds)
+    let answers = try admin.describeConfigurations(
+      existing,
+      timeoutMilliseconds: min(timeoutMilliseconds, Self.settingsMilliseconds)
+    )
     var unknown: KafkaError?
     for topic in existing {
       switch answers[topic] {
