@@ -12,6 +12,8 @@ public struct TopicSetup: Sendable {
   /// How many brokers hold each partition of what is created; nil for the brokers' default.
   public var replicationFactor: Int32?
   public var log: Log
+  /// How long each question may take, where that is less than usual; for tests.
+  var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000
   private static let closeMilliseconds: Int32 = 2_000
@@ -53,7 +55,7 @@ public struct TopicSetup: Sendable {
     defer { try? admin.close(timeoutMilliseconds: Self.closeMilliseconds) }
     let requirements = TopicRequirements(configuration.store, batchBytes: settings.batchBytes)
     let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic))
-    var (states, unknown) = try inspection.states()
+    var (states, unknown) = try inspection.states(timeoutMilliseconds: timeoutMilliseconds)
     var created: [String] = []
     var failures: [String: KafkaError] = [:]
     if creates {
@@ -62,11 +64,19 @@ public struct TopicSetup: Sendable {
         partitions: partitions,
         replicationFactor: replicationFactor
       )
-      failures = try admin.createTopics(missing, timeoutMilliseconds: Self.creationMilliseconds)
+      failures = try admin.createTopics(
+        missing,
+        timeoutMilliseconds: min(timeoutMilliseconds, Self.creationMilliseconds)
+      )
       // Somebody else was quicker: what is there is looked at below.
       failures = failures.filter { $0.value.kind != .topicAlreadyExists }
       created = missing.map(\.name).filter { failures[$0] == nil }
-      if !created.isEmpty { (states, unknown) = try inspection.states(waitingFor: created) }
+      if !created.isEmpty {
+        (states, unknown) = try inspection.states(
+          waitingFor: created,
+          timeoutMilliseconds: timeoutMilliseconds
+        )
+      }
     }
     return TopicReport(
       requirements: requirements.check(states),
