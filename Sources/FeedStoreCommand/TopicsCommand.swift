@@ -7,9 +7,9 @@ enum TopicsCommand: Subcommand {
     "topics",
     summary: "Shows which topics are needed and what is there, and creates them.",
     discussion: """
-      Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what FeedStore \
-      cannot work with, "should" what works but costs more or bears less, "?" what the cluster does not tell; \
-      the reasons and the remedies are on standard error.
+      Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what \
+      FeedStore cannot work with, "should" what works but costs more or bears less, "?" what the cluster \
+      does not tell; the reasons and the remedies are on standard error.
 
       With --create, creates the topics that are missing; what exists is never changed. With --check, exits \
       with 1 if anything is marked "must".

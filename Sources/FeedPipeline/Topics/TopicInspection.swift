@@ -22,12 +22,16 @@ struct TopicInspection {
     timeoutMilliseconds: Int32 = .max
   ) throws(KafkaError) -> (states: [String: TopicState], unknown: KafkaError?) {
     let metadataMilliseconds = min(timeoutMilliseconds, Self.metadataMilliseconds)
-    if !expected.isEmpty {
-      _ = try admin.waitForTopics(expected, timeoutMilliseconds: metadataMilliseconds)
+    let rest = topics.filter { !expected.contains($0) }
+    var counts: [String: Int32] = [:]
+    if !rest.isEmpty {
+      counts = try admin.metadata(rest, timeoutMilliseconds: metadataMilliseconds).partitionCounts
     }
-    let metadata = try admin.metadata(topics, timeoutMilliseconds: metadataMilliseconds)
-    var states: [String: TopicState] = [:]
-    for (topic, count) in metadata.partitionCounts { states[topic] = TopicState(partitions: count) }
+    if !expected.isEmpty {
+      let metadata = try admin.waitForTopics(expected, timeoutMilliseconds: metadataMilliseconds)
+      counts.merge(metadata.partitionCounts) { $1 }
+    }
+    var states = counts.mapValues { TopicState(partitions: $0) }
 
     let existing = topics.filter { states[$0] != nil }
     let answers = try admin.describeConfigurations(

@@ -2,7 +2,8 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore topics`: shows what FeedStore needs of its topics and what is there, and creates what is missing.
+/// `feedstore topics`: shows what FeedStore needs of its topics and what is there, and creates what is
+/// missing.
 public struct TopicSetup: Sendable {
   public var configuration: PipelineConfiguration
   /// Whether to create what is missing.

@@ -4,8 +4,8 @@ import CRdkafka
 ///
 /// **One thread.** An admin client is not `Sendable`; its calls block, each for at most the time it is given.
 ///
-/// Brokers answer for each topic, so the answers are values: a call throws only what keeps it from being made.
-/// What fails as a whole (no broker can be reached, or none knows the request) fails for each topic.
+/// Brokers answer for each topic, so the answers are values: a call throws only what keeps it from being
+/// made. What fails as a whole (no broker can be reached, or none knows the request) fails for each topic.
 ///
 /// An `EmbeddedCluster` knows no admin requests: there every answer is an error.
 public final class AdminClient {
@@ -95,10 +95,15 @@ public final class AdminClient {
   ) throws(KafkaError) -> TopicMetadata {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     while true {
-      let remaining = max(1, deadline.remainingMilliseconds)
-      let metadata = try metadata(topics, timeoutMilliseconds: remaining)
-      if metadata.missing.isEmpty || deadline.hasPassed {
-        return metadata
+      do throws(KafkaError) {
+        let remaining = max(1, deadline.remainingMilliseconds)
+        let metadata = try metadata(topics, timeoutMilliseconds: remaining)
+        if metadata.missing.isEmpty || deadline.hasPassed {
+          return metadata
+        }
+      } catch {
+        // A new topic may not have leaders yet.
+        guard error.isRetriable, !deadline.hasPassed else { throw error }
       }
       let pause = min(Self.pauseMilliseconds, deadline.remainingMilliseconds)
       _ = rd_kafka_poll(try client("wait for topics"), pause)
