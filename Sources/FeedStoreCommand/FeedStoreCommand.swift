@@ -7,7 +7,7 @@ enum FeedStoreCommand {
   static let version = "0.1.0"
 
   private static var subcommands: [any Subcommand.Type] {
-    [RunCommand.self, PublishCommand.self, ReplayCommand.self, DemoCommand.self]
+    [RunCommand.self, TopicsCommand.self, PublishCommand.self, ReplayCommand.self, DemoCommand.self]
   }
 
   private static let specification = CommandLineSpecification(

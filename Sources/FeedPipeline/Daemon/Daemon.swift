@@ -46,6 +46,9 @@ public struct Daemon: Sendable {
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     log.warning("feeds are kept in memory only: after a restart or a rebalance they begin anew")
 
+    // The embedded broker tells no settings.
+    let check = isEmbedded ? nil : TopicCheck(settings: settings, options: configuration.store, log: log)
+    async let _ = check?.run()
     let thread = WorkerThread(name: "worker-0")
     defer { thread.stop() }
     return try await withTaskExecutorPreference(thread) { @concurrent in

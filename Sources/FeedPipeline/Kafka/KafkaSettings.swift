@@ -94,6 +94,12 @@ struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// For a client that creates topics and reads their settings.
+  var admin: KafkaConfiguration { configuration(for: .both) }
+
+  /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
+  var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
+
   private static let greatestMessageBytes = 1_000_000_000
   private static let serverNames = ["bootstrap.servers", "metadata.broker.list"]
 

@@ -56,6 +56,10 @@ extension KafkaErrorCode {
   public static let unknownTopic = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
   /// The broker does not know the topic or the partition.
   public static let unknownTopicOrPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+  /// A topic of this name exists, so it cannot be created.
+  public static let topicAlreadyExists = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+  /// The brokers do not know this kind of request.
+  public static let unsupportedFeature = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
   /// The record is larger than the client or the broker accepts.
   public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
   /// The broker is not the group's or the transaction's coordinator.

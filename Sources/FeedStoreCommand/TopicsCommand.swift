@@ -1,0 +1,60 @@
+import FeedPipeline
+import Service
+
+/// `feedstore topics`: what the topics must be like, and making them.
+enum TopicsCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "topics",
+    summary: "Shows which topics are needed and what is there, and creates them.",
+    discussion: """
+      Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what \
+      FeedStore cannot work with, "should" what works but costs more or bears less, "?" what the cluster \
+      does not tell; the reasons and the remedies are on standard error.
+
+      With --create, creates the topics that are missing; what exists is never changed. With --check, exits \
+      with 1 if anything is marked "must".
+      """,
+    options: [
+      .flag("create", help: "Creates the topics that are missing, with the settings they need."),
+      .flag("check", help: "Exits with 1 on a mismatch that FeedStore cannot work with."),
+      .value(
+        "partitions",
+        "N",
+        help: "Partitions of what is created; as many as the other input has, or \(defaultPartitions)."
+      ),
+      .value(
+        "replication-factor",
+        "N",
+        help: "Brokers that hold each partition of what is created; the brokers' default if left out."
+      ),
+    ] + configurationOptions
+  )
+
+  private static var defaultPartitions: Int32 { TopicRequirements.defaultPartitions }
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let setup = TopicSetup(
+      configuration,
+      creates: invocation.flag("create"),
+      partitions: try number("partitions", 1...1_000_000, invocation),
+      replicationFactor: try number("replication-factor", 1...32_767, invocation),
+      log: Log(level: configuration.logLevel)
+    )
+    let report = try await setup.run()
+    StandardOutput.write(report.table)
+    for note in report.notes { DiagnosticOutput.standardError.write(line: note) }
+    let isFit = report.failures.isEmpty && (report.isFit || !invocation.flag("check"))
+    return isFit ? .done : .failed
+  }
+
+  /// An option's value; nil if it is not given.
+  private static func number(
+    _ name: String,
+    _ range: ClosedRange<Int>,
+    _ invocation: CommandInvocation
+  ) throws -> Int32? {
+    let number = try invocation.integer(name, default: 0, in: range)
+    return number == 0 ? nil : Int32(number)
+  }
+}

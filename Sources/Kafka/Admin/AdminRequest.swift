@@ -1,0 +1,74 @@
+import CRdkafka
+
+/// One admin request: its options, the queue its answer comes to, and waiting for it.
+struct AdminRequest {
+  enum Kind {
+    case createTopics
+    case describeConfigurations
+
+    fileprivate var operation: rd_kafka_admin_op_t {
+      switch self {
+      case .createTopics: RD_KAFKA_ADMIN_OP_CREATETOPICS
+      case .describeConfigurations: RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS
+      }
+    }
+  }
+
+  /// Why a request failed as a whole.
+  struct Failure: Error {
+    let code: KafkaErrorCode
+    let detail: String?
+
+    func error(_ action: String, client: OpaquePointer) -> KafkaError {
+      .make(code, action, detail: detail, client: client)
+    }
+  }
+
+  private let client: OpaquePointer
+  private let kind: Kind
+
+  /// Waited for besides the time that librdkafka is given, whose own answer says more than ours.
+  private static let graceMilliseconds: Int32 = 500
+
+  init(_ client: OpaquePointer, _ kind: Kind) {
+    self.client = client
+    self.kind = kind
+  }
+
+  /// Sends the request and waits for the answer.
+  ///
+  /// - Parameter body: sends it with these options, its answer to this queue.
+  func send(
+    _ timeoutMilliseconds: Int32,
+    _ body: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
+  ) -> Result<AdminAnswer, Failure> {
+    let options = rd_kafka_AdminOptions_new(client, kind.operation)
+    defer { rd_kafka_AdminOptions_destroy(options) }
+    // librdkafka takes 0 ms for a topic that need not be ready, and at most an hour.
+    let timeout = min(max(1, timeoutMilliseconds), 3_600_000)
+    let (code, text) = withErrorText { rd_kafka_AdminOptions_set_request_timeout(options, timeout, $0, $1) }
+    guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      return .failure(Failure(code: KafkaErrorCode(code), detail: text))
+    }
+    if kind == .createTopics {
+      let (code, text) = withErrorText {
+        rd_kafka_AdminOptions_set_operation_timeout(options, timeout, $0, $1)
+      }
+      guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+        return .failure(Failure(code: KafkaErrorCode(code), detail: text))
+      }
+    }
+    // An answer that comes after the queue is gone is thrown away by librdkafka.
+    let queue = rd_kafka_queue_new(client)
+    defer { rd_kafka_queue_destroy(queue) }
+    body(options, queue)
+    guard let event = rd_kafka_queue_poll(queue, timeout + Self.graceMilliseconds) else {
+      return .failure(Failure(code: .timedOut, detail: "no answer within \(timeout) ms"))
+    }
+    let answer = AdminAnswer(taking: event)
+    if let failure = answer.failure {
+      return .failure(failure)
+    }
+    return .success(answer)
+  }
+}

@@ -1,0 +1,75 @@
+import FeedStore
+import Glibc
+import Kafka
+import Service
+import Testing
+
+@testable import FeedPipeline
+
+struct TopicSetupTests {
+  private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
+
+  @Test func `where settings are not told, partitions are what is looked at`() async throws {
+    let ground = try Ground(partitions: 3, rejected: 1)
+    defer { ground.cluster.stop() }
+    var setup = TopicSetup(ground.configuration, log: Ground.quiet)
+    setup.timeoutMilliseconds = 1_000
+    let report = try await setup.run()
+    #expect(report.isFit)
+    #expect(report.unknown?.contains("could not read the settings of topic feeds.") == true)
+    for requirement in report.requirements {
+      #expect(requirement.verdict == (requirement.kind == .partitions ? .met : .unknown))
+    }
+  }
+
+  @Test func `a topic that cannot be created is named, and still missing`() async throws {
+    let ground = try Ground(partitions: 3)
+    defer { ground.cluster.stop() }
+    var configuration = ground.configuration
+    configuration.store.topics.rejected = "elsewhere"
+    var setup = TopicSetup(configuration, creates: true, log: Ground.quiet)
+    setup.timeoutMilliseconds = 1_000
+    let report = try await setup.run()
+    #expect(!report.isFit)
+    #expect(report.created.isEmpty)
+    #expect(report.failures.count == 1)
+    #expect(report.failures.first?.contains("could not create topic elsewhere") == true)
+  }
+
+  @Test func `brokers that cannot be reached are an error`() async throws {
+    var configuration = PipelineConfiguration()
+    configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: "127.0.0.1:1")]
+    var setup = TopicSetup(configuration, log: Ground.quiet)
+    setup.timeoutMilliseconds = 500
+    let unreachable = setup
+    let error = await #expect(throws: DaemonError.self) { try await unreachable.run() }
+    #expect(error?.isRetriable == true)
+    #expect(error?.message.contains("feeds.changesets") == true)
+  }
+
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `on a real cluster, topics are created as they are needed, and not again`() async throws {
+    let servers = try #require(Self.bootstrapServers)
+    let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
+    var configuration = PipelineConfiguration()
+    configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: servers)]
+    configuration.store.topics.sections = prefix + "sections"
+    configuration.store.topics.items = prefix + "items"
+    configuration.store.topics.changesets = prefix + "changesets"
+    configuration.store.topics.rejected = prefix + "rejected"
+    let setup = TopicSetup(
+      configuration,
+      creates: true,
+      partitions: 3,
+      replicationFactor: 1,
+      log: Ground.quiet
+    )
+    let report = try await setup.run()
+    #expect(report.created.count == 4)
+    #expect(report.failures.isEmpty)
+    #expect(report.requirements.allSatisfy { $0.verdict == .met }, "\(report.table)")
+    let again = try await setup.run()
+    #expect(again.created.isEmpty)
+    #expect(again.isFit)
+  }
+}

@@ -1,0 +1,75 @@
+import Kafka
+import Testing
+
+/// What an admin client makes of a cluster that knows no admin requests, and of none at all.
+struct AdminTests {
+  private let timeoutMilliseconds: Int32 = 10_000
+
+  private func admin(_ fixture: Fixture) throws -> AdminClient {
+    try AdminClient(configuration: fixture.configuration(), log: Fixture.log)
+  }
+
+  @Test func `a request that the brokers do not know fails for each topic, by name`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("there", partitions: 2)
+    let admin = try admin(fixture)
+
+    let settings = try admin.describeConfigurations(["there", "gone"], timeoutMilliseconds: 2_000)
+    #expect(settings.keys.sorted() == ["gone", "there"])
+    for (topic, result) in settings {
+      let error = #expect(throws: KafkaError.self) { try result.get() }
+      #expect(error?.message.contains("could not read the settings of topic \(topic): ") == true)
+      #expect(error?.isFatal == false)
+    }
+
+    let specifications = [TopicSpecification("one", partitions: 1), TopicSpecification("two", partitions: 1)]
+    let failures = try admin.createTopics(specifications, timeoutMilliseconds: 2_000)
+    #expect(failures.keys.sorted() == ["one", "two"])
+    for (topic, error) in failures {
+      #expect(error.message.contains("could not create topic \(topic): "))
+      #expect(error.kind != .topicAlreadyExists)
+    }
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  @Test func `metadata is told as to any other client`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("there", partitions: 3)
+    let admin = try admin(fixture)
+    let metadata = try admin.metadata(["there", "gone"], timeoutMilliseconds: timeoutMilliseconds)
+    #expect(metadata.partitionCounts == ["there": 3])
+    #expect(metadata.missing == ["gone"])
+    let awaited = try admin.waitForTopics(["there"], timeoutMilliseconds: timeoutMilliseconds)
+    #expect(awaited.missing.isEmpty)
+    #expect(try admin.waitForTopics(["gone"], timeoutMilliseconds: 1_000).missing == ["gone"])
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  @Test func `a topic that cannot be is refused before anything is sent`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let admin = try admin(fixture)
+    let error = #expect(throws: KafkaError.self) {
+      try admin.createTopics([TopicSpecification("none", partitions: -2)], timeoutMilliseconds: 2_000)
+    }
+    #expect(error?.kind == .invalidArgument)
+    #expect(error?.message.contains("create topic none with -2 partitions") == true)
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  @Test func `nothing is asked for nothing, and a closed client says so`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let admin = try admin(fixture)
+    #expect(try admin.createTopics([], timeoutMilliseconds: 1).isEmpty)
+    #expect(try admin.describeConfigurations([], timeoutMilliseconds: 1).isEmpty)
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+    let error = #expect(throws: KafkaError.self) {
+      try admin.describeConfigurations(["feeds"], timeoutMilliseconds: 1)
+    }
+    #expect(error?.kind == .closed)
+  }
+}

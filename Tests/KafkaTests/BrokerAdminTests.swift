@@ -1,0 +1,46 @@
+import Kafka
+import Testing
+
+/// Admin calls on the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names; they leave a topic behind.
+@Suite(
+  .enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
+)
+struct BrokerAdminTests {
+  @Test func `a topic is created with its settings, and not twice`() throws {
+    let servers = try #require(RealBroker.bootstrapServers)
+    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
+    let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
+    let specification = TopicSpecification(
+      name,
+      partitions: 3,
+      replicationFactor: 1,
+      configuration: ["cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"]
+    )
+    #expect(try admin.createTopics([specification], timeoutMilliseconds: 30_000).isEmpty)
+    let metadata = try admin.waitForTopics([name], timeoutMilliseconds: 30_000)
+    #expect(metadata.partitionCounts == [name: 3])
+
+    let settings = try #require(
+      try admin.describeConfigurations([name], timeoutMilliseconds: 30_000)[name]
+    ).get()
+    #expect(settings["cleanup.policy"] == "compact")
+    #expect(settings["min.cleanable.dirty.ratio"] == "0.1")
+    // A default of the brokers is told as well.
+    #expect(settings["max.message.bytes"].flatMap { Int($0) } != nil)
+
+    let again = try admin.createTopics([specification], timeoutMilliseconds: 30_000)
+    #expect(again[name]?.kind == .topicAlreadyExists)
+    try admin.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `settings of a topic that does not exist are an error that names it`() throws {
+    let servers = try #require(RealBroker.bootstrapServers)
+    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
+    let answer = try admin.describeConfigurations(["feedstore.test.none"], timeoutMilliseconds: 30_000)
+    let result = try #require(answer["feedstore.test.none"])
+    let error = #expect(throws: KafkaError.self) { try result.get() }
+    #expect(error?.kind == .unknownTopicOrPartition)
+    #expect(error?.message.contains("feedstore.test.none") == true)
+    try admin.close(timeoutMilliseconds: 10_000)
+  }
+}
