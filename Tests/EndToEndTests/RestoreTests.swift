@@ -7,8 +7,8 @@ import Testing
 
 @testable import FeedPipeline
 
-/// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning: what
-/// was published before counts as applied already.
+/// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:
+/// what was published before counts as applied already.
 struct RestoreTests {
   /// Without deletions: a feed that was deleted passes through its states again.
   private static func records(_ range: Range<Int>) -> [StoredRecord] {

@@ -30,7 +30,7 @@ extension Worker {
       try take(restoration.step, store)
       restorePause = 0
     } catch let error as KafkaError {
-      // A partition whose fetching has not begun yet cannot be sought.
+      // A partition whose reading librdkafka has not begun yet cannot be sought.
       guard error.isRetriable || error.kind == .state, !error.isFatal else { throw DaemonError(error) }
       restorePause = Self.pauseMilliseconds
       if progress.line(at: MonotonicClock.milliseconds()) != nil {

@@ -7,9 +7,9 @@ import Service
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
 ///
-/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), how its feeds are
-/// restored (``Restoration``), what an error means (``FlushRecovery``), from where to read again (``InputPositions``), whether the topics fit
-/// (``TopicLayout``).
+/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), how feeds are
+/// restored (``Restoration``), what an error means (``FlushRecovery``), from where to read again
+/// (``InputPositions``), whether the topics fit (``TopicLayout``).
 ///
 /// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the
 /// middle of a poll and must be flushed before it returns; from outside of the store that could not be
@@ -63,11 +63,12 @@ final class Worker: @unchecked Sendable {
     self.stop = stop
     self.log = log
     self.onEvent = onEvent
-    consumer = try Consumer(
-      configuration: settings.member,
-      isolationLevel: .readCommitted,
-      log: log.kafkaHandler
-    )
+    var member = settings.member
+    // Input that goes while it is read would be passed over without a word.
+    if lostInput == .fail { member["auto.offset.reset"] = "error" }
+    consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: log.kafkaHandler)
+    // Where to begin, the restoration finds out.
+    consumer.assignmentStart = TopicPartitionOffset.beginning
     let producing = settings.transactionalProducer(worker: number, host: Self.hostName, process: getpid())
     producer = try TransactionalProducer(configuration: producing, log: log.kafkaHandler)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
@@ -183,6 +184,12 @@ final class Worker: @unchecked Sendable {
   private func handleEvents() throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
+      if error.kind == .autoOffsetReset {
+        throw DaemonError(
+          .lostInput,
+          "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
+        )
+      }
       if error.isRetriable {
         log.warning("Kafka is disturbed; reading goes on by itself", ["error": error])
       } else {

@@ -4,8 +4,8 @@ import Kafka
 /// Reads partitions of the changesets topic from their beginning, one at a time, into replicas.
 ///
 /// Two clients, as what may be read and how far there is something to read are different questions: with
-/// committed isolation the broker would name the last stable offset, before a transaction that is not known to
-/// have ended, and what was committed last could be missed.
+/// committed isolation the broker would name the last stable offset, before a transaction that is not known
+/// to have ended, and what was committed last could be missed.
 final class ChangesetReader {
   let topic: String
   private let reader: Consumer
@@ -116,8 +116,8 @@ final class ChangesetReader {
     return DaemonError(
       .unreadableChangesets,
       """
-      feeds cannot be restored from \(place): \(fault.message); nothing of the partition was taken over. Make \
-      sure that nobody else writes to the topic and that its cleanup.policy is "compact". Then either \
+      feeds cannot be restored from \(place): \(fault.message); nothing of the partition was taken over. \
+      Make sure that nobody else writes to the topic and that its cleanup.policy is "compact". Then either \
       write nulls under the keys of that feed or record and start again when they are compacted, so that \
       the feed begins anew; or name a new topic as topics.changesets and a new kafka.group.id, so that all \
       feeds are made anew from the input
