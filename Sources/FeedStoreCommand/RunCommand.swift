@@ -11,7 +11,7 @@ enum RunCommand: Subcommand {
       equally many partitions, and publishes changesets, rejected records and offsets in one transaction \
       per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group.
 
-      Feeds are kept in memory only: after a restart they begin anew.
+      Feeds are kept in memory, and restored from topics.changesets at the start.
       """,
     options: configurationOptions + [
       .flag("embedded", help: "Starts a Kafka broker in the process; nothing outlives it.")

@@ -15,7 +15,7 @@ import Testing
 
   @Test func itHasEveryKeyAndNoOther() throws {
     let document = try ConfigurationDocument(file: Self.file)
-    #expect(Set(document.entries.keys) == Set(PipelineConfiguration.keys + ["kafka"]))
+    #expect(Set(document.entries.keys) == Set(PipelineConfiguration.keys))
   }
 
   @Test func everyKeyHasAcommentAboveIt() throws {

@@ -23,7 +23,7 @@ import Testing
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     let heading = try #require(lines.firstIndex(of: "## Configuration"))
     return lines[(heading + 1)...].prefix { !$0.hasPrefix("## ") }.compactMap { line in
-      guard line.hasPrefix("| `"), !line.hasPrefix("| `kafka.") else { return nil }
+      guard line.hasPrefix("| `"), !line.hasPrefix("| `kafka.*") else { return nil }
       let cells = line.split(separator: "|").map { $0.filter { $0 != " " && $0 != "`" } }
       return (cells[0], cells[1])
     }

@@ -69,6 +69,7 @@ import Testing
     ("topics.items=i-1", { $0.store.topics.items == "i-1" }),
     ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
     ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
+    ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
     ("log.level=debug", { $0.logLevel == .debug }),
   ]
 
@@ -97,6 +98,7 @@ import Testing
     ("limits.maxDepth=100001", "a whole number from 1 to 10000"),
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
+    ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
   ])
   func aValueThatIsNotAllowedIsRefusedWithKeyAndRange(_ assignment: String, allowed: String) throws {

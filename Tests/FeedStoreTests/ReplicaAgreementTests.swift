@@ -115,6 +115,10 @@ import Testing
       }
       do {
         try compare(joiner, oracle, partition)
+        let count = joiner.replicas.count
+        guard try joiner.takeFeeds().count == count else {
+          throw StoreDriver.Disagreement(description: "a feed was not handed out")
+        }
       } catch {
         throw StoreDriver.Disagreement(description: "compacted up to \(cut): \(error)")
       }

@@ -1,7 +1,7 @@
 /// What the keys of one feed on the changesets topic hold, recovered by reading them: what a store
 /// must know to go on writing that feed.
 struct FeedKeys {
-  private let epoch: [UInt8]
+  let epoch: [UInt8]
   /// Delta records since the last reload, and the bytes of their values.
   private(set) var deltaCount = 0
   private(set) var deltaBytes = 0

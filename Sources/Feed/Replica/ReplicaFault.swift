@@ -11,15 +11,20 @@ public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible 
     case position
     /// The result's checksum is not the changeset's.
     case checksum
+    /// The records of a feed lack something, so that its state is not known.
+    case incomplete
   }
 
   public let code: Code
   /// Names the feed, the revision and the entry, with what was expected and what was found.
   public let message: String
+  /// The feed of an ``Code/incomplete`` fault.
+  public let feed: String?
 
-  init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: String, feed: String? = nil) {
     self.code = code
     self.message = message
+    self.feed = feed
   }
 
   public var description: String { message }

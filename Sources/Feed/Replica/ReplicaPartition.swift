@@ -27,15 +27,19 @@ public final class ReplicaPartition {
 
   /// Hands out every feed as a store goes on with it, and forgets them all.
   ///
-  /// - Throws: a ``ReplicaFault`` if a feed's records leave it without a state that can be gone on from.
+  /// - Throws: a ``ReplicaFault`` with the feed if its records leave it without a state that can be gone on
+  ///   from: deltas without their reload, a gap, or a changeset that misses parts. Nothing is forgotten then.
   public func takeFeeds() throws(ReplicaFault) -> [PublishedFeed] {
+    for feed in keys.keys.sorted(by: { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) }) {
+      if let lack = lack(of: feed) {
+        let name = feed.string.debugDescription
+        throw ReplicaFault(.incomplete, "feed \(name) \(lack)", feed: feed.string)
+      }
+    }
     var feeds: [PublishedFeed] = []
     for replica in replicas {
-      guard !replica.isStale, let keys = keys[ByteText(replica.feed)] else {
-        throw ReplicaFault(
-          .invalidChangeset,
-          "feed \(replica.feed.debugDescription) is incomplete after revision \(replica.revision)"
-        )
+      guard let keys = keys[ByteText(replica.feed)] else {
+        preconditionFailure("a replica of which no record was read")
       }
       feeds.append(PublishedFeed(replica, version: keys.version(of: replica)))
     }
@@ -43,6 +47,19 @@ public final class ReplicaPartition {
     pending = [:]
     keys = [:]
     return feeds
+  }
+
+  /// What a feed of which records were read lacks, in words; nil if it is complete.
+  private func lack(of feed: ByteText) -> String? {
+    if let parts = pending[feed] {
+      return "has \(parts.received) of the \(parts.parts) parts of revision \(parts.revision)"
+    }
+    guard let replica = replicasByFeed[feed] else { return "has changes, but no reload that they start from" }
+    if replica.isStale { return "misses what came after revision \(replica.revision)" }
+    guard let keys = keys[feed], keys.epoch == replica.epoch else {
+      return "began anew, but the reload that it began with is missing"
+    }
+    return nil
   }
 
   /// Takes a record.
@@ -95,7 +112,14 @@ public final class ReplicaPartition {
   /// A null under the first reload key removes the feed: a reader that slept through the deletion
   /// sees only that.
   private func applyNull(_ key: RecordKey, _ feed: ByteText) -> ReplicaOutcome {
-    guard key.kind == .reload, key.number == 0 else { return .skipped }
+    guard key.kind == .reload, key.number == 0 else {
+      // Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs to it.
+      if key.kind == .delta, replicasByFeed[feed] == nil {
+        pending[feed] = nil
+        keys[feed] = nil
+      }
+      return .skipped
+    }
     pending[feed] = nil
     keys[feed] = nil
     guard replicasByFeed.removeValue(forKey: feed) != nil else { return .skipped }
@@ -103,9 +127,12 @@ public final class ReplicaPartition {
   }
 
   private func applyDelete(_ record: DecodedChangeset, _ feed: ByteText) -> ReplicaOutcome {
+    // Nothing but nulls follows; the first of them may be gone.
+    pending[feed] = nil
+    if replicasByFeed[feed] == nil { keys[feed] = nil }
     guard let replica = replicasByFeed[feed], replica.isOfEpoch(record) else { return .skipped }
     replicasByFeed[feed] = nil
-    pending[feed] = nil
+    keys[feed] = nil
     return .removed(feed: feed.string)
   }
 

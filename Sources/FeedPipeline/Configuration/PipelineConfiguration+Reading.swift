@@ -19,6 +19,8 @@ extension PipelineConfiguration {
     try store.limits.read(&reader)
     try store.topics.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
+    // Asked for first: what is FeedStore's own is not passed on.
+    lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }

@@ -5,7 +5,9 @@ public import Service
 public struct PipelineConfiguration: Sendable, Equatable {
   /// What the store is told.
   public var store = FeedStoreOptions()
-  /// The settings under `kafka.`, for librdkafka as they are, sorted by name.
+  /// What happens when input is gone that was not read.
+  public var lostInput = LostInputPolicy.fail
+  /// The settings under `kafka.` but for FeedStore's own, for librdkafka as they are, sorted by name.
   public var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
   public var logLevel = LogLevel.info
@@ -38,7 +40,7 @@ public struct PipelineConfiguration: Sendable, Equatable {
     try checkTopics(reader)
   }
 
-  /// Every key there is, but for those under `kafka.`, which are librdkafka's.
+  /// Every key there is, but for those under `kafka.` that are librdkafka's.
   public static var keys: [String] {
     var reader = ConfigurationReader(ConfigurationDocument())
     var configuration = PipelineConfiguration()

@@ -4,9 +4,8 @@ public import Service
 
 /// `feedstore run`: keeps feeds from Kafka's input topics and publishes what changes in them.
 ///
-/// State is kept in memory only, and is not restored: after a start or a rebalance, feeds are empty and begin
-/// anew (a new epoch, an `initial` reload) with the records after the committed offsets. Whatever was there
-/// before has to be sent again.
+/// State is kept in memory, and restored from the changesets topic after a start or a rebalance: feeds go on
+/// with the records after the committed offsets.
 public struct Daemon: Sendable {
   public var configuration: PipelineConfiguration
   /// Whether the broker is to be within the process.
@@ -44,7 +43,6 @@ public struct Daemon: Sendable {
     defer { broker?.stop() }
     let settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
-    log.warning("feeds are kept in memory only: after a restart or a rebalance they begin anew")
 
     // The embedded broker tells no settings.
     let check = isEmbedded ? nil : TopicCheck(settings: settings, options: configuration.store, log: log)
@@ -62,6 +60,7 @@ public struct Daemon: Sendable {
         number: 0,
         options: configuration.store,
         settings: settings,
+        lostInput: configuration.lostInput,
         stop: stop,
         log: log.with(["worker": 0]),
         onEvent: onEvent

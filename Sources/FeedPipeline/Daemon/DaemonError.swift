@@ -12,6 +12,10 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case kafka = "kafka"
     /// Records could not be delivered.
     case undelivered = "undelivered"
+    /// Input is gone that was not read.
+    case lostInput = "lost-input"
+    /// Feeds cannot be restored from the changesets topic.
+    case unreadableChangesets = "unreadable-changesets"
     /// What was read back is not what was published.
     case mismatch = "mismatch"
   }

@@ -4,8 +4,12 @@ public import FeedStore
 public enum DaemonEvent: Sendable, Equatable {
   /// The embedded broker listens at this address.
   case listening(bootstrapServers: String)
-  /// The group has given it this many input partitions; its feeds are empty.
+  /// The group has given it this many input partitions; their feeds are restored next.
   case assigned(partitions: Int)
+  /// Of so many input partitions the feeds are what was published last.
+  case restored(partitions: Int, feeds: Int)
+  /// Input is read from here on.
+  case running
   /// A poll brought so many records; they are applied before anything else happens.
   case received(records: Int)
   /// A flush was committed; all that was done since the start.

@@ -15,6 +15,11 @@ struct InputPositions {
   /// Whether a record of this partition has been noted.
   func knows(_ partition: TopicPartition) -> Bool { offsets[partition] != nil }
 
+  /// Notes where the reading begins, before the first record.
+  mutating func begin(at starts: [TopicPartitionOffset]) {
+    for start in starts { offsets[start.topicPartition] = start.offset }
+  }
+
   /// Notes that offsets were committed.
   mutating func commit(_ covered: [TopicPartitionOffset]) {
     for position in covered { offsets[position.topicPartition] = position.offset }

@@ -7,9 +7,9 @@ import Service
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
 ///
-/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), what an error
-/// means (``FlushRecovery``), from where to read again (``InputPositions``), whether the topics fit
-/// (``TopicLayout``).
+/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), how feeds are
+/// restored (``Restoration``), what an error means (``FlushRecovery``), from where to read again
+/// (``InputPositions``), whether the topics fit (``TopicLayout``).
 ///
 /// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the
 /// middle of a poll and must be flushed before it returns; from outside of the store that could not be
@@ -18,6 +18,8 @@ import Service
 /// Unchecked: it is made and used on the worker's thread only.
 final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
+  let settings: KafkaSettings
+  let lostInput: LostInputPolicy
   let stop: StopRequest
   let log: Log
   let onEvent: @Sendable (DaemonEvent) -> Void
@@ -26,6 +28,12 @@ final class Worker: @unchecked Sendable {
   let batch: KafkaBatch
   var positions = InputPositions()
   var recovery = FlushRecovery()
+  var restoration = Restoration()
+  var progress = RestoreProgress(now: 0)
+  /// What the restoration reads with; nil when there is none under way.
+  var changesets: ChangesetReader?
+  /// How long to wait before its next step, in milliseconds.
+  var restorePause: Int32 = 0
   var transaction: FlushTransaction?
   /// What was done with stores that are gone.
   var earlierCounters = StoreCounters()
@@ -44,19 +52,23 @@ final class Worker: @unchecked Sendable {
     number: Int,
     options: FeedStoreOptions,
     settings: KafkaSettings,
+    lostInput: LostInputPolicy,
     stop: StopRequest,
     log: Log,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void
   ) throws(KafkaError) {
     self.options = options
+    self.settings = settings
+    self.lostInput = lostInput
     self.stop = stop
     self.log = log
     self.onEvent = onEvent
-    consumer = try Consumer(
-      configuration: settings.member,
-      isolationLevel: .readCommitted,
-      log: log.kafkaHandler
-    )
+    var member = settings.member
+    // Input that goes while it is read would be passed over without a word.
+    if lostInput == .fail { member["auto.offset.reset"] = "error" }
+    consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: log.kafkaHandler)
+    // Where to begin, the restoration finds out.
+    consumer.assignmentStart = TopicPartitionOffset.beginning
     let producing = settings.transactionalProducer(worker: number, host: Self.hostName, process: getpid())
     producer = try TransactionalProducer(configuration: producing, log: log.kafkaHandler)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
@@ -127,21 +139,40 @@ final class Worker: @unchecked Sendable {
     while true {
       try applyBatch(to: store)
       let now = MonotonicClock.milliseconds()
-      switch WorkerStep(deadline: store.deadline, now: now, isStopping: stop.isRequested) {
+      let step = WorkerStep(
+        deadline: store.deadline,
+        now: now,
+        isStopping: stop.isRequested,
+        isRestoring: restoration.isUnderWay
+      )
+      switch step {
       case .stop:
         return try finish(store)
       case .flush:
         try flush(store)
+      case .restore:
+        // The input is paused: this is for the group's sake, and to hear of a rebalance.
+        try poll(timeoutMilliseconds: restorePause)
+        if isReleased { return nil }
+        // What comes all the same is read again from where the reading begins.
+        batch.discard()
+        try restore(store)
       case .poll(let timeoutMilliseconds):
-        try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
+        try poll(timeoutMilliseconds: timeoutMilliseconds)
         batch.note(in: &positions)
-        try handleEvents()
+        // A new assignment begins with a restoration, and then with its input.
+        if restoration.isUnderWay { batch.discard() }
         if !batch.isEmpty { onEvent(.received(records: batch.count)) }
-        if let callbackFailure { throw callbackFailure }
         // What the poll brought besides is of the next assignment.
         if isReleased { return nil }
       }
     }
+  }
+
+  private func poll(timeoutMilliseconds: Int32) throws {
+    try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
+    try handleEvents()
+    if let callbackFailure { throw callbackFailure }
   }
 
   private func applyBatch(to store: isolated FeedStore) throws {
@@ -153,6 +184,12 @@ final class Worker: @unchecked Sendable {
   private func handleEvents() throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
+      if error.kind == .autoOffsetReset {
+        throw DaemonError(
+          .lostInput,
+          "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
+        )
+      }
       if error.isRetriable {
         log.warning("Kafka is disturbed; reading goes on by itself", ["error": error])
       } else {
@@ -179,6 +216,11 @@ final class Worker: @unchecked Sendable {
     case .assigned(let partitions):
       log.info("assigned", ["partitions": Self.list(partitions)])
       assignedCount = partitions.count
+      do {
+        try beginRestoring(partitions)
+      } catch {
+        callbackFailure = DaemonError(error)
+      }
       onEvent(.assigned(partitions: partitions.count))
     case .revoking(let partitions):
       do {
@@ -199,6 +241,7 @@ final class Worker: @unchecked Sendable {
     log.info("partitions \(how)", ["partitions": Self.list(partitions)])
     earlierCounters = earlierCounters.adding(store.counters)
     positions.removeAll()
+    dropRestoration()
     assignedCount = 0
     isReleased = true
     onEvent(.released)

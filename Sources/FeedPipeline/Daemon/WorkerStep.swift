@@ -1,7 +1,9 @@
-/// What a worker does next: decided from the time alone.
+/// What a worker does next: decided from the time and what is asked of it.
 enum WorkerStep: Equatable {
   /// Wait for input, at most so long.
   case poll(timeoutMilliseconds: Int32)
+  /// Poll without taking input, and go one step on in restoring.
+  case restore
   /// Publish what waits.
   case flush
   /// Publish what waits, and leave.
@@ -14,9 +16,12 @@ enum WorkerStep: Equatable {
   ///   - deadline: when what waits is to be published; nil if nothing waits.
   ///   - now: the time in milliseconds, of the same clock.
   ///   - isStopping: whether the end was asked for.
-  init(deadline: Int64?, now: Int64, isStopping: Bool) {
+  ///   - isRestoring: whether feeds have to be restored before input is taken.
+  init(deadline: Int64?, now: Int64, isStopping: Bool, isRestoring: Bool) {
     if isStopping {
       self = .stop
+    } else if isRestoring {
+      self = .restore
     } else if let deadline, deadline <= now {
       self = .flush
     } else {

@@ -54,8 +54,7 @@ struct KafkaSettings: Sendable, Equatable {
   var member: KafkaConfiguration {
     var configuration = configuration(for: .consumer)
     configuration["group.id"] = groupID
-    // What waits for a new group is input, not history.
-    configuration.setIfMissing("auto.offset.reset", "earliest")
+    configuration["auto.offset.reset"] = "earliest"
     return configuration
   }
 

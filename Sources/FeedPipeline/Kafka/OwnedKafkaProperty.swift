@@ -32,6 +32,11 @@ struct OwnedKafkaProperty {
       reason: "records of transactions that may be aborted must not be read"
     ),
     OwnedKafkaProperty(
+      name: "auto.offset.reset",
+      allowed: ["earliest", "smallest", "beginning"],
+      reason: "without committed offsets nothing may be passed over, and kafka.onLostInput says what else is"
+    ),
+    OwnedKafkaProperty(
       name: "partition.assignment.strategy",
       allowed: ["range"],
       reason: "equal partitions of the two input topics must come to the same worker"

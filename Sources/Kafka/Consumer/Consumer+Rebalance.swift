@@ -13,6 +13,9 @@ extension Consumer {
     let partitions = list.map { TopicPartitionList.partitions(of: $0) } ?? []
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+      if let assignmentStart, let list {
+        for index in 0..<Int(list.pointee.cnt) { list.pointee.elems[index].offset = assignmentStart }
+      }
       let result = rd_kafka_assign(client, list)
       if result == RD_KAFKA_RESP_ERR_NO_ERROR {
         onRebalance?(.assigned(partitions))

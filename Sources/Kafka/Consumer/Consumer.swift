@@ -31,6 +31,14 @@ public final class Consumer {
   /// so it may hold its owner.
   public var onRebalance: ((RebalanceEvent) -> Void)?
 
+  /// Where partitions that the group assigns begin, as a logical offset such as
+  /// `TopicPartitionOffset.beginning`; nil for what is committed.
+  ///
+  /// For an owner that pauses them in `onRebalance`, finds out by itself where to begin, and seeks.
+  /// librdkafka 2.0.2 asks for committed offsets only once: when that fails, the partition is not read, and
+  /// cannot be sought (`_STATE`), until the next assignment.
+  public var assignmentStart: Int64?
+
   /// The partitions that `pause` has paused and that are still assigned.
   public internal(set) var pausedPartitions: Set<TopicPartition> = []
 

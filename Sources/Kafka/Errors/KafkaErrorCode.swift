@@ -50,6 +50,8 @@ extension KafkaErrorCode {
   public static let fenced = KafkaErrorCode(RD_KAFKA_RESP_ERR__FENCED)
   /// The owner did not poll within `max.poll.interval.ms` and has left the group.
   public static let maxPollExceeded = KafkaErrorCode(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
+  /// The offset to read is out of the partition's range, and `auto.offset.reset` is `error`.
+  public static let autoOffsetReset = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
   /// The partition is not known to this client.
   public static let unknownPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
   /// The topic is not known to this client.

@@ -93,7 +93,8 @@ public struct ConfigurationReader: Sendable {
     return Choice(rawValue: name) ?? defaultValue
   }
 
-  /// Everything under a prefix, as text and sorted by name: a section that is passed on as it is.
+  /// Everything under a prefix that was not asked for by its key, as text and sorted by name: a section that
+  /// is passed on as it is.
   ///
   /// - Parameter prefix: With its dot, such as `kafka.`; the names come without it.
   /// - Throws: When a value is null, a list, or an object that holds nothing.
@@ -101,6 +102,7 @@ public struct ConfigurationReader: Sendable {
     passedPrefixes.append(prefix)
     var pairs: [ConfigurationPair] = []
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where key.hasPrefix(prefix) {
+      if knownKeys.contains(key) { continue }
       guard let text = entry.unquotedText, key != prefix else {
         throw refusal(.wrongType, key, entry, "a string, a number, true or false")
       }

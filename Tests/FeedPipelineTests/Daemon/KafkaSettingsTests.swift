@@ -38,12 +38,12 @@ struct KafkaSettingsTests {
   @Test func `what the user says goes to the clients that it is for`() throws {
     let settings = try settings([
       "group.id": "mine", "linger.ms": "20", "max.poll.interval.ms": "60000", "security.protocol": "ssl",
-      "auto.offset.reset": "latest", "transactional.id": "line", "client.id": "me",
+      "auto.offset.reset": "smallest", "transactional.id": "line", "client.id": "me",
     ])
     let producer = settings.transactionalProducer(worker: 0, host: "machine", process: 71)
     #expect(settings.groupID == "mine")
     #expect(settings.member["group.id"] == "mine")
-    #expect(settings.member["auto.offset.reset"] == "latest")
+    #expect(settings.member["auto.offset.reset"] == "earliest")
     #expect(settings.member["max.poll.interval.ms"] == "60000")
     #expect(settings.member["linger.ms"] == nil)
     #expect(settings.reader["auto.offset.reset"] == "earliest")
