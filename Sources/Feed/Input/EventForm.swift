@@ -41,11 +41,8 @@ struct EventForm {
 
   /// Notes where each known field is; of duplicates the last counts.
   mutating func readFields(from first: Int) {
-    var token = first + 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      let name = text.string(token, arena: decoder.arena)
-      let value = (token + 2, end)
+    let text = text
+    text.forEachMember(of: first, arena: decoder.arena) { name, value in
       switch name.count {
       case 2:
         if name.matches("op") { op = value } else if name.matches("at") { at = value }
@@ -62,7 +59,6 @@ struct EventForm {
       case 8: if name.matches("sections") { sections = value }
       default: break
       }
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
     }
   }
 
@@ -233,12 +229,7 @@ struct EventForm {
   }
 
   private func forEachMember(from first: Int, _ body: (ByteSpan, (Int, Int)) -> Void) {
-    var token = first + 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      body(text.string(token, arena: decoder.arena), (token + 2, end))
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
-    }
+    text.forEachMember(of: first, arena: decoder.arena) { name, value in body(name, value) }
   }
 
   // MARK: Lists
@@ -248,11 +239,8 @@ struct EventForm {
       throw invalid(fields.list, "must be an array", list)
     }
     let start = decoder.items.count
-    var token = list.0 + 1
-    while text.character(token) != UInt8(ascii: "]") {
-      let end = text.tokenAfterValue(token)
-      decoder.append(try listedItem((token, end), fields: fields))
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    try text.forEachElement(of: list.0) { element throws(Rejection) in
+      decoder.append(try listedItem(element, fields: fields))
     }
     return start..<decoder.items.count
   }
@@ -302,11 +290,8 @@ struct EventForm {
     decoder.beginItemList()
     decoder.beginSectionList()
     let start = decoder.sections.count
-    var token = sections.0 + 1
-    while text.character(token) != UInt8(ascii: "]") {
-      let end = text.tokenAfterValue(token)
-      decoder.append(try listedSection((token, end)))
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    try text.forEachElement(of: sections.0) { element throws(Rejection) in
+      decoder.append(try listedSection(element))
     }
     return start..<decoder.sections.count
   }

@@ -142,13 +142,10 @@ public final class RecordDecoder {
     case UInt8(ascii: "["):
       isArray = true
       try checkEventCount(of: text, from: first, to: end)
-      var token = first + 1
       var number = 0
-      while text.character(token) != UInt8(ascii: "]") {
-        let next = text.tokenAfterValue(token)
-        try decodeEvent(of: text, at: token, to: next, number: number)
+      try text.forEachElement(of: first) { event throws(Rejection) in
+        try decodeEvent(of: text, at: event.first, to: event.end, number: number)
         number += 1
-        token = text.character(next) == UInt8(ascii: ",") ? next + 1 : next
       }
     default:
       throw Rejection(
@@ -163,12 +160,7 @@ public final class RecordDecoder {
     // Each event takes a token at least, and a comma.
     guard (end - first - 1) / 2 > limits.maxEvents else { return }
     var count = 0
-    var token = first + 1
-    while text.character(token) != UInt8(ascii: "]") {
-      count += 1
-      let next = text.tokenAfterValue(token)
-      token = text.character(next) == UInt8(ascii: ",") ? next + 1 : next
-    }
+    text.forEachElement(of: first) { _ in count += 1 }
     guard count <= limits.maxEvents else {
       throw Rejection(
         .limitExceeded,

@@ -23,8 +23,8 @@ public final class ReplayLineParser {
     recent = TopicPartition(topic: ReplayLineParser.defaultTopic, partition: 0)
   }
 
-  /// The first and end tokens of a field's value; a first of 0 means absent.
-  private typealias Field = (first: Int, end: Int)
+  /// A field's value; a first token of 0 means absent.
+  private typealias Field = JSONText.Field
 
   private struct Envelope {
     var topic: Field = (0, 0)
@@ -106,11 +106,7 @@ public final class ReplayLineParser {
   /// Notes where each field is; of duplicates the last counts.
   private func readFields(_ text: JSONText) -> Envelope {
     var envelope = Envelope()
-    var token = 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      let name = text.string(token, arena: arena)
-      let field = (token + 2, end)
+    text.forEachMember(of: 0, arena: arena) { name, field in
       switch name.count {
       case 2: if name.matches("ts") { envelope.timestamp = field }
       case 3: if name.matches("key") { envelope.key = field }
@@ -130,7 +126,6 @@ public final class ReplayLineParser {
       case 9: if name.matches("partition") { envelope.partition = field }
       default: break
       }
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
     }
     return envelope
   }
@@ -183,13 +178,10 @@ public final class ReplayLineParser {
     guard text.character(field.first) == UInt8(ascii: "[") else {
       throw wrongType("headers", "an array of names and values", field, text)
     }
-    var token = field.first + 1
-    while text.character(token) != UInt8(ascii: "]") {
-      let end = text.tokenAfterValue(token)
-      guard text.character(token) == UInt8(ascii: "\"") || isNull((token, end), text) else {
+    try text.forEachElement(of: field.first) { element throws(ReplayLineError) in
+      guard text.character(element.first) == UInt8(ascii: "\"") || isNull(element, text) else {
         throw wrongType("headers", "an array of names and values", field, text)
       }
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
     }
   }
 

@@ -1,6 +1,6 @@
 /// The head of a changeset record, and where its lists are in the text.
 struct DecodedChangeset {
-  typealias Field = (first: Int, end: Int)
+  typealias Field = JSONText.Field
 
   let text: JSONText
   let arena: ScratchArena
@@ -26,12 +26,8 @@ struct DecodedChangeset {
       throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
     }
     var required = 0
-    var token = 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      let name = text.string(token, arena: arena)
-      if try read(name, (token + 2, end)) { required += 1 }
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    try text.forEachMember(of: 0, arena: arena) { name, field throws(ReplicaFault) in
+      if try read(name, field) { required += 1 }
     }
     guard required == 8 else {
       throw ReplicaFault(
@@ -91,18 +87,11 @@ struct DecodedChangeset {
   }
 
   private mutating func readThrough(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
-    guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid(name, field) }
-    var token = field.first + 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      through.append(
-        TopicOffset(
-          topic: Array(text.string(token, arena: arena).buffer),
-          offset: try integer(name, (token + 2, end))
-        )
-      )
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
+    var offsets: [TopicOffset] = []
+    try forEachMember(field) { topic, offset throws(ReplicaFault) in
+      offsets.append(TopicOffset(topic: Array(topic.buffer), offset: try integer(name, offset)))
     }
+    through = offsets
   }
 
   // MARK: Values
@@ -132,23 +121,13 @@ struct DecodedChangeset {
     _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
   ) throws(ReplicaFault) {
     guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid("object", field) }
-    var token = field.first + 1
-    while text.character(token) != UInt8(ascii: "}") {
-      let end = text.tokenAfterValue(token + 2)
-      try body(text.string(token, arena: arena), (token + 2, end))
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
-    }
+    try text.forEachMember(of: field.first, arena: arena, body)
   }
 
   /// The elements of an array.
   func forEachElement(_ field: Field, _ body: (Field) throws(ReplicaFault) -> Void) throws(ReplicaFault) {
     guard text.character(field.first) == UInt8(ascii: "[") else { throw invalid("array", field) }
-    var token = field.first + 1
-    while text.character(token) != UInt8(ascii: "]") {
-      let end = text.tokenAfterValue(token)
-      try body((token, end))
-      token = text.character(end) == UInt8(ascii: ",") ? end + 1 : end
-    }
+    try text.forEachElement(of: field.first, body)
   }
 
   private func invalid(_ expected: StaticString, _ field: Field) -> ReplicaFault {

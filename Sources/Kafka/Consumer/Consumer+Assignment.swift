@@ -72,8 +72,12 @@ extension Consumer {
       return
     }
     let list = TopicPartitionList(offsets)
-    let error = rd_kafka_seek_partitions(client, list.pointer, max(1, timeoutMilliseconds))
-    try KafkaError.check(error, "seek to \(offsets)")
+    if let error = rd_kafka_seek_partitions(client, list.pointer, max(1, timeoutMilliseconds)) {
+      defer { rd_kafka_error_destroy(error) }
+      // The object is not marked as retriable, which only transaction calls are; its kind tells.
+      let kind = KafkaErrorCode(rd_kafka_error_code(error))
+      throw .make(kind, "seek to \(offsets)", detail: String(cString: rd_kafka_error_string(error)))
+    }
     try list.check("change the position")
   }
 
