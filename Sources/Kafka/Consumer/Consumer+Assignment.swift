@@ -53,11 +53,17 @@ extension Consumer {
     if paused.isEmpty {
       return
     }
+    let early = paused.compactMap { partition in
+      withheld[partition].map { TopicPartitionOffset(partition, offset: $0) }
+    }
+    try seek(early, timeoutMilliseconds: Self.withheldSeekMilliseconds)
     let list = TopicPartitionList(paused)
     try KafkaError.check(rd_kafka_resume_partitions(client, list.pointer), client: client, "resume \(paused)")
     pausedPartitions.subtract(paused)
     try list.check("resume the reading")
   }
+
+  private static let withheldSeekMilliseconds: Int32 = 5_000
 
   /// Goes on reading assigned partitions at other offsets, and drops what was fetched of them.
   ///
@@ -79,6 +85,7 @@ extension Consumer {
       throw .make(kind, "seek to \(offsets)", detail: String(cString: rd_kafka_error_string(error)))
     }
     try list.check("change the position")
+    for offset in offsets { withheld[offset.topicPartition] = nil }
   }
 
   /// Lifts every pause, as librdkafka would carry it over into the next assignment of the partition.
@@ -90,5 +97,6 @@ extension Consumer {
     // What is no longer assigned cannot be resumed, and need not be.
     _ = rd_kafka_resume_partitions(client, list.pointer)
     pausedPartitions = []
+    withheld = [:]
   }
 }

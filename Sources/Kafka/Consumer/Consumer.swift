@@ -41,6 +41,8 @@ public final class Consumer {
 
   /// The partitions that `pause` has paused and that are still assigned.
   public internal(set) var pausedPartitions: Set<TopicPartition> = []
+  /// Where to go on with partitions of which a poll brought something while they were paused.
+  var withheld: [TopicPartition: Int64] = [:]
 
   /// nil once the consumer is closed.
   private var handle: ClientHandle?
@@ -152,11 +154,22 @@ public final class Consumer {
       batch.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
     } else {
       batch.accept(received, topics: &topics, client: client)
+      if !pausedPartitions.isEmpty { withhold(from: batch) }
     }
     for error in handle?.context.takeErrors() ?? [] {
       batch.append(.error(error))
     }
     return batch.count
+  }
+
+  /// Takes out what was on its way when its partition was paused; it is fetched again on resuming.
+  private func withhold(from batch: MessageBatch) {
+    batch.removeAll { message in
+      let partition = TopicPartition(topic: topics.name(at: message.topicIndex), partition: message.partition)
+      guard pausedPartitions.contains(partition) else { return false }
+      withheld[partition] = min(withheld[partition] ?? message.offset, message.offset)
+      return true
+    }
   }
 
   /// The name of the topic with this number.
@@ -267,6 +280,7 @@ public final class Consumer {
     batches = []
     topics.removeAll()
     pausedPartitions = []
+    withheld = [:]
     rd_kafka_queue_destroy(queue)
     return handle.destroy(timeoutMilliseconds: timeoutMilliseconds)
   }

@@ -73,6 +73,27 @@ public final class MessageBatch {
     }
   }
 
+  /// Drops the messages for which `shouldRemove` holds; the others keep their order.
+  func removeAll(where shouldRemove: (Message) -> Bool) {
+    var kept = 0
+    for index in 0..<count {
+      let pointer = storage[index]
+      let topic = topicIndexes[index]
+      if shouldRemove(self[index]) {
+        rd_kafka_message_destroy(pointer)
+        storage[index] = nil
+        continue
+      }
+      if kept < index {
+        storage[kept] = pointer
+        topicIndexes[kept] = topic
+        storage[index] = nil
+      }
+      kept += 1
+    }
+    count = kept
+  }
+
   func append(_ event: ConsumerEvent) {
     events.append(event)
   }
