@@ -14,35 +14,30 @@ struct Planner {
 
   /// The reason for a reload if one is certain already; with nil the difference must be computed.
   func certainReason(_ situation: Situation) -> ReloadReason? {
-    if situation.isInitial { return .initial }
-    if situation.isReloadRequested { return .requested }
-    let tally = situation.tally
-    // A changeset of reconfigure entries alone becomes a reload only when requested.
-    let atLeast = tally.certainWeight
-    let atMost = tally.certainWeight + tally.possibleMoves
-    if atMost == 0 { return nil }
-    if atLeast == 0 { return nil }
-    if situation.publishedItemCount > 0, situation.itemCount > 0, tally.commonItemCount == 0 {
-      return .disjoint
-    }
-    if atLeast > thresholds.maxChanges { return .changes }
-    guard atMost <= thresholds.maxChanges else { return nil }
-    let larger = max(situation.publishedItemCount, situation.itemCount)
-    if isFraction(atLeast, of: larger) { return .fraction }
-    guard !isFraction(atMost, of: larger) else { return nil }
-    return isKindFraction(situation) ? .kinds : nil
+    let atLeast = situation.tally.certainWeight
+    return reason(weight: atLeast...atLeast + situation.tally.possibleMoves, situation)
   }
 
   /// The reason for a reload once the weight is known, `bytes` excepted.
   func reason(weight: Int, _ situation: Situation) -> ReloadReason? {
+    reason(weight: weight...weight, situation)
+  }
+
+  /// The first reason that holds whatever the weight is within its bounds; nil where there is none, or
+  /// where it depends on the weight.
+  private func reason(weight: ClosedRange<Int>, _ situation: Situation) -> ReloadReason? {
     if situation.isInitial { return .initial }
     if situation.isReloadRequested { return .requested }
-    if weight == 0 { return nil }
+    // A changeset of reconfigure entries alone becomes a reload only when requested.
+    guard weight.lowerBound > 0 else { return nil }
     if situation.publishedItemCount > 0, situation.itemCount > 0, situation.tally.commonItemCount == 0 {
       return .disjoint
     }
-    if weight > thresholds.maxChanges { return .changes }
-    if isFraction(weight, of: max(situation.publishedItemCount, situation.itemCount)) { return .fraction }
+    if weight.lowerBound > thresholds.maxChanges { return .changes }
+    guard weight.upperBound <= thresholds.maxChanges else { return nil }
+    let larger = max(situation.publishedItemCount, situation.itemCount)
+    if isFraction(weight.lowerBound, of: larger) { return .fraction }
+    guard !isFraction(weight.upperBound, of: larger) else { return nil }
     return isKindFraction(situation) ? .kinds : nil
   }
 
