@@ -13,6 +13,7 @@ RUN apt-get update \
 COPY Package.swift ./
 COPY Sources Sources
 COPY Tests Tests
+COPY web web
 RUN swift build -c release --static-swift-stdlib --product feedstore \
  && install -D .build/release/feedstore /image/usr/local/bin/feedstore \
  && strip /image/usr/local/bin/feedstore
@@ -20,7 +21,8 @@ RUN swift build -c release --static-swift-stdlib --product feedstore \
 FROM debian:bookworm-slim
 # The libraries that the command is linked with; certificates are for brokers with TLS.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates librdkafka1 libsimdjson14 \
+ && apt-get install --yes --no-install-recommends ca-certificates libmicrohttpd12 librdkafka1 \
+      libsimdjson14 zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin feedstore
 COPY --from=build /image/ /

@@ -1,17 +1,22 @@
 # What one does with this repository. `make help` lists the targets.
 
 # Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
-PACKAGES := librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config
-TEST_PACKAGES := xz-utils
+PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
+TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
+  chromium chromium-driver python3-selenium
 
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
 
 SWIFT ?= swift
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+NODE ?= node
+# On Debian its own, as that has Debian's modules.
+PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
+  examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test check-swift build run test format lint check-imports benchmark clean help
+.PHONY: setup setup-test check-swift build run test test-web test-browser test-schemas test-examples example-swift soak format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -52,11 +57,40 @@ check-swift:
 build: setup ## build the command for use: .build/release/feedstore
 	$(SWIFT) build -c release --product feedstore
 
-run: build ## show it: an embedded broker, sample feeds, the daemon and a follower
-	.build/release/feedstore demo
+run: build ## show it: an embedded broker, sample feeds, the daemon, a follower and the inspector
+	@if [ -t 1 ]; then again=--loop; fi; \
+	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
 
 test: setup-test lint check-imports ## check format and imports, then run all tests
 	$(SWIFT) test --skip-build --disable-xctest
+	@$(MAKE) --no-print-directory test-web test-browser test-schemas test-examples
+
+test-web: setup-test ## run the tests of web/ only, with Node 18 or later
+	$(SWIFT) build --product feedstore
+	$(NODE) --test Tests/WebTests/*.test.mjs
+
+test-browser: setup-test ## test the inspector in a browser only; screenshots come into .build/screenshots
+	$(SWIFT) build --product feedstore
+	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+
+test-schemas: setup-test ## test docs/schemas and docs/asyncapi.yaml only
+	$(SWIFT) build --product feedstore
+	cd Tests/SchemaTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+
+test-examples: setup-test ## run the tests of examples/ only
+	$(SWIFT) build --product feedstore
+	cd Tests/ExampleTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+
+example-swift: setup ## build examples/swift-follower, a package of its own; not part of `make test`
+	$(SWIFT) build --package-path examples/swift-follower
+
+soak: setup ## load and faults on FEEDSTORE_TEST_BOOTSTRAP, for FEEDSTORE_SOAK_MINUTES (10)
+	@if [ -z "$$FEEDSTORE_TEST_BOOTSTRAP" ]; then \
+	  echo "FEEDSTORE_TEST_BOOTSTRAP must name a Kafka cluster, as in:" >&2; \
+	  echo "  FEEDSTORE_TEST_BOOTSTRAP=localhost:9092 make soak" >&2; exit 1; fi
+	$(SWIFT) build --build-tests
+	FEEDSTORE_SOAK_MINUTES=$${FEEDSTORE_SOAK_MINUTES:-10} \
+	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
 
 # Each target may import only what Package.swift says it depends on.
 check-imports: setup
@@ -69,10 +103,10 @@ lint: check-swift ## check the format
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 
 benchmark: build ## measure; FILES="a.ndjson …" are replayed besides
-	$(SWIFT) run --package-path Benchmarks -c release benchmarks --feedstore .build/release/feedstore $(FILES)
+	$(SWIFT) run --package-path Benchmarks -c release Benchmarks --feedstore .build/release/feedstore $(FILES)
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/.build
+	rm -rf .build Benchmarks/.build examples/swift-follower/.build
 
 help: ## show this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

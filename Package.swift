@@ -18,21 +18,33 @@ let package = Package(
     .executable(name: "feedstore", targets: ["FeedStoreCommand"]),
     .library(name: "Feed", targets: ["Feed"]),
     .library(name: "FeedStore", targets: ["FeedStore"]),
+    .library(name: "FeedClient", targets: ["FeedClient", "Kafka"]),
   ],
   targets: [
     // C libraries of the system.
     .systemLibrary(name: "CRdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
     .systemLibrary(name: "CXxhash", providers: [.apt(["libxxhash-dev"])]),
+    .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    // What Swift's module of glibc leaves out.
+    .systemLibrary(name: "CEpoll"),
+    // The inspector's files.
+    .target(name: "CInspector"),
     .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
     // The walls: arrows point one way only, and the build checks them.
     .target(name: "Feed", dependencies: ["CSimdjson", "CXxhash"], swiftSettings: swiftSettings),
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
-    .target(name: "Service", swiftSettings: swiftSettings),
+    .target(
+      name: "Service",
+      dependencies: ["CEpoll", "CMicrohttpd", "CZlib"],
+      swiftSettings: swiftSettings
+    ),
+    .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
     .target(
       name: "FeedPipeline",
-      dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
+      dependencies: ["CInspector", "Feed", "FeedClient", "FeedStore", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
@@ -48,6 +60,13 @@ let package = Package(
       path: "Tests/FeedTestSupport",
       swiftSettings: swiftSettings
     ),
+    .target(
+      name: "ChangesetTestSupport",
+      dependencies: ["Feed", "FeedStore", "FeedTestSupport"],
+      path: "Tests/ChangesetTestSupport",
+      swiftSettings: swiftSettings
+    ),
+    .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedTestSupportTests",
       dependencies: ["Feed", "FeedTestSupport"],
@@ -56,20 +75,43 @@ let package = Package(
     .testTarget(name: "FeedTests", dependencies: ["Feed", "FeedTestSupport"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedStoreTests",
-      dependencies: ["Feed", "FeedStore", "FeedTestSupport"],
+      dependencies: ["ChangesetTestSupport", "Feed", "FeedStore", "FeedTestSupport"],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: swiftSettings),
-    .testTarget(name: "ServiceTests", dependencies: ["Service"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "FeedClientTests",
+      dependencies: [
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "ServiceTests",
+      dependencies: ["CZlib", "HTTPTestSupport", "Service"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "FeedPipelineTests",
-      dependencies: ["Feed", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service"],
+      dependencies: [
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka",
+        "Service",
+      ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "EndToEndTests",
-      dependencies: ["Feed", "FeedStore", "FeedPipeline", "Kafka", "Service"],
+      dependencies: [
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport",
+        "HTTPTestSupport", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    // Runs the built command against a Kafka cluster, if FEEDSTORE_TEST_BOOTSTRAP names one.
+    .testTarget(
+      name: "BrokerTests",
+      dependencies: ["FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
   ],

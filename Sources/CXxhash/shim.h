@@ -10,6 +10,10 @@ static inline uint32_t feedstore_xxh32(const void *bytes, size_t count) {
   return XXH32(bytes, count, 0);
 }
 
+static inline uint64_t feedstore_xxh64(const void *bytes, size_t count, uint64_t seed) {
+  return XXH64(bytes, count, seed);
+}
+
 static inline uint64_t feedstore_xxh3(const void *bytes, size_t count) {
   return XXH3_64bits(bytes, count);
 }

@@ -11,6 +11,9 @@ enum DemoCommand: Subcommand {
       a service would, prints each, and at the end compares the follower's replicas with the store's feeds; \
       they must be the same.
 
+      Meanwhile the inspector, a page in the browser, shows the feeds as they change; with --loop there is time to \
+      look at it.
+
       With --write, writes the history to a file instead; replay and publish read it as well.
       """,
     arguments: ArgumentSpecification(
@@ -19,6 +22,7 @@ enum DemoCommand: Subcommand {
       help: "Replay files to play instead; their topics are the input topics."
     ),
     options: configurationOptions + [
+      .flag("loop", help: "Plays it again and again, until it is interrupted."),
       .value("speed", "N", help: "How many times as fast as recorded; 1 is the default."),
       .value("write", "FILE", help: "Writes the made-up history to a file (- is standard output) and ends."),
     ]
@@ -32,7 +36,7 @@ enum DemoCommand: Subcommand {
     let speed = try invocation.number("speed", default: 1, in: 0.001...1_000_000)
     let configuration = try demoConfiguration(invocation)
     let log = Log(level: configuration.logLevel)
-    let demo = Demo(
+    var demo = Demo(
       configuration,
       inputs: invocation.arguments,
       speed: speed,
@@ -40,6 +44,7 @@ enum DemoCommand: Subcommand {
       log: log,
       tell: { StandardOutput.write(line: $0) }
     )
+    demo.isLooping = invocation.flag("loop")
     let report = try await demo.run()
     StandardOutput.write(report.text)
     return report.isSame ? .done : .failed
@@ -49,7 +54,10 @@ enum DemoCommand: Subcommand {
   private static func demoConfiguration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
     var assignments = invocation.values("set")
     if invocation.value("config") == nil {
-      for (key, value) in [("coalesce.window", "400"), ("log.level", "error")]
+      let settings = [
+        ("coalesce.window", "400"), ("log.level", "error"), ("http.enabled", "true"), ("http.port", "0"),
+      ]
+      for (key, value) in settings
       where !assignments.contains(where: { $0.hasPrefix(key + "=") }) {
         assignments.append("\(key)=\(value)")
       }

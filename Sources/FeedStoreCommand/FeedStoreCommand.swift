@@ -4,10 +4,13 @@ import Service
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.
 @main
 enum FeedStoreCommand {
-  static let version = "0.1.0"
+  static let version = Release.version
 
   private static var subcommands: [any Subcommand.Type] {
-    [RunCommand.self, TopicsCommand.self, PublishCommand.self, ReplayCommand.self, DemoCommand.self]
+    [
+      RunCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self, InspectCommand.self,
+      ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
+    ]
   }
 
   private static let specification = CommandLineSpecification(
@@ -19,6 +22,7 @@ enum FeedStoreCommand {
 
   static func main() async {
     ShutdownSignals.ignoreBrokenPipes()
+    ShutdownSignals.endOnAbort()
     do {
       switch try specification.parse(CommandLine.arguments.dropFirst()) {
       case .print(let text): print(text, terminator: "")

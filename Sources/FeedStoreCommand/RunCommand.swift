@@ -1,4 +1,5 @@
 import FeedPipeline
+import FoundationEssentials
 import Service
 
 /// `feedstore run`: the daemon.
@@ -21,19 +22,44 @@ enum RunCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let log = Log(level: configuration.logLevel)
-    let daemon = Daemon(
+    var daemon = Daemon(
       configuration,
       isEmbedded: invocation.flag("embedded"),
       stop: stopOnSignals(log),
       log: log
     ) { event in
-      guard case .listening(let address) = event else { return }
-      // The one line on standard output, so that a script can read it.
-      StandardOutput.write(line: address)
-      log.warning("the broker is in this process: nothing in it outlives it", ["bootstrap.servers": address])
+      switch event {
+      case .listening(let address):
+        // On standard output, so that a script can read it.
+        StandardOutput.write(line: address)
+        log.warning(
+          "the broker is in this process: nothing in it outlives it",
+          ["bootstrap.servers": address]
+        )
+      case .serving(let url): log.info("serving HTTP", ["url": url])
+      default: break
+      }
     }
+    daemon.httpToken = try configuration.http.token(
+      ProcessInfo.processInfo.environment[HTTPOptions.tokenVariable]
+    )
+    daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return .done
+  }
+
+  /// For tests of what a sudden end comes to; not in the help.
+  private static func crashInjection(_ log: Log) throws(ConfigurationError) -> CrashInjection? {
+    guard let text = ProcessInfo.processInfo.environment["FEEDSTORE_CRASH_AT"] else { return nil }
+    guard let crash = CrashInjection(text) else {
+      let points = CrashInjection.Point.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ConfigurationError(
+        .outOfRange,
+        "FEEDSTORE_CRASH_AT is \"\(text)\"; allowed: \(points), each also with :N for the N-th time"
+      )
+    }
+    log.warning("the process will end without warning", ["FEEDSTORE_CRASH_AT": text])
+    return crash
   }
 }

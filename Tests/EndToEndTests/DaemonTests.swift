@@ -92,18 +92,6 @@ struct DaemonTests {
     #expect(report.counters == StoreCounters())
   }
 
-  @Test func `a producer that is shut out ends the daemon, with the remedy`() async throws {
-    let ground = try Ground()
-    defer { ground.cluster.stop() }
-    let record = StoredRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
-    try ground.produce([record], to: "feeds.items")
-    try ground.cluster.pushRequestErrors(.endTxn, [.invalidProducerEpoch])
-    let error = await #expect(throws: DaemonError.self) { try await ground.runDaemon(applying: 1) }
-    #expect(error?.code == .kafka)
-    #expect(error?.message.contains("transactional.id") == true)
-    #expect(error?.message.contains("start feedstore again") == true)
-  }
-
   @Test func `partitions that are revoked are published first, and their state is dropped`() async throws {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }

@@ -21,9 +21,10 @@ struct Ground {
     partitions: Int32 = 1,
     sections: Int32? = nil,
     rejected: Int32 = 1,
-    isOneInput: Bool = false
+    isOneInput: Bool = false,
+    brokers: Int = 1
   ) throws {
-    cluster = try EmbeddedCluster(log: { _, _, _ in })
+    cluster = try EmbeddedCluster(brokerCount: brokers, log: { _, _, _ in })
     if isOneInput { configuration.store.topics.sections = configuration.store.topics.items }
     let topics = configuration.store.topics
     try cluster.createTopic(topics.items, partitions: partitions)
@@ -41,10 +42,21 @@ struct Ground {
     configuration.store.coalescing.windowMilliseconds = 3_600_000
   }
 
-  var client: KafkaConfiguration { ["bootstrap.servers": cluster.bootstrapServers] }
+  var client: KafkaConfiguration {
+    ["bootstrap.servers": cluster.bootstrapServers, "message.max.bytes": "10000000"]
+  }
 
-  func daemon(stop: StopRequest, onEvent: @escaping @Sendable (DaemonEvent) -> Void) -> Daemon {
-    Daemon(configuration, stop: stop, log: Self.quiet, onEvent: onEvent)
+  func daemon(
+    stop: StopRequest,
+    log: Log = quiet,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void
+  ) -> Daemon {
+    Daemon(configuration, stop: stop, log: log, onEvent: onEvent)
+  }
+
+  /// A log whose lines are looked at.
+  static func log(_ level: LogLevel = .info, _ onLine: @escaping @Sendable (String) -> Void) -> Log {
+    Log(level: level, output: DiagnosticOutput(isTerminal: false, write: onLine))
   }
 
   /// Runs a daemon until it has applied so many records, and stops it well.
@@ -68,9 +80,14 @@ struct Ground {
   func publish(_ lines: [String]) async throws -> PublishReport {
     let file = try DemoFile(lines.joined(separator: "\n"))
     defer { withExtendedLifetime(file) {} }
+    return try await publish(file: file.path)
+  }
+
+  /// Sends a replay file, as `feedstore publish` does.
+  func publish(file: String) async throws -> PublishReport {
     var publisher = Publisher(
       configuration,
-      inputs: [file.path],
+      inputs: [file],
       speed: nil,
       stop: StopRequest(),
       log: Self.quiet
@@ -81,6 +98,10 @@ struct Ground {
 
   /// Appends records as they are, one after the other.
   func produce(_ records: [StoredRecord], to topic: String) throws {
+    try Self.produce(records, to: topic, client)
+  }
+
+  static func produce(_ records: [StoredRecord], to topic: String, _ client: KafkaConfiguration) throws {
     let producer = try Producer(configuration: client, log: { _, _, _ in })
     for record in records {
       let key = OwnedBytes(record.key)

@@ -71,5 +71,9 @@ struct TopicSetupTests {
     let again = try await setup.run()
     #expect(again.created.isEmpty)
     #expect(again.isFit)
+    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
+    let topics = configuration.store.topics.distinct
+    #expect(try admin.deleteTopics(topics, timeoutMilliseconds: 30_000).isEmpty)
+    try admin.close(timeoutMilliseconds: 10_000)
   }
 }

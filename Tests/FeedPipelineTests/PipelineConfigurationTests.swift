@@ -70,6 +70,20 @@ import Testing
     ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
     ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
+    ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
+    ("workers=4", { $0.workers == 4 }),
+    ("http.enabled=true", { $0.http.isEnabled }),
+    ("http.address=::1", { $0.http.address == "::1" }),
+    ("http.port=0", { $0.http.port == 0 }),
+    ("http.tokenFile=/t", { $0.http.tokenFile == "/t" }),
+    ("http.advertisedUrl=http://h:1", { $0.http.advertisedURL == "http://h:1" }),
+    ("http.threads=64", { $0.http.threads == 64 }),
+    ("http.maxConnections=1", { $0.http.maxConnections == 1 }),
+    ("http.maxStreams=1", { $0.http.maxStreams == 1 }),
+    ("http.maxStreamBytes=1024", { $0.http.maxStreamBytes == 1024 }),
+    ("http.maxHistoryBytes=0", { $0.http.maxHistoryBytes == 0 }),
+    ("http.maxReloadBytes=0", { $0.http.maxReloadBytes == 0 }),
+    ("http.heartbeat=1", { $0.http.heartbeatMilliseconds == 1 }),
     ("log.level=debug", { $0.logLevel == .debug }),
   ]
 
@@ -84,6 +98,12 @@ import Testing
   }
 
   @Test(arguments: [
+    ("http.port=65536", "a whole number from 0 to 65535"),
+    ("http.enabled=1", "true or false"),
+    (
+      "http.advertisedUrl=host:1",
+      "a URL that begins with http:// or https://, of at most 200 visible ASCII characters"
+    ),
     ("coalesce.window=-1", "a whole number from 0 to 9007199254740991"),
     ("coalesce.window=0.5", "a whole number from 0 to 9007199254740991"),
     ("coalesce.window=soon", "a whole number from 0 to 9007199254740991"),
@@ -99,6 +119,7 @@ import Testing
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
+    ("workers=0", "a whole number from 1 to 256"),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
   ])
   func aValueThatIsNotAllowedIsRefusedWithKeyAndRange(_ assignment: String, allowed: String) throws {
@@ -168,5 +189,20 @@ import Testing
     let error = try refusal("coalesce.windw=5")
     #expect(error.code == .unknownKey)
     #expect(error.message == "coalesce.windw (5) is not a known key; did you mean coalesce.window?")
+  }
+
+  @Test func theTokenComesFromOnePlace() throws {
+    var options = HTTPOptions()
+    options.tokenFile = "/nonexistent"
+    // Nobody needs it.
+    #expect(try options.token(nil) == nil)
+    options.isEnabled = true
+    #expect(throws: ConfigurationError.self) { try options.token(nil) }
+    #expect(throws: ConfigurationError.self) { try options.token("correct-horse-battery") }
+    options.tokenFile = ""
+    #expect(try options.token(nil) == nil)
+    #expect(try options.token("correct-horse-battery") == BearerToken("correct-horse-battery"))
+    let error = #expect(throws: ConfigurationError.self) { try options.token("short") }
+    #expect(error?.message.hasPrefix("FEEDSTORE_HTTP_TOKEN: ") == true)
   }
 }

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
@@ -49,7 +50,7 @@ import Testing
     }
 
     func apply(_ value: String) async throws {
-      let batch = RecordListBatch([
+      let batch = RecordBatch([
         OracleRecord(
           topic: "feeds.items",
           partition: 0,

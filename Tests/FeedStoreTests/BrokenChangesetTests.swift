@@ -118,4 +118,25 @@ import Testing
     }
     #expect(log.count > 100)
   }
+
+  @Test(arguments: ["feed", "epoch", "revision", "base", "mode", "time", "through", "checksum"])
+  func `a field that stands twice does not stand for one that is missing`(missing: String) throws {
+    let fields = [
+      ("feed", "\"f\""), ("epoch", "\"t/0\""), ("revision", "1"), ("base", "0"), ("mode", "\"reload\""),
+      ("time", "\"2026-01-01T00:00:00.000Z\""), ("through", "{}"), ("checksum", "\"00000000\""),
+    ]
+    func value(_ fields: [(String, String)]) -> String {
+      "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    }
+    guard case .applied = try ReplicaPartition().apply(record("k0/f", value(fields + fields.prefix(3))))
+    else {
+      Issue.record("a reload whose fields stand twice was not taken")
+      return
+    }
+    let some = fields.filter { $0.0 != missing }
+    #expect(throws: ReplicaFault.self) {
+      try ReplicaPartition().apply(record("k0/f", value(some + some.prefix(1))))
+    }
+    #expect(throws: ReplicaFault.self) { try ReplicaPartition().apply(record("k0/f", value(some))) }
+  }
 }

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
@@ -27,9 +28,9 @@ import Testing
     }
   }
 
-  @Test(arguments: OracleAgreementTests.Setting.allCases, 21...22 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, 21...22 as ClosedRange<UInt64>)
   func `a replica that follows has what was published`(
-    setting: OracleAgreementTests.Setting,
+    setting: RandomSetting,
     seed: UInt64
   ) async throws {
     var generator = ReplicaAgreementTests.generator(setting, seed)
@@ -63,10 +64,8 @@ import Testing
     }
   }
 
-  private static func generator(_ setting: OracleAgreementTests.Setting, _ seed: UInt64) -> RecordGenerator {
-    var options = GeneratorOptions()
-    options.limits = setting.options.limits
-    return RecordGenerator(seed: seed, options: options)
+  private static func generator(_ setting: RandomSetting, _ seed: UInt64) -> RecordGenerator {
+    RecordGenerator(seed: seed, options: setting.generator)
   }
 
   /// Compares every replica with what the oracle has as published, content included.
@@ -135,9 +134,9 @@ import Testing
     return kept.map(\.element) + log[cut...]
   }
 
-  @Test(arguments: OracleAgreementTests.Setting.allCases, 41...43 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, 41...43 as ClosedRange<UInt64>)
   func `a store that is restored from its topic goes on as if it had never stopped`(
-    setting: OracleAgreementTests.Setting,
+    setting: RandomSetting,
     seed: UInt64
   ) async throws {
     var random = SplitMix64(seed: seed)

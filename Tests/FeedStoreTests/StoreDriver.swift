@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
@@ -12,6 +13,10 @@ struct StoreDriver {
   var onFlush: ([JudgedRecord]) throws -> Void = { _ in }
   /// Whether each flush is first withdrawn, and its records applied again.
   var rollsBack = false
+  /// Where a flush of several transactions fails after one that is not its last; nil for nowhere.
+  var failures: SplitMix64?
+  /// Transactions that were committed before their flush's last.
+  private(set) var earlyTransactions = 0
 
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
     self.options = options
@@ -35,7 +40,7 @@ struct StoreDriver {
   mutating func run(_ records: [OracleRecord], checkingInvariants: Bool = true) async throws {
     var window: [OracleRecord] = []
     for record in records {
-      let batch = RecordListBatch([record])
+      let batch = RecordBatch([record])
       var flushes: [Flush] = []
       var isTaken = false
       while try await store.apply(batch, time: .records) == .flushDue {
@@ -74,12 +79,13 @@ struct StoreDriver {
     var rejected: [RejectedRecord] = []
   }
 
-  private func flushStore(_ window: [OracleRecord]) async throws -> Flush {
+  private mutating func flushStore(_ window: [OracleRecord]) async throws -> Flush {
+    if failures != nil { return try await publish(window) }
     let flush = await collect()
     if rollsBack {
       await store.rollBack()
       await store.checkInvariants()
-      _ = try await store.apply(RecordListBatch(window), time: .records)
+      _ = try await store.apply(RecordBatch(window), time: .records)
       guard await collect() == flush else {
         throw Disagreement(description: "after a roll-back the same records come to something else")
       }
@@ -89,16 +95,53 @@ struct StoreDriver {
     return flush
   }
 
+  /// Publishes a flush by its transactions, some of which are followed by a failure: the rest is then withdrawn,
+  /// and the records are taken again.
+  private mutating func publish(_ window: [OracleRecord]) async throws -> Flush {
+    var flush = Flush()
+    var part = await store.beginFlush()
+    while true {
+      add(part, to: &flush)
+      if part.isLast { break }
+      if part.endsTransaction {
+        earlyTransactions += 1
+        await store.confirm()
+        if failures?.next().isMultiple(of: 2) == true {
+          await store.rollBack()
+          await store.checkInvariants()
+          _ = try await store.apply(RecordBatch(window), time: .records)
+          part = await store.beginFlush()
+          continue
+        }
+      }
+      part = await store.nextPart()
+    }
+    await store.confirm()
+    await store.checkInvariants()
+    // Feeds that wait for the last transaction are out of order.
+    flush.records = flush.records.enumerated().sorted { one, other in
+      let (first, second) = (one.element, other.element)
+      if first.partition != second.partition { return first.partition < second.partition }
+      if first.feedID != second.feedID { return first.feedID.lexicographicallyPrecedes(second.feedID) }
+      return one.offset < other.offset
+    }.map(\.element)
+    return flush
+  }
+
   /// Begins a flush and takes all its parts.
   private func collect() async -> Flush {
     var flush = Flush()
     var part = await store.beginFlush()
     while true {
-      flush.rejected += part.rejected
-      for record in part.records { flush.records.append(judged(record, part)) }
+      add(part, to: &flush)
       if part.isLast { return flush }
       part = await store.nextPart()
     }
+  }
+
+  private func add(_ part: Publication, to flush: inout Flush) {
+    flush.rejected += part.rejected
+    for record in part.records { flush.records.append(judged(record, part)) }
   }
 
   private func judged(_ record: OutputRecord, _ part: Publication) -> JudgedRecord {
@@ -129,5 +172,12 @@ struct StoreDriver {
       }
     }
     try onFlush(flush.records)
+  }
+}
+
+extension JudgedRecord {
+  /// What follows the first slash of the key.
+  fileprivate var feedID: ArraySlice<UInt8> {
+    key.drop { $0 != UInt8(ascii: "/") }.dropFirst()
   }
 }

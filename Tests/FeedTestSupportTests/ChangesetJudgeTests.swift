@@ -252,7 +252,7 @@ struct ChangesetJudgeTests {
             continue
           }
           let key = OracleFeedKey(partition: record.partition, id: Array(record.key[(slash + 1)...]))
-          replicas[key] = try NaiveReplica.apply(value, to: replicas[key])
+          replicas[key] = try NaiveReplica.apply([OracleJSON.parse(value)], to: replicas[key])
         }
         for change in flush.changes { #expect(replicas[change.key] == change.after, "seed \(seed)") }
       }

@@ -1,12 +1,12 @@
 import Kafka
 import Testing
 
-/// Admin calls on the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names; they leave a topic behind.
+/// Admin calls on the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names.
 @Suite(
   .enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
 )
 struct BrokerAdminTests {
-  @Test func `a topic is created with its settings, and not twice`() throws {
+  @Test func `a topic is created with its settings, not twice, and deleted`() throws {
     let servers = try #require(RealBroker.bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
@@ -30,6 +30,10 @@ struct BrokerAdminTests {
 
     let again = try admin.createTopics([specification], timeoutMilliseconds: 30_000)
     #expect(again[name]?.kind == .topicAlreadyExists)
+
+    #expect(try admin.deleteTopics([name], timeoutMilliseconds: 30_000).isEmpty)
+    let gone = try admin.deleteTopics(["feedstore.test.none"], timeoutMilliseconds: 30_000)
+    #expect(gone["feedstore.test.none"]?.kind == .unknownTopicOrPartition)
     try admin.close(timeoutMilliseconds: 10_000)
   }
 
@@ -41,6 +45,36 @@ struct BrokerAdminTests {
     let error = #expect(throws: KafkaError.self) { try result.get() }
     #expect(error?.kind == .unknownTopicOrPartition)
     #expect(error?.message.contains("feedstore.test.none") == true)
+    try admin.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a group's members are told with what they read`() throws {
+    let servers = try #require(RealBroker.bootstrapServers)
+    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
+    let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
+    let specification = TopicSpecification(name, partitions: 2, replicationFactor: 1)
+    #expect(try admin.createTopics([specification], timeoutMilliseconds: 30_000).isEmpty)
+    _ = try admin.waitForTopics([name], timeoutMilliseconds: 30_000)
+    #expect(try admin.describeGroup(name, timeoutMilliseconds: 30_000).isEmpty)
+    let consumer = try Consumer(
+      configuration: ["bootstrap.servers": servers, "group.id": name, "client.id": "reader@http://here:1"],
+      log: Fixture.log
+    )
+    try consumer.subscribe([name])
+    let batch = consumer.makeBatch(capacity: 1)
+    var members: [GroupMember] = []
+    while members.first?.partitions.count != 2 {
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+      members = try admin.describeGroup(name, timeoutMilliseconds: 30_000)
+    }
+    #expect(members.map(\.clientID) == ["reader@http://here:1"])
+    #expect(
+      Set(members[0].partitions) == [
+        TopicPartition(topic: name, partition: 0), TopicPartition(topic: name, partition: 1),
+      ]
+    )
+    try consumer.close(timeoutMilliseconds: 10_000)
+    _ = try admin.deleteTopics([name], timeoutMilliseconds: 30_000)
     try admin.close(timeoutMilliseconds: 10_000)
   }
 }

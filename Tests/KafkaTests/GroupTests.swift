@@ -58,7 +58,10 @@ struct GroupTests {
     try first.poll(
       until: {
         do { try second.pollOnce(timeoutMilliseconds: 10) } catch { Issue.record(error) }
-        return told.count >= 3 && toldTwo.contains { $0 != .assigned([]) }
+        // On a machine so busy that the group forms once more, what is told last may be a revocation.
+        guard told.count >= 3, case .assigned(let mine) = told.last, case .assigned(let theirs) = toldTwo.last
+        else { return false }
+        return mine.count == 1 && theirs.count == 1
       },
       "both members have a partition"
     )
@@ -98,7 +101,7 @@ struct GroupTests {
       let offsets = after.filter { $0.partition == partition.partition }.map(\.offset)
       #expect(offsets.first == count && Set(offsets) == Set(count..<Int64(total)), "\(partition)")
       // On a machine so busy that the partitions moved once more, they are read again from the commit.
-      if rebalances == (told.count, toldTwo.count) {
+      if rebalances == (told.count, toldTwo.count), rebalances.0 == 3 {
         #expect(offsets == Array(count..<Int64(total)), "\(partition)")
       }
     }

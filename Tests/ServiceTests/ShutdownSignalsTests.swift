@@ -68,6 +68,16 @@ import Testing
       exit(errno)
     }
   }
+
+  @Test func anAbortEndsTheProcessWithoutTheRuntimesHandler() async {
+    await #expect(processExitsWith: .signal(SIGABRT)) {
+      ShutdownSignals.endOnAbort()
+      var action = sigaction()
+      sigaction(SIGABRT, nil, &action)
+      guard action.__sigaction_handler.sa_handler == nil else { exit(1) }
+      abort()
+    }
+  }
 }
 
 /// A pipe to wait on.

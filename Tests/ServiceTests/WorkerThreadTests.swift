@@ -80,13 +80,13 @@ import Testing
     let worker = WorkerThread(name: "worker")
     let done = SharedCount()
     // The first job blocks the thread until all the others are enqueued and the stop is on its way.
-    let gate = BlockingGate()
+    let gate = BlockingFlag()
     var tasks = [Task(executorPreference: worker) { gate.wait() }]
     for _ in 0..<100 {
       tasks.append(Task(executorPreference: worker) { done.increment() })
     }
     #expect(done.value == 0)
-    gate.open()
+    gate.set()
     worker.stop()
     #expect(done.value == 100)
     for task in tasks { await task.value }
@@ -145,30 +145,5 @@ private func descend(levels: Int) -> Int {
     bytes.initializeMemory(as: UInt8.self, repeating: UInt8(truncatingIfNeeded: levels))
     guard levels > 1 else { return 1 }
     return descend(levels: levels - 1) + (bytes[0] == UInt8(truncatingIfNeeded: levels) ? 1 : 0)
-  }
-}
-
-/// Blocks a thread until it is opened.
-private final class BlockingGate: Sendable {
-  private let ends: [Int32]
-
-  init() {
-    var ends: [Int32] = [-1, -1]
-    precondition(pipe(&ends) == 0)
-    self.ends = ends
-  }
-
-  deinit {
-    for end in ends { close(end) }
-  }
-
-  func wait() {
-    var byte: UInt8 = 0
-    _ = read(ends[0], &byte, 1)
-  }
-
-  func open() {
-    var byte: UInt8 = 0
-    _ = write(ends[1], &byte, 1)
   }
 }

@@ -4,7 +4,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let usage = """
-    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory] [REPLAY-FILE…]
+    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory|restore|kafka|http] [REPLAY-FILE…]
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all
@@ -26,20 +26,26 @@ enum BenchmarksCommand {
       default: files.append(argument)
       }
     }
-    guard only.map(["change", "replace", "replay", "memory"].contains) ?? true else {
+    guard only.map(["change", "replace", "replay", "memory", "restore", "kafka", "http"].contains) ?? true
+    else {
       fail("there is no measurement of that name\n" + usage)
     }
     func isWanted(_ name: String) -> Bool { only == nil || only == name }
 
     print(Machine.description + "\n")
     // What is measured from outside comes first: the system counts a parent's memory to its children's.
-    if isWanted("replay") || isWanted("memory") {
-      guard let feedstore else { fail("--feedstore is needed to measure replay and memory\n" + usage) }
+    if ["replay", "memory", "kafka", "http"].contains(where: isWanted) {
+      guard let feedstore else {
+        fail("--feedstore is needed to measure replay, memory, kafka and http\n" + usage)
+      }
       if isWanted("replay") { ReplayCost.run(feedstore: feedstore, files: files) }
       if isWanted("memory") { MemoryCost.run(feedstore: feedstore) }
+      if isWanted("kafka") { await KafkaCost.run(feedstore: feedstore) }
+      if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("replace") { ReplaceCost.run() }
+    if isWanted("restore") { await RestoreCost.run() }
   }
 
   static func fail(_ message: String) -> Never {

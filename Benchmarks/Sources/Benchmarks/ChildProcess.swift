@@ -15,12 +15,8 @@ struct ChildProcess {
     for descriptor in [Int32(1), 2] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
     }
-    var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-    defer { for word in words { free(word) } }
     let started = now()
-    var child: pid_t = 0
-    let code = posix_spawn(&child, path, &actions, nil, &words, environ)
-    guard code == 0 else { BenchmarksCommand.fail("cannot run \(path): \(String(cString: strerror(code)))") }
+    let child = spawn(path, arguments, &actions)
     var status: Int32 = 0
     var usage = rusage()
     guard wait4(child, &status, 0, &usage) == child else { BenchmarksCommand.fail("cannot wait for \(path)") }
@@ -33,6 +29,20 @@ struct ChildProcess {
       processorNanoseconds: nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime),
       peakMemory: usage.ru_maxrss * 1024
     )
+  }
+
+  /// Starts a program.
+  static func spawn(
+    _ path: String,
+    _ arguments: [String],
+    _ actions: inout posix_spawn_file_actions_t
+  ) -> pid_t {
+    var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var child: pid_t = 0
+    let code = posix_spawn(&child, path, &actions, nil, &words, environ)
+    guard code == 0 else { BenchmarksCommand.fail("cannot run \(path): \(String(cString: strerror(code)))") }
+    return child
   }
 
   private static func nanoseconds(_ time: timeval) -> UInt64 {

@@ -3,8 +3,10 @@ struct MarkdownTable {
   private let header: [String]
   private var rows: [[String]] = []
 
+  init(_ header: [String]) { self.header = header }
   init(_ header: String...) { self.header = header }
 
+  mutating func add(_ cells: [String]) { rows.append(cells) }
   mutating func add(_ cells: String...) { rows.append(cells) }
 
   var text: String {

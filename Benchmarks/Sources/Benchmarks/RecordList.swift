@@ -1,39 +1,51 @@
 import Feed
 import FeedStore
 
-/// Records of one feed in one block of memory, made before the clock starts.
+/// Records in one block of memory, made before the clock starts.
 final class RecordList: InputBatch, @unchecked Sendable {
-  private static let key: StaticString = "feed"
   private static let topic = Array("feeds.items".utf8)
 
-  private let values: UnsafeMutableRawBufferPointer
-  private var ends: [Int] = []
+  private let bytes: UnsafeMutableRawBufferPointer
+  /// Where each record's key and value end.
+  private var ends: [(key: Int, value: Int)] = []
   private let firstOffset: Int64
   private var next = 0
 
-  init(_ texts: [String], firstOffset: Int64) {
-    self.firstOffset = firstOffset
-    values = .allocate(byteCount: max(1, texts.reduce(0) { $0 + $1.utf8.count }), alignment: 64)
-    var count = 0
-    for text in texts {
-      values[count...].copyBytes(from: text.utf8)
-      count += text.utf8.count
-      ends.append(count)
-    }
+  /// Records of one feed.
+  convenience init(_ texts: [String], firstOffset: Int64) {
+    self.init(texts.map { ("feed", $0) }, firstOffset: firstOffset)
   }
 
-  deinit { values.deallocate() }
+  init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
+    self.firstOffset = firstOffset
+    let total = records.reduce(0) { $0 + $1.feed.utf8.count + $1.text.utf8.count }
+    bytes = .allocate(byteCount: max(1, total), alignment: 64)
+    var count = 0
+    func append(_ text: String) -> Int {
+      bytes[count...].copyBytes(from: text.utf8)
+      count += text.utf8.count
+      return count
+    }
+    for record in records { ends.append((append(record.feed), append(record.text))) }
+  }
+
+  deinit { bytes.deallocate() }
 
   func current() -> InputRecord? {
     guard next < ends.count else { return nil }
-    let start = next == 0 ? 0 : ends[next - 1]
+    let start = next == 0 ? 0 : ends[next - 1].value
+    let end = ends[next]
     return InputRecord(
       partition: 0,
       position: RecordPosition(topic: Self.topic, offset: firstOffset + Int64(next), timestamp: 0),
-      key: ByteSpan(Self.key),
-      value: .bytes(ByteSpan(UnsafeRawBufferPointer(rebasing: values[start..<ends[next]])))
+      key: span(start..<end.key),
+      value: .bytes(span(end.key..<end.value))
     )
   }
 
   func advance() { next += 1 }
+
+  private func span(_ range: Range<Int>) -> ByteSpan {
+    ByteSpan(UnsafeRawBufferPointer(rebasing: bytes[range]))
+  }
 }

@@ -4,13 +4,18 @@ import Glibc
 enum SampleFile {
   /// Calls `body` with a file of the lines that `line` gives for each number.
   static func with(lineCount: Int, line: (Int) -> String, _ body: (String) -> Void) {
-    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    let path = "\(directory)/feedstore-benchmark-\(getpid()).ndjson"
+    let path = path("ndjson")
     guard let file = fopen(path, "w") else { BenchmarksCommand.fail("cannot write \(path)") }
     for number in 0..<lineCount { fputs(line(number) + "\n", file) }
     guard fclose(file) == 0 else { BenchmarksCommand.fail("cannot write \(path)") }
     defer { unlink(path) }
     body(path)
+  }
+
+  /// The path of a file in the temporary directory that is this process's own.
+  static func path(_ ending: String) -> String {
+    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    return "\(directory)/feedstore-benchmark-\(getpid()).\(ending)"
   }
 
   /// Lines and bytes of a file.

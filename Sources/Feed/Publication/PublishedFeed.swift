@@ -38,7 +38,7 @@ public final class PublishedFeed {
     let id = Array(replica.feed.utf8)
     idBlock = ElementTable.copy(id)
     self.id = ByteSpan(UnsafePointer(idBlock), id.count)
-    state = replica.state
+    state = replica.ownState()
     exists = true
     self.version = version
   }
@@ -47,6 +47,10 @@ public final class PublishedFeed {
 
   /// Whether nothing is left to remember: neither content nor anything published.
   public var isForgettable: Bool { !exists && version == nil }
+  /// Whether the deletion of the feed is to be published.
+  public var isToBeDeleted: Bool { !exists && version != nil }
+  /// Bytes of the feed's values in its last reload and since.
+  public var publishedBytes: Int { (version?.reloadBytes ?? 0) + (version?.deltaBytes ?? 0) }
   /// Items in the feed now.
   public var itemCount: Int { state.totals.itemCount }
   /// Sections in the feed now.

@@ -41,4 +41,38 @@ public enum TimestampFormat {
     let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
   }
+
+  // MARK: Reading
+
+  /// The time that such a text says; nil if it has another form.
+  static func milliseconds(_ text: ByteSpan) -> Int64? {
+    guard text.count == byteCount, text[23] == UInt8(ascii: "Z") else { return nil }
+    guard
+      let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
+      let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
+      let fraction = number(text, 20, 3), (1...12).contains(month)
+    else { return nil }
+    let seconds = ((dayNumber(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    return seconds * 1000 + fraction
+  }
+
+  private static func number(_ text: ByteSpan, _ first: Int, _ count: Int) -> Int64? {
+    var number: Int64 = 0
+    for index in first..<first + count {
+      let digit = text[index] &- 0x30
+      guard digit < 10 else { return nil }
+      number = number * 10 + Int64(digit)
+    }
+    return number
+  }
+
+  /// The day counted from 1970-01-01 of a Gregorian date, by Hinnant's `days_from_civil` (see above).
+  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
 }

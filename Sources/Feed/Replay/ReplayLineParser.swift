@@ -8,6 +8,8 @@ public final class ReplayLineParser {
   // The topic-partition of the line before, so that most lines look up nothing.
   @exclusivity(unchecked) private var recent: TopicPartition
   @exclusivity(unchecked) private var recentOffset: Int64 = -1
+  /// The line that was parsed last, and where its fields are.
+  @exclusivity(unchecked) private var recentLine: (text: JSONText, fields: Envelope)?
   /// Whether the line before took so much memory that it is given back.
   @exclusivity(unchecked) private var wasLarge = false
 
@@ -40,6 +42,7 @@ public final class ReplayLineParser {
   /// The record of a line; nil for a blank one. It is valid until the next line.
   public func parse(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord? {
     if line.buffer.allSatisfy(JSONText.isSpace) { return nil }
+    recentLine = nil
     arena.reset()
     if wasLarge { indexer.trim() }
     wasLarge = line.count > 4 << 20
@@ -93,12 +96,36 @@ public final class ReplayLineParser {
 
     let offset = try nextOffset(topic, partition, explicitOffset)
     lastTimestamp = timestamp
+    recentLine = (text, envelope)
     return InputRecord(
       partition: partition,
       position: RecordPosition(topic: topic, offset: offset, timestamp: timestamp),
       key: key,
       value: value
     )
+  }
+
+  /// The headers of the record that was parsed last: names and values by turns, nil for a null. They are valid
+  /// until the next line.
+  public var headers: [ByteSpan?] {
+    guard let (text, fields) = recentLine, fields.headers.first != 0, !isNull(fields.headers, text) else {
+      return []
+    }
+    var headers: [ByteSpan?] = []
+    text.forEachElement(of: fields.headers.first) { element in
+      headers.append(isNull(element, text) ? nil : text.string(element.first, arena: arena))
+    }
+    return headers
+  }
+
+  /// The first field that a replay writes and that the line that was parsed last does not have.
+  public var omittedField: String? {
+    guard let fields = recentLine?.fields else { return nil }
+    let written = [
+      ("topic", fields.topic), ("partition", fields.partition), ("offset", fields.offset),
+      ("ts", fields.timestamp), ("headers", fields.headers), ("key", fields.key), ("value", fields.value),
+    ]
+    return written.first { $0.1.first == 0 }?.0
   }
 
   // MARK: Fields

@@ -3,7 +3,8 @@ struct DecodedChangeset {
   typealias Field = JSONText.Field
 
   let text: JSONText
-  let arena: ScratchArena
+  /// Not retained: a changeset is copied often, and lives no longer than the call that decodes it.
+  unowned(unsafe) let arena: ScratchArena
   private(set) var feed = ByteSpan.empty
   private(set) var epoch = ByteSpan.empty
   private(set) var revision: UInt64 = 0
@@ -13,23 +14,24 @@ struct DecodedChangeset {
   private(set) var mode = ChangesetMode.diff
   private(set) var reason: ReloadReason?
   private(set) var time = ByteSpan.empty
-  private(set) var through: [TopicOffset] = []
+  private var through: Field = (0, 0)
   private(set) var checksum: UInt32 = 0
   private(set) var sections: Field = (0, 0)
   private(set) var items: Field = (0, 0)
 
-  /// Reads the head of a validated text.
-  init(_ text: JSONText, arena: ScratchArena) throws(ReplicaFault) {
+  /// Reads the head of a validated text, or of the value in it that starts at a token.
+  init(_ text: JSONText, at root: Int = 0, arena: ScratchArena) throws(ReplicaFault) {
     self.text = text
     self.arena = arena
-    guard text.character(0) == UInt8(ascii: "{") else {
+    guard text.character(root) == UInt8(ascii: "{") else {
       throw ReplicaFault(.invalidChangeset, "the value is not a JSON object")
     }
-    var required = 0
-    try text.forEachMember(of: 0, arena: arena) { name, field throws(ReplicaFault) in
-      if try read(name, field) { required += 1 }
+    // By field, as one may stand twice.
+    var required: UInt8 = 0
+    try text.forEachMember(of: root, arena: arena) { name, field throws(ReplicaFault) in
+      if let number = try read(name, field) { required |= 1 << number }
     }
-    guard required == 8 else {
+    guard required == .max else {
       throw ReplicaFault(
         .invalidChangeset,
         "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum"
@@ -40,33 +42,40 @@ struct DecodedChangeset {
     }
   }
 
-  /// Takes a field; true for those that every changeset has.
-  private mutating func read(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> Bool {
+  /// Takes a field; the number, from 0 to 7, of one that every changeset has.
+  private mutating func read(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> UInt8? {
     if name.matches("feed") {
       feed = try string(name, field)
+      return 0
     } else if name.matches("epoch") {
       epoch = try string(name, field)
+      return 1
     } else if name.matches("revision") {
       revision = UInt64(try integer(name, field))
+      return 2
     } else if name.matches("base") {
       base = UInt64(try integer(name, field))
+      return 3
     } else if name.matches("mode") {
       guard let mode = ChangesetMode(rawValue: try string(name, field).text) else {
         throw invalid(name, field)
       }
       self.mode = mode
+      return 4
     } else if name.matches("time") {
       time = try string(name, field)
+      return 5
     } else if name.matches("through") {
       try readThrough(name, field)
+      return 6
     } else if name.matches("checksum") {
       guard let checksum = UInt32(try string(name, field).text, radix: 16) else { throw invalid(name, field) }
       self.checksum = checksum
+      return 7
     } else {
       try readOptional(name, field)
-      return false
+      return nil
     }
-    return true
   }
 
   private mutating func readOptional(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
@@ -87,11 +96,27 @@ struct DecodedChangeset {
   }
 
   private mutating func readThrough(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
-    var offsets: [TopicOffset] = []
-    try forEachMember(field) { topic, offset throws(ReplicaFault) in
-      offsets.append(TopicOffset(topic: Array(topic.buffer), offset: try integer(name, offset)))
+    try forEachMember(field) { topic, offset throws(ReplicaFault) in _ = try integer(topic, offset) }
+    through = field
+  }
+
+  /// Lets a list be the changeset's newest records by topic. Most changesets name the topics of the one
+  /// before: their names are not copied again.
+  func takeThrough(to offsets: inout [TopicOffset]) {
+    var count = 0
+    text.forEachMember(of: through.first, arena: arena) { topic, field in
+      guard let offset = text.integer(field.first) else { preconditionFailure("an offset was not checked") }
+      if count < offsets.count,
+        offsets[count].topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: topic) })
+      {
+        offsets[count].offset = offset
+      } else {
+        offsets.removeSubrange(count...)
+        offsets.append(TopicOffset(topic: Array(topic.buffer), offset: offset))
+      }
+      count += 1
     }
-    through = offsets
+    offsets.removeSubrange(count...)
   }
 
   // MARK: Values

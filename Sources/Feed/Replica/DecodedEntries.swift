@@ -22,7 +22,7 @@ struct DecodedEntries {
   private(set) var sections = Lists()
   private(set) var items = Lists()
 
-  /// Adds the lists of a record.
+  /// Adds the lists of a record; after an error what is here is of no use.
   mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {
     if record.sections.first != 0 { try append(record, record.sections, isOfItems: false, to: &sections) }
     if record.items.first != 0 { try append(record, record.items, isOfItems: true, to: &items) }
@@ -34,7 +34,9 @@ struct DecodedEntries {
     isOfItems: Bool,
     to lists: inout Lists
   ) throws(ReplicaFault) {
-    var read = lists
+    // Taken out, not copied.
+    var read = Lists()
+    swap(&read, &lists)
     try record.forEachMember(field) { name, list throws(ReplicaFault) in
       try record.forEachElement(list) { element throws(ReplicaFault) in
         var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)

@@ -16,14 +16,29 @@ struct FeedKeys {
   private var partReason: ReloadReason?
   private var partsRead = 0
   private var partBytes = 0
+  /// How many parts it has; 0 if none is being read.
+  private var partCount = 0
 
   init(epoch: ByteSpan) {
     self.epoch = Array(epoch.buffer)
   }
 
+  /// Those of a feed that was saved.
+  init(_ version: PublishedVersion) {
+    epoch = version.epoch
+    deltaCount = version.deltaCount
+    deltaBytes = version.deltaBytes
+    reloadBytes = version.reloadBytes
+    reloadParts = version.reloadParts
+    highestDelta = version.highestDelta
+  }
+
   func isOfEpoch(_ record: DecodedChangeset) -> Bool {
     epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
   }
+
+  /// Whether some parts of a reload were read, and not all.
+  var isReadingReload: Bool { partCount > 0 }
 
   /// Notes a record with a value; a keyframe counts like any reload.
   mutating func note(_ key: RecordKey, _ record: DecodedChangeset, byteCount: Int) {
@@ -32,6 +47,7 @@ struct FeedKeys {
       deltaCount = key.number
       deltaBytes += byteCount
       highestDelta = max(highestDelta, key.number)
+      partCount = 0
     case .reload:
       notePart(record, byteCount: byteCount)
     }
@@ -43,6 +59,7 @@ struct FeedKeys {
       partReason = record.reason
       partsRead = 0
       partBytes = 0
+      partCount = record.parts
     } else if record.revision != partRevision || record.reason != partReason || record.part != partsRead {
       // What compaction has left of an older reload.
       return
@@ -52,6 +69,7 @@ struct FeedKeys {
     guard partsRead == record.parts else { return }
     deltaCount = 0
     deltaBytes = 0
+    partCount = 0
     reloadBytes = partBytes
     reloadParts = record.parts
   }

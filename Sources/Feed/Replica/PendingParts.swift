@@ -8,7 +8,7 @@ struct PendingParts {
   var received = 0
   var byteCount = 0
   /// The values of a difference's parts, which are applied together.
-  var values: [[UInt8]] = []
+  var values: [OwnedSpan] = []
   /// A reload as far as it has come.
   var state: FeedState?
 

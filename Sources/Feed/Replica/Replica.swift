@@ -3,24 +3,41 @@ public final class Replica {
   /// The feed's id.
   public let feed: String
   /// The epoch of the state that the replica has.
-  public private(set) var epoch: [UInt8]
+  @exclusivity(unchecked) public private(set) var epoch: [UInt8]
   /// The revision of the state that the replica has.
-  public private(set) var revision: UInt64
+  @exclusivity(unchecked) public private(set) var revision: UInt64
   /// For each input topic, the newest record that the state includes.
-  public private(set) var through: [TopicOffset]
+  @exclusivity(unchecked) public private(set) var through: [TopicOffset] = []
   /// Whether deltas were missed, so that nothing can be applied until the next reload.
-  public private(set) var isStale = false
-  private(set) var state: FeedState
+  @exclusivity(unchecked) public private(set) var isStale = false
+  /// The greatest timestamp of what the state's changeset includes, in milliseconds since 1970.
+  @exclusivity(unchecked) public private(set) var timeMilliseconds: Int64
+  /// Shared with the snapshots that were taken, until the next changeset.
+  @exclusivity(unchecked) private var storage: SnapshotStorage
 
   /// A replica from a complete reload.
   init(feed: String, state: FeedState, _ record: DecodedChangeset) {
     self.feed = feed
-    self.state = state
+    storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
     revision = record.revision
-    through = record.through
+    timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
+    record.takeThrough(to: &through)
     state.confirm()
   }
+
+  /// The state, for reading.
+  var state: FeedState { storage.state }
+
+  /// The state, for editing: a copy if a snapshot holds it. O(n) then.
+  func ownState() -> FeedState {
+    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+    return storage.state
+  }
+
+  /// The content of the revision that the replica has. O(1); a changeset that comes while the snapshot is
+  /// held costs a copy of it, O(n), and the following ones nothing.
+  public func snapshot() -> Snapshot { Snapshot(sharing: storage) }
 
   public var itemCount: Int { state.totals.itemCount }
   public var sectionCount: Int { state.sectionCount }
@@ -35,10 +52,11 @@ public final class Replica {
   /// Takes over a complete reload of whatever epoch.
   func replace(with state: FeedState, _ record: DecodedChangeset) {
     state.confirm()
-    self.state = state
+    storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
     revision = record.revision
-    through = record.through
+    timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
+    record.takeThrough(to: &through)
     isStale = false
   }
 
@@ -49,6 +67,7 @@ public final class Replica {
   ///
   /// - Throws: the mismatch; the replica is then as it was, and stale.
   func apply(_ entries: DecodedEntries, _ record: DecodedChangeset) throws(ReplicaFault) {
+    let state = ownState()
     do throws(ReplicaFault) {
       try state.apply(entries)
       guard state.totals.checksum == record.checksum else {
@@ -65,10 +84,12 @@ public final class Replica {
     }
     state.confirm()
     revision = record.revision
-    through = record.through
+    timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
+    record.takeThrough(to: &through)
   }
 
-  static func hexadecimal(_ value: UInt32) -> String {
+  /// A checksum as changesets spell it: eight lower-case hexadecimal digits.
+  package static func hexadecimal(_ value: UInt32) -> String {
     let digits = String(value, radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits
   }

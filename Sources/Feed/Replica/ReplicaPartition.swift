@@ -1,66 +1,123 @@
-import Glibc
-
 /// The replicas of one partition of the changesets topic, fed record by record in offset order.
 public final class ReplicaPartition {
-  // By the bytes of the feed's id: as strings, ids that differ could be equal.
-  private var replicasByFeed: [ByteText: Replica] = [:]
-  private var pending: [ByteText: PendingParts] = [:]
-  private var keys: [ByteText: FeedKeys] = [:]
-  private let indexer = JSONIndexer()
+  /// By the bytes of the feed's id: as strings, ids that differ could be equal.
+  @exclusivity(unchecked) private var feeds: [FollowedFeed.Key: FollowedFeed] = [:]
+  private let indexer: JSONIndexer
+  /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
+  private lazy var partIndexer = JSONIndexer()
   private let arena = ScratchArena()
 
   /// Whether outcomes tell what changed; costs a copy of every entry.
-  private let describesChanges: Bool
+  public var describesChanges: Bool
 
-  /// - Parameter describesChanges: whether a ``ReplicaChange`` has its `difference`.
-  public init(describesChanges: Bool = true) {
+  /// - Parameters:
+  ///   - describesChanges: whether a ``ReplicaChange`` has its `difference`.
+  ///   - indexer: may be used elsewhere between two records, on the same thread: its memory is as large as
+  ///     the largest value.
+  public init(describesChanges: Bool = true, indexer: JSONIndexer = JSONIndexer()) {
     self.describesChanges = describesChanges
+    self.indexer = indexer
   }
 
   /// The replicas that exist now, sorted by the bytes of their feeds' ids.
-  public var replicas: [Replica] {
-    replicasByFeed.values.sorted { $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8) }
-  }
+  public var replicas: [Replica] { sortedFeeds.compactMap(\.replica) }
+
+  private var sortedFeeds: [FollowedFeed] { feeds.values.sorted { $0.bytes.precedes($1.bytes) } }
 
   /// The replica of a feed.
-  public func replica(of feed: String) -> Replica? { replicasByFeed[ByteText(feed)] }
+  public func replica(of feed: String) -> Replica? {
+    ByteText(feed).withBytes { feeds[FollowedFeed.Key(id: $0)]?.replica }
+  }
+
+  /// What the records of a feed that has a replica say of its keys on the topic; nil if it has none.
+  public func version(of feed: String) -> PublishedVersion? {
+    ByteText(feed).withBytes { id in
+      guard let feed = feeds[FollowedFeed.Key(id: id)], let replica = feed.replica else { return nil }
+      // A replica that waits for the reload of another epoch has no keys of its own any more.
+      guard let keys = feed.keys, keys.epoch == replica.epoch else {
+        return PublishedVersion(epoch: replica.epoch, revision: replica.revision, through: replica.through)
+      }
+      return keys.version(of: replica)
+    }
+  }
 
   /// Hands out every feed as a store goes on with it, and forgets them all.
   ///
   /// - Throws: a ``ReplicaFault`` with the feed if its records leave it without a state that can be gone on
   ///   from: deltas without their reload, a gap, or a changeset that misses parts. Nothing is forgotten then.
   public func takeFeeds() throws(ReplicaFault) -> [PublishedFeed] {
-    for feed in keys.keys.sorted(by: { $0.string.utf8.lexicographicallyPrecedes($1.string.utf8) }) {
-      if let lack = lack(of: feed) {
-        let name = feed.string.debugDescription
-        throw ReplicaFault(.incomplete, "feed \(name) \(lack)", feed: feed.string)
+    let sorted = sortedFeeds
+    for feed in sorted {
+      if let lack = feed.lack {
+        let name = feed.id.string.debugDescription
+        throw ReplicaFault(.incomplete, "feed \(name) \(lack)", feed: feed.id.string)
       }
     }
-    var feeds: [PublishedFeed] = []
-    for replica in replicas {
-      guard let keys = keys[ByteText(replica.feed)] else {
-        preconditionFailure("a replica of which no record was read")
-      }
-      feeds.append(PublishedFeed(replica, version: keys.version(of: replica)))
+    feeds = [:]
+    return sorted.compactMap { feed in
+      guard let replica = feed.replica else { return nil }
+      guard let keys = feed.keys else { preconditionFailure("a replica of which no record was read") }
+      return PublishedFeed(replica, version: keys.version(of: replica))
     }
-    replicasByFeed = [:]
-    pending = [:]
-    keys = [:]
-    return feeds
   }
 
-  /// What a feed of which records were read lacks, in words; nil if it is complete.
-  private func lack(of feed: ByteText) -> String? {
-    if let parts = pending[feed] {
-      return "has \(parts.received) of the \(parts.parts) parts of revision \(parts.revision)"
+  // MARK: Saving
+
+  /// Whether some parts of a feed's changeset have come, and not all; also of a keyframe, which changes nothing.
+  package func isWaitingForParts(of feed: ByteText) -> Bool {
+    feed.withBytes { id in
+      guard let feed = feeds[FollowedFeed.Key(id: id)] else { return false }
+      return feed.pending != nil || feed.keys?.isReadingReload == true
     }
-    guard let replica = replicasByFeed[feed] else { return "has changes, but no reload that they start from" }
-    if replica.isStale { return "misses what came after revision \(replica.revision)" }
-    guard let keys = keys[feed], keys.epoch == replica.epoch else {
-      return "began anew, but the reload that it began with is missing"
-    }
-    return nil
   }
+
+  /// The feeds that have a replica, as they are to be saved, sorted by the bytes of their ids. What has come of a
+  /// changeset in parts is left out, as if none of its records had been read.
+  package var savedFeeds: [SavedFeed] {
+    sortedFeeds.compactMap { feed in
+      guard let replica = feed.replica, var version = version(of: feed.id.string) else { return nil }
+      if let pending = feed.pending, pending.mode != .reload, pending.epoch == version.epoch {
+        version.deltaCount -= pending.received
+        version.deltaBytes -= pending.byteCount
+      }
+      return SavedFeed(
+        id: feed.id,
+        snapshot: replica.snapshot(),
+        version: version,
+        timeMilliseconds: replica.timeMilliseconds,
+        isStale: replica.isStale
+      )
+    }
+  }
+
+  /// Takes over a feed that was saved.
+  ///
+  /// - Parameters:
+  ///   - record: the reload in one piece that it was saved as.
+  ///   - version: its keys on the topic; epoch, revision and `through` are the record's.
+  /// - Throws: what is wrong with the reload; then there is still no such feed.
+  func restore(
+    _ record: DecodedChangeset,
+    _ version: PublishedVersion,
+    isStale: Bool
+  ) throws(ReplicaFault) {
+    guard record.mode == .reload, record.parts == 1 else {
+      throw ReplicaFault(.invalidChangeset, "a feed is saved as something else than a reload in one piece")
+    }
+    let feed = followed(record.feed)
+    guard feed.isForgettable else {
+      throw ReplicaFault(.invalidChangeset, "feed \(record.feed.quotedForMessage()) is saved twice")
+    }
+    defer { forgetIfEmpty(feed) }
+    if case .mismatch(let fault) = try applyReload(record, feed, .empty) { throw fault }
+    guard let replica = feed.replica else { preconditionFailure("a reload in one piece was not taken") }
+    var version = version
+    version.epoch = replica.epoch
+    feed.keys = FeedKeys(version)
+    if isStale { replica.markStale() }
+  }
+
+  // MARK: Records
 
   /// Takes a record.
   ///
@@ -74,8 +131,7 @@ public final class ReplicaPartition {
         "the key \(key.quotedForMessage()) is neither k<part>/<feed> nor d<n>/<feed>"
       )
     }
-    let feed = ByteText(recordKey.feed)
-    guard let value else { return applyNull(recordKey, feed) }
+    guard let value else { return applyNull(recordKey) }
     arena.reset()
     let record = try decode(value)
     guard record.feed.hasSameBytes(as: recordKey.feed) else {
@@ -84,13 +140,26 @@ public final class ReplicaPartition {
         "the key names feed \(recordKey.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
       )
     }
-    if keys[feed]?.isOfEpoch(record) != true { keys[feed] = FeedKeys(epoch: record.epoch) }
-    keys[feed]?.note(recordKey, record, byteCount: value.count)
+    let feed = followed(recordKey.feed)
+    if feed.keys?.isOfEpoch(record) != true { feed.keys = FeedKeys(epoch: record.epoch) }
+    feed.keys?.note(recordKey, record, byteCount: value.count)
     switch record.mode {
     case .delete: return applyDelete(record, feed)
     case .reload: return try applyReload(record, feed, value)
     case .diff, .reconfigure: return try applyDelta(record, feed, value)
     }
+  }
+
+  private func followed(_ id: ByteSpan) -> FollowedFeed {
+    if let known = feeds[FollowedFeed.Key(id: id)] { return known }
+    let feed = FollowedFeed(id)
+    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    return feed
+  }
+
+  /// Forgets a feed of which nothing is left.
+  private func forgetIfEmpty(_ feed: FollowedFeed) {
+    if feed.isForgettable { feeds[FollowedFeed.Key(id: feed.bytes)] = nil }
   }
 
   private func decode(_ value: ByteSpan) throws(ReplicaFault) -> DecodedChangeset {
@@ -111,39 +180,43 @@ public final class ReplicaPartition {
 
   /// A null under the first reload key removes the feed: a reader that slept through the deletion
   /// sees only that.
-  private func applyNull(_ key: RecordKey, _ feed: ByteText) -> ReplicaOutcome {
+  private func applyNull(_ key: RecordKey) -> ReplicaOutcome {
+    guard let feed = feeds[FollowedFeed.Key(id: key.feed)] else { return .skipped }
+    defer { forgetIfEmpty(feed) }
     guard key.kind == .reload, key.number == 0 else {
       // Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs to it.
-      if key.kind == .delta, replicasByFeed[feed] == nil {
-        pending[feed] = nil
-        keys[feed] = nil
+      if key.kind == .delta, feed.replica == nil {
+        feed.pending = nil
+        feed.keys = nil
       }
       return .skipped
     }
-    pending[feed] = nil
-    keys[feed] = nil
-    guard replicasByFeed.removeValue(forKey: feed) != nil else { return .skipped }
-    return .removed(feed: feed.string)
+    let wasThere = feed.replica != nil
+    feed.pending = nil
+    feed.keys = nil
+    feed.replica = nil
+    return wasThere ? .removed(feed: feed.id.string) : .skipped
   }
 
-  private func applyDelete(_ record: DecodedChangeset, _ feed: ByteText) -> ReplicaOutcome {
+  private func applyDelete(_ record: DecodedChangeset, _ feed: FollowedFeed) -> ReplicaOutcome {
+    defer { forgetIfEmpty(feed) }
     // Nothing but nulls follows; the first of them may be gone.
-    pending[feed] = nil
-    if replicasByFeed[feed] == nil { keys[feed] = nil }
-    guard let replica = replicasByFeed[feed], replica.isOfEpoch(record) else { return .skipped }
-    replicasByFeed[feed] = nil
-    keys[feed] = nil
-    return .removed(feed: feed.string)
+    feed.pending = nil
+    if feed.replica == nil { feed.keys = nil }
+    guard let replica = feed.replica, replica.isOfEpoch(record) else { return .skipped }
+    feed.replica = nil
+    feed.keys = nil
+    return .removed(feed: feed.id.string)
   }
 
   // MARK: Reloads
 
   private func applyReload(
     _ record: DecodedChangeset,
-    _ feed: ByteText,
+    _ feed: FollowedFeed,
     _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
-    if let replica = replicasByFeed[feed], replica.isOfEpoch(record), !replica.isStale {
+    if let replica = feed.replica, replica.isOfEpoch(record), !replica.isStale {
       if record.revision < replica.revision { return .skipped }
       if record.revision == replica.revision {
         // A keyframe changes nothing for a replica in step; it is a chance to notice that it is not.
@@ -156,17 +229,17 @@ public final class ReplicaPartition {
     do {
       try state.append(reload: record)
     } catch {
-      replicasByFeed[feed]?.markStale()
+      feed.replica?.markStale()
       return .mismatch(error)
     }
     parts.received += 1
     parts.byteCount += value.count
     guard parts.received == parts.parts else {
-      pending[feed] = parts
+      feed.pending = parts
       return .waitingForParts(received: parts.received, of: parts.parts)
     }
     guard state.totals.checksum == record.checksum else {
-      replicasByFeed[feed]?.markStale()
+      feed.replica?.markStale()
       return .mismatch(
         ReplicaFault(
           .checksum,
@@ -175,10 +248,10 @@ public final class ReplicaPartition {
         )
       )
     }
-    if let replica = replicasByFeed[feed] {
+    if let replica = feed.replica {
       replica.replace(with: state, record)
     } else {
-      replicasByFeed[feed] = Replica(feed: feed.string, state: state, record)
+      feed.replica = Replica(feed: feed.id.string, state: state, record)
     }
     return .applied(
       change(
@@ -193,8 +266,10 @@ public final class ReplicaPartition {
 
   /// The parts that a record belongs to, taken out of the pending ones; nil where it is a later part
   /// of a changeset whose first parts were missed.
-  private func nextParts(_ record: DecodedChangeset, _ feed: ByteText) -> PendingParts? {
-    if let parts = pending.removeValue(forKey: feed), parts.continues(with: record) { return parts }
+  private func nextParts(_ record: DecodedChangeset, _ feed: FollowedFeed) -> PendingParts? {
+    let parts = feed.pending
+    feed.pending = nil
+    if let parts, parts.continues(with: record) { return parts }
     return record.part == 0 ? PendingParts(record) : nil
   }
 
@@ -202,15 +277,19 @@ public final class ReplicaPartition {
 
   private func applyDelta(
     _ record: DecodedChangeset,
-    _ feed: ByteText,
+    _ feed: FollowedFeed,
     _ value: ByteSpan
   ) throws(ReplicaFault) -> ReplicaOutcome {
-    guard let replica = replicasByFeed[feed] else { return .gap(replica: nil, base: record.base) }
+    guard let replica = feed.replica else { return .gap(replica: nil, base: record.base) }
     guard replica.isOfEpoch(record) else { return .otherEpoch }
     if record.revision <= replica.revision { return .skipped }
     guard !replica.isStale, record.base == replica.revision else {
       replica.markStale()
       return .gap(replica: replica.revision, base: record.base)
+    }
+    if record.parts == 1 {
+      feed.pending = nil
+      return apply([], record, replica, feed, byteCount: value.count)
     }
     guard var parts = nextParts(record, feed) else {
       replica.markStale()
@@ -219,48 +298,50 @@ public final class ReplicaPartition {
     parts.received += 1
     parts.byteCount += value.count
     guard parts.received == parts.parts else {
-      parts.values.append(Array(value.buffer))
-      pending[feed] = parts
+      parts.values.append(OwnedSpan(value))
+      feed.pending = parts
       return .waitingForParts(received: parts.received, of: parts.parts)
     }
+    return apply(parts.values, record, replica, feed, byteCount: parts.byteCount)
+  }
+
+  /// Joins the lists of all parts and applies them together.
+  private func apply(
+    _ earlier: [OwnedSpan],
+    _ last: DecodedChangeset,
+    _ replica: Replica,
+    _ feed: FollowedFeed,
+    byteCount: Int
+  ) -> ReplicaOutcome {
+    var entries = DecodedEntries()
     do throws(ReplicaFault) {
-      return .applied(try join(parts.values, record, replica, byteCount: parts.byteCount))
+      for part in earlier { try append(part.span, to: &entries) }
+      try entries.append(last)
+      try replica.apply(entries, last)
     } catch {
       replica.markStale()
       return .mismatch(error)
     }
+    return .applied(
+      change(
+        last,
+        feed,
+        byteCount: byteCount,
+        counts: ReplicaPartition.counts(entries),
+        difference: describesChanges ? SnapshotDifference(entries) : nil
+      )
+    )
   }
 
-  /// Joins the lists of all parts and applies them together.
-  private func join(
-    _ earlier: [[UInt8]],
-    _ last: DecodedChangeset,
-    _ replica: Replica,
-    byteCount: Int
-  ) throws(ReplicaFault) -> ReplicaChange {
-    var entries = DecodedEntries()
-    // Each text's index lives in its indexer, and its bytes must stay in place.
-    let parts = earlier.map { (indexer: JSONIndexer(), bytes: ElementTable.copy($0)) }
-    defer { for part in parts { free(part.bytes) } }
-    for (part, value) in zip(parts, earlier) {
-      let text: JSONText
-      do throws(JSONFault) {
-        text = try part.indexer.index(ByteSpan(part.bytes, value.count))
-      } catch {
-        throw ReplicaFault(.invalidChangeset, "a part is not JSON: \(error.explanation)")
-      }
-      try entries.append(DecodedChangeset(text, arena: arena))
+  /// Adds the lists of an earlier part. They point to its bytes; its index is not needed any more then.
+  private func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(ReplicaFault) {
+    let text: JSONText
+    do throws(JSONFault) {
+      text = try partIndexer.index(part)
+    } catch {
+      throw ReplicaFault(.invalidChangeset, "a part is not JSON: \(error.explanation)")
     }
-    try entries.append(last)
-    try replica.apply(entries, last)
-    let description = describesChanges ? SnapshotDifference(entries) : nil
-    return change(
-      last,
-      ByteText(last.feed),
-      byteCount: byteCount,
-      counts: ReplicaPartition.counts(entries),
-      difference: description
-    )
+    try entries.append(DecodedChangeset(text, arena: arena))
   }
 
   private static func counts(_ entries: DecodedEntries) -> PublicationOutcome.EntryCounts {
@@ -277,13 +358,13 @@ public final class ReplicaPartition {
 
   private func change(
     _ record: DecodedChangeset,
-    _ feed: ByteText,
+    _ feed: FollowedFeed,
     byteCount: Int,
     counts: PublicationOutcome.EntryCounts,
     difference: SnapshotDifference?
   ) -> ReplicaChange {
     ReplicaChange(
-      feed: feed.string,
+      feed: feed.id.string,
       epoch: record.epoch.text,
       revision: record.revision,
       base: record.base,

@@ -2,36 +2,36 @@
 ///
 /// Swift compares strings by canonical equivalence, so that "é" in one scalar equals "é" in two.
 /// Identifiers are compared as they are, without normalisation (protocol, section 1).
-struct ByteText: Sendable, Hashable, Comparable {
-  let string: String
+package struct ByteText: Sendable, Hashable, Comparable {
+  package let string: String
 
-  init(_ string: String) {
+  package init(_ string: String) {
     var string = string
     string.makeContiguousUTF8()
     self.string = string
   }
 
-  init(_ bytes: ByteSpan) { string = bytes.text }
+  package init(_ bytes: ByteSpan) { string = bytes.text }
 
   var count: Int { string.utf8.count }
 
   /// Calls the body with the bytes, which are valid until it returns.
   @inline(__always)
-  func withBytes<Result>(_ body: (ByteSpan) -> Result) -> Result {
+  package func withBytes<Result>(_ body: (ByteSpan) -> Result) -> Result {
     let result = string.utf8.withContiguousStorageIfAvailable { body(ByteSpan(UnsafeRawBufferPointer($0))) }
     if let result { return result }
     return Array(string.utf8).withUnsafeBytes { body(ByteSpan($0)) }
   }
 
-  static func == (left: ByteText, right: ByteText) -> Bool {
+  package static func == (left: ByteText, right: ByteText) -> Bool {
     left.withBytes { left in right.withBytes { left.hasSameBytes(as: $0) } }
   }
 
-  static func < (left: ByteText, right: ByteText) -> Bool {
+  package static func < (left: ByteText, right: ByteText) -> Bool {
     left.withBytes { left in right.withBytes { left.precedes($0) } }
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     withBytes { hasher.combine(bytes: $0.rawBuffer) }
     // No text's bytes are the beginning of another's with this at the end.
     hasher.combine(0xFF as UInt8)

@@ -2,8 +2,3 @@ extension PublishedFeed {
   /// The feed's content now, changes that are not published yet included. O(n).
   public func snapshot() -> Snapshot { Snapshot(copying: state) }
 }
-
-extension Replica {
-  /// The content of the revision that the replica has. O(n).
-  public func snapshot() -> Snapshot { Snapshot(copying: state) }
-}

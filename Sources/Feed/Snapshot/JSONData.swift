@@ -21,6 +21,13 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
+  /// A JSON string: the text, quoted.
+  public init(string: String) {
+    let output = ByteWriter(capacity: string.utf8.count + 16)
+    ByteText(string).withBytes { output.append(quoted: $0) }
+    text = ByteText(output.written)
+  }
+
   /// Data that a state holds, and that was therefore checked.
   init(checked bytes: ByteSpan) { text = ByteText(bytes) }
 

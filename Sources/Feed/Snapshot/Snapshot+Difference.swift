@@ -60,7 +60,7 @@ extension SnapshotStorage {
 }
 
 extension SnapshotError {
-  fileprivate static func mismatch(_ problem: String) -> SnapshotError {
+  static func mismatch(_ problem: String) -> SnapshotError {
     SnapshotError(
       .mismatch,
       "the difference does not start from this snapshot, take another from it: \(problem)"

@@ -26,6 +26,9 @@ public struct Snapshot: Sendable {
   /// The current content of a state. O(n).
   init(copying state: FeedState) { storage = SnapshotStorage(state.copyOfCurrent()) }
 
+  /// A snapshot of what somebody else holds too, and copies before changing it.
+  init(sharing storage: SnapshotStorage) { self.storage = storage }
+
   var state: FeedState { storage.state }
 
   /// Edits storage of its own, all or nothing. The body changes marks only once it cannot fail

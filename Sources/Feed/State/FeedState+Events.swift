@@ -143,6 +143,9 @@ extension FeedState {
         )
       }
       scope = items[item].container
+    } else if let item, sections[items[item].container].idSpan.hasSameBytes(as: event.section) {
+      // The usual case, without a look into the index.
+      scope = items[item].container
     } else {
       scope = sections.findPresent(event.section)
     }

@@ -10,6 +10,9 @@ extension PipelineConfiguration {
   /// Kafka measures a message in 32 bits.
   static let greatestMessage = 2_147_483_647
 
+  /// Each has a thread and clients of its own.
+  static let mostWorkers = 256
+
   /// Reads every key into its place; each key's name, default and range stand here and nowhere else.
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try store.coalescing.read(&reader)
@@ -18,6 +21,9 @@ extension PipelineConfiguration {
     try store.output.read(&reader)
     try store.limits.read(&reader)
     try store.topics.read(&reader)
+    try reader.read("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
+    try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
+    try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     // Asked for first: what is FeedStore's own is not passed on.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
@@ -122,6 +128,37 @@ extension Limits {
       from: 1,
       to: PipelineConfiguration.greatestMessage
     )
+  }
+}
+
+extension HTTPOptions {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    isEnabled = try reader.boolean("http.enabled", default: isEnabled)
+    address = try reader.string("http.address", default: address, allowed: "a numeric address, as 127.0.0.1")
+    {
+      !$0.isEmpty
+    }
+    try reader.read("http.port", into: &port, from: 0, to: 65_535)
+    tokenFile = try reader.string("http.tokenFile", default: tokenFile)
+    advertisedURL = try reader.string(
+      "http.advertisedUrl",
+      default: advertisedURL,
+      allowed: "a URL that begins with http:// or https://, of at most 200 visible ASCII characters",
+      where: Self.isURL
+    )
+    try reader.read("http.threads", into: &threads, from: 1, to: 64)
+    try reader.read("http.maxConnections", into: &maxConnections, from: 1, to: 1_000_000)
+    try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
+    try reader.read("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
+    try reader.read("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)
+    try reader.read("http.maxReloadBytes", into: &maxReloadBytes, from: 0)
+    try reader.read("http.heartbeat", into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
+  }
+
+  private static func isURL(_ text: String) -> Bool {
+    guard !text.isEmpty else { return true }
+    let isVisible = text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+    return isVisible && text.utf8.count <= 200 && (text.hasPrefix("http://") || text.hasPrefix("https://"))
   }
 }
 

@@ -7,6 +7,12 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var store = FeedStoreOptions()
   /// What happens when input is gone that was not read.
   public var lostInput = LostInputPolicy.fail
+  /// Bytes after which a transaction of the daemon ends, at the next feed.
+  public var maxTransactionBytes = 67_108_864
+  /// Members of the group in this process.
+  public var workers = 1
+  /// Whether and how feeds are served over HTTP.
+  public var http = HTTPOptions()
   /// The settings under `kafka.` but for FeedStore's own, for librdkafka as they are, sorted by name.
   public var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.

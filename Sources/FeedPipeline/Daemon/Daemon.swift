@@ -12,7 +12,11 @@ public struct Daemon: Sendable {
   public var isEmbedded: Bool
   public var stop: StopRequest
   public var log: Log
-  /// Told on the worker's thread what happens.
+  /// What clients of HTTP must show; nil for none.
+  public var httpToken: BearerToken?
+  /// Where the process is to end without warning, in tests.
+  public var crash: CrashInjection?
+  /// Told on the workers' threads what happens.
   public var onEvent: @Sendable (DaemonEvent) -> Void
 
   public init(
@@ -44,27 +48,69 @@ public struct Daemon: Sendable {
     let settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
 
+    let server = try makeServer(settings)
+    if let server { onEvent(.serving(url: server.url)) }
+    // Ends with this scope, when the workers have published what waits.
+    async let _ = server?.run()
+    let environment = WorkerEnvironment(
+      stop: stop,
+      log: log,
+      rejectedLimit: RejectedRecordLimit(),
+      crash: crash,
+      status: server?.status ?? DaemonStatus(),
+      onEvent: onEvent
+    )
     // The embedded broker tells no settings.
-    let check = isEmbedded ? nil : TopicCheck(settings: settings, options: configuration.store, log: log)
+    let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()
-    let thread = WorkerThread(name: "worker-0")
-    defer { thread.stop() }
-    return try await withTaskExecutorPreference(thread) { @concurrent in
-      try await makeWorker(settings).run()
+    return try await work(settings, environment)
+  }
+
+  /// Runs all workers; when one fails, the others are asked to stop.
+  private func work(_ settings: KafkaSettings, _ environment: WorkerEnvironment) async throws -> DaemonReport
+  {
+    let process = ProcessIdentity(group: settings.groupID)
+    let count = configuration.workers
+    let threads = (0..<count).map { WorkerThread(name: "worker-\($0)") }
+    defer { for thread in threads { thread.stop() } }
+    return try await withThrowingTaskGroup(of: DaemonReport.self) { group in
+      for (number, thread) in threads.enumerated() {
+        let identity = WorkerIdentity(number: number, count: count, process: process)
+        let own = environment.logging(["worker": number])
+        group.addTask(executorPreference: thread) { @concurrent in
+          do {
+            return try await makeWorker(identity, settings, own).run()
+          } catch {
+            stop.request()
+            throw error
+          }
+        }
+      }
+      return try await group.reduce(DaemonReport()) { $0.adding($1) }
     }
   }
 
-  private func makeWorker(_ settings: KafkaSettings) throws -> Worker {
+  private func makeServer(_ settings: KafkaSettings) throws -> FeedServer? {
+    guard configuration.http.isEnabled else { return nil }
     do {
-      return try Worker(
-        number: 0,
-        options: configuration.store,
-        settings: settings,
-        lostInput: configuration.lostInput,
-        stop: stop,
-        log: log.with(["worker": 0]),
-        onEvent: onEvent
-      )
+      return try FeedServer(configuration, settings, token: httpToken, log)
+    } catch {
+      let message = "http.address, http.port, http.tokenFile: \(error.message)"
+      switch error.code {
+      // It would be so again however often the daemon is started.
+      case .address, .tokenNeeded, .token: throw ConfigurationError(.outOfRange, message)
+      case .portInUse, .denied, .openFiles, .system: throw DaemonError(.http, message)
+      }
+    }
+  }
+
+  private func makeWorker(
+    _ identity: WorkerIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) throws -> Worker {
+    do {
+      return try Worker(identity, configuration, settings, environment)
     } catch {
       throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
     }

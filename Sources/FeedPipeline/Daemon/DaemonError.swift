@@ -16,6 +16,8 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case lostInput = "lost-input"
     /// Feeds cannot be restored from the changesets topic.
     case unreadableChangesets = "unreadable-changesets"
+    /// HTTP cannot be served.
+    case http
     /// What was read back is not what was published.
     case mismatch = "mismatch"
   }
@@ -34,6 +36,16 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
 
   init(_ error: KafkaError) {
     self.init(.kafka, error.description, isRetriable: error.isRetriable)
+  }
+
+  /// Something that would fail again in the same way, until somebody changes something.
+  ///
+  /// - Parameter action: what cannot be done: `publish`, `read`.
+  static func cannot(_ action: String, _ error: KafkaError) -> DaemonError {
+    DaemonError(
+      .kafka,
+      "cannot \(action): \(error); nothing is lost: start feedstore again when the cause is gone"
+    )
   }
 
   /// The daemon cannot go on.

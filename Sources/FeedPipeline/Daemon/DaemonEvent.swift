@@ -4,6 +4,8 @@ public import FeedStore
 public enum DaemonEvent: Sendable, Equatable {
   /// The embedded broker listens at this address.
   case listening(bootstrapServers: String)
+  /// Feeds are served over HTTP at this address.
+  case serving(url: String)
   /// The group has given it this many input partitions; their feeds are restored next.
   case assigned(partitions: Int)
   /// Of so many input partitions the feeds are what was published last.
@@ -14,6 +16,10 @@ public enum DaemonEvent: Sendable, Equatable {
   case received(records: Int)
   /// A flush was committed; all that was done since the start.
   case committed(StoreCounters)
+  /// A transaction was aborted: its input is read again.
+  case withdrawn
+  /// It is not known what was published last: the producer is replaced, and feeds are restored.
+  case recovering
   /// The partitions are gone, and the state of their feeds with them.
   case released
 }

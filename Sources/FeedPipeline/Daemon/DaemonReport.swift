@@ -13,6 +13,17 @@ public struct DaemonReport: Sendable, Equatable {
     self.feeds = feeds
   }
 
+  /// What two workers have done, together.
+  func adding(_ other: DaemonReport) -> DaemonReport {
+    DaemonReport(
+      counters: counters.adding(other.counters),
+      feeds: (feeds + other.feeds).sorted {
+        $0.partition != $1.partition
+          ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
+      }
+    )
+  }
+
   /// The report in words, for standard error.
   public var text: String {
     var table = ReportTable("run")

@@ -1,29 +1,42 @@
 import Kafka
 
-/// From where each partition has to be read again if what waits is withdrawn.
+/// From where each partition has to be read again if what waits is withdrawn, and what has to come next.
 ///
 /// It knows what this worker has committed, and before its first commit where its reading began; so it says
 /// the same as the broker for as long as the partitions are held and no commit's outcome is unknown.
 struct InputPositions {
   private var offsets: [TopicPartition: Int64] = [:]
+  /// The least offset that may come next.
+  private var nextOffsets: [TopicPartition: Int64] = [:]
 
-  /// Notes that a record was handed out; the first of a partition is where its reading began.
-  mutating func note(_ partition: TopicPartition, offset: Int64) {
-    if offsets[partition] == nil { offsets[partition] = offset }
+  /// Notes that records were handed out, the first of a partition being where its reading began.
+  ///
+  /// - Parameters:
+  ///   - first: the offset of the first of them.
+  ///   - last: the offset of the last, all between being in order.
+  /// - Returns: whether they are new; nothing is noted otherwise.
+  mutating func take(_ partition: TopicPartition, first: Int64, last: Int64) -> Bool {
+    if let next = nextOffsets[partition], first < next { return false }
+    if offsets[partition] == nil { offsets[partition] = first }
+    nextOffsets[partition] = last + 1
+    return true
   }
-
-  /// Whether a record of this partition has been noted.
-  func knows(_ partition: TopicPartition) -> Bool { offsets[partition] != nil }
 
   /// Notes where the reading begins, before the first record.
   mutating func begin(at starts: [TopicPartitionOffset]) {
-    for start in starts { offsets[start.topicPartition] = start.offset }
+    for start in starts {
+      offsets[start.topicPartition] = start.offset
+      nextOffsets[start.topicPartition] = start.offset
+    }
   }
 
   /// Notes that offsets were committed.
   mutating func commit(_ covered: [TopicPartitionOffset]) {
     for position in covered { offsets[position.topicPartition] = position.offset }
   }
+
+  /// Notes that the reading goes on at ``resume``.
+  mutating func rewind() { nextOffsets = offsets }
 
   /// Where to go on reading, sorted by topic and partition.
   var resume: [TopicPartitionOffset] {
@@ -32,5 +45,5 @@ struct InputPositions {
   }
 
   /// The partitions are somebody else's.
-  mutating func removeAll() { offsets.removeAll() }
+  mutating func removeAll() { self = InputPositions() }
 }

@@ -23,19 +23,32 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     try consumer.poll(into: messages, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Notes where the reading of the batch's partitions began.
+  /// Notes the batch's records as taken.
   ///
   /// Apart from the poll, in the midst of which a rebalance changes the positions as well.
-  func note(in positions: inout InputPositions) {
-    var last: (topic: Int, partition: Int32)?
-    for index in 0..<messages.count {
-      let message = messages[index]
+  ///
+  /// - Returns: a partition of which records came that had come before; nil if there is none.
+  func note(in positions: inout InputPositions) -> TopicPartition? {
+    var start = 0
+    while start < messages.count {
       // Records of one partition come together.
-      if let last, last == (message.topicIndex, message.partition) { continue }
-      last = (message.topicIndex, message.partition)
-      let topic = consumer.topicName(at: message.topicIndex)
-      positions.note(TopicPartition(topic: topic, partition: message.partition), offset: message.offset)
+      let first = messages[start]
+      var last = first.offset
+      var end = start + 1
+      while end < messages.count {
+        let message = messages[end]
+        guard message.topicIndex == first.topicIndex, message.partition == first.partition,
+          message.offset > last
+        else { break }
+        last = message.offset
+        end += 1
+      }
+      let topic = consumer.topicName(at: first.topicIndex)
+      let partition = TopicPartition(topic: topic, partition: first.partition)
+      guard positions.take(partition, first: first.offset, last: last) else { return partition }
+      start = end
     }
+    return nil
   }
 
   /// Records that the last poll brought.

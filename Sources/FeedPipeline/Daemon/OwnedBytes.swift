@@ -2,8 +2,9 @@
 struct OwnedBytes: ~Copyable {
   private let storage: UnsafeMutableRawBufferPointer?
 
-  init(_ bytes: [UInt8]?) {
-    guard let bytes else {
+  /// - Parameter count: how many of the bytes, from the first.
+  init(_ bytes: [UInt8]?, first count: Int = .max) {
+    guard let bytes = bytes?.prefix(count) else {
       storage = nil
       return
     }

@@ -3,104 +3,255 @@ import FeedStore
 import Kafka
 import Service
 
+/// Makes the calls that ``TransactionMachine`` asks for, and does with the store and the input what comes of
+/// them.
 extension Worker {
-  /// How long a flush goes on trying, unless the end is asked for.
-  private static let flushMilliseconds: Int64 = 60_000
-  private static let seekMilliseconds: Int32 = 30_000
+  /// How long a call may take before the group is served, and a request to stop is seen.
+  static let callMilliseconds: Int32 = 1_000
+  private static let seekMilliseconds: Int32 = 5_000
+  /// How long partitions that are revoked may be kept from the group, which waits for all its members.
+  private static let leavingMilliseconds: Int64 = 10_000
+  /// A transaction is slow when it takes longer.
+  private static let slowMilliseconds: Int64 = 1_000
 
-  /// Publishes what waits, with the offsets it covers, in one transaction.
+  /// Publishes what waits, with the offsets it covers; normally in one transaction.
   ///
-  /// When that is aborted, the store is rolled back and the input read again; then nothing waits either.
+  /// When a transaction is withdrawn, the store is rolled back and the input read again; then nothing waits
+  /// either. Called by a rebalance in the middle of a flush that is slow, it brings that one to its end.
   ///
-  /// - Parameter isRevoking: the partitions are about to be given up, so there is nothing to read again.
   /// - Throws: ``DaemonError`` when going on needs somebody.
-  func flush(_ store: isolated FeedStore, isRevoking: Bool = false) throws(DaemonError) {
-    guard store.hasWaitingRecords else { return }
-    let giveUp = MonotonicClock.milliseconds() + Self.flushMilliseconds
-    let hasTime = { [stop] in
-      MonotonicClock.milliseconds() < min(giveUp, stop.deadline ?? .max)
+  func flush(_ store: isolated FeedStore) throws(DaemonError) {
+    if !machine.isInTransaction {
+      guard store.hasWaitingRecords, machine.isReady else { return }
+      machine.begin()
     }
-    do {
-      let covered = try publish(store, hasTime)
-      store.confirm()
-      positions.commit(covered)
-      recovery.committed()
-      onEvent(.committed(earlierCounters.adding(store.counters)))
+    try finishTransaction(
+      store,
+      until: isInRebalance ? MonotonicClock.milliseconds() + Self.leavingMilliseconds : .max
+    )
+  }
+
+  /// Publishes nothing of what waits.
+  ///
+  /// - Throws: ``DaemonError`` when going on needs somebody.
+  func withdraw(_ store: isolated FeedStore) throws(DaemonError) {
+    if machine.isInTransaction {
+      try handle(machine.giveUp(), store)
+      // Nobody waits for the abort, and the group waits for the worker.
+      try finishTransaction(store, until: MonotonicClock.milliseconds())
+    }
+    if store.hasWaitingRecords { store.rollBack() }
+  }
+
+  /// Goes on until no transaction is open.
+  ///
+  /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
+  private func finishTransaction(_ store: isolated FeedStore, until limit: Int64) throws(DaemonError) {
+    let start = MonotonicClock.milliseconds()
+    while machine.isInTransaction {
+      var effect = call(store)
+      let now = MonotonicClock.milliseconds()
+      if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
+      try handle(effect, store)
+      if now - start >= Self.slowMilliseconds, machine.isInTransaction { try keepMembership() }
+    }
+    try resumeAfterFlush(store)
+  }
+
+  /// Makes the call that is next.
+  private func call(_ store: isolated FeedStore) -> TransactionMachine.Effect {
+    do throws(KafkaError) {
+      switch machine.step {
+      case .begin:
+        try producer.begin()
+        environment.crash?.reach(.afterBegin)
+      case .write:
+        try write(store)
+        let effect = machine.succeed()
+        if part?.endsTransaction == true { machine.finishWriting() }
+        return effect
+      case .addOffsets:
+        environment.crash?.reach(.beforeOffsets)
+        try producer.sendOffsets(
+          offsets,
+          try consumer.groupMetadata(),
+          timeoutMilliseconds: Self.callMilliseconds
+        )
+        environment.crash?.reach(.afterOffsets)
+      case .commit:
+        defer { environment.crash?.reach(.inCommit) }
+        // To be ended in the middle of it, it is not waited for.
+        let isToCrash = environment.crash?.isAt(.inCommit) == true
+        try producer.commit(timeoutMilliseconds: isToCrash ? 1 : Self.callMilliseconds)
+      case .abort:
+        let errors = producer.takeDeliveryErrors()
+        if !errors.isEmpty { undelivered = errors }
+        try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
+      case .replace, .register:
+        try makeProducerCall()
+      case .nothing:
+        preconditionFailure("no call is to be made")
+      }
+      return machine.succeed()
     } catch {
-      try recover(from: error, store, isRevoking, hasTime)
+      if error.kind != .queueFull, machine.failuresInARow % 10 == 0 {
+        log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
+      }
+      return machine.fail(error)
     }
   }
 
-  private func publish(
-    _ store: isolated FeedStore,
-    _ hasTime: () -> Bool
-  ) throws(FlushFailure) -> [TopicPartitionOffset] {
-    guard var transaction else { preconditionFailure("a flush before the start") }
-    try transaction.begin()
-    var part = store.beginFlush()
-    try transaction.write(part, hasTime: hasTime)
-    while !part.isLast {
-      part = store.nextPart()
-      try transaction.write(part, hasTime: hasTime)
+  /// Queues the next part of the flush, or what is left of the last.
+  private func write(_ store: isolated FeedStore) throws(KafkaError) {
+    guard var writer else { preconditionFailure("a flush before the start") }
+    defer { self.writer = writer }
+    if writer.isIdle {
+      let next = part == nil ? store.beginFlush() : store.nextPart()
+      part = next
+      writer.begin(next)
     }
-    let covered = part.covered.map {
+    try writer.write(to: producer)
+  }
+
+  /// What the transaction commits. The offsets of one that is not its flush's last stay where they are; they
+  /// are sent all the same, as they show the group that the partitions are still ours.
+  private var offsets: [TopicPartitionOffset] {
+    guard let part, part.isLast else { return positions.resume }
+    return part.covered.map {
       TopicPartitionOffset(
         topic: String(decoding: $0.topic, as: UTF8.self),
         partition: $0.partition,
         offset: $0.nextOffset
       )
     }
-    let group: ConsumerGroupMetadata
-    do {
-      group = try consumer.groupMetadata()
-    } catch {
-      throw FlushFailure(stage: .producing, error: error)
-    }
-    try transaction.commit(covered, group, hasTime: hasTime)
-    return covered
   }
 
-  private func recover(
-    from failure: FlushFailure,
-    _ store: isolated FeedStore,
-    _ isRevoking: Bool,
-    _ hasTime: () -> Bool
-  ) throws(DaemonError) {
-    guard let transaction else { return }
-    let error = failure.error
-    guard recovery.action(for: error, in: failure.stage, hasTime: false) == .abort else {
-      throw stopped(by: failure)
-    }
-    do {
-      let undelivered = try transaction.abort(hasTime: hasTime)
-      recovery.aborted()
+  /// Does what comes of a call.
+  func handle(_ effect: TransactionMachine.Effect, _ store: isolated FeedStore) throws(DaemonError) {
+    switch effect {
+    case .proceed: break
+    case .retry(let milliseconds):
+      try wait(milliseconds)
+    case .committed:
+      environment.crash?.reach(.afterCommit)
+      let isWhole = part?.isLast == true
+      if isWhole { positions.commit(offsets) }
+      store.confirm()
+      guard isWhole else { return machine.begin() }
+      endFlush()
+      let counters = earlierCounters.adding(store.counters)
+      environment.status.committed(counters, by: identity.number)
+      onEvent(.committed(counters))
+    case .withdrawn(let milliseconds):
+      endFlush()
       store.rollBack()
       log.warning(
-        "a flush was aborted; its input is read again",
-        ["error": error, "undelivered": undelivered.count, "inARow": recovery.abortedInARow]
+        "a transaction was aborted; its input is read again",
+        ["undelivered": undelivered.count, "inARow": machine.withdrawnInARow]
       )
-      for error in undelivered.errors { log.warning("not delivered", ["error": error]) }
-      try rewind(isRevoking)
-      try transaction.wait(milliseconds: recovery.waitMilliseconds)
+      tellUndelivered()
+      onEvent(.withdrawn)
+      try rewind(store)
+      try wait(milliseconds)
+    case .lost(let milliseconds):
+      endFlush()
+      if store.hasWaitingRecords { store.rollBack() }
+      log.warning(
+        "it is not known what was published last: the producer is replaced, and feeds are restored",
+        [
+          "inARow": machine.replacedInARow,
+          "wait": Quantity.duration(nanoseconds: Int64(milliseconds) * 1_000_000),
+        ]
+      )
+      tellUndelivered()
+      producerPauseEnd = MonotonicClock.milliseconds() + Int64(milliseconds)
+      onEvent(.recovering)
+      try restoreAgain(store)
+    case .stop(let error):
+      endFlush()
+      tellUndelivered()
+      throw .cannot("publish", error)
+    }
+  }
+
+  private func endFlush() {
+    part = nil
+    writer?.discard()
+  }
+
+  private func tellUndelivered() {
+    for error in undelivered.errors { log.warning("not delivered", ["error": error]) }
+    undelivered = DeliveryErrors()
+  }
+
+  /// Waits, serving the producer meanwhile.
+  private func wait(_ milliseconds: Int32) throws(DaemonError) {
+    do throws(KafkaError) {
+      if milliseconds > 0 { try producer.poll(timeoutMilliseconds: milliseconds) }
     } catch {
       throw DaemonError(error)
     }
   }
 
-  /// Goes back to what is committed, for every partition of which anything was handed out.
-  private func rewind(_ isRevoking: Bool) throws(KafkaError) {
+  /// Goes back to what is committed, for every partition.
+  func rewind(_ store: isolated FeedStore) throws(DaemonError) {
     // Whoever has the partitions next reads from there by itself.
-    if isRevoking { return }
+    if isInRebalance { return }
     batch.discard()
-    try consumer.seek(positions.resume, timeoutMilliseconds: Self.seekMilliseconds)
+    positions.rewind()
+    do throws(KafkaError) {
+      try consumer.seek(positions.resume, timeoutMilliseconds: Self.seekMilliseconds)
+    } catch {
+      // Where the reading stands is not known now; a restoration ends with seeking until it succeeds.
+      log.warning("the input could not be rewound; feeds are restored", ["error": error])
+      try restoreAgain(store)
+    }
   }
 
-  private func stopped(by failure: FlushFailure) -> DaemonError {
-    let error = failure.error
-    var remedy = "start feedstore again when the cause is gone"
-    if failure.stage == .committing, !error.isFatal {
-      remedy = "whether the transaction was committed is not known: " + remedy
+  /// Has the store replaced by one that is restored from what is published, with the same partitions.
+  private func restoreAgain(_ store: isolated FeedStore) throws(DaemonError) {
+    dropState(store)
+    // Whoever has the partitions next restores them by itself.
+    if isInRebalance || assigned.isEmpty { return }
+    batch.discard()
+    pausedForFlush = []
+    do throws(KafkaError) {
+      try beginRestoring(assigned)
+    } catch {
+      throw DaemonError(error)
     }
-    return DaemonError(.kafka, "cannot publish: \(error); \(remedy)", isRetriable: error.isRetriable)
+  }
+
+  // MARK: Slow transactions
+
+  /// Polls without taking input, so that the group does not count the worker out.
+  ///
+  /// The partitions may be revoked or lost in it; the transaction has then ended.
+  private func keepMembership() throws(DaemonError) {
+    if isInRebalance { return }
+    do throws(KafkaError) {
+      if pausedForFlush.isEmpty, !restoration.isUnderWay, !assigned.isEmpty {
+        try consumer.pause(assigned)
+        pausedForFlush = assigned
+      }
+      try idleBatch.poll(timeoutMilliseconds: 0)
+    } catch {
+      // Not polled then: what came would be lost.
+      log.warning("the group could not be served in the middle of a transaction", ["error": error])
+      return
+    }
+    try handleEvents(of: idleBatch)
+  }
+
+  private func resumeAfterFlush(_ store: isolated FeedStore) throws(DaemonError) {
+    if isInRebalance || pausedForFlush.isEmpty { return }
+    let paused = pausedForFlush
+    pausedForFlush = []
+    do throws(KafkaError) {
+      try consumer.resume(paused)
+    } catch {
+      log.warning("the input could not be resumed; feeds are restored", ["error": error])
+      try restoreAgain(store)
+    }
   }
 }

@@ -8,6 +8,8 @@ extension Worker {
   private static let askMilliseconds: Int32 = 1_000
   private static let readMilliseconds: Int32 = 100
   private static let pauseMilliseconds: Int32 = 100
+  /// How long an error is believed to pass that often does not.
+  private static let doubtMilliseconds: Int64 = 30_000
 
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
@@ -29,13 +31,31 @@ extension Worker {
     do {
       try take(restoration.step, store)
       restorePause = 0
+      doubtfulSince = nil
     } catch let error as KafkaError {
-      // A partition whose reading librdkafka has not begun yet cannot be sought.
-      guard error.isRetriable || error.kind == .state, !error.isFatal else { throw DaemonError(error) }
+      guard mayPass(error) else { throw DaemonError(error) }
       restorePause = Self.pauseMilliseconds
       if progress.line(at: MonotonicClock.milliseconds()) != nil {
         log.warning("Kafka is disturbed; restoring goes on by itself", ["error": error])
       }
+    }
+  }
+
+  /// Whether a step that failed may succeed later.
+  private func mayPass(_ error: KafkaError) -> Bool {
+    if error.isFatal { return false }
+    if error.isRetriable { return true }
+    switch error.kind {
+    // A partition whose reading librdkafka has not begun yet cannot be sought.
+    case .state: return true
+    // The topics were there when the worker began: this broker may not have heard of them yet, or something is
+    // wrong with it that it has no word for. Both pass, or are found out by asking for a while.
+    case .unknownTopicOrPartition, .unknown:
+      let now = MonotonicClock.milliseconds()
+      let since = doubtfulSince ?? now
+      doubtfulSince = since
+      return now - since < Self.doubtMilliseconds
+    default: return false
     }
   }
 
@@ -50,16 +70,17 @@ extension Worker {
         lostInput
       )
       if let start = restoration.starts.last { tell(start) }
-    case .open(let partition):
+    case .bound(let partition):
       let reader = try reader()
       let target = TopicPartition(topic: reader.topic, partition: partition)
-      let ends = try reader.ends(of: target, timeoutMilliseconds: Self.askMilliseconds)
-      try reader.open(partition)
-      restoration.open(ends)
+      restoration.bound(try reader.ends(of: target, timeoutMilliseconds: Self.askMilliseconds))
+    case .open(let partitions):
+      try reader().open(partitions)
+      restoration.open()
     case .read:
       let portion = try reader().read(timeoutMilliseconds: Self.readMilliseconds)
       progress.add(records: portion.records, bytes: portion.bytes)
-      if let position = portion.position { restoration.advance(to: position) }
+      restoration.advance(to: portion.positions)
       tellProgress()
     case .takeOver(let partition):
       try takeOver(partition, store)
@@ -76,13 +97,16 @@ extension Worker {
   }
 
   private func takeOver(_ partition: Int32, _ store: isolated FeedStore) throws {
-    let reader = try reader()
-    do throws(ReplicaFault) {
-      try store.restore(partition: partition, from: reader.takeReplicas())
-    } catch {
-      throw reader.failure(error)
+    environment.crash?.reach(.inRestore)
+    // Of an empty partition nothing was read.
+    if let read = try reader().close(partition) {
+      do throws(ReplicaFault) {
+        try store.restore(partition: partition, from: read.takeReplicas())
+      } catch {
+        throw read.failure(error)
+      }
     }
-    restoration.takeOver()
+    restoration.takeOver(partition: partition)
   }
 
   private func resume(at starts: [TopicPartitionOffset], _ store: isolated FeedStore) throws {
@@ -101,6 +125,7 @@ extension Worker {
       ]
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
+    environment.status.running(identity.number)
     onEvent(.running)
   }
 
@@ -116,12 +141,13 @@ extension Worker {
 
   private func tellProgress() {
     let now = MonotonicClock.milliseconds()
-    guard case .reading(let partition, let position, let high) = restoration.state,
-      let line = progress.line(at: now)
-    else { return }
+    guard let line = progress.line(at: now) else { return }
+    let unread = restoration.unread
+    guard !unread.isEmpty else { return }
     let fields: LogFields = [
-      "partition": partition, "offset": position, "remaining": high - position,
-      "partitions": restoration.partitionsLeft.count, "rate": progress.rate(at: now),
+      "records": progress.records, "bytes": Quantity.bytes(progress.bytes),
+      "remaining": unread.reduce(0) { $0 + $1.remaining }, "partitions": Self.list(unread),
+      "rate": progress.rate(at: now),
     ]
     switch line {
     case .isReading: log.info("restoring", fields)
@@ -131,5 +157,13 @@ extension Worker {
         fields
       )
     }
+  }
+
+  private static let mostListed = 10
+
+  /// The partitions that are left, by number.
+  private static func list(_ partitions: [RestoredPartition]) -> String {
+    let numbers = partitions.prefix(mostListed).map { String($0.number) }.joined(separator: ",")
+    return partitions.count > mostListed ? numbers + ",… (\(partitions.count))" : numbers
   }
 }

@@ -8,8 +8,9 @@ import Service
 /// transactional producer, one store, on one thread.
 ///
 /// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), how feeds are
-/// restored (``Restoration``), what an error means (``FlushRecovery``), from where to read again
-/// (``InputPositions``), whether the topics fit (``TopicLayout``).
+/// restored (``Restoration``), which call a transaction needs and what an error means
+/// (``TransactionMachine``), from where to read again (``InputPositions``), whether the topics fit
+/// (``TopicLayout``).
 ///
 /// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the
 /// middle of a poll and must be flushed before it returns; from outside of the store that could not be
@@ -18,68 +19,90 @@ import Service
 /// Unchecked: it is made and used on the worker's thread only.
 final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
-  let settings: KafkaSettings
   let lostInput: LostInputPolicy
-  let stop: StopRequest
-  let log: Log
-  let onEvent: @Sendable (DaemonEvent) -> Void
+  let settings: KafkaSettings
+  let identity: WorkerIdentity
+  let environment: WorkerEnvironment
   let consumer: Consumer
-  let producer: TransactionalProducer
   let batch: KafkaBatch
+  /// For polls between the calls of a slow transaction, when `batch` may hold records that are not applied.
+  let idleBatch: KafkaBatch
+  /// Input partitions that the group has given us.
+  var assigned: [TopicPartition] = []
   var positions = InputPositions()
-  var recovery = FlushRecovery()
+  /// Whether the store has to be dropped: its partitions are gone, or it is not known what is published.
+  var isReleased = false
+
+  // What publishes: Worker+Flush.swift, Worker+Producer.swift.
+  var machine = TransactionMachine()
+  var producer: TransactionalProducer
+  var writer: PublicationWriter?
+  /// The part of the flush that was handed out last; nil before the first.
+  var part: Publication?
+  /// Records of the transaction that could not be delivered.
+  var undelivered = DeliveryErrors()
+  /// Partitions that are paused until a slow transaction ends.
+  var pausedForFlush: [TopicPartition] = []
+  /// Before this time nothing is done about the producer, in milliseconds of the monotonic clock.
+  var producerPauseEnd: Int64 = 0
+
+  // What restores: Worker+Restore.swift.
   var restoration = Restoration()
   var progress = RestoreProgress(now: 0)
   /// What the restoration reads with; nil when there is none under way.
   var changesets: ChangesetReader?
   /// How long to wait before its next step, in milliseconds.
   var restorePause: Int32 = 0
-  var transaction: FlushTransaction?
+  /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
+  var doubtfulSince: Int64?
+
   /// What was done with stores that are gone.
-  var earlierCounters = StoreCounters()
-  /// Input partitions that the group has given us.
-  var assignedCount = 0
-  /// Whether the store has to be dropped, as its partitions are gone.
-  private var isReleased = false
+  private(set) var earlierCounters = StoreCounters()
+  /// The feeds that were given up after the end was asked for; nil if none were.
+  private var feedsAtEnd: [FeedSummary]?
+  /// Whether a rebalance is told of at the moment: nothing may be polled then.
+  private(set) var isInRebalance = false
   /// What went wrong inside a callback, to be thrown after it.
   private var callbackFailure: DaemonError?
 
+  var stop: StopRequest { environment.stop }
+  var log: Log { environment.log }
+  func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
+
+  /// When to look next how far behind the worker is, in milliseconds of the monotonic clock.
+  private var nextLagTime: Int64 = 0
+
+  private static let lagMilliseconds: Int64 = 1_000
   private static let batchCapacity = 10_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
 
+  /// - Parameter identity: what the producer and the group know the worker by.
   init(
-    number: Int,
-    options: FeedStoreOptions,
-    settings: KafkaSettings,
-    lostInput: LostInputPolicy,
-    stop: StopRequest,
-    log: Log,
-    onEvent: @escaping @Sendable (DaemonEvent) -> Void
+    _ identity: WorkerIdentity,
+    _ configuration: PipelineConfiguration,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
   ) throws(KafkaError) {
-    self.options = options
+    self.identity = identity
     self.settings = settings
-    self.lostInput = lostInput
-    self.stop = stop
-    self.log = log
-    self.onEvent = onEvent
-    var member = settings.member
+    self.environment = environment
+    var options = configuration.store
+    options.maxTransactionBytes = configuration.maxTransactionBytes
+    self.options = options
+    lostInput = configuration.lostInput
+    let isServing = configuration.http.isEnabled
+    var member = settings.member(identity, url: isServing ? configuration.http.advertisedURL : "")
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
-    consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: log.kafkaHandler)
+    let logHandler = environment.log.kafkaHandler
+    consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: logHandler)
     // Where to begin, the restoration finds out.
-    consumer.assignmentStart = TopicPartitionOffset.beginning
-    let producing = settings.transactionalProducer(worker: number, host: Self.hostName, process: getpid())
-    producer = try TransactionalProducer(configuration: producing, log: log.kafkaHandler)
+    consumer.assignmentStart = Consumer.startWithoutQuery
+    let producing = settings.transactionalProducer(identity, earlierInARow: 0)
+    producer = try TransactionalProducer(configuration: producing, log: logHandler)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
-  }
-
-  private static var hostName: String {
-    var name = utsname()
-    uname(&name)
-    return withUnsafeBytes(of: &name.nodename) { bytes in
-      String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-    }
+    idleBatch = KafkaBatch(consumer, capacity: 1)
   }
 
   /// Joins the group and works until it is asked to stop.
@@ -89,9 +112,7 @@ final class Worker: @unchecked Sendable {
   func run() async throws -> DaemonReport {
     do {
       guard let layout = try findTopics() else { return DaemonReport() }
-      let transaction = FlushTransaction(producer, options, layout)
-      try transaction.start { [stop] in !stop.isRequested }
-      self.transaction = transaction
+      writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
       try consumer.subscribe(options.topics.inputs)
       log.info("joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
       while true {
@@ -102,12 +123,7 @@ final class Worker: @unchecked Sendable {
       // What waits cannot be published any more, also not when the partitions are given up.
       consumer.onRebalance = nil
       close()
-      if let error = error as? KafkaError {
-        // Asked to stop while waiting for the brokers.
-        if error.isRetriable, stop.isRequested, transaction == nil { return DaemonReport() }
-        throw DaemonError(error)
-      }
-      throw error
+      throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }
   }
 
@@ -130,19 +146,21 @@ final class Worker: @unchecked Sendable {
     return nil
   }
 
-  /// Works with one store until the partitions it is for are gone or the end was asked for.
+  /// Works with one store until it has to be dropped or the end was asked for.
   ///
   /// - Returns: the report at the end; nil when a new store is needed.
   private func serve(_ store: isolated FeedStore) throws -> DaemonReport? {
     consumer.onRebalance = { event in self.rebalance(event, store) }
     isReleased = false
-    while true {
+    while !isReleased {
       try applyBatch(to: store)
-      let now = MonotonicClock.milliseconds()
+      if isReleased { break }
+      noteLag()
       let step = WorkerStep(
         deadline: store.deadline,
-        now: now,
+        now: MonotonicClock.milliseconds(),
         isStopping: stop.isRequested,
+        isProducerReady: machine.isReady,
         isRestoring: restoration.isUnderWay
       )
       switch step {
@@ -150,38 +168,57 @@ final class Worker: @unchecked Sendable {
         return try finish(store)
       case .flush:
         try flush(store)
+      case .prepareProducer:
+        try pollWithoutInput(timeoutMilliseconds: producerPause)
+        if !isReleased { try prepareProducer(store) }
       case .restore:
-        // The input is paused: this is for the group's sake, and to hear of a rebalance.
-        try poll(timeoutMilliseconds: restorePause)
-        if isReleased { return nil }
-        // What comes all the same is read again from where the reading begins.
-        batch.discard()
-        try restore(store)
+        try pollWithoutInput(timeoutMilliseconds: restorePause)
+        if !isReleased { try restore(store) }
       case .poll(let timeoutMilliseconds):
         try poll(timeoutMilliseconds: timeoutMilliseconds)
-        batch.note(in: &positions)
         // A new assignment begins with a restoration, and then with its input.
         if restoration.isUnderWay { batch.discard() }
-        if !batch.isEmpty { onEvent(.received(records: batch.count)) }
-        // What the poll brought besides is of the next assignment.
-        if isReleased { return nil }
+        if let partition = batch.note(in: &positions) {
+          try readAgain(store, partition)
+        } else if !batch.isEmpty {
+          onEvent(.received(records: batch.count))
+        }
       }
     }
+    return nil
   }
 
   private func poll(timeoutMilliseconds: Int32) throws {
     try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
-    try handleEvents()
-    if let callbackFailure { throw callbackFailure }
+    try handleEvents(of: batch)
+  }
+
+  /// For the group's sake, and to hear of a rebalance. The input is paused; what comes all the same is read
+  /// again from where the reading begins.
+  private func pollWithoutInput(timeoutMilliseconds: Int32) throws {
+    try poll(timeoutMilliseconds: timeoutMilliseconds)
+    batch.discard()
   }
 
   private func applyBatch(to store: isolated FeedStore) throws {
-    while try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
+    while !isReleased, try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
       try flush(store)
     }
+    // What is left is of partitions that are gone, or is read again.
+    if isReleased { batch.discard() }
   }
 
-  private func handleEvents() throws(DaemonError) {
+  /// Records came that had come before: the reading is not where it should be. Taken as they are, some would be
+  /// rejected or deleted a second time.
+  private func readAgain(_ store: isolated FeedStore, _ partition: TopicPartition) throws(DaemonError) {
+    log.warning("input came a second time; it is read again from what is committed", ["partition": partition])
+    if store.hasWaitingRecords { store.rollBack() }
+    try rewind(store)
+  }
+
+  /// Looks at what a poll brought besides records.
+  func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
+    if let callbackFailure { throw callbackFailure }
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
       if error.kind == .autoOffsetReset {
@@ -190,6 +227,7 @@ final class Worker: @unchecked Sendable {
           "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
         )
       }
+      if error.kind.isRefusal { throw .cannot("read", error) }
       if error.isRetriable {
         log.warning("Kafka is disturbed; reading goes on by itself", ["error": error])
       } else {
@@ -204,7 +242,7 @@ final class Worker: @unchecked Sendable {
     try flush(store)
     let report = DaemonReport(
       counters: earlierCounters.adding(store.counters),
-      feeds: store.summaries()
+      feeds: feedsAtEnd ?? store.summaries()
     )
     close()
     return report
@@ -212,10 +250,13 @@ final class Worker: @unchecked Sendable {
 
   /// What happens to the input partitions; called inside a poll, or while the consumer is closed.
   private func rebalance(_ event: RebalanceEvent, _ store: isolated FeedStore) {
+    isInRebalance = true
+    defer { isInRebalance = false }
     switch event {
     case .assigned(let partitions):
       log.info("assigned", ["partitions": Self.list(partitions)])
-      assignedCount = partitions.count
+      assigned = partitions
+      environment.status.assigned(partitions, to: identity.number)
       do {
         try beginRestoring(partitions)
       } catch {
@@ -224,14 +265,18 @@ final class Worker: @unchecked Sendable {
       onEvent(.assigned(partitions: partitions.count))
     case .revoking(let partitions):
       do {
-        try flush(store, isRevoking: true)
+        try flush(store)
       } catch {
         callbackFailure = error
       }
       release(store, partitions, "revoked")
     case .lost(let partitions):
       // Somebody else may have them already: what waits would not be accepted.
-      if store.hasWaitingRecords { store.rollBack() }
+      do {
+        try withdraw(store)
+      } catch {
+        callbackFailure = error
+      }
       release(store, partitions, "lost")
     }
   }
@@ -239,16 +284,40 @@ final class Worker: @unchecked Sendable {
   /// Drops the state of partitions that are no longer ours.
   private func release(_ store: isolated FeedStore, _ partitions: [TopicPartition], _ how: String) {
     log.info("partitions \(how)", ["partitions": Self.list(partitions)])
-    earlierCounters = earlierCounters.adding(store.counters)
+    dropState(store)
+    assigned = []
+    pausedForFlush = []
+    environment.status.released(identity.number)
+    onEvent(.released)
+  }
+
+  /// Has the store replaced, and forgets everything that belongs to it.
+  func dropState(_ store: isolated FeedStore) {
+    if !isReleased {
+      earlierCounters = earlierCounters.adding(store.counters)
+      // Another worker, asked to stop as well, was the first to leave the group.
+      if stop.isRequested { feedsAtEnd = store.summaries() }
+    }
     positions.removeAll()
     dropRestoration()
-    assignedCount = 0
     isReleased = true
-    onEvent(.released)
   }
 
   private static func list(_ partitions: [TopicPartition]) -> String {
     partitions.isEmpty ? "none" : partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ",")
+  }
+
+  /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.
+  private func noteLag() {
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextLagTime else { return }
+    nextLagTime = now + Self.lagMilliseconds
+    var lag: [Int32: Int64] = [:]
+    for position in positions.resume {
+      guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }
+      lag[position.partition, default: 0] += max(0, end - position.offset)
+    }
+    environment.status.lags(lag, of: identity.number)
   }
 
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.

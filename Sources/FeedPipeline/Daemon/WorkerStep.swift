@@ -2,6 +2,8 @@
 enum WorkerStep: Equatable {
   /// Wait for input, at most so long.
   case poll(timeoutMilliseconds: Int32)
+  /// Poll without taking input, and go one step on towards a producer that can publish.
+  case prepareProducer
   /// Poll without taking input, and go one step on in restoring.
   case restore
   /// Publish what waits.
@@ -16,10 +18,13 @@ enum WorkerStep: Equatable {
   ///   - deadline: when what waits is to be published; nil if nothing waits.
   ///   - now: the time in milliseconds, of the same clock.
   ///   - isStopping: whether the end was asked for.
+  ///   - isProducerReady: whether a transaction can be begun.
   ///   - isRestoring: whether feeds have to be restored before input is taken.
-  init(deadline: Int64?, now: Int64, isStopping: Bool, isRestoring: Bool) {
+  init(deadline: Int64?, now: Int64, isStopping: Bool, isProducerReady: Bool, isRestoring: Bool) {
     if isStopping {
       self = .stop
+    } else if !isProducerReady {
+      self = .prepareProducer
     } else if isRestoring {
       self = .restore
     } else if let deadline, deadline <= now {

@@ -10,6 +10,8 @@ public struct Demo: Sendable {
   public var inputs: [String]
   /// How many times faster than recorded.
   public var speed: Double
+  /// Whether to play it again and again, until it is asked to stop.
+  public var isLooping = false
   public var stop: StopRequest
   public var log: Log
   /// Takes lines for people.
@@ -65,8 +67,14 @@ public struct Demo: Sendable {
 
   /// Runs the daemon while the history is played, and stops it when everything is applied.
   private func play(_ configuration: PipelineConfiguration) async throws -> (PublishReport, DaemonReport) {
-    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
-    let daemon = Daemon(configuration, stop: stop, log: log) { continuation.yield($0) }
+    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream(
+      // What was committed last says all that was done before.
+      bufferingPolicy: .bufferingNewest(16)
+    )
+    let daemon = Daemon(configuration, stop: stop, log: log) { [tell] event in
+      if case .serving(let url) = event { tell("The inspector, a page on all this, is at \(url)/.") }
+      continuation.yield(event)
+    }
     async let running = {
       // Whoever waits for events must not wait for a daemon that has failed.
       defer { continuation.finish() }
@@ -81,6 +89,7 @@ public struct Demo: Sendable {
     while let event = await iterator.next() {
       guard case .assigned = event else { continue }
       published = try await publish(configuration)
+      while isLooping, !stop.isRequested { published = published.adding(try await publish(configuration)) }
       break
     }
     var applied = 0

@@ -1,3 +1,4 @@
+import Feed
 import FeedStore
 
 /// Sets the store's feeds against a follower's replicas.
@@ -54,8 +55,7 @@ struct DemoComparison: Sendable, Equatable {
     _ items: Int,
     _ checksum: UInt32
   ) -> String {
-    let digits = String(checksum, radix: 16)
-    let sum = String(repeating: "0", count: 8 - digits.count) + digits
+    let sum = Replica.hexadecimal(checksum)
     return "partition \(partition), revision \(revision), \(sections) sections, \(items) items, \(sum)"
   }
 }

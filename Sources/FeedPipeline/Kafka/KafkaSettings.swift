@@ -10,6 +10,8 @@ struct KafkaSettings: Sendable, Equatable {
   let groupID: String
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
+  private let instanceID: String?
+  private let transactionMilliseconds: Int?
 
   /// Names a group and a client where the configuration does not.
   static let defaultName = "feedstore"
@@ -48,13 +50,24 @@ struct KafkaSettings: Sendable, Equatable {
     }
     groupID = Self.value("group.id", properties) ?? Self.defaultName
     transactionalID = Self.value("transactional.id", properties)
+    instanceID = Self.value("group.instance.id", properties)
+    transactionMilliseconds = Self.value("transaction.timeout.ms", properties).flatMap { Int($0) }
   }
 
   /// For the consumer that shares the input with the group.
-  var member: KafkaConfiguration {
+  ///
+  /// - Parameters:
+  ///   - identity: the worker's; each has an instance of its own where the user names one.
+  ///   - url: where other instances are to find this one; empty if they are not.
+  func member(_ identity: WorkerIdentity, url: String = "") -> KafkaConfiguration {
     var configuration = configuration(for: .consumer)
+    configuration["client.id"] = InstanceAddress.clientID(clientID, url: url)
     configuration["group.id"] = groupID
     configuration["auto.offset.reset"] = "earliest"
+    if let instanceID, identity.count > 1 {
+      configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
+    }
+    configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
     return configuration
   }
 
@@ -67,19 +80,57 @@ struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// For a reader that is to read much in little time and bounded memory.
+  ///
+  /// Its queue is one for all partitions. What may come on top of it is the answer of each broker that was
+  /// under way. A broker's thread of librdkafka 2.0.2 that finds the queue full looks again after a second, or
+  /// when it has something else to do: so it is given something, and the queue holds what a second works on.
+  var restorer: KafkaConfiguration {
+    var configuration = reader
+    configuration.setIfMissing("queued.max.messages.kbytes", "131072")
+    // Bytes are the bound, not the number of records.
+    configuration.setIfMissing("queued.min.messages", "10000000")
+    // librdkafka does not make a consumer for which an answer may be less than a record.
+    let recordBytes = configuration["message.max.bytes"].flatMap { Int($0) } ?? 0
+    configuration.setIfMissing("fetch.max.bytes", String(max(16_777_216, recordBytes)))
+    // One request at a time is under way to a broker, so what it may bring of a partition bounds the rate.
+    if configuration["max.partition.fetch.bytes"] == nil {
+      configuration.setIfMissing("fetch.message.max.bytes", "4194304")
+    }
+    // The end of a partition is told when the broker has had nothing to add for so long.
+    configuration.setIfMissing("fetch.wait.max.ms", "50")
+    configuration.setIfMissing("topic.metadata.refresh.interval.ms", "100")
+    // By default three times the interval, after which a topic counts as unknown.
+    configuration.setIfMissing("metadata.max.age.ms", "900000")
+    return configuration
+  }
+
+  /// For a reader that follows as long as the process lives, and is told soon where a partition ends.
+  var follower: KafkaConfiguration {
+    var configuration = reader
+    configuration.setIfMissing("queued.max.messages.kbytes", "32768")
+    configuration.setIfMissing("fetch.wait.max.ms", "100")
+    return configuration
+  }
+
   /// For a worker's transactional producer.
   ///
-  /// The id is of one process: what shuts out a worker that lost its partitions is the group's generation,
-  /// which goes into every transaction, and two daemons of one machine must not shut each other out.
+  /// Its id is that of the worker before it in the same place, so that a transaction that one left open ends at
+  /// once. What shuts out a worker that lost its partitions is the group's generation, which goes into every
+  /// transaction; two workers that run at the same time must not have one id.
   ///
   /// - Parameters:
-  ///   - worker: the number of the worker in this process.
-  ///   - host: the machine's name.
-  ///   - process: the process's id.
-  func transactionalProducer(worker: Int, host: String, process: Int32) -> KafkaConfiguration {
+  ///   - identity: the worker's.
+  ///   - earlierInARow: producers of this worker that were given up since the last commit. What let them fail
+  ///     may have been a transaction that takes longer than it has time, so each has twice as long.
+  func transactionalProducer(_ identity: WorkerIdentity, earlierInARow: Int) -> KafkaConfiguration {
     var configuration = producer
-    let prefix = transactionalID ?? "\(groupID)-\(host)-\(process)"
-    configuration["transactional.id"] = "\(prefix)-\(worker)"
+    let prefix =
+      transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
+    configuration["transactional.id"] = "\(prefix)-\(identity.number)"
+    let timeout = transactionMilliseconds ?? Self.transactionMilliseconds[earlierInARow]
+    configuration["transaction.timeout.ms"] = String(timeout)
+    configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
     return configuration
   }
 
@@ -96,10 +147,25 @@ struct KafkaSettings: Sendable, Equatable {
   /// For a client that creates topics and reads their settings.
   var admin: KafkaConfiguration { configuration(for: .both) }
 
+  /// What the clients call themselves.
+  var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
+
   /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
   var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
 
+  private static let reconnectMilliseconds = 2_000
   private static let greatestMessageBytes = 1_000_000_000
+  /// A member that is gone without a word is missed this long.
+  private static let sessionMilliseconds = 10_000
+  /// What a killed worker wrote is in the way of whoever reads on for so long, unless it is started again: so little
+  /// at first. Brokers may not allow more than what clients have by default.
+  private static let transactionMilliseconds = Doubling(from: 10_000, to: 60_000)
+  /// What waits to be sent; the rest of a transaction is written as it empties.
+  private static let queueKilobytes = 131_072
+  /// What is not set has a default; what is set to nothing names nothing.
+  private static let names = [
+    "bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id",
+  ]
   private static let serverNames = ["bootstrap.servers", "metadata.broker.list"]
 
   private func configuration(for scope: KafkaPropertyScope) -> KafkaConfiguration {
@@ -109,6 +175,8 @@ struct KafkaSettings: Sendable, Equatable {
     }
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
     configuration.setIfMissing("client.id", Self.defaultName)
+    // Of an outage the brokers' part is long enough.
+    configuration.setIfMissing("reconnect.backoff.max.ms", String(Self.reconnectMilliseconds))
     return configuration
   }
 
@@ -116,8 +184,16 @@ struct KafkaSettings: Sendable, Equatable {
     properties.last { $0.name == name }?.value
   }
 
-  /// Refuses a property that FeedStore owns, unless it has the one value that works.
+  /// Refuses a name that is empty, and a property that FeedStore owns unless it has the one value that works.
   private static func check(_ pair: ConfigurationPair) throws(ConfigurationError) {
+    guard !pair.value.isEmpty || !names.contains(pair.name) else {
+      throw ConfigurationError(
+        .outOfRange,
+        "kafka.\(pair.name) is empty; give it a name, or remove it",
+        key: "kafka." + pair.name,
+        value: pair.value.debugDescription
+      )
+    }
     guard let owned = OwnedKafkaProperty.all.first(where: { $0.name == pair.name }) else { return }
     guard !owned.allowed.contains(pair.value) else { return }
     let allowed = owned.allowed.map { "\"\($0)\"" }.joined(separator: " or ")

@@ -16,6 +16,18 @@ public struct PublishReport: Sendable, Equatable {
   /// Whether everything was sent and delivered.
   public var isComplete: Bool { undelivered == 0 && !isInterrupted }
 
+  /// What two runs did, one after the other.
+  func adding(_ other: PublishReport) -> PublishReport {
+    var sum = self
+    sum.records += other.records
+    sum.undelivered += other.undelivered
+    sum.bytes += other.bytes
+    sum.topics.merge(other.topics) { $0 + $1 }
+    sum.nanoseconds += other.nanoseconds
+    sum.isInterrupted = isInterrupted || other.isInterrupted
+    return sum
+  }
+
   /// The report in words, for standard error.
   public var text: String {
     var table = ReportTable("publish")

@@ -12,6 +12,8 @@ final class PublishRun {
   private var routes: [[UInt8]: PublishRoute] = [:]
   private var report = PublishReport()
   private var progress: ProgressBar
+  /// Those of the current record.
+  private var headers = HeaderList()
   private let startedAt = MonotonicClock.nanoseconds()
 
   /// How long one call may block, so that a request to stop is seen.
@@ -74,6 +76,7 @@ final class PublishRun {
     guard var route = routes[topic] else { return }
     let partition = try route.partition(key: record.key?.rawBuffer, recorded: record.partition)
     routes[topic] = route
+    takeHeaders()
     while try !enqueue(record, route.topic, partition) {
       try poll(Self.sliceMilliseconds)
       if publisher.stop.isRequested { return }
@@ -81,6 +84,17 @@ final class PublishRun {
     report.records += 1
     report.bytes += record.byteCount
     report.topics[route.topic, default: 0] += 1
+  }
+
+  /// A changeset's headers go with it, so that what a replay wrote can be published.
+  private func takeHeaders() {
+    headers.removeAll()
+    let fields = reader.headers
+    for index in stride(from: 0, to: fields.count - 1, by: 2) {
+      headers.append(
+        Header(name: fields[index]?.text ?? "", value: fields[index + 1].map { Array($0.buffer) })
+      )
+    }
   }
 
   /// Queues a record; false if the queue is full.
@@ -95,6 +109,7 @@ final class PublishRun {
         partition: partition,
         key: record.key?.rawBuffer,
         value: record.valueBytes?.rawBuffer,
+        headers: headers,
         timestampMilliseconds: record.position.timestamp
       )
       return true

@@ -10,10 +10,13 @@ public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
   public let code: Code
   /// Names the file, the line where there is one, and the remedy.
   public let message: String
+  /// What is wrong with a line after which reading may go on, without its place.
+  let problem: String?
 
-  init(_ code: Code, _ message: String) {
+  init(_ code: Code, _ message: String, problem: String? = nil) {
     self.code = code
     self.message = message
+    self.problem = problem
   }
 
   /// A file that stays as it is fails again.

@@ -11,7 +11,8 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   private var nextPath = 0
   private var descriptor: Int32 = -1
   private var path = ""
-  private var lineNumber = 0
+  /// The number of the line that was read last, from 1.
+  private(set) var lineNumber = 0
   private var isAtEndOfFile = true
 
   private var buffer: UnsafeMutableRawBufferPointer
@@ -65,7 +66,11 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
       do {
         record = try parser.parse(line)
       } catch {
-        throw ReplayError(.invalidLine, "\(name):\(lineNumber): the line \(error.problem)")
+        throw ReplayError(
+          .invalidLine,
+          "\(name):\(lineNumber): the line \(error.problem)",
+          problem: error.problem
+        )
       }
       if let record { return record }
     }
@@ -73,6 +78,13 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   }
 
   public func advance() { record = nil }
+
+  /// The headers of the current record: names and values by turns.
+  var headers: [ByteSpan?] { record == nil ? [] : parser.headers }
+  /// The first field that a replay writes and that the current record's line does not have.
+  var omittedField: String? { record == nil ? nil : parser.omittedField }
+  /// Which of the files is read, from 0.
+  var fileNumber: Int { nextPath - 1 }
 
   // MARK: Lines
 

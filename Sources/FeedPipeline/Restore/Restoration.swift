@@ -1,7 +1,8 @@
 import Kafka
 
 /// Leads from partitions that were assigned to their feeds restored and their input read: says what to do
-/// next, and is told what came of it. Partitions are restored one after the other.
+/// next, and is told what came of it. All partitions are read at once, and each is handed to the store when
+/// it has been read: one that an open transaction keeps back does not hold up the others.
 ///
 /// Whoever does it keeps polling the (paused) group consumer between any two steps. A step that fails for a
 /// passing reason is simply done again. When the partitions are gone in the middle, `release` forgets
@@ -14,13 +15,13 @@ struct Restoration {
     case locating
     /// The ends of the input partition of this index are wanted.
     case measuring(Int)
-    /// How far a changesets partition has to be read is wanted. Not before the offsets are known: what
-    /// belongs to them is then in the topic.
-    case opening(partition: Int32)
-    /// A changesets partition is read up to `high`.
-    case reading(partition: Int32, position: Int64, high: Int64)
-    /// A changesets partition was read; its feeds are wanted in the store.
-    case takingOver(partition: Int32)
+    /// How far the changesets partition has to be read is wanted whose turn it is. Not before the offsets
+    /// are known: what belongs to them is then in the topic.
+    case bounding
+    /// The reading of the changesets partitions has to begin.
+    case opening
+    /// The changesets partitions are read, and handed to the store one by one.
+    case reading
     /// Everything is restored; the input has to be set going.
     case resuming
     /// The input is read.
@@ -35,11 +36,14 @@ struct Restoration {
     /// Ask where an input partition begins and ends, then ``measure(_:_:)``.
     case measure(TopicPartition)
     /// Ask where a changesets partition begins and ends, aborted and open transactions included, then
-    /// ``open(_:)``; what was read of another is dropped.
-    case open(partition: Int32)
-    /// Read on, then ``advance(to:)``.
-    case read(partition: Int32)
-    /// Hand the feeds to the store, then ``takeOver()``.
+    /// ``bound(_:)``.
+    case bound(partition: Int32)
+    /// Begin to read these from their beginnings, all at once, then ``open()``; what was read of others is
+    /// dropped.
+    case open([RestoredPartition])
+    /// Read on, whatever partition has something, then ``advance(to:)``.
+    case read
+    /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``.
     case takeOver(partition: Int32)
     /// Seek to these offsets and resume the input, then ``finish()``.
     case resume([TopicPartitionOffset])
@@ -50,30 +54,37 @@ struct Restoration {
   private(set) var inputs: [TopicPartition] = []
   /// Where their reading begins, as far as that is known.
   private(set) var starts: [InputStart] = []
+  /// The changesets partitions of which the ends are known, sorted.
+  private(set) var partitions: [RestoredPartition] = []
   private var committed: [TopicPartition: Int64?] = [:]
-  /// Partitions of the changesets topic that are left, the next one first.
-  private(set) var partitionsLeft: [Int32] = []
+  /// Changesets partitions of which the ends are wanted, the next one last.
+  private var unbounded: [Int32] = []
 
   /// Whether there is something to do before input may be taken.
   var isUnderWay: Bool { state != .idle && state != .done }
+  /// The partitions that are still read.
+  var unread: [RestoredPartition] { partitions.filter { !$0.isRead } }
 
   var step: Step {
     switch state {
     case .idle, .done: .nothing
     case .locating: .locate(inputs)
     case .measuring(let index): .measure(inputs[index])
-    case .opening(let partition): .open(partition: partition)
-    case .reading(let partition, _, _): .read(partition: partition)
-    case .takingOver(let partition): .takeOver(partition: partition)
+    case .bounding: unbounded.last.map { .bound(partition: $0) } ?? .nothing
+    case .opening: .open(unread)
+    case .reading: complete.map { .takeOver(partition: $0.number) } ?? .read
     case .resuming: .resume(starts.map(\.position))
     }
   }
+
+  /// A partition that was read, but is not in the store yet.
+  private var complete: RestoredPartition? { partitions.first { $0.isRead && !$0.isTakenOver } }
 
   /// Input partitions were assigned, and are paused.
   mutating func assign(_ partitions: [TopicPartition]) {
     release()
     inputs = partitions.sorted { ($0.partition, $0.topic) < ($1.partition, $1.topic) }
-    partitionsLeft = Set(partitions.map(\.partition)).sorted()
+    unbounded = Set(partitions.map(\.partition)).sorted(by: >)
     state = inputs.isEmpty ? .resuming : .locating
   }
 
@@ -94,47 +105,45 @@ struct Restoration {
     guard case .measuring(let index) = state else { preconditionFailure("input's ends in state \(state)") }
     let input = inputs[index]
     starts.append(try InputStart(input, committed: committed[input] ?? nil, ends, policy))
-    if index + 1 < inputs.count {
-      state = .measuring(index + 1)
-    } else {
-      openNext()
-    }
+    state = index + 1 < inputs.count ? .measuring(index + 1) : .bounding
   }
 
   /// The ends of the changesets partition are known.
-  mutating func open(_ ends: Watermarks) {
-    guard case .opening(let partition) = state else { preconditionFailure("an opening in state \(state)") }
-    state = .reading(partition: partition, position: ends.low, high: ends.high)
-    advance(to: ends.low)
+  mutating func bound(_ ends: Watermarks) {
+    guard case .bounding = state, let partition = unbounded.popLast() else {
+      preconditionFailure("a changesets partition's ends in state \(state)")
+    }
+    partitions.append(RestoredPartition(partition, ends))
+    if unbounded.isEmpty { state = unread.isEmpty ? .reading : .opening }
   }
 
-  /// Everything before this offset was read; it is that of an end of partition as well, as what ends a
-  /// transaction takes up offsets and is no record.
-  mutating func advance(to offset: Int64) {
-    guard case .reading(let partition, let position, let high) = state else {
-      preconditionFailure("progress in state \(state)")
+  /// The reading has begun.
+  mutating func open() {
+    guard case .opening = state else { preconditionFailure("an opening in state \(state)") }
+    state = .reading
+  }
+
+  /// Of each partition everything before its offset was read; it is that of an end of partition as well, as
+  /// what ends a transaction takes up offsets and is no record.
+  mutating func advance(to offsets: [Int32: Int64]) {
+    guard case .reading = state else { preconditionFailure("progress in state \(state)") }
+    for index in partitions.indices {
+      if let offset = offsets[partitions[index].number] { partitions[index].advance(to: offset) }
     }
-    let reached = max(position, offset)
-    state =
-      reached >= high
-      ? .takingOver(partition: partition)
-      : .reading(partition: partition, position: reached, high: high)
   }
 
   /// The partition's feeds are in the store.
-  mutating func takeOver() {
-    guard case .takingOver = state else { preconditionFailure("a take-over in state \(state)") }
-    partitionsLeft.removeFirst()
-    openNext()
+  mutating func takeOver(partition: Int32) {
+    guard case .reading = state, let index = partitions.firstIndex(where: { $0.number == partition }),
+      partitions[index].isRead
+    else { preconditionFailure("a take-over of partition \(partition) in state \(state)") }
+    partitions[index].takeOver()
+    if partitions.allSatisfy(\.isTakenOver) { state = .resuming }
   }
 
   /// The input is read.
   mutating func finish() {
     guard case .resuming = state else { preconditionFailure("an end in state \(state)") }
     state = .done
-  }
-
-  private mutating func openNext() {
-    state = partitionsLeft.first.map { .opening(partition: $0) } ?? .resuming
   }
 }

@@ -8,6 +8,9 @@ public struct FeedStoreOptions: Sendable, Equatable {
   public var output = OutputOptions()
   public var limits = Limits()
   public var topics = TopicNames()
+  /// A flush that comes to more bytes than this is published in several transactions, each of which ends after
+  /// a feed. One alone may be larger: by a feed, or by the deletions that wait for the last.
+  public var maxTransactionBytes = Int.max
 
   public init() {}
 }

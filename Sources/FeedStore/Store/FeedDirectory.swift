@@ -1,8 +1,8 @@
 import Feed
 
 /// The feeds of one partition, by id.
-struct FeedDirectory {
-  private(set) var feeds: [Key: PublishedFeed] = [:]
+final class FeedDirectory {
+  @exclusivity(unchecked) private(set) var feeds: [Key: PublishedFeed] = [:]
 
   /// A feed's id: bytes that the feed owns, or that a record lends for a look-up.
   struct Key: Hashable {
@@ -13,33 +13,29 @@ struct FeedDirectory {
   }
 
   /// The feed looked up last: updates of one feed tend to come together.
-  private var recent: PublishedFeed?
+  @exclusivity(unchecked) private var recent: PublishedFeed?
 
-  /// The feed of that id, made if need be.
-  mutating func feed(_ id: ByteSpan) -> PublishedFeed {
+  /// The feed of that id, if there is one.
+  func feed(_ id: ByteSpan) -> PublishedFeed? {
     if let recent, recent.id.hasSameBytes(as: id) { return recent }
-    let feed: PublishedFeed
-    if let known = feeds[Key(id: id)] {
-      feed = known
-    } else {
-      feed = PublishedFeed(id: id)
-      feeds[Key(id: feed.id)] = feed
-    }
+    guard let feed = feeds[Key(id: id)] else { return nil }
     recent = feed
     return feed
   }
 
-  /// The feed of that id, if there is one.
-  func existing(_ id: ByteSpan) -> PublishedFeed? {
-    if let recent, recent.id.hasSameBytes(as: id) { return recent }
-    return feeds[Key(id: id)]
+  /// Makes a feed of an id that there is none of.
+  func makeFeed(_ id: ByteSpan) -> PublishedFeed {
+    let feed = PublishedFeed(id: id)
+    insert(feed)
+    recent = feed
+    return feed
   }
 
-  mutating func insert(_ feed: PublishedFeed) {
+  func insert(_ feed: PublishedFeed) {
     feeds[Key(id: feed.id)] = feed
   }
 
-  mutating func remove(_ feed: PublishedFeed) {
+  func remove(_ feed: PublishedFeed) {
     if recent === feed { recent = nil }
     feeds[Key(id: feed.id)] = nil
   }

@@ -2,15 +2,17 @@ public import Feed
 
 /// Keeps every feed of its partitions, takes updates, and publishes what they come to.
 ///
-/// The caller drives it: `apply` batches until a flush is due, `flush` and `nextPart` until the last
-/// part, publish all of it as one, and tell the outcome with `confirm` or `rollBack` before anything
-/// else is applied. It never reads a clock.
+/// The caller drives it: `apply` batches until a flush is due, `beginFlush` and `nextPart` until a part that
+/// ends a transaction, publish these as one, and tell the outcome with `confirm` or `rollBack`; go on with
+/// `nextPart` while there is more. Nothing else is applied before the flush has ended. It never reads a clock.
 public actor FeedStore {
   private let options: FeedStoreOptions
   private let decoder: RecordDecoder
   private let publisher: ChangesetPublisher
   private var coalescer: Coalescer
   private var directories: [Int32: FeedDirectory] = [:]
+  /// The directory looked up last: records of one partition come together.
+  private var recent: (partition: Int32, directory: FeedDirectory)?
   private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
@@ -39,9 +41,10 @@ public actor FeedStore {
   /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
     precondition(coalescer.waitingRecords == 0, "records of before the restoration are waiting")
-    var directory = FeedDirectory()
+    let directory = FeedDirectory()
     for feed in try replicas.takeFeeds() { directory.insert(feed) }
     directories[partition] = directory
+    recent = nil
   }
 
   // MARK: Input
@@ -78,17 +81,20 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    if let key = record.key, !key.isEmpty,
-      directories[record.partition]?.existing(key)?.hasTaken(record.position) == true
-    {
-      counters.noOps[.alreadyApplied, default: 0] += 1
-      return
+    let directory = directory(of: record.partition)
+    var known: PublishedFeed?
+    if let key = record.key, !key.isEmpty {
+      known = directory.feed(key)
+      if known?.hasTaken(record.position) == true {
+        counters.noOps[.alreadyApplied, default: 0] += 1
+        return
+      }
     }
     do {
       try decoder.decode(record)
       counters.events += decoder.eventCount
       guard let key = record.key else { return }
-      let feed = directories[record.partition, default: FeedDirectory()].feed(key)
+      let feed = known ?? directory.makeFeed(key)
       if !feed.isListedForFlush {
         feed.isListedForFlush = true
         waiting.feeds.append((record.partition, feed))
@@ -100,13 +106,27 @@ public actor FeedStore {
     }
   }
 
+  private func directory(of partition: Int32) -> FeedDirectory {
+    if let recent, recent.partition == partition { return recent.directory }
+    let directory: FeedDirectory
+    if let known = directories[partition] {
+      directory = known
+    } else {
+      directory = FeedDirectory()
+      directories[partition] = directory
+    }
+    recent = (partition, directory)
+    return directory
+  }
+
   // MARK: Publication
 
   /// Begins to publish what waits, and returns the first part.
   public func beginFlush() -> Publication {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     waiting.sortFeeds()
-    flush = FlushInProgress()
+    let isLarge = waiting.mostPublishedBytes(inputBytes: coalescer.waitingBytes) > options.maxTransactionBytes
+    flush = FlushInProgress(independentFeeds: isLarge ? waiting.moveDependentFeedsLast() : 0)
     counters.flushes += 1
     return nextPart()
   }
@@ -114,8 +134,14 @@ public actor FeedStore {
   /// The next part of the flush in progress.
   public func nextPart() -> Publication {
     guard var progress = flush else { preconditionFailure("no flush is in progress") }
+    precondition(
+      !progress.isAtEndOfTransaction,
+      "the end of a transaction was neither confirmed nor rolled back"
+    )
     buffer.removeAll()
-    while progress.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes {
+    while progress.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes,
+      !progress.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
+    {
       let (partition, feed) = waiting.feeds[progress.nextFeed]
       buffer.partition = partition
       if !progress.isWriting {
@@ -133,16 +159,19 @@ public actor FeedStore {
       }
     }
     let isLast = progress.nextFeed == waiting.feeds.count
-    let isFirst = progress.isFirstPart
-    progress.isFirstPart = false
-    flush = progress
     for record in buffer.records { counters.outputBytes += record.key.count + (record.value?.count ?? 0) }
     counters.outputRecords += buffer.records.count
+    progress.isAtEndOfTransaction =
+      isLast
+      || progress.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
+    progress.transactionBytes += buffer.bytes.count
+    flush = progress
     return Publication(
       buffer: buffer,
-      rejected: isFirst ? waiting.rejected : [],
+      rejected: isLast ? waiting.rejected : [],
       covered: isLast ? waiting.covered : [],
-      isLast: isLast
+      isLast: isLast,
+      endsTransaction: progress.isAtEndOfTransaction
     )
   }
 
@@ -156,17 +185,22 @@ public actor FeedStore {
     counters.entries.reloads += outcome.counts.reloads
   }
 
-  /// The whole flush was published.
+  /// Everything up to the last part that was handed out, which ended a transaction, was published.
   public func confirm() {
-    precondition(flush != nil, "no flush is in progress")
-    for (_, feed) in waiting.feeds { feed.confirm() }
-    endWindow()
+    guard var progress = flush else { preconditionFailure("no flush is in progress") }
+    precondition(progress.isAtEndOfTransaction, "published in the middle of a transaction")
+    for (_, feed) in waiting.feeds[progress.confirmedFeeds..<progress.nextFeed] { feed.confirm() }
+    guard progress.nextFeed < waiting.feeds.count else { return endWindow() }
+    // Their records come again if the rest is withdrawn, and are then passed over.
+    countersBeforeWindow.takePublished(from: counters)
+    progress.beginTransaction()
+    flush = progress
   }
 
-  /// What waits, published in part or not at all, is withdrawn: every feed is again what was
+  /// What waits, and what was handed out and not confirmed, is withdrawn: every feed is again what was
   /// published before. The records must be taken again from the offsets that were committed.
   public func rollBack() {
-    for (_, feed) in waiting.feeds { feed.rollBack() }
+    for (_, feed) in waiting.feeds[(flush?.confirmedFeeds ?? 0)...] { feed.rollBack() }
     counters = countersBeforeWindow
     endWindow()
   }
@@ -202,11 +236,4 @@ public actor FeedStore {
       for feed in directory.feeds.values { feed.checkInvariants() }
     }
   }
-}
-
-/// How far a flush has come.
-private struct FlushInProgress {
-  var nextFeed = 0
-  var isWriting = false
-  var isFirstPart = true
 }

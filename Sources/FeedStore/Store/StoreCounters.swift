@@ -22,6 +22,16 @@ public struct StoreCounters: Sendable, Equatable {
 
   public init() {}
 
+  /// Takes over what was published, and leaves what was taken of the input.
+  mutating func takePublished(from other: StoreCounters) {
+    changesets = other.changesets
+    reloads = other.reloads
+    entries = other.entries
+    outputRecords = other.outputRecords
+    outputBytes = other.outputBytes
+    flushes = other.flushes
+  }
+
   /// Records that were rejected.
   public var rejectedRecords: Int { rejects.values.reduce(0, +) }
   /// Changesets published, keyframes not included.

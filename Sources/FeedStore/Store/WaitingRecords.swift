@@ -36,6 +36,28 @@ struct WaitingRecords {
     }
   }
 
+  /// Puts feeds whose changesets must be published in one transaction with the offsets after all others.
+  ///
+  /// When their records were read again after that transaction failed, a deleted feed, which has no `through`,
+  /// would be made and deleted again, and a rejected record would be passed over for its feed's `through`.
+  ///
+  /// - Returns: how many others there are.
+  mutating func moveDependentFeedsLast() -> Int {
+    let rejectedKeys = Set(rejected.compactMap(\.key))
+    func isDependent(_ feed: PublishedFeed) -> Bool {
+      feed.isToBeDeleted || (!rejectedKeys.isEmpty && rejectedKeys.contains(Array(feed.id.buffer)))
+    }
+    let dependent = feeds.filter { isDependent($0.feed) }
+    feeds.removeAll { isDependent($0.feed) }
+    defer { feeds += dependent }
+    return feeds.count
+  }
+
+  /// More bytes than the feeds' changesets will have but for keyframes, by a cheap estimate.
+  func mostPublishedBytes(inputBytes: Int) -> Int {
+    feeds.reduce(2 * inputBytes) { $0 + $1.feed.publishedBytes }
+  }
+
   mutating func removeAll() {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
     rejected.removeAll()

@@ -24,14 +24,28 @@ final class AdminAnswer {
   var createdTopics: [(topic: String, error: KafkaError?)] {
     guard let result = rd_kafka_event_CreateTopics_result(event) else { return [] }
     var count = 0
-    let topics = rd_kafka_CreateTopics_result_topics(result, &count)
-    return (0..<count).compactMap { index in
+    return Self.results(rd_kafka_CreateTopics_result_topics(result, &count), count, "create")
+  }
+
+  /// Of each topic that was to be deleted its error, nil if it was deleted.
+  var deletedTopics: [(topic: String, error: KafkaError?)] {
+    guard let result = rd_kafka_event_DeleteTopics_result(event) else { return [] }
+    var count = 0
+    return Self.results(rd_kafka_DeleteTopics_result_topics(result, &count), count, "delete")
+  }
+
+  private static func results(
+    _ topics: UnsafeMutablePointer<OpaquePointer?>?,
+    _ count: Int,
+    _ verb: String
+  ) -> [(topic: String, error: KafkaError?)] {
+    (0..<count).compactMap { index in
       guard let topic = topics?[index], let name = rd_kafka_topic_result_name(topic) else { return nil }
       let text = String(cString: name)
       let error = Self.error(
         rd_kafka_topic_result_error(topic),
         rd_kafka_topic_result_error_string(topic),
-        "create topic \(text)"
+        "\(verb) topic \(text)"
       )
       return (text, error)
     }

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// Creates topics and reads their settings.
+/// Creates and deletes topics, reads their settings, and tells who is in a group.
 ///
 /// **One thread.** An admin client is not `Sendable`; its calls block, each for at most the time it is given.
 ///
@@ -54,6 +54,35 @@ public final class AdminClient {
     return failures
   }
 
+  /// Deletes topics with all they hold; brokers may need a moment more until none tells of them.
+  ///
+  /// What a group has committed for them is forgotten by the brokers as well.
+  ///
+  /// - Returns: the topics that were not deleted, each with the reason; empty if all were.
+  /// - Throws: `_DESTROY` if the client is closed.
+  public func deleteTopics(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [String: KafkaError] {
+    if topics.isEmpty {
+      return [:]
+    }
+    let client = try client("delete topics")
+    let request = DeletedTopicList(topics)
+    let answer = AdminRequest(client, .deleteTopics).send(timeoutMilliseconds) { options, queue in
+      var pointers = request.pointers
+      rd_kafka_DeleteTopics(client, &pointers, pointers.count, options, queue)
+    }
+    var failures: [String: KafkaError] = [:]
+    switch answer {
+    case .success(let answer):
+      for (topic, error) in answer.deletedTopics { failures[topic] = error }
+    case .failure(let failure):
+      for topic in topics { failures[topic] = failure.error("delete topic \(topic)", client: client) }
+    }
+    return failures
+  }
+
   /// Reads all settings of topics, those that are the brokers' defaults included.
   ///
   /// - Returns: of each topic the settings by name, or why they cannot be told. Secrets are left out.
@@ -80,6 +109,14 @@ public final class AdminClient {
     }
   }
 
+  /// Asks the brokers who is in a consumer group. A group that does not exist has no members.
+  ///
+  /// - Throws: what the brokers answer, naming the group; `_DESTROY` if the client is closed.
+  public func describeGroup(_ group: String, timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
+    let client = try client("describe group \(group)")
+    return try GroupListing(client, of: group, timeoutMilliseconds: timeoutMilliseconds).members()
+  }
+
   /// Asks which of the topics exist and how many partitions they have; does not create any.
   public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     _ = try client("read metadata")
@@ -88,25 +125,27 @@ public final class AdminClient {
 
   /// Waits until the cluster tells of all these topics, or the time is over.
   ///
-  /// - Returns: what it tells at the end; `missing` has the topics that it still does not tell of.
+  /// - Returns: what it told last; `missing` has the topics that it did not tell of.
+  /// - Throws: why it told nothing at all.
   public func waitForTopics(
     _ topics: [String],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> TopicMetadata {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    var told: TopicMetadata?
     while true {
       do throws(KafkaError) {
         let remaining = max(1, deadline.remainingMilliseconds)
         let metadata = try metadata(topics, timeoutMilliseconds: remaining)
-        if metadata.missing.isEmpty || deadline.hasPassed {
-          return metadata
-        }
+        if metadata.missing.isEmpty { return metadata }
+        told = metadata
       } catch {
-        // A new topic may not have leaders yet.
-        guard error.isRetriable, !deadline.hasPassed else { throw error }
+        // A new topic may not have leaders yet; and the last question may be cut short by the time left for it.
+        guard error.isRetriable, !deadline.hasPassed || told != nil else { throw error }
       }
       let pause = min(Self.pauseMilliseconds, deadline.remainingMilliseconds)
       _ = rd_kafka_poll(try client("wait for topics"), pause)
+      if deadline.hasPassed, let told { return told }
     }
   }
 

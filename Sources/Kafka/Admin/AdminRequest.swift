@@ -4,11 +4,13 @@ import CRdkafka
 struct AdminRequest {
   enum Kind {
     case createTopics
+    case deleteTopics
     case describeConfigurations
 
     fileprivate var operation: rd_kafka_admin_op_t {
       switch self {
       case .createTopics: RD_KAFKA_ADMIN_OP_CREATETOPICS
+      case .deleteTopics: RD_KAFKA_ADMIN_OP_DELETETOPICS
       case .describeConfigurations: RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS
       }
     }
@@ -50,7 +52,7 @@ struct AdminRequest {
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
       return .failure(Failure(code: KafkaErrorCode(code), detail: text))
     }
-    if kind == .createTopics {
+    if kind == .createTopics || kind == .deleteTopics {
       let (code, text) = withErrorText {
         rd_kafka_AdminOptions_set_operation_timeout(options, timeout, $0, $1)
       }

@@ -34,6 +34,17 @@ extension Consumer {
     return try list.offsets(action)
   }
 
+  /// The end of a partition that is read, as the broker's last answer told it; nil if none has. It asks nobody.
+  ///
+  /// For a `readCommitted` consumer it is the high watermark as well, open transactions included.
+  public func knownEnd(of partition: TopicPartition) -> Int64? {
+    guard let client = try? client("read the known end of \(partition)") else { return nil }
+    var low: Int64 = 0
+    var high: Int64 = 0
+    let code = rd_kafka_get_watermark_offsets(client, partition.topic, partition.partition, &low, &high)
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
+  }
+
   /// Asks the partition's leader where the partition begins and ends.
   ///
   /// - Throws: `_TIMED_OUT`, `_UNKNOWN_PARTITION` and other errors, naming the partition.
@@ -41,20 +52,30 @@ extension Consumer {
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks {
+    // Not `rd_kafka_query_watermark_offsets`, which asks for both at once: librdkafka 2.0.2 takes the one that
+    // is answered for both when the other has to be asked for again.
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    return Watermarks(
+      low: try queryOffset(TopicPartitionOffset.beginning, of: partition, deadline),
+      high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
+    )
+  }
+
+  /// - Parameter place: `TopicPartitionOffset.beginning` or `end`, which stand for a time.
+  private func queryOffset(
+    _ place: Int64,
+    of partition: TopicPartition,
+    _ deadline: Deadline
+  ) throws(KafkaError) -> Int64 {
     let action = "read the watermarks of \(partition)"
     let client = try client(action)
-    var low: Int64 = 0
-    var high: Int64 = 0
-    let code = rd_kafka_query_watermark_offsets(
-      client,
-      partition.topic,
-      partition.partition,
-      &low,
-      &high,
-      timeoutMilliseconds
-    )
+    let list = TopicPartitionList([TopicPartitionOffset(partition, offset: place)])
+    let code = rd_kafka_offsets_for_times(client, list.pointer, max(1, deadline.remainingMilliseconds))
     try KafkaError.check(code, client: client, action)
-    return Watermarks(low: low, high: high)
+    guard let offset = try list.offsets(action)[partition] ?? nil else {
+      throw .make(.timedOut, action, detail: "the broker told no offset")
+    }
+    return offset
   }
 
   /// Commits offsets for the group, outside of any transaction, and waits for the answer.

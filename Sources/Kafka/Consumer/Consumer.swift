@@ -31,13 +31,17 @@ public final class Consumer {
   /// so it may hold its owner.
   public var onRebalance: ((RebalanceEvent) -> Void)?
 
-  /// Where partitions that the group assigns begin, as a logical offset such as
-  /// `TopicPartitionOffset.beginning`; nil for what is committed.
+  /// Where partitions that the group assigns begin; nil for what is committed.
   ///
-  /// For an owner that pauses them in `onRebalance`, finds out by itself where to begin, and seeks.
-  /// librdkafka 2.0.2 asks for committed offsets only once: when that fails, the partition is not read, and
-  /// cannot be sought (`_STATE`), until the next assignment.
+  /// With a start, partitions are paused from the beginning: for an owner that finds out by itself where to begin,
+  /// seeks and resumes: `startWithoutQuery`. librdkafka 2.0.2 asks for committed offsets only once: when that fails, the partition is
+  /// not read, and cannot be sought (`_STATE`), until the next assignment. And when it has to ask again for a
+  /// logical offset, such as `TopicPartitionOffset.beginning`, the answer takes a partition back that was sought
+  /// meanwhile.
   public var assignmentStart: Int64?
+
+  /// A start that librdkafka need not ask anybody about, and from which nothing is read.
+  public static let startWithoutQuery: Int64 = 0
 
   /// The partitions that `pause` has paused and that are still assigned.
   public internal(set) var pausedPartitions: Set<TopicPartition> = []

@@ -12,7 +12,7 @@ extension EmbeddedCluster {
     case heartbeat = 12
     case leaveGroup = 13
     case syncGroup = 14
-    case initProducerId = 22
+    case initProducerID = 22
     case addPartitionsToTxn = 24
     case addOffsetsToTxn = 25
     case endTxn = 26

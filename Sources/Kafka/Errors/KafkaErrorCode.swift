@@ -62,6 +62,8 @@ extension KafkaErrorCode {
   public static let topicAlreadyExists = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
   /// The brokers do not know this kind of request.
   public static let unsupportedFeature = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
+  /// Something is wrong in the broker that it has no word for.
+  public static let unknown = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN)
   /// The record is larger than the client or the broker accepts.
   public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
   /// The broker is not the group's or the transaction's coordinator.
@@ -76,6 +78,34 @@ extension KafkaErrorCode {
   public static let illegalGeneration = KafkaErrorCode(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
   /// The client may not read or write the topic.
   public static let topicAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+  /// The client may not be a member of the group.
+  public static let groupAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+  /// The client may not use the `transactional.id`.
+  public static let transactionalIDAuthorizationFailed = KafkaErrorCode(
+    RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+  )
+  /// The client may not do this in the cluster.
+  public static let clusterAuthorizationFailed = KafkaErrorCode(
+    RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED
+  )
+  /// `transaction.timeout.ms` is larger than the brokers allow.
+  public static let invalidTransactionTimeout = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+  /// The brokers do not know this version of a request.
+  public static let unsupportedVersion = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
   /// Committed offsets wait for a transaction that is still open.
   public static let unstableOffsetCommit = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
+  /// The coordinator is just starting.
+  public static let coordinatorLoading = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
+  /// The broker did not finish in time; whether it did what it was asked is not known.
+  public static let requestTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+  /// The broker is not the partition's leader.
+  public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
+  /// The end of an earlier transaction of the producer is still under way.
+  public static let concurrentTransactions = KafkaErrorCode(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
+  /// A newer producer with the same `transactional.id` has taken over.
+  public static let producerFenced = KafkaErrorCode(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
+  /// The request does not fit the state of the transaction.
+  public static let invalidTransactionState = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TXN_STATE)
+  /// Another member with the same `group.instance.id` has taken over.
+  public static let fencedInstance = KafkaErrorCode(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
 }

@@ -9,7 +9,8 @@ public struct DeliveryErrors: Sendable, Hashable {
   /// The most errors that are kept; further ones are only counted.
   public static let maxErrors = 16
 
-  init() {}
+  /// None.
+  public init() {}
 
   public var isEmpty: Bool { count == 0 }
 

@@ -14,6 +14,8 @@ public struct HeaderList {
 
   public var count: Int { entries.count }
   public var isEmpty: Bool { entries.isEmpty }
+  /// Bytes of all names and values.
+  public var byteCount: Int { bytes.count }
 
   /// Adds a header with bytes as its value; nil is a null.
   public mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {

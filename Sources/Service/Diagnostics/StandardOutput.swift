@@ -2,6 +2,23 @@ import Glibc
 
 /// Standard output, for what other programs read: written at once, a line in one call to the system.
 public enum StandardOutput {
+  /// Whether people read it: a terminal that understands escape sequences (not one whose `TERM` is `dumb`).
+  public static var isTerminal: Bool {
+    isatty(1) == 1 && getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
+  }
+
+  /// The terminal's width in characters, 80 if it is unknown.
+  public static var columns: Int { size.map { Int($0.ws_col) } ?? 80 }
+
+  /// The terminal's height in lines, 24 if it is unknown.
+  public static var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
+
+  private static var size: winsize? {
+    var size = winsize()
+    guard ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+    return size
+  }
+
   /// Writes a line. What cannot be written is lost.
   ///
   /// - Parameter line: Without the line feed.
@@ -10,18 +27,22 @@ public enum StandardOutput {
   }
 
   /// Writes text.
-  public static func write(_ text: String) {
+  ///
+  /// - Returns: whether it was written; it is not when nobody reads any more.
+  @discardableResult
+  public static func write(_ text: String) -> Bool {
     var text = text
-    text.withUTF8 { bytes in
+    return text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)[...]
       while !rest.isEmpty {
         let count = Glibc.write(1, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         if count >= 0 {
           rest = rest.dropFirst(count)
         } else if errno != EINTR {
-          return
+          return false
         }
       }
+      return true
     }
   }
 }

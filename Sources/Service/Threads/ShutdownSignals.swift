@@ -61,6 +61,15 @@ public final class ShutdownSignals: Sendable {
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
   }
 
+  /// Lets an assertion of a C library end the process at once, after the line that it prints.
+  ///
+  /// Swift's runtime would print a backtrace first, and for that stop all other threads. Where the assertion fails in
+  /// a thread of librdkafka's, which blocks all signals, it was seen to hang there for good, and a process that hangs
+  /// is restarted by nobody. What fails in Swift code keeps its backtrace: that is another signal.
+  public static func endOnAbort() {
+    _ = Glibc.signal(SIGABRT, SIG_DFL)
+  }
+
   /// Whether a signal came. Cheap enough for once a batch.
   public var isRequested: Bool {
     signal != nil

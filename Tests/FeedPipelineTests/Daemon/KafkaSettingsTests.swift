@@ -10,6 +10,12 @@ struct KafkaSettingsTests {
     return try KafkaSettings([ConfigurationPair(name: "bootstrap.servers", value: "host:9092")] + pairs)
   }
 
+  private func worker(_ number: Int = 0, of count: Int = 1) -> WorkerIdentity {
+    WorkerIdentity(number: number, count: count, process: Self.process)
+  }
+
+  private static let process = ProcessIdentity(group: "settings")
+
   @Test func `a broker's address must be there`() {
     let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([]) }
     #expect(error?.description.contains("kafka.bootstrap.servers") == true)
@@ -25,14 +31,61 @@ struct KafkaSettingsTests {
   @Test func `defaults are ours where the user says nothing`() throws {
     let settings = try settings([:])
     #expect(settings.groupID == "feedstore")
-    #expect(settings.member["group.id"] == "feedstore")
-    #expect(settings.member["auto.offset.reset"] == "earliest")
-    #expect(settings.member["client.id"] == "feedstore")
-    #expect(settings.member["transactional.id"] == nil)
+    let member = settings.member(worker())
+    #expect(member["group.id"] == "feedstore")
+    #expect(member["auto.offset.reset"] == "earliest")
+    #expect(member["client.id"] == "feedstore")
+    #expect(member["session.timeout.ms"] == "10000")
+    #expect(member["group.instance.id"] == nil)
+    #expect(member["transactional.id"] == nil)
     #expect(settings.reader["group.id"] == nil)
     #expect(settings.producer["transactional.id"] == nil)
-    let producer = settings.transactionalProducer(worker: 2, host: "machine", process: 71)
-    #expect(producer["transactional.id"] == "feedstore-machine-71-2")
+    let producer = settings.transactionalProducer(worker(2, of: 3), earlierInARow: 0)
+    #expect(producer["transactional.id"] == "feedstore-\(Self.process.text)-2")
+  }
+
+  @Test func `each producer that is tried has twice the time for a transaction, up to a bound`() throws {
+    let settings = try settings([:])
+    func timeout(_ earlierInARow: Int) -> String? {
+      settings.transactionalProducer(worker(), earlierInARow: earlierInARow)["transaction.timeout.ms"]
+    }
+    #expect([0, 1, 2, 5, 1_000].map(timeout) == ["10000", "20000", "40000", "60000", "60000"])
+    let fixed = try self.settings(["transaction.timeout.ms": "7000"])
+    #expect(
+      fixed.transactionalProducer(worker(), earlierInARow: 3)["transaction.timeout.ms"] == "7000"
+    )
+  }
+
+  @Test func `an instance's name is that of its group membership and of its transactions`() throws {
+    let settings = try settings(["group.id": "g", "group.instance.id": "one"])
+    #expect(settings.member(worker())["group.instance.id"] == "one")
+    #expect(settings.member(worker(1, of: 2))["group.instance.id"] == "one-1")
+    #expect(settings.reader["group.instance.id"] == nil)
+    let producer = settings.transactionalProducer(worker(1, of: 2), earlierInARow: 0)
+    #expect(producer["transactional.id"] == "g-one-1")
+  }
+
+  @Test func `what is fetched ahead of a restoration is bounded, unless the user says how`() throws {
+    let restorer = try settings([:]).restorer
+    #expect(restorer["queued.max.messages.kbytes"] == "131072")
+    #expect(restorer["fetch.max.bytes"] == "16777216")
+    #expect(restorer["group.id"] == nil)
+    #expect(restorer["auto.offset.reset"] == "earliest")
+    #expect(try settings([:]).reader["queued.max.messages.kbytes"] == nil)
+    let bounded = try settings(["queued.max.messages.kbytes": "4096", "queued.min.messages": "7"]).restorer
+    #expect(bounded["queued.max.messages.kbytes"] == "4096")
+    #expect(bounded["queued.min.messages"] == "7")
+    #expect(restorer["fetch.message.max.bytes"] == "4194304")
+    // Another name for the same.
+    let other = try settings(["max.partition.fetch.bytes": "65536"]).restorer
+    #expect(other["fetch.message.max.bytes"] == nil)
+  }
+
+  @Test(arguments: ["1000", "16777216", "16777217", "50000000"])
+  func `librdkafka takes what a restoration reads with, however large records may be`(bytes: String) throws {
+    let restorer = try settings(["message.max.bytes": bytes]).restorer
+    #expect(restorer["fetch.max.bytes"].flatMap { Int($0) } == max(16_777_216, try #require(Int(bytes))))
+    #expect(throws: Never.self) { try Consumer(configuration: restorer, log: { _, _, _ in }) }
   }
 
   @Test func `what the user says goes to the clients that it is for`() throws {
@@ -40,18 +93,18 @@ struct KafkaSettingsTests {
       "group.id": "mine", "linger.ms": "20", "max.poll.interval.ms": "60000", "security.protocol": "ssl",
       "auto.offset.reset": "smallest", "transactional.id": "line", "client.id": "me",
     ])
-    let producer = settings.transactionalProducer(worker: 0, host: "machine", process: 71)
+    let producer = settings.transactionalProducer(worker(), earlierInARow: 0)
     #expect(settings.groupID == "mine")
-    #expect(settings.member["group.id"] == "mine")
-    #expect(settings.member["auto.offset.reset"] == "earliest")
-    #expect(settings.member["max.poll.interval.ms"] == "60000")
-    #expect(settings.member["linger.ms"] == nil)
+    #expect(settings.member(worker())["group.id"] == "mine")
+    #expect(settings.member(worker())["auto.offset.reset"] == "earliest")
+    #expect(settings.member(worker())["max.poll.interval.ms"] == "60000")
+    #expect(settings.member(worker())["linger.ms"] == nil)
     #expect(settings.reader["auto.offset.reset"] == "earliest")
     #expect(producer["linger.ms"] == "20")
     #expect(producer["max.poll.interval.ms"] == nil)
     #expect(producer["group.id"] == nil)
     #expect(producer["transactional.id"] == "line-0")
-    for configuration in [settings.member, settings.reader, settings.producer, producer] {
+    for configuration in [settings.member(worker()), settings.reader, settings.producer, producer] {
       #expect(configuration["bootstrap.servers"] == "host:9092")
       #expect(configuration["security.protocol"] == "ssl")
       #expect(configuration["client.id"] == "me")
@@ -72,8 +125,19 @@ struct KafkaSettingsTests {
     #expect(error?.description.contains("because") == true)
   }
 
+  @Test(arguments: ["bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id"])
+  func `a name that is empty is refused`(name: String) {
+    let others =
+      name == "bootstrap.servers" ? [] : [ConfigurationPair(name: "bootstrap.servers", value: "a:1")]
+    let error = #expect(throws: ConfigurationError.self) {
+      try KafkaSettings(others + [ConfigurationPair(name: name, value: "")])
+    }
+    #expect(error?.key == "kafka." + name)
+    #expect(error?.description.contains("is empty") == true)
+  }
+
   @Test func `a property that FeedStore owns may be set to what it is`() throws {
-    #expect(try settings(["enable.auto.commit": "false"]).member["enable.auto.commit"] == "false")
+    #expect(try settings(["enable.auto.commit": "false"]).member(worker())["enable.auto.commit"] == "false")
     #expect(try settings(["acks": "all"]).producer["acks"] == "all")
   }
 }

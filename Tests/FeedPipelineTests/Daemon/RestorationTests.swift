@@ -33,24 +33,31 @@ struct RestorationTests {
     )
 
     // Each changesets partition once, whatever the number of inputs.
-    #expect(restoration.step == .open(partition: 0))
-    restoration.open(Watermarks(low: 0, high: 100))
-    #expect(restoration.step == .read(partition: 0))
-    restoration.advance(to: 60)
-    #expect(restoration.state == .reading(partition: 0, position: 60, high: 100))
-    restoration.advance(to: 40)
-    #expect(restoration.state == .reading(partition: 0, position: 60, high: 100), "it never goes back")
-    // The last record is at 97; the markers of transactions take up the rest.
-    restoration.advance(to: 98)
-    #expect(restoration.step == .read(partition: 0))
-    restoration.advance(to: 100)
-    #expect(restoration.step == .takeOver(partition: 0))
-    restoration.takeOver()
+    #expect(restoration.step == .bound(partition: 0))
+    restoration.bound(Watermarks(low: 0, high: 100))
+    #expect(restoration.step == .bound(partition: 2))
+    restoration.bound(Watermarks(low: 8, high: 20))
+    let opened = restoration.partitions
+    #expect(opened.map(\.number) == [0, 2])
+    #expect(opened.map(\.end) == [100, 20])
+    #expect(opened.map(\.position) == [0, 8])
+    #expect(restoration.step == .open(opened))
+    restoration.open()
 
-    #expect(restoration.step == .open(partition: 2))
-    restoration.open(Watermarks(low: 8, high: 8))
-    #expect(restoration.step == .takeOver(partition: 2), "an empty partition is not read")
-    restoration.takeOver()
+    #expect(restoration.step == .read)
+    restoration.advance(to: [0: 60, 2: 12])
+    #expect(restoration.step == .read)
+    #expect(restoration.unread.map(\.remaining) == [40, 8])
+    restoration.advance(to: [0: 40])
+    #expect(restoration.partitions.map(\.position) == [60, 12], "it never goes back")
+    // The last record is at 97; the markers of transactions take up the rest.
+    restoration.advance(to: [0: 98])
+    #expect(restoration.step == .read)
+    restoration.advance(to: [0: 100, 2: 20])
+    #expect(restoration.step == .takeOver(partition: 0))
+    restoration.takeOver(partition: 0)
+    #expect(restoration.step == .takeOver(partition: 2))
+    restoration.takeOver(partition: 2)
 
     #expect(restoration.step == .resume(restoration.starts.map(\.position)))
     #expect(restoration.isUnderWay)
@@ -59,16 +66,59 @@ struct RestorationTests {
     #expect(!restoration.isUnderWay)
   }
 
+  @Test func `a partition that is kept back does not hold up the others`() {
+    var restoration = Self.reading(ends: [10, 10, 10])
+    // An open transaction keeps back what follows offset 3.
+    restoration.advance(to: [1: 3])
+    restoration.advance(to: [0: 10])
+    #expect(restoration.step == .takeOver(partition: 0))
+    restoration.takeOver(partition: 0)
+    restoration.advance(to: [2: 10])
+    #expect(restoration.step == .takeOver(partition: 2))
+    restoration.takeOver(partition: 2)
+    #expect(restoration.step == .read)
+    #expect(restoration.unread.map(\.number) == [1])
+    // But the input is read only when all feeds are there.
+    restoration.advance(to: [1: 10])
+    restoration.takeOver(partition: 1)
+    #expect(restoration.step == .resume(restoration.starts.map(\.position)))
+  }
+
+  @Test func `an empty partition is not read`() {
+    var restoration = Self.bounding([0, 1])
+    restoration.bound(Watermarks(low: 8, high: 8))
+    restoration.bound(Watermarks(low: 0, high: 5))
+    #expect(restoration.step == .open([RestoredPartition(1, Watermarks(low: 0, high: 5))]))
+    restoration.open()
+    #expect(restoration.step == .takeOver(partition: 0))
+    restoration.takeOver(partition: 0)
+    #expect(restoration.step == .read)
+
+    var empty = Self.bounding([0])
+    empty.bound(Watermarks(low: 8, high: 8))
+    #expect(empty.step == .takeOver(partition: 0), "nothing is opened")
+  }
+
   @Test func `records that come while it reads are no reason to read on for ever`() {
-    var restoration = Self.reading(high: 10)
-    restoration.advance(to: 25)
-    #expect(restoration.step == .takeOver(partition: 1))
+    var restoration = Self.reading(ends: [10])
+    restoration.advance(to: [0: 25])
+    #expect(restoration.step == .takeOver(partition: 0))
+    #expect(restoration.partitions.map(\.remaining) == [0])
+  }
+
+  @Test func `what is told of partitions that are somebody else's means nothing`() {
+    var restoration = Self.reading(ends: [10])
+    restoration.advance(to: [7: 25])
+    #expect(restoration.step == .read)
   }
 
   @Test func `a step that failed is the same step again`() {
-    let restoration = Self.reading(high: 10)
-    #expect(restoration.step == .read(partition: 1))
-    #expect(restoration.step == .read(partition: 1))
+    let bounding = Self.bounding([0, 1])
+    #expect(bounding.step == .bound(partition: 0))
+    #expect(bounding.step == .bound(partition: 0))
+    let reading = Self.reading(ends: [10])
+    #expect(reading.step == .read)
+    #expect(reading.step == .read)
   }
 
   @Test func `no partitions are restored at once`() {
@@ -80,21 +130,22 @@ struct RestorationTests {
   }
 
   @Test func `partitions that go in the middle leave nothing, and new ones start from the front`() {
-    var restoration = Self.reading(high: 10)
-    restoration.advance(to: 4)
+    var restoration = Self.reading(ends: [10, 10])
+    restoration.advance(to: [0: 10, 1: 4])
+    restoration.takeOver(partition: 0)
     restoration.release()
     #expect(restoration.state == .idle)
     #expect(restoration.step == .nothing)
     #expect(restoration.starts.isEmpty)
-    #expect(restoration.partitionsLeft.isEmpty)
+    #expect(restoration.partitions.isEmpty)
 
     restoration.assign([Self.items(1)])
     #expect(restoration.step == .locate([Self.items(1)]))
 
-    var other = Self.reading(high: 10)
+    var other = Self.reading(ends: [10])
     other.assign([Self.items(7)])
     #expect(other.step == .locate([Self.items(7)]))
-    #expect(other.partitionsLeft == [7])
+    #expect(other.partitions.isEmpty)
   }
 
   @Test func `input that is lost stops before anything is restored`() {
@@ -107,12 +158,22 @@ struct RestorationTests {
     #expect(error?.code == .lostInput)
   }
 
-  private static func reading(high: Int64) -> Restoration {
+  /// Where the ends of changesets partitions are wanted.
+  private static func bounding(_ partitions: [Int32]) -> Restoration {
     var restoration = Restoration()
-    restoration.assign([items(1)])
+    restoration.assign(partitions.map(items))
     restoration.locate([:])
-    #expect(throws: Never.self) { try restoration.measure(Watermarks(low: 0, high: 0), .fail) }
-    restoration.open(Watermarks(low: 0, high: high))
+    for _ in partitions {
+      #expect(throws: Never.self) { try restoration.measure(Watermarks(low: 0, high: 0), .fail) }
+    }
+    return restoration
+  }
+
+  /// Where partitions from 0, which begin at 0 and have these ends, are read.
+  private static func reading(ends: [Int64]) -> Restoration {
+    var restoration = bounding(ends.indices.map { Int32($0) })
+    for end in ends { restoration.bound(Watermarks(low: 0, high: end)) }
+    restoration.open()
     return restoration
   }
 }

@@ -1,0 +1,52 @@
+import Feed
+import FeedStore
+import Glibc
+
+/// What a store has published to one partition, kept in memory in the order of its offsets.
+final class ChangesetLog {
+  private var bytes: UnsafeMutablePointer<UInt8>
+  private var capacity = 1 << 20
+  /// Bytes of all keys and values.
+  private(set) var byteCount = 0
+  /// Where each record ends, and whether it is a null.
+  private var records: [(keyEnd: Int, valueEnd: Int, isNull: Bool)] = []
+
+  init() {
+    bytes = .allocate(capacity: capacity)
+  }
+
+  deinit { bytes.deallocate() }
+
+  var count: Int { records.count }
+
+  func append(_ publication: Publication) {
+    for record in publication.records {
+      append(publication.bytes(record.key))
+      let keyEnd = byteCount
+      if let value = record.value { append(publication.bytes(value)) }
+      records.append((keyEnd, byteCount, record.value == nil))
+    }
+  }
+
+  private func append(_ span: ByteSpan) {
+    if byteCount + span.count > capacity {
+      let larger = max(capacity * 2, byteCount + span.count)
+      let moved = UnsafeMutablePointer<UInt8>.allocate(capacity: larger)
+      memcpy(moved, bytes, byteCount)
+      bytes.deallocate()
+      bytes = moved
+      capacity = larger
+    }
+    memcpy(bytes + byteCount, span.base, span.count)
+    byteCount += span.count
+  }
+
+  func visit(_ body: (_ key: ByteSpan, _ value: ByteSpan?) -> Void) {
+    var start = 0
+    for record in records {
+      let value = ByteSpan(bytes + record.keyEnd, record.valueEnd - record.keyEnd)
+      body(ByteSpan(bytes + start, record.keyEnd - start), record.isNull ? nil : value)
+      start = record.valueEnd
+    }
+  }
+}

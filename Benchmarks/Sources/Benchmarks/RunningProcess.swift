@@ -1,0 +1,97 @@
+import Glibc
+
+/// A program that runs beside, is listened to, and ends when it is asked to.
+final class RunningProcess {
+  let id: pid_t
+  private let path: String
+  private let output: UnsafeMutablePointer<FILE>
+  /// Where its standard error goes.
+  private let messagesPath: String
+  private static let pollMicroseconds: UInt32 = 20_000
+
+  /// What is still running is not to outlive the benchmarks, however they end.
+  nonisolated(unsafe) private static var latest: pid_t = 0
+  private static let killingAtExit: Int32 = atexit { @Sendable in
+    if latest > 0 { kill(latest, SIGKILL) }
+  }
+
+  init(_ path: String, _ arguments: [String]) {
+    self.path = path
+    messagesPath = SampleFile.path("log")
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0, let output = fdopen(ends[0], "r") else { BenchmarksCommand.fail("no pipe") }
+    self.output = output
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+    posix_spawn_file_actions_addclose(&actions, ends[0])
+    posix_spawn_file_actions_addclose(&actions, ends[1])
+    let creation = O_WRONLY | O_CREAT | O_TRUNC
+    posix_spawn_file_actions_addopen(&actions, 2, messagesPath, creation, 0o600)
+    id = ChildProcess.spawn(path, arguments, &actions)
+    close(ends[1])
+    RunningProcess.latest = id
+    _ = RunningProcess.killingAtExit
+  }
+
+  deinit {
+    fclose(output)
+    unlink(messagesPath)
+  }
+
+  /// The next line of its standard output.
+  func readLine() -> String {
+    var line = [CChar](repeating: 0, count: 4096)
+    guard fgets(&line, Int32(line.count), output) != nil else { fail("has ended") }
+    return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  /// Waits until its standard error has the text.
+  func wait(for text: String, seconds: Int) {
+    let end = now() + UInt64(seconds) * 1_000_000_000
+    while !messages.contains(text) {
+      if now() > end { fail("does not say \"\(text)\" within \(seconds) s") }
+      usleep(Self.pollMicroseconds)
+    }
+  }
+
+  /// The port of the URL in its standard error.
+  var port: Int {
+    guard let start = messages.firstRange(of: "url=http://127.0.0.1:")?.upperBound else {
+      fail("serves no HTTP")
+    }
+    return Int(messages[start...].prefix { $0.isNumber }) ?? 0
+  }
+
+  /// What it has in memory.
+  var residentBytes: Int {
+    guard let file = fopen("/proc/\(id)/statm", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    guard fgets(&line, Int32(line.count), file) != nil else { return 0 }
+    let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+  }
+
+  /// Ends it with SIGTERM, and returns what it has written to standard error.
+  func stop() -> String {
+    kill(id, SIGTERM)
+    var status: Int32 = 0
+    guard waitpid(id, &status, 0) == id else { BenchmarksCommand.fail("cannot wait for \(path)") }
+    RunningProcess.latest = 0
+    if status != 0 { fail("ended with status \(status)") }
+    return messages
+  }
+
+  func fail(_ problem: String) -> Never { BenchmarksCommand.fail("\(path) \(problem):\n\(messages)") }
+
+  private var messages: String {
+    guard let file = fopen(messagesPath, "r") else { return "" }
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = fread(&chunk, 1, chunk.count, file), count > 0 { text += chunk[..<count] }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

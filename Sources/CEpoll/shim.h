@@ -1,0 +1,33 @@
+#ifndef FEEDSTORE_CEPOLL_SHIM_H
+#define FEEDSTORE_CEPOLL_SHIM_H
+
+// What Swift's module of glibc leaves out. The functions are wrapped because `struct epoll_event` is packed
+// on some machines, and its content a union.
+
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+// Asks to be told once, with this number, when the other end of a socket goes. 0, or -1 with errno set.
+static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t number) {
+  struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = number}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+// Asks to be told, with this number, as long as there is something to read. 0, or -1 with errno set.
+static inline int feedstore_epoll_watch_input(int epoll, int descriptor, uint64_t number) {
+  struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = number}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+// Waits, and writes the numbers of what has happened. How many, or -1 with errno set.
+static inline int feedstore_epoll_wait(
+    int epoll, uint64_t *numbers, int capacity, int timeout_milliseconds) {
+  struct epoll_event events[64];
+  if (capacity > 64) capacity = 64;
+  int count = epoll_wait(epoll, events, capacity, timeout_milliseconds);
+  for (int i = 0; i < count; i++) numbers[i] = events[i].data.u64;
+  return count;
+}
+
+#endif

@@ -1,0 +1,60 @@
+/// What one call of `performBatchUpdates` does.
+///
+/// In its closure the data source takes over ``snapshot``, and then the lists are handed on, in the order in
+/// which they stand here. `delete…` and `from` count before the stage, everything else after it.
+public struct BatchStage: Sendable {
+  /// A section that stands elsewhere after the stage.
+  public struct SectionMove: Sendable, Hashable {
+    /// Its index before the stage.
+    public var from: Int
+    /// Its index after the stage.
+    public var to: Int
+  }
+
+  /// An item that stands elsewhere after the stage.
+  public struct ItemMove: Sendable, Hashable {
+    /// Its place before the stage.
+    public var from: ItemPath
+    /// Its place after the stage.
+    public var to: ItemPath
+  }
+
+  /// For `deleteSections`; their items go with them.
+  public internal(set) var deletedSections: [Int] = []
+  /// For `insertSections`; their items come with them.
+  public internal(set) var insertedSections: [Int] = []
+  /// For `moveSection(_:toSection:)`.
+  public internal(set) var movedSections: [SectionMove] = []
+  /// For `deleteItems(at:)`.
+  public internal(set) var deletedItems: [ItemPath] = []
+  /// For `insertItems(at:)`.
+  public internal(set) var insertedItems: [ItemPath] = []
+  /// For `moveItem(at:to:)`.
+  public internal(set) var movedItems: [ItemMove] = []
+  /// Sections whose data changed. UIKit has no call for it: what shows the data, such as a header, is
+  /// configured anew where it is visible.
+  public internal(set) var reconfiguredSections: [Int] = []
+  /// For `reconfigureItems(at:)`: the cell stays.
+  public internal(set) var reconfiguredItems: [ItemPath] = []
+  /// For `reloadSections`, which reloads their items too; these are not listed again.
+  public internal(set) var reloadedSections: [Int] = []
+  /// For `reloadItems(at:)`: the cell is another.
+  public internal(set) var reloadedItems: [ItemPath] = []
+  /// What the data source has during and after the stage. Content may be newer than what is shown already.
+  public internal(set) var snapshot: Snapshot
+
+  init(snapshot: Snapshot) { self.snapshot = snapshot }
+
+  /// Whether there is nothing to do.
+  public var isEmpty: Bool { !hasStructure && !hasContent }
+
+  var hasStructure: Bool {
+    !(deletedSections.isEmpty && insertedSections.isEmpty && movedSections.isEmpty && deletedItems.isEmpty
+      && insertedItems.isEmpty && movedItems.isEmpty)
+  }
+
+  var hasContent: Bool {
+    !(reconfiguredSections.isEmpty && reconfiguredItems.isEmpty && reloadedSections.isEmpty
+      && reloadedItems.isEmpty)
+  }
+}

@@ -1,0 +1,15 @@
+import Glibc
+
+/// A copy of bytes that stays in its place.
+final class OwnedSpan {
+  /// Lives as long as this.
+  let span: ByteSpan
+  private let block: UnsafeMutablePointer<UInt8>
+
+  init(_ bytes: ByteSpan) {
+    block = ElementTable.copy(bytes)
+    span = ByteSpan(UnsafePointer(block), bytes.count)
+  }
+
+  deinit { free(block) }
+}

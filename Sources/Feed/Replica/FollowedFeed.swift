@@ -1,0 +1,46 @@
+/// What is known of one feed of a partition that is followed: its replica, the parts of a changeset that have
+/// arrived, and what its keys hold.
+final class FollowedFeed {
+  let id: ByteText
+  private let ownedID: OwnedSpan
+  /// The feed as it was last known; nil before the first reload and after a deletion.
+  @exclusivity(unchecked) var replica: Replica?
+  /// The changeset of which parts are missing.
+  @exclusivity(unchecked) var pending: PendingParts?
+  /// Nil if all that was read is nulls.
+  @exclusivity(unchecked) var keys: FeedKeys?
+
+  init(_ id: ByteSpan) {
+    self.id = ByteText(id)
+    ownedID = OwnedSpan(id)
+  }
+
+  /// The bytes of the id; they live as long as this.
+  var bytes: ByteSpan { ownedID.span }
+  /// Whether nothing is left to remember.
+  var isForgettable: Bool { replica == nil && pending == nil && keys == nil }
+
+  /// What it lacks to be gone on from, in words; nil if it is complete.
+  var lack: String? {
+    guard let keys else { return nil }
+    if let pending {
+      return "has \(pending.received) of the \(pending.parts) parts of revision \(pending.revision)"
+    }
+    guard let replica else { return "has changes, but no reload that they start from" }
+    if replica.isStale { return "misses what came after revision \(replica.revision)" }
+    guard keys.epoch == replica.epoch else {
+      return "began anew, but the reload that it began with is missing"
+    }
+    return nil
+  }
+
+  // MARK: Looking up
+
+  /// A feed's id in a dictionary: bytes that the feed owns, or that a record lends for a look-up.
+  struct Key: Hashable {
+    let id: ByteSpan
+
+    static func == (one: Key, other: Key) -> Bool { one.id.hasSameBytes(as: other.id) }
+    func hash(into hasher: inout Hasher) { hasher.combine(bytes: id.rawBuffer) }
+  }
+}

@@ -1,0 +1,146 @@
+/// Checks the form of a changeset record, whatever came before it.
+struct ChangesetForm {
+  let record: DecodedChangeset
+  /// Milliseconds since 1970.
+  let time: Int64
+  let through: [TopicOffset]
+  /// The fields before the lists without `part` and `parts`, as all parts have them alike.
+  let head: [UInt8]
+  /// The lists of a difference; they point into the record.
+  let entries: DecodedEntries
+  let seam: PartSeam
+
+  /// - Parameters:
+  ///   - text: must stay valid as long as this is used.
+  ///   - spelled: is overwritten.
+  init(_ text: JSONText, arena: ScratchArena, spelled: ByteWriter) throws(Violation) {
+    if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
+      throw Violation("the value is not valid: \(fault.explanation)")
+    }
+    let record = try Violation.from { () throws(ReplicaFault) in try DecodedChangeset(text, arena: arena) }
+    self.record = record
+    guard let time = ChangesetTime.milliseconds(record.time) else {
+      throw Violation(
+        "the time is \(record.time.quotedForMessage()), expected one like \"2026-11-20T10:00:00.250Z\""
+      )
+    }
+    self.time = time
+    var through: [TopicOffset] = []
+    record.takeThrough(to: &through)
+    self.through = through
+    try ChangesetForm.checkRevision(record)
+    try ChangesetForm.checkMode(record)
+    try ChangesetForm.checkThrough(through, epoch: record.epoch)
+
+    spelled.removeAll()
+    var spelling = ChangesetSpelling(spelled)
+    spelling.append(head: record, through, withPart: false)
+    head = Array(spelled.written.buffer)
+    spelled.removeAll()
+    spelling.append(head: record, through, withPart: true)
+    var entries = DecodedEntries()
+    switch record.mode {
+    case .delete: break
+    case .reload: try spelling.append(reload: record)
+    case .diff, .reconfigure:
+      try Violation.from { () throws(ReplicaFault) in try entries.append(record) }
+      spelling.append(entries)
+    }
+    spelling.appendEnd()
+    self.entries = entries
+    seam = spelling.seam
+    try ChangesetForm.compare(text.bytes, spelled.written)
+  }
+
+  var isKeyframe: Bool { record.reason == .keyframe }
+
+  /// The record's name in messages.
+  var name: String {
+    let part = record.parts > 1 ? ", part \(record.part) of \(record.parts)" : ""
+    return (isKeyframe ? "the keyframe of revision " : "revision ") + "\(record.revision)\(part)"
+  }
+
+  // MARK: Fields
+
+  private static func checkRevision(_ record: DecodedChangeset) throws(Violation) {
+    guard record.revision > 0 else { throw Violation("the revision is 0; revisions count from 1") }
+    let base = record.reason == .keyframe ? record.revision : record.revision - 1
+    guard record.base == base else {
+      throw Violation("the base of revision \(record.revision) is \(record.base), expected \(base)")
+    }
+    guard (base == 0) == (record.reason == .initial) else {
+      throw Violation(
+        base == 0
+          ? "revision 1 has mode \"\(describe(record))\", expected a reload with reason \"initial\""
+          : "revision \(record.revision) has reason \"initial\", which only revision 1 has"
+      )
+    }
+  }
+
+  private static func describe(_ record: DecodedChangeset) -> String {
+    record.mode.rawValue + (record.reason.map { "\" and reason \"\($0.rawValue)" } ?? "")
+  }
+
+  private static func checkMode(_ record: DecodedChangeset) throws(Violation) {
+    guard (record.mode == .reload) == (record.reason != nil) else {
+      throw Violation(
+        record.reason == nil
+          ? "a reload has no reason" : "mode \"\(record.mode.rawValue)\" has a reason; only reloads have one"
+      )
+    }
+    guard record.mode != .delete || record.checksum == 0 else {
+      throw Violation(
+        "the checksum of a deletion is \(Replica.hexadecimal(record.checksum)), expected 00000000"
+      )
+    }
+    guard record.mode != .delete || record.parts == 1 else { throw Violation("a deletion has parts") }
+  }
+
+  private static func checkThrough(_ through: [TopicOffset], epoch: ByteSpan) throws(Violation) {
+    for (one, other) in zip(through, through.dropFirst())
+    where !one.topic.lexicographicallyPrecedes(other.topic) {
+      throw Violation("through is not sorted: \"\(one.name)\" stands before \"\(other.name)\"")
+    }
+    guard let slash = epoch.buffer.lastIndex(of: UInt8(ascii: "/")), slash > 0,
+      let offset = Int64(ByteSpan(epoch.base + slash + 1, epoch.count - slash - 1).text), offset >= 0,
+      epoch.text.hasSuffix("/\(offset)")
+    else {
+      throw Violation("the epoch is \(epoch.quotedForMessage()), expected a topic and an offset: \"topic/0\"")
+    }
+    guard let newest = through.offset(Array(epoch.buffer[..<slash])), newest >= offset else {
+      throw Violation(
+        "through does not reach the record that the epoch \(epoch.quotedForMessage()) names"
+      )
+    }
+  }
+
+  // MARK: Spelling
+
+  private static func compare(_ found: ByteSpan, _ expected: ByteSpan) throws(Violation) {
+    if found.hasSameBytes(as: expected) { return }
+    var at = 0
+    while at < min(found.count, expected.count), found[at] == expected[at] { at += 1 }
+    if at < found.count, JSONText.isSpace(found[at]) {
+      throw Violation("byte \(at) of the value is white space, before \(excerpt(found, at + 1))")
+    }
+    throw Violation(
+      "from byte \(at) on the value is \(excerpt(found, at)), expected \(excerpt(expected, at))"
+    )
+  }
+
+  /// What follows a byte, cut to a bound.
+  private static func excerpt(_ text: ByteSpan, _ at: Int) -> String {
+    var start = at
+    // A character begins before its differing byte.
+    while start > 0, start < text.count, text[start] & 0xC0 == 0x80 { start -= 1 }
+    let rest = ByteSpan(text.base + start, max(0, text.count - start))
+    if rest.isEmpty { return "at its end" }
+    var end = min(rest.count, 40)
+    while end < rest.count, end > 0, rest[end] & 0xC0 == 0x80 { end -= 1 }
+    return "‹\(ByteSpan(rest.base, end).text)\(end < rest.count ? "…" : "")›"
+  }
+}
+
+extension TopicOffset {
+  var name: String { String(decoding: topic, as: UTF8.self) }
+}

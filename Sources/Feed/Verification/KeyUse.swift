@@ -1,0 +1,49 @@
+/// What the keys of a feed's epoch hold, and when a keyframe is due.
+struct KeyUse {
+  /// Delta records since the last reload, and the bytes of their values.
+  private(set) var deltas = 0
+  private(set) var deltaBytes = 0
+  /// Values of the last reload, and their bytes.
+  private(set) var reloadParts = 0
+  private(set) var reloadBytes = 0
+  /// The largest delta number that was used, as far as is known.
+  private(set) var highestDelta = 0
+
+  mutating func noteDelta(bytes: Int) {
+    deltas += 1
+    deltaBytes += bytes
+    highestDelta = max(highestDelta, deltas)
+  }
+
+  /// Notes a complete reload.
+  ///
+  /// - Returns: the `k` keys that it leaves over.
+  mutating func noteReload(parts: Int, bytes: Int) -> Range<Int> {
+    let surplus = parts..<max(parts, reloadParts)
+    deltas = 0
+    deltaBytes = 0
+    reloadParts = parts
+    reloadBytes = bytes
+    return surplus
+  }
+
+  /// The keys that are to be nulled once the feed's deletion is noted as a delta.
+  ///
+  /// - Parameter isWhole: whether the epoch was read from its beginning. If not, larger numbers may have been
+  ///   used, and of those in between some may be null already.
+  func deletion(isWhole: Bool) -> NullsDue {
+    NullsDue(reloads: 0..<reloadParts, deltas: 1..<(isWhole ? highestDelta : deltas) + 1)
+  }
+
+  /// Why a keyframe is due; nil if none is.
+  func keyframeReason(_ policy: KeyframePolicy) -> String? {
+    if deltas >= policy.maxDeltas {
+      return "\(deltas) delta records since the reload, keyframe.maxDeltas is \(policy.maxDeltas)"
+    }
+    if Double(deltaBytes) > policy.maxBytesRatio * Double(reloadBytes) {
+      return "\(deltaBytes) bytes of delta records since the reload of \(reloadBytes) bytes, "
+        + "keyframe.maxBytesRatio is \(policy.maxBytesRatio)"
+    }
+    return nil
+  }
+}

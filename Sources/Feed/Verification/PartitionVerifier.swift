@@ -1,0 +1,171 @@
+/// Verifies the records of one partition of the changesets topic, in the order of their offsets.
+final class PartitionVerifier {
+  private let options: VerificationOptions
+  private let decoder: ChangesetDecoder
+  private let headers: HeaderCheck
+  /// Feeds that are there, and those of which a fault is known: memory follows the state.
+  private var feeds: [FollowedFeed.Key: VerifiedFeed] = [:]
+  /// What has to come next, of which feed, and where it was noted.
+  private var expectation: (what: Expectation, feed: VerifiedFeed, place: VerificationPlace)?
+  private var hasFaultWithoutFeed = false
+  private(set) var counts = VerificationCounts()
+
+  init(_ options: VerificationOptions, decoder: ChangesetDecoder) {
+    self.options = options
+    self.decoder = decoder
+    headers = HeaderCheck(source: options.output.source)
+  }
+
+  /// Whether a changeset, its keyframe or its nulls are not complete yet.
+  var awaitsMore: Bool { expectation != nil }
+
+  /// Takes the next record; returns the faults that it shows, at most one for each of two feeds.
+  func check(_ record: VerifiedRecord) -> [VerificationFault] {
+    counts.records += 1
+    counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
+    var faults: [VerificationFault] = []
+    guard let key = record.key.flatMap({ RecordKey($0) }), let bytes = record.key else {
+      return reportWithoutFeed(
+        "the key is \(record.key?.quotedForMessage() ?? "null"), expected k<part>/<feed> or d<n>/<feed>",
+        record
+      )
+    }
+    if let missed = expectation, !missed.feed.bytes.hasSameBytes(as: key.feed) {
+      expectation = nil
+      faults += miss(missed.what, missed.feed, at: record.place, found: "a record of another feed")
+    }
+    let feed = feeds[FollowedFeed.Key(id: key.feed)] ?? VerifiedFeed(key.feed)
+    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    if case .faulty = feed.state {
+      counts.recordsPassedOver += 1
+      return faults
+    }
+    do throws(Violation) {
+      let due = expectation?.what
+      expectation = nil
+      let next = try check(record, key, bytes, feed, due)
+      expectation = next.map { ($0, feed, record.place) }
+    } catch {
+      faults += report(feed, record.place, error.message)
+    }
+    if expectation == nil, case .absent = feed.state { feeds[FollowedFeed.Key(id: feed.bytes)] = nil }
+    return faults
+  }
+
+  /// The records are at their end.
+  func finish() -> [VerificationFault] {
+    var faults: [VerificationFault] = []
+    if let missed = expectation {
+      expectation = nil
+      faults += miss(missed.what, missed.feed, at: missed.place, found: "nothing")
+    }
+    for feed in feeds.values.sorted(by: { $0.bytes.precedes($1.bytes) }) {
+      if case .gap(let fault) = feed.state { faults += report(feed, fault.place, fault.message) }
+    }
+    counts.feeds = feeds.values.count {
+      if case .known = $0.state { true } else { false }
+    }
+    return faults
+  }
+
+  // MARK: One record
+
+  private func check(
+    _ record: VerifiedRecord,
+    _ key: RecordKey,
+    _ keyBytes: ByteSpan,
+    _ feed: VerifiedFeed,
+    _ due: Expectation?
+  ) throws(Violation) -> Expectation? {
+    try checkSpelling(key, keyBytes)
+    let context = VerifiedFeed.Context(options: options, decoder: decoder, place: record.place)
+    guard let value = record.value else {
+      counts.nulls += 1
+      try headers.checkNone(record.headers)
+      if let time = feed.time { try checkTimestamp(record, time) }
+      return try feed.takeNull(key, due, context)
+    }
+    guard value.count <= options.output.maxMessageBytes else {
+      throw Violation(
+        "the value has \(value.count) bytes, output.maxMessageBytes is \(options.output.maxMessageBytes)"
+      )
+    }
+    let form = try decoder.decode(value)
+    guard form.record.feed.hasSameBytes(as: key.feed) else {
+      throw Violation(
+        "the value is of feed \(form.record.feed.quotedForMessage()), "
+          + "the key of \(key.feed.quotedForMessage())"
+      )
+    }
+    try headers.check(record.headers, form)
+    try checkTimestamp(record, form.time)
+    let next = try feed.take(form, key, due, context)
+    if form.record.part + 1 == form.record.parts {
+      if form.isKeyframe {
+        counts.keyframes += 1
+      } else {
+        counts.changesets[form.record.mode, default: 0] += 1
+      }
+    }
+    return next
+  }
+
+  /// Numbers in keys have no zeros before them; deltas count from 1.
+  private func checkSpelling(_ key: RecordKey, _ bytes: ByteSpan) throws(Violation) {
+    let prefix = "\(key.kind == .reload ? "k" : "d")\(key.number)/"
+    guard bytes.count == prefix.utf8.count + key.feed.count, key.kind == .reload || key.number > 0 else {
+      throw Violation(
+        "the key is \(bytes.quotedForMessage()), expected "
+          + (key.number > 0 || key.kind == .reload ? "\"\(prefix)…\"" : "numbers from 1")
+      )
+    }
+  }
+
+  private func checkTimestamp(_ record: VerifiedRecord, _ time: Int64) throws(Violation) {
+    guard let timestamp = record.timestamp, timestamp != time else { return }
+    throw Violation("the timestamp is \(timestamp), expected \(time), the changeset's time")
+  }
+
+  // MARK: Faults
+
+  /// Something else stands where a feed's next record was expected.
+  private func miss(
+    _ expectation: Expectation,
+    _ feed: VerifiedFeed,
+    at place: VerificationPlace,
+    found: String
+  ) -> [VerificationFault] {
+    let message =
+      found == "nothing"
+      ? "after this, \(expectation.words(feed: feed.name)) is missing"
+      : feed.unexpected(found: found, expectation).message
+    if options.mayBeCompacted, expectation.isPart {
+      // What a later reload has replaced may be gone in part.
+      let context = VerifiedFeed.Context(options: options, decoder: decoder, place: place)
+      try? feed.noteGap(message, context)
+      return []
+    }
+    return report(feed, place, message)
+  }
+
+  /// Reports a feed's first fault, and forgets what it is.
+  private func report(
+    _ feed: VerifiedFeed,
+    _ place: VerificationPlace,
+    _ message: String
+  )
+    -> [VerificationFault]
+  {
+    feed.state = .faulty
+    counts.faultyFeeds += 1
+    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    return [VerificationFault(feed: feed.name, place: place, message)]
+  }
+
+  private func reportWithoutFeed(_ message: String, _ record: VerifiedRecord) -> [VerificationFault] {
+    counts.recordsPassedOver += 1
+    if hasFaultWithoutFeed { return [] }
+    hasFaultWithoutFeed = true
+    return [VerificationFault(feed: nil, place: record.place, message)]
+  }
+}

@@ -1,0 +1,102 @@
+/// A changeset of which parts are still to come.
+struct PendingChangeset {
+  let head: [UInt8]
+  let revision: UInt64
+  let parts: Int
+  private(set) var received = 0
+  private(set) var byteCount = 0
+  /// The values of a difference's parts, which are applied together.
+  private(set) var values: [OwnedSpan] = []
+  /// A reload as far as it has come; nil where it is only compared.
+  private let state: FeedState?
+  /// What the reload is compared with; nil where nothing is known.
+  private(set) var comparison: ReloadComparison?
+  private var lastSeam = PartSeam.none
+  private var lastBytes = 0
+  /// The section that the last part ended with.
+  private var lastSection: [UInt8]?
+
+  /// - Parameters:
+  ///   - state: what the reload is to fill; nil where it is only compared.
+  init(_ form: ChangesetForm, state: FeedState?, comparison: ReloadComparison?) {
+    head = form.head
+    revision = form.record.revision
+    parts = form.record.parts
+    self.state = state
+    self.comparison = comparison
+  }
+
+  var isComplete: Bool { received == parts }
+
+  /// Whether a record is the next part.
+  func continues(with form: ChangesetForm) -> Bool {
+    form.record.part == received && form.record.parts == parts && form.head == head
+  }
+
+  /// Takes the next part.
+  mutating func take(_ form: ChangesetForm, bytes: Int, maxMessageBytes: Int) throws(Violation) {
+    if form.record.mode == .reload {
+      try walk(form.record)
+      if let state {
+        try Violation.from { () throws(ReplicaFault) in try state.append(reload: form.record) }
+      }
+    } else if received + 1 < parts {
+      values.append(OwnedSpan(form.record.text.bytes))
+    }
+    if parts > 1 { try checkSeam(form, maxMessageBytes) }
+    received += 1
+    byteCount += bytes
+    lastSeam = form.seam
+    lastBytes = bytes
+  }
+
+  private func checkSeam(_ form: ChangesetForm, _ limit: Int) throws(Violation) {
+    if form.seam == .none { throw Violation("\(form.name) holds nothing") }
+    if received == 0 { return }
+    if case .entries(_, let last, _) = lastSeam, case .entries(let first, _, _) = form.seam,
+      first.rawValue < last.rawValue
+    {
+      throw Violation("\(form.name) begins with \(first.path), after \(last.path) in the part before")
+    }
+    guard let cost = form.seam.cost(after: lastSeam), lastBytes + cost > limit else {
+      throw Violation(
+        "the first entry of \(form.name) had room in the part before, of \(lastBytes) bytes "
+          + "(output.maxMessageBytes is \(limit))"
+      )
+    }
+  }
+
+  /// Checks which sections go on from the part before, and compares.
+  private mutating func walk(_ record: DecodedChangeset) throws(Violation) {
+    var isFirst = true
+    var comparison = comparison
+    // The comparison's cursors are not to be copied for every item.
+    self.comparison = nil
+    var last: ByteSpan?
+    let lastSection = lastSection
+    try ReloadWalk.forEach(record) { section throws(Violation) in
+      if section.data == nil {
+        let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
+        guard continues, section.hasItems else {
+          throw Violation(
+            "section \(section.id.quotedForMessage()) has no data"
+              + (continues ? " and no items" : ", and does not go on from the part before")
+          )
+        }
+      }
+      isFirst = false
+      last = section.id
+      comparison?.take(section: section)
+    } item: { item throws(Violation) in
+      comparison?.take(item: item)
+    }
+    self.comparison = comparison
+    if let last { self.lastSection = Array(last.buffer) }
+  }
+
+  /// What the reload came to: the new state, or nil where it was only compared, and the comparison.
+  mutating func finishReload() -> (FeedState?, ReloadComparison?) {
+    comparison?.end()
+    return (state, comparison)
+  }
+}

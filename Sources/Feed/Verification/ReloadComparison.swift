@@ -1,0 +1,95 @@
+/// Compares what a reload lists with the state that a replica has, element by element, so that no second
+/// state is needed.
+struct ReloadComparison {
+  private let state: FeedState
+  private var sections: CurrentCursor
+  private var items: CurrentCursor?
+  private var section = ByteSpan.empty
+  private var sectionNumber = 0
+  private var itemNumber = 0
+  /// The first difference, in words.
+  private(set) var difference: String?
+  /// Items of the reload that the state has too, in whatever place.
+  private(set) var commonItems = 0
+  private(set) var itemCount = 0
+  private let countsCommonItems: Bool
+
+  /// - Parameter state: must not change while this is used.
+  init(_ state: FeedState, countsCommonItems: Bool) {
+    self.state = state
+    self.countsCommonItems = countsCommonItems
+    sections = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+  }
+
+  mutating func take(section found: ReloadWalk.Section) {
+    // A section that goes on in this part is where the last one left it.
+    guard let data = found.data else { return }
+    if difference != nil { return }
+    endSection()
+    if difference != nil { return }
+    guard let handle = sections.next() else {
+      return note("section \(sectionNumber) is \(found.id.quotedForMessage()), expected no more")
+    }
+    let expected = state.sections[handle]
+    guard expected.idSpan.hasSameBytes(as: found.id) else {
+      return note(
+        "section \(sectionNumber) is \(found.id.quotedForMessage()), "
+          + "expected \(expected.idSpan.quotedForMessage())"
+      )
+    }
+    section = expected.idSpan
+    guard expected.data.hasSameBytes(as: data) else {
+      return note(
+        "section \(section.quotedForMessage()) has data \(data.quotedForMessage()), "
+          + "expected \(expected.data.quotedForMessage())"
+      )
+    }
+    sectionNumber += 1
+    itemNumber = 0
+    items = CurrentCursor(state.list(handle).pointee.tree)
+  }
+
+  mutating func take(item found: ReloadWalk.Item) {
+    itemCount += 1
+    if countsCommonItems, state.items.findPresent(found.id) != nil { commonItems += 1 }
+    if difference != nil { return }
+    let place = "item \(itemNumber) of section \(section.quotedForMessage())"
+    guard let handle = items?.next() else {
+      return note("\(place) is \(found.id.quotedForMessage()), expected no more")
+    }
+    let expected = state.items[handle]
+    itemNumber += 1
+    if !expected.idSpan.hasSameBytes(as: found.id) {
+      note("\(place) is \(found.id.quotedForMessage()), expected \(expected.idSpan.quotedForMessage())")
+    } else if !expected.kind.hasSameBytes(as: found.kind) {
+      note(
+        "item \(found.id.quotedForMessage()) has kind \(found.kind.quotedForMessage()), "
+          + "expected \(expected.kind.quotedForMessage())"
+      )
+    } else if !expected.data.hasSameBytes(as: found.data) {
+      note(
+        "item \(found.id.quotedForMessage()) has data \(found.data.quotedForMessage()), "
+          + "expected \(expected.data.quotedForMessage())"
+      )
+    }
+  }
+
+  /// The reload is complete.
+  mutating func end() {
+    if difference != nil { return }
+    endSection()
+    if difference == nil, let missing = sections.peek() {
+      note("section \(state.sections[missing].idSpan.quotedForMessage()) is missing")
+    }
+  }
+
+  private mutating func endSection() {
+    guard let missing = items?.peek() else { return }
+    note(
+      "item \(state.items[missing].idSpan.quotedForMessage()) of section "
+        + "\(section.quotedForMessage()) is missing"
+    )
+  }
+
+  private mutating func note(_ words: String) { difference = words }
+}

@@ -1,0 +1,15 @@
+/// What changesets are verified against.
+public struct VerificationOptions: Sendable, Equatable {
+  /// The settings with which they were written.
+  public var keyframes: KeyframePolicy
+  public var output: OutputOptions
+  /// Whether older records may be gone, as in a compacted topic: a gap is then a fault only if no later reload
+  /// closes it.
+  public var mayBeCompacted: Bool
+
+  public init(keyframes: KeyframePolicy, output: OutputOptions, mayBeCompacted: Bool = false) {
+    self.keyframes = keyframes
+    self.output = output
+    self.mayBeCompacted = mayBeCompacted
+  }
+}

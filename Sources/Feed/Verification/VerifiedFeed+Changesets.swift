@@ -1,0 +1,296 @@
+extension VerifiedFeed {
+  /// Takes a record with a value, whose form was checked; returns what has to come next.
+  func take(
+    _ form: ChangesetForm,
+    _ key: RecordKey,
+    _ expectation: Expectation?,
+    _ context: Context
+  )
+    throws(Violation) -> Expectation?
+  {
+    try checkKey(form, key)
+    switch expectation {
+    case .part(let pending):
+      if pending.continues(with: form) { return try go(on: pending, form, key, context) }
+      let violation = unexpected(found: form.name, expectation)
+      try noteGap(violation.message, context)
+    case .nulls: throw unexpected(found: form.name, expectation)
+    case .keyframe:
+      guard form.isKeyframe, form.record.part == 0 else {
+        throw unexpected(found: form.name, expectation)
+      }
+    case nil: break
+    }
+    guard form.record.part == 0 else {
+      try noteGap("\(form.name) comes without the parts before it", context)
+      return nil
+    }
+    return try begin(form, key, isKeyframeDue: expectation?.isKeyframe == true, context)
+  }
+
+  private func checkKey(_ form: ChangesetForm, _ key: RecordKey) throws(Violation) {
+    guard form.record.mode == .reload else {
+      guard key.kind == .delta else {
+        throw Violation("the key is \"k\(key.number)/…\", expected \"d<n>/…\": \(form.name) is no reload")
+      }
+      return
+    }
+    guard key.kind == .reload, key.number == form.record.part else {
+      throw Violation(
+        "the key is \"\(key.kind == .reload ? "k" : "d")\(key.number)/…\", "
+          + "expected \"k\(form.record.part)/…\" for \(form.name)"
+      )
+    }
+  }
+
+  // MARK: The first or only part
+
+  private func begin(
+    _ form: ChangesetForm,
+    _ key: RecordKey,
+    isKeyframeDue: Bool,
+    _ context: Context
+  ) throws(Violation) -> Expectation? {
+    switch state {
+    case .faulty: return nil
+    case .known(let known):
+      guard try succeeds(form, known, isKeyframeDue: isKeyframeDue, context) else { break }
+      if form.record.mode == .delete { return try delete(form, key, known, context) }
+      return try go(on: pending(form, known), form, key, context)
+    case .absent, .gap: break
+    }
+    switch form.record.mode {
+    case .reload:
+      if !context.options.mayBeCompacted, form.record.reason != .initial {
+        throw Violation("the feed begins with \(form.name), expected revision 1 with reason \"initial\"")
+      }
+      return try go(on: PendingChangeset(form, state: FeedState(), comparison: nil), form, key, context)
+    case .delete:
+      guard context.options.mayBeCompacted else {
+        throw Violation(
+          "epoch \(form.record.epoch.quotedForMessage()) is deleted, but there is no such feed"
+        )
+      }
+      state = .absent
+    case .diff, .reconfigure:
+      try noteGap("\(form.name) comes without the reload that it builds on", context)
+    }
+    return nil
+  }
+
+  /// Checks that a changeset may follow what the feed is; false where it cannot be told, as records are
+  /// missing in between.
+  private func succeeds(
+    _ form: ChangesetForm,
+    _ known: Known,
+    isKeyframeDue: Bool,
+    _ context: Context
+  ) throws(Violation) -> Bool {
+    let record = form.record
+    guard known.replica.isOfEpoch(record) else {
+      throw Violation(
+        "the epoch is \(record.epoch.quotedForMessage()), expected "
+          + "\"\(String(decoding: known.replica.epoch, as: UTF8.self))\": another begins after a deletion only"
+      )
+    }
+    let current = known.replica.revision
+    if form.isKeyframe {
+      try checkKeyframe(form, known, isDue: isKeyframeDue)
+      return true
+    }
+    guard record.revision > current else {
+      let isSame = record.revision == current
+      throw Violation(
+        "revision \(record.revision) comes \(isSame ? "twice" : "after revision \(current)"), "
+          + "expected \(current + 1)"
+      )
+    }
+    guard record.revision == current + 1 else {
+      try noteGap("revision \(record.revision) comes after revision \(current)", context)
+      return false
+    }
+    try checkThrough(form, known.replica.through)
+    return true
+  }
+
+  private func checkKeyframe(_ form: ChangesetForm, _ known: Known, isDue: Bool) throws(Violation) {
+    let current = known.replica.revision
+    guard form.record.revision == current else {
+      throw Violation("a keyframe is of revision \(form.record.revision), expected \(current)")
+    }
+    guard isDue else {
+      throw Violation(
+        "a keyframe follows revision \(current), but none is due with \(known.keys.deltas) delta records of "
+          + "\(known.keys.deltaBytes) bytes since the reload of \(known.keys.reloadBytes) bytes"
+      )
+    }
+    guard form.record.time.buffer.elementsEqual(known.time) else {
+      throw Violation(
+        "the keyframe's time is \(form.record.time.quotedForMessage()), "
+          + "expected \"\(String(decoding: known.time, as: UTF8.self))\" as in the changeset before"
+      )
+    }
+    guard form.through == known.replica.through else {
+      throw Violation("the keyframe's through is not that of the changeset before")
+    }
+  }
+
+  private func checkThrough(_ form: ChangesetForm, _ before: [TopicOffset]) throws(Violation) {
+    var hasRisen = form.through.count > before.count
+    for entry in before {
+      guard let offset = form.through.offset(entry.topic) else {
+        throw Violation("through lacks topic \"\(entry.name)\", which it had before")
+      }
+      guard offset >= entry.offset else {
+        throw Violation("through falls from \(entry.offset) to \(offset) for topic \"\(entry.name)\"")
+      }
+      if offset > entry.offset { hasRisen = true }
+    }
+    guard hasRisen else {
+      throw Violation("through is the same as before, but every changeset comes of a newer record")
+    }
+  }
+
+  private func pending(_ form: ChangesetForm, _ known: Known) -> PendingChangeset {
+    guard form.record.mode == .reload else { return PendingChangeset(form, state: nil, comparison: nil) }
+    return PendingChangeset(
+      form,
+      state: form.isKeyframe ? nil : FeedState(),
+      comparison: ReloadComparison(known.replica.state, countsCommonItems: !form.isKeyframe)
+    )
+  }
+
+  // MARK: Every part
+
+  private func go(
+    on pending: PendingChangeset,
+    _ form: ChangesetForm,
+    _ key: RecordKey,
+    _ context: Context
+  ) throws(Violation) -> Expectation? {
+    var pending = pending
+    let bytes = form.record.text.bytes.count
+    if case .known(var known) = state, key.kind == .delta {
+      try checkNumber(key, known)
+      known.keys.noteDelta(bytes: bytes)
+      state = .known(known)
+    }
+    try pending.take(form, bytes: bytes, maxMessageBytes: context.options.output.maxMessageBytes)
+    guard pending.isComplete else { return .part(pending) }
+    time = form.time
+    if form.record.mode == .reload { return try finishReload(&pending, form, context) }
+    return try finishDifference(pending, form, context)
+  }
+
+  private func checkNumber(_ key: RecordKey, _ known: Known) throws(Violation) {
+    guard key.number == known.keys.deltas + 1 else {
+      throw Violation(
+        "the key is \"d\(key.number)/\(name)\", expected \"d\(known.keys.deltas + 1)/\(name)\": "
+          + "\(known.keys.deltas) delta records came since the reload"
+      )
+    }
+  }
+
+  private func delete(
+    _ form: ChangesetForm,
+    _ key: RecordKey,
+    _ known: Known,
+    _ context: Context
+  )
+    throws(Violation) -> Expectation?
+  {
+    try checkNumber(key, known)
+    var keys = known.keys
+    keys.noteDelta(bytes: form.record.text.bytes.count)
+    state = .absent
+    time = form.time
+    return .nulls(keys.deletion(isWhole: known.isWhole), isDeletion: true)
+  }
+
+  private func finishDifference(
+    _ pending: PendingChangeset,
+    _ form: ChangesetForm,
+    _ context: Context
+  ) throws(Violation) -> Expectation? {
+    guard case .known(var known) = state else { preconditionFailure("a difference of what is not known") }
+    var entries = form.entries
+    if !pending.values.isEmpty {
+      entries = DecodedEntries()
+      for part in pending.values { try context.decoder.append(part.span, to: &entries) }
+      try Violation.from { () throws(ReplicaFault) in try entries.append(form.record) }
+    }
+    let check = EntryCheck(entries)
+    try check.checkMode(form.record.mode)
+    try check.checkBaseOrder(known.replica.state)
+    try Violation.from { () throws(ReplicaFault) in try known.replica.apply(entries, form.record) }
+    try check.checkResultOrder(known.replica.state)
+    try check.checkIdentifiers()
+    try IdleMoves.check(entries)
+    known.time = Array(form.record.time.buffer)
+    state = .known(known)
+    return known.keys.keyframeReason(context.options.keyframes).map { .keyframe($0) }
+  }
+
+  private func finishReload(
+    _ pending: inout PendingChangeset,
+    _ form: ChangesetForm,
+    _ context: Context
+  ) throws(Violation) -> Expectation? {
+    let (reloaded, comparison) = pending.finishReload()
+    let replica: Replica
+    var keys = KeyUse()
+    var isWhole = form.record.reason == .initial
+    if case .known(let known) = state {
+      (replica, keys, isWhole) = (known.replica, known.keys, known.isWhole)
+      if let comparison { try check(comparison, form, replica) }
+      try checkChecksum(form, reloaded ?? replica.state)
+      if let reloaded { replica.replace(with: reloaded, form.record) }
+    } else {
+      guard let reloaded else { preconditionFailure("a reload without a state") }
+      try checkChecksum(form, reloaded)
+      replica = Replica(feed: name, state: reloaded, form.record)
+    }
+    let surplus = keys.noteReload(parts: pending.parts, bytes: pending.byteCount)
+    state = .known(
+      Known(replica: replica, keys: keys, time: Array(form.record.time.buffer), isWhole: isWhole)
+    )
+    return surplus.isEmpty ? nil : .nulls(NullsDue(reloads: surplus), isDeletion: false)
+  }
+
+  private func checkChecksum(_ form: ChangesetForm, _ state: FeedState) throws(Violation) {
+    guard state.totals.checksum == form.record.checksum else {
+      throw Violation(
+        "the checksum of \(form.name) is \(Replica.hexadecimal(form.record.checksum)), "
+          + "expected \(Replica.hexadecimal(state.totals.checksum))"
+      )
+    }
+  }
+
+  /// Checks what a reload says against what the feed was before it.
+  private func check(
+    _ comparison: ReloadComparison,
+    _ form: ChangesetForm,
+    _ replica: Replica
+  )
+    throws(Violation)
+  {
+    if form.isKeyframe, let difference = comparison.difference {
+      throw Violation("the keyframe is not what the feed is: \(difference)")
+    }
+    guard let reason = form.record.reason, reason != .keyframe, reason != .requested else { return }
+    let isDisjoint = replica.itemCount > 0 && comparison.itemCount > 0 && comparison.commonItems == 0
+    guard isDisjoint == (reason == .disjoint) else {
+      throw Violation(
+        "the reason of \(form.name) is \"\(reason.rawValue)\", "
+          + (isDisjoint
+            ? "expected \"disjoint\": no item stayed" : "but \(comparison.commonItems) items stayed")
+      )
+    }
+  }
+}
+
+extension Expectation {
+  fileprivate var isKeyframe: Bool {
+    if case .keyframe = self { true } else { false }
+  }
+}

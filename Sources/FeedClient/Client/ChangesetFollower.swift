@@ -1,0 +1,196 @@
+import Feed
+import Kafka
+import Service
+
+/// Reads the changesets topic and puts what comes on the board. It belongs to one thread, and blocks it.
+final class ChangesetFollower {
+  private let topic: String
+  /// What to begin with; nil once it was used or refused.
+  private var savedState: SavedStateOptions?
+  private let board: FeedBoard
+  private let consumer: Consumer
+  private let batch: MessageBatch
+  private let log: KafkaLogHandler
+
+  private static let pollMilliseconds: Int32 = 100
+  /// How long one question may take before it is looked whether to stop; it is asked again.
+  private static let questionMilliseconds: Int32 = 2_000
+  private static let closeMilliseconds: Int32 = 5_000
+
+  init(_ options: FeedClientOptions, _ board: FeedBoard, log: @escaping KafkaLogHandler) throws(KafkaError) {
+    topic = options.topic
+    savedState = options.savedState
+    self.board = board
+    self.log = log
+    var configuration = options.kafka
+    configuration["auto.offset.reset"] = "earliest"
+    consumer = try Consumer(configuration: configuration, isolationLevel: .readCommitted, log: log)
+    batch = consumer.makeBatch(capacity: options.batchCapacity)
+  }
+
+  /// Follows until it is asked to stop.
+  func run() async throws {
+    defer { try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    board.noteIdle(at: WallClock.milliseconds())
+    while true {
+      switch board.takeRequest() {
+      case .stop: return
+      case .follow(let partitions): try assign(partitions)
+      case .none: try await read()
+      }
+    }
+  }
+
+  // MARK: Records
+
+  private func read() async throws {
+    try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
+    if batch.count == 0, batch.events.isEmpty { board.noteIdle(at: WallClock.milliseconds()) }
+    for index in 0..<batch.count {
+      let message = batch[index]
+      while take(message) == .noRoom {
+        await board.waitForRoom()
+        // What is left of the batch is read again from where the board stands, if it is still followed.
+        if board.hasRequest { return }
+      }
+    }
+    for event in batch.events {
+      switch event {
+      case .endOfPartition(_, let partition, let offset): board.noteEnd(partition, offset: offset)
+      case .error(let error): if !error.isRetriable { throw error }
+      }
+    }
+    board.updateStanding()
+  }
+
+  private enum Taken { case taken, noRoom }
+
+  private func take(_ message: Message) -> Taken {
+    let taken = board.take(
+      message.partition,
+      offset: message.offset,
+      key: message.key.map { ByteSpan($0) } ?? .empty,
+      value: message.payload.map { ByteSpan($0) }
+    )
+    switch taken {
+    case .taken: return .taken
+    case .noRoom: return .noRoom
+    case .unreadable(let fault):
+      log(
+        .error,
+        "CHANGESET",
+        "\(topic) [\(message.partition)], offset \(message.offset), is passed over: \(fault.message)"
+      )
+      return .taken
+    }
+  }
+
+  // MARK: Partitions
+
+  private func assign(_ asked: Set<Int32>?) throws {
+    guard let count = try partitionCount() else { return }
+    let numbers = asked ?? Set(0..<count)
+    if let stranger = numbers.first(where: { !(0..<count).contains($0) }) {
+      throw FeedClientError(
+        .unknownPartition,
+        "\(topic) has \(count) partitions, and partition \(stranger) was to be followed; "
+          + "name partitions from 0 to \(count - 1)"
+      )
+    }
+    var ends: [Int32: Watermarks] = [:]
+    for number in numbers where board.positions[number] == nil {
+      let partition = TopicPartition(topic: topic, partition: number)
+      let watermarks = try ask { () throws(KafkaError) in
+        try consumer.queryWatermarks(partition, timeoutMilliseconds: Self.questionMilliseconds)
+      }
+      guard let watermarks else { return }
+      ends[number] = watermarks
+    }
+    guard let loaded = try load(ends, partitionCount: count) else { return }
+    board.open(numbers, beginnings: ends.mapValues(\.low), loaded: loaded)
+    // Offsets, not "the beginning": what a client does not know at once it asks for again after half a second.
+    try consumer.assign(
+      board.positions.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }
+    )
+  }
+
+  /// What was saved of these partitions, as far as it can be gone on with; nil if something else is asked meanwhile.
+  /// It is read once: partitions that come later are read from their beginning.
+  private func load(
+    _ ends: [Int32: Watermarks],
+    partitionCount: Int32
+  ) throws(KafkaError) -> [Int32: LoadedPartition]? {
+    let cluster = try consumer.clusterID()
+    board.withLock { board.clusterID = cluster }
+    guard let options = savedState, !ends.isEmpty else { return [:] }
+    let expected = StateLoader.Expectation(
+      topic: topic,
+      cluster: cluster,
+      partitionCount: partitionCount,
+      feeds: board.kept
+    )
+    var loaded: [Int32: LoadedPartition] = [:]
+    do throws(SavedStateFault) {
+      loaded =
+        try StateLoader.load(options.path, partitions: Set(ends.keys), expected) { board.hasRequest } ?? [:]
+      for (number, partition) in loaded {
+        guard let ends = ends[number] else { continue }
+        try partition.check(low: ends.low, high: ends.high)
+      }
+    } catch {
+      refuse(options, error)
+      loaded = [:]
+    }
+    if board.hasRequest { return nil }
+    savedState = nil
+    let maximum = min(options.maximumAge.components.seconds, Int64.max / 1_000) * 1_000
+    let now = WallClock.milliseconds()
+    return loaded.filter { _, partition in
+      do throws(SavedStateFault) {
+        try partition.check(maximumAgeMilliseconds: maximum, now: now)
+        return true
+      } catch {
+        refuse(options, error)
+        return false
+      }
+    }
+  }
+
+  private func refuse(_ options: SavedStateOptions, _ fault: SavedStateFault) {
+    log(
+      .warning,
+      "SAVEDSTATE",
+      "what was saved in \(options.path) cannot be gone on with, and \(topic) is read from its beginning: "
+        + fault.message
+    )
+  }
+
+  private func partitionCount() throws -> Int32? {
+    let metadata = try ask { () throws(KafkaError) in
+      try consumer.metadata([topic], timeoutMilliseconds: Self.questionMilliseconds)
+    }
+    guard let metadata else { return nil }
+    guard let count = metadata.partitionCounts[topic], count > 0 else {
+      throw FeedClientError(
+        .missingTopic,
+        "the topic \(topic) does not exist; create it, or check its name and the client's access"
+      )
+    }
+    return count
+  }
+
+  /// Asks the brokers until they answer; nil if something else is asked of the follower in between.
+  private func ask<Answer>(_ question: () throws(KafkaError) -> Answer) throws(KafkaError) -> Answer? {
+    while !board.hasRequest {
+      do throws(KafkaError) {
+        return try question()
+      } catch {
+        guard error.isRetriable else { throw error }
+        log(.warning, "RETRY", "asked again: \(error)")
+        // A pause, in which the client's own events are served.
+        try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
+      }
+    }
+    return nil
+  }
+}

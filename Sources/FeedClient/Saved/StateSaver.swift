@@ -1,0 +1,63 @@
+import Feed
+import Service
+
+/// Writes what a board has into a file.
+struct StateSaver {
+  let board: FeedBoard
+  let topic: String
+
+  private static let flushBytes = 128 << 10
+
+  /// Writes the file anew. In memory are one feed as text, and what changes of one partition's feeds meanwhile.
+  ///
+  /// - Returns: false, and leaves the file as it was, if the board knows nothing yet.
+  func save(to path: String) throws(FileError) -> Bool {
+    guard let numbers = board.openedPartitions else { return false }
+    let file = try AtomicFile(path)
+    var writer = SavedStateWriter(
+      SavedStateHeader(
+        topic: topic,
+        cluster: board.withLock { board.clusterID },
+        feeds: board.kept,
+        timeMilliseconds: WallClock.milliseconds()
+      )
+    )
+    for number in numbers {
+      guard let capture = board.capture(number) else { continue }
+      try write(consume capture, to: &writer) { (writer) throws(FileError) in
+        guard writer.output.count >= Self.flushBytes else { return }
+        try Self.flush(writer, to: file)
+      }
+    }
+    writer.finish()
+    try Self.flush(writer, to: file)
+    try file.commit()
+    return true
+  }
+
+  private func write(
+    _ capture: consuming PartitionCapture,
+    to writer: inout SavedStateWriter,
+    _ flushIfLarge: (SavedStateWriter) throws(FileError) -> Void
+  ) throws(FileError) {
+    writer.append(capture.partition)
+    let lost = capture.lost
+    let known = Set(capture.feeds.lazy.filter { lost[$0.id] != nil }.map(\.id))
+    // Each is given up once it is written, so that its replica has its storage to itself again.
+    var feeds = Array(capture.feeds.reversed())
+    _ = consume capture
+    while let feed = feeds.popLast() {
+      writer.append(feed, lost: lost[feed.id])
+      try flushIfLarge(writer)
+    }
+    for (feed, reason) in lost.sorted(by: { $0.key < $1.key }) where !known.contains(feed) {
+      writer.append(feed, lost: reason)
+      try flushIfLarge(writer)
+    }
+  }
+
+  private static func flush(_ writer: SavedStateWriter, to file: AtomicFile) throws(FileError) {
+    try file.append(writer.output.written.rawBuffer)
+    writer.output.removeAll()
+  }
+}

@@ -1,0 +1,76 @@
+import Feed
+
+/// The updates of some feeds, or of all, as they come.
+///
+/// The subscription begins when it is made, with the state of the feeds that are known, and ends when the last
+/// copy of it and its iterator goes. It is for one iteration: several iterators share what comes. It ends when the
+/// client is stopped, once everything was taken, and throws if the client fails.
+public struct FeedUpdates: AsyncSequence, Sendable {
+  public typealias Element = FeedUpdate
+  public typealias Failure = FeedClientError
+
+  let subscription: FeedSubscription
+
+  /// An iterator that takes what waits.
+  public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
+
+  /// Takes the updates one by one.
+  public struct Iterator: AsyncIteratorProtocol {
+    let subscription: FeedSubscription
+    /// Of each feed what it was told last. Nobody else holds it, unless the subscriber does, so that a
+    /// difference is applied to it in place.
+    private var snapshots: [ByteText: Snapshot] = [:]
+
+    init(subscription: FeedSubscription) { self.subscription = subscription }
+
+    /// The next update; nil when the client was stopped or the task is cancelled.
+    public mutating func next() async throws(FeedClientError) -> FeedUpdate? {
+      try await next(isolation: nil)
+    }
+
+    /// The next update; nil when the client was stopped or the task is cancelled.
+    ///
+    /// - Parameter actor: the caller's, so that the iterator does not leave it.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(FeedClientError) -> FeedUpdate? {
+      while !Task.isCancelled {
+        switch subscription.board.next(for: subscription.number) {
+        case .update(let update):
+          guard subscription.options.hasSnapshots else { return update }
+          if let completed = completed(update) { return completed }
+          subscription.board.passOver(ByteText(update.feed), for: subscription.number)
+        case .ended(nil): return nil
+        case .ended(let error?): throw error
+        case .nothingYet: await subscription.board.wait(for: subscription.number)
+        }
+      }
+      return nil
+    }
+
+    /// The update with the snapshot after it; nil if it does not fit what was told before, as one that a replica
+    /// takes and a snapshot does not, because two of its entries name one place.
+    private mutating func completed(_ update: FeedUpdate) -> FeedUpdate? {
+      let feed = ByteText(update.feed)
+      switch update {
+      case .present, .changed(_, .some): snapshots[feed] = update.snapshot
+      case .absent: snapshots[feed] = nil
+      case .mustRefetch: break
+      case .changed(let changeset, nil):
+        guard let difference = changeset.change.difference, apply(difference, to: feed) else { return nil }
+        return .changed(changeset, snapshots[feed])
+      }
+      return update
+    }
+
+    private mutating func apply(_ difference: SnapshotDifference, to feed: ByteText) -> Bool {
+      do throws(SnapshotError) {
+        // In place: a copy taken out would be a second holder, and all of it would be copied.
+        try snapshots[feed]?.apply(difference)
+        return snapshots[feed] != nil
+      } catch {
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import Feed
+import Service
+
+/// A line for people, in columns: time, feed, revision, mode, details.
+enum FollowLine {
+  static func text(of change: ReplicaChange) -> String {
+    let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
+    let details = change.mode == .reload ? "the whole feed" : entries(of: change)
+    let bytes = Quantity.bytes(change.byteCount)
+    return text(
+      time(of: change.time),
+      change.feed,
+      "rev \(change.revision)",
+      mode,
+      padded(details, 52) + "  " + bytes
+    )
+  }
+
+  static func text(
+    _ time: String,
+    _ feed: String,
+    _ revision: String,
+    _ mode: String,
+    _ details: String
+  ) -> String {
+    padded(time, 12) + "  " + padded(feed, 16) + "  " + padded(revision, 7) + "  " + padded(mode, 18) + "  "
+      + details
+  }
+
+  /// The entries of a difference in words: `insert 2, move 1`.
+  static func entries(of change: ReplicaChange) -> String {
+    [
+      ("delete", change.counts.deletes), ("insert", change.counts.inserts), ("move", change.counts.moves),
+      ("reconfigure", change.counts.reconfigures), ("reload", change.counts.reloads),
+    ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+  }
+
+  /// Of the date and time, the time.
+  static func time(of text: String) -> String { String(text.dropFirst(11).dropLast()) }
+
+  static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}

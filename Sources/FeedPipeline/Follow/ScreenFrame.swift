@@ -1,0 +1,108 @@
+import Feed
+import FeedClient
+
+/// A feed after an update as lines of a screen: what it is, then its sections and items with what happened
+/// to each.
+struct ScreenFrame: Equatable {
+  /// What happened to an element, and so how its line is shown.
+  enum Mark: Equatable {
+    case none, title, section, inserted, moved, reconfigured, reloaded
+  }
+
+  struct Line: Equatable {
+    var text: String
+    var mark = Mark.none
+  }
+
+  private(set) var lines: [Line] = []
+  private let columns: Int
+  private let rows: Int
+
+  /// - Parameters:
+  ///   - columns: how long lines may be, in characters.
+  ///   - rows: how many there may be; what is over is counted in the last.
+  init(_ update: FeedUpdate, columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = max(2, rows)
+    add(Self.title(of: update), .title)
+    guard let snapshot = update.snapshot else { return }
+    var difference: SnapshotDifference?
+    if case .changed(let changeset, _) = update { difference = changeset.change.difference }
+    addElements(of: snapshot, marks: Marks(difference))
+  }
+
+  private static func title(of update: FeedUpdate) -> String {
+    switch update {
+    case .present(let content, _):
+      "\(update.feed)  rev \(content.description.revision)  \(content.description.itemCount) items"
+    case .changed(let changeset, _):
+      FollowLine.text(of: changeset.change)
+    case .mustRefetch(let feed, let reason): "\(feed)  must refetch: \(reason)"
+    case .absent(let feed, _): "\(feed)  there is no such feed"
+    }
+  }
+
+  private mutating func addElements(of snapshot: Snapshot, marks: Marks) {
+    var hidden = 0
+    for section in snapshot.sectionIdentifiers {
+      let items = (try? snapshot.itemIdentifiers(inSection: section)) ?? []
+      if lines.count >= rows - 1 {
+        hidden += items.count
+        continue
+      }
+      let data = snapshot.data(ofSection: section) ?? .null
+      add(marks.signs(section) + "\(section)  \(data)", marks.mark(section))
+      let shown = items.prefix(max(0, rows - 1 - lines.count))
+      for item in shown {
+        let kind = snapshot.kind(ofItem: item) ?? ""
+        let data = snapshot.data(ofItem: item) ?? .null
+        add("  " + marks.signs(item) + "\(item)  \(kind)  \(data)", marks.mark(item))
+      }
+      hidden += items.count - shown.count
+    }
+    if hidden > 0 { add("… \(hidden) more items") }
+  }
+
+  private mutating func add(_ text: String, _ mark: Mark = .none) {
+    lines.append(Line(text: UpdateText.printable(String(text.prefix(columns))), mark: mark))
+  }
+
+  /// What a difference says of each element: for the place `+` inserted, `↕` moved; for the content
+  /// `~` reconfigured, `!` reloaded.
+  private struct Marks {
+    private var itemPlaces: [ItemIdentifier: Mark] = [:]
+    private var itemContents: [ItemIdentifier: Mark] = [:]
+    private var sectionPlaces: [SectionIdentifier: Mark] = [:]
+    private var sectionContents: [SectionIdentifier: Mark] = [:]
+
+    init(_ difference: SnapshotDifference?) {
+      guard let difference else { return }
+      for entry in difference.items.inserts { itemPlaces[entry.id] = .inserted }
+      for entry in difference.items.moves { itemPlaces[entry.id] = .moved }
+      for entry in difference.items.reconfigures { itemContents[entry.id] = .reconfigured }
+      for entry in difference.items.reloads { itemContents[entry.id] = .reloaded }
+      for entry in difference.sections.inserts { sectionPlaces[entry.id] = .inserted }
+      for entry in difference.sections.moves { sectionPlaces[entry.id] = .moved }
+      for entry in difference.sections.reconfigures { sectionContents[entry.id] = .reconfigured }
+      for entry in difference.sections.reloads { sectionContents[entry.id] = .reloaded }
+    }
+
+    func mark(_ item: ItemIdentifier) -> Mark { itemPlaces[item] ?? itemContents[item] ?? .none }
+
+    func mark(_ section: SectionIdentifier) -> Mark {
+      sectionPlaces[section] ?? sectionContents[section] ?? .section
+    }
+
+    func signs(_ item: ItemIdentifier) -> String { Self.signs(itemPlaces[item], itemContents[item]) }
+
+    func signs(_ section: SectionIdentifier) -> String {
+      Self.signs(sectionPlaces[section], sectionContents[section])
+    }
+
+    private static func signs(_ place: Mark?, _ content: Mark?) -> String {
+      let place = place == .inserted ? "+" : place == .moved ? "↕" : " "
+      let content = content == .reconfigured ? "~" : content == .reloaded ? "!" : " "
+      return place + content + " "
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Feed
+import FeedClient
+import Service
+
+/// Updates as lines for people.
+struct UpdateText {
+  /// Whether the mode is told by colour as well.
+  let isColoured: Bool
+
+  func line(_ update: FeedUpdate) -> String {
+    let (colour, text) = parts(update)
+    let line = Self.printable(text)
+    return isColoured ? "\u{1B}[\(colour)m\(line)\u{1B}[0m" : line
+  }
+
+  private func parts(_ update: FeedUpdate) -> (colour: Int, text: String) {
+    switch update {
+    case .present(let content, let passedOver):
+      let description = content.description
+      let details =
+        "\(Quantity.count(description.sectionCount)) sections, \(Quantity.count(description.itemCount)) items"
+        + (passedOver > 0 ? ", in place of \(passedOver) updates" : "")
+      return (34, FollowLine.text("", description.feed, "rev \(description.revision)", "present", details))
+    case .changed(let changeset, _):
+      let colour =
+        switch changeset.change.mode {
+        case .reconfigure: 36
+        case .diff: 32
+        case .reload: 33
+        case .delete: 31
+        }
+      return (colour, FollowLine.text(of: changeset.change))
+    case .mustRefetch(let feed, let reason):
+      return (35, FollowLine.text("", feed, "", "must refetch", reason))
+    case .absent(let feed, let changeset):
+      let details = changeset == nil ? "there is no such feed" : "the feed was deleted"
+      return (31, FollowLine.text("", feed, "", "absent", details))
+    }
+  }
+
+  /// The text without characters that a terminal would act upon.
+  static func printable(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isControl) else { return text }
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { result.append(isControl(scalar) ? "\u{FFFD}" : scalar) }
+    return String(result)
+  }
+
+  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+  }
+}

@@ -1,0 +1,117 @@
+import Feed
+import FeedClient
+import Service
+import Synchronization
+
+/// All feeds in the order of their ids, made anew when it is asked for and old.
+final class FeedListing: Sendable {
+  /// The feeds of one moment.
+  struct Feeds: Sendable {
+    /// By the bytes of their ids; of an id that two partitions have, the lower partition's.
+    let all: [FeedDescription]
+    let sectionCount: Int
+    let itemCount: Int
+  }
+
+  /// Some of the feeds.
+  struct Page {
+    let feeds: [FeedDescription]
+    /// How many there are on all pages.
+    let count: Int
+    let hasMore: Bool
+  }
+
+  private struct Made {
+    let feeds: Feeds
+    /// In milliseconds of the monotonic clock.
+    let validUntil: Int64
+  }
+
+  private let client: FeedClient
+  private let made = Mutex<Made?>(nil)
+
+  /// Milliseconds that a list is used for at least.
+  private static let leastAge: Int64 = 250
+  /// How many times as long as it took to make it a list is used, so that making lists never takes more than a
+  /// tenth of a thread.
+  private static let ageFactor: Int64 = 10
+
+  init(_ client: FeedClient) { self.client = client }
+
+  /// The feeds as they were a moment ago.
+  var feeds: Feeds {
+    // Made under the lock: who asks meanwhile waits for the same list.
+    made.withLock { made in
+      let start = MonotonicClock.milliseconds()
+      if let made, made.validUntil > start { return made.feeds }
+      let feeds = Self.sorted(client.feeds())
+      let end = MonotonicClock.milliseconds()
+      made = Made(feeds: feeds, validUntil: end + max(Self.leastAge, Self.ageFactor * (end - start)))
+      return feeds
+    }
+  }
+
+  /// A page of the feeds.
+  ///
+  /// - Parameters:
+  ///   - after: the id that the page begins after; nil for the first.
+  ///   - search: what ids must contain, whatever the case of ASCII letters; nil for all feeds.
+  func page(after: String?, search: String?, limit: Int) -> Page {
+    var feeds = feeds.all[...]
+    if let search, !search.isEmpty {
+      let wanted = Self.lowercased(search)
+      feeds = feeds.filter { Self.contains(Self.lowercased($0.feed), wanted) }[...]
+    }
+    let count = feeds.count
+    if let after {
+      let after = ByteText(after)
+      let start = feeds.partitioningIndex { after < ByteText($0.feed) }
+      feeds = feeds[start...]
+    }
+    return Page(feeds: Array(feeds.prefix(limit)), count: count, hasMore: feeds.count > limit)
+  }
+
+  private static func sorted(_ descriptions: [FeedDescription]) -> Feeds {
+    let sorted = descriptions.map { (ByteText($0.feed), $0) }.sorted {
+      ($0.0, $0.1.partition) < ($1.0, $1.1.partition)
+    }
+    var all: [FeedDescription] = []
+    all.reserveCapacity(sorted.count)
+    for (id, description) in sorted where all.last.map({ ByteText($0.feed) != id }) ?? true {
+      all.append(description)
+    }
+    return Feeds(
+      all: all,
+      sectionCount: all.reduce(0) { $0 + $1.sectionCount },
+      itemCount: all.reduce(0) { $0 + $1.itemCount }
+    )
+  }
+
+  private static func lowercased(_ text: String) -> [UInt8] {
+    text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+  }
+
+  private static func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
+    guard text.count >= wanted.count else { return false }
+    return (0...(text.count - wanted.count)).contains { text[$0...].starts(with: wanted) }
+  }
+}
+
+extension RandomAccessCollection {
+  /// The first index whose element, and with it all that follow, fulfil the condition. O(log n).
+  fileprivate func partitioningIndex(where condition: (Element) -> Bool) -> Index {
+    var low = startIndex
+    var count = distance(from: startIndex, to: endIndex)
+    while count > 0 {
+      let half = count / 2
+      let middle = index(low, offsetBy: half)
+      if condition(self[middle]) {
+        count = half
+      } else {
+        low = index(after: middle)
+        count -= half + 1
+      }
+    }
+    return low
+  }
+}

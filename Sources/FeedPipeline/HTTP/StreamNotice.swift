@@ -1,0 +1,34 @@
+import Feed
+import Service
+
+/// Messages of a stream that are no changesets (docs/http.md).
+enum StreamNotice {
+  /// Everything that is published was sent.
+  static func upToDate(_ feed: ByteText, _ version: FeedVersion) -> EncodedEvent {
+    event(
+      "up-to-date",
+      """
+      {"feed":\(quoted(feed.string)),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
+      """
+    )
+  }
+
+  /// What was sent is old.
+  static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
+    event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
+  }
+
+  /// Another instance has the feed.
+  ///
+  /// - Parameter url: where that is; nil if it is not known.
+  static func moved(_ feed: ByteText, partition: Int32, url: String?) -> EncodedEvent {
+    let place = url.map { ",\"url\":\(quoted($0))" } ?? ""
+    return event("moved", "{\"feed\":\(quoted(feed.string)),\"partition\":\(partition)\(place)}")
+  }
+
+  private static func event(_ name: String, _ data: String) -> EncodedEvent {
+    ServerSentEvent(name: name, data: Array(data.utf8)).encoded()
+  }
+
+  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
+}

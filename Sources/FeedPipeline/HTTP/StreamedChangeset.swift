@@ -1,0 +1,54 @@
+import Feed
+import FeedClient
+import Service
+import Synchronization
+
+/// A changeset as it goes out on streams: a message for each of its parts.
+final class StreamedChangeset: Sendable {
+  /// The version that it follows on, and the one that it leads to.
+  let base: FeedVersion
+  let version: FeedVersion
+  /// Whether it can be applied to whatever was before.
+  let isReload: Bool
+  /// Its offset in the changesets topic.
+  let offset: Int64
+  /// What it takes while it is kept, in bytes, about.
+  let byteCount: Int
+  private let values: [[UInt8]]
+  private let encoded = Mutex<[EncodedEvent]?>(nil)
+
+  init(base: FeedVersion, version: FeedVersion, isReload: Bool, offset: Int64, values: [[UInt8]]) {
+    self.base = base
+    self.version = version
+    self.isReload = isReload
+    self.offset = offset
+    self.values = values
+    // As they came, and as they are sent.
+    byteCount = values.reduce(200) { $0 + 2 * $1.count }
+  }
+
+  convenience init(_ changeset: FeedChangeset) {
+    let change = changeset.change
+    self.init(
+      base: FeedVersion(epoch: change.epoch, revision: change.base),
+      version: FeedVersion(epoch: change.epoch, revision: change.revision),
+      isReload: change.mode == .reload,
+      offset: changeset.offset,
+      values: changeset.values
+    )
+  }
+
+  /// The messages, made when they are first asked for. Only the last has the id: who has seen a part of them only
+  /// begins before them again.
+  var events: [EncodedEvent] {
+    encoded.withLock { encoded in
+      if let encoded { return encoded }
+      let events = values.enumerated().map { index, value in
+        let isLast = index == values.count - 1
+        return ServerSentEvent(id: isLast ? version.text : nil, data: value).encoded()
+      }
+      encoded = events
+      return events
+    }
+  }
+}

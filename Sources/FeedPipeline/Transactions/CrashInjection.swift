@@ -1,0 +1,61 @@
+import Glibc
+import Synchronization
+
+/// Ends the process without warning at a named point, to test what comes of it.
+///
+/// Set by the environment variable `FEEDSTORE_CRASH_AT`: a point, or `POINT:N` for the N-th time it is reached.
+public final class CrashInjection: Sendable {
+  /// Where the process can be ended.
+  public enum Point: String, Sendable, CaseIterable {
+    /// A transaction was begun.
+    case afterBegin = "after-begin"
+    /// A changeset record was queued.
+    case afterProduce = "after-produce"
+    /// A record of a keyframe was queued.
+    case inKeyframe = "in-keyframe"
+    case beforeOffsets = "before-offsets"
+    /// The offsets are part of the transaction.
+    case afterOffsets = "after-offsets"
+    /// The commit was asked for, and may have happened.
+    case inCommit = "in-commit"
+    case afterCommit = "after-commit"
+    /// Feeds of a partition were read, and are not yet in the store.
+    case inRestore = "in-restore"
+  }
+
+  private let point: Point
+  private let times: Int
+  private let end: @Sendable () -> Void
+  private let reached = Atomic<Int>(0)
+
+  /// - Parameters:
+  ///   - text: what the environment variable holds.
+  ///   - end: ends the process.
+  /// - Returns: nil if the text names no point.
+  init?(_ text: String, end: @escaping @Sendable () -> Void) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let point = parts.first.flatMap({ Point(rawValue: String($0)) }) else { return nil }
+    let times = parts.count == 2 ? Int(parts[1]) : 1
+    guard let times, times > 0 else { return nil }
+    self.point = point
+    self.times = times
+    self.end = end
+  }
+
+  /// Kills the process at the point that a text names.
+  ///
+  /// - Parameter text: what the environment variable holds.
+  /// - Returns: nil if the text names no point.
+  public convenience init?(_ text: String) {
+    self.init(text) { kill(getpid(), SIGKILL) }
+  }
+
+  /// The execution is at a point.
+  func reach(_ point: Point) {
+    guard point == self.point else { return }
+    if reached.add(1, ordering: .relaxed).newValue == times { end() }
+  }
+
+  /// Whether a point is the one.
+  func isAt(_ point: Point) -> Bool { point == self.point }
+}

@@ -1,0 +1,86 @@
+import Feed
+import FeedStore
+
+/// Verifies files as a replay writes them, one after the other, as one input.
+final class FileVerification {
+  private let reader: ReplayReader
+  private let topics: TopicNames
+  private let changesets: [UInt8]
+  private let rejected: [UInt8]
+  /// The offset that is next in each partition.
+  private var nextOffsets: [Int32: Int64] = [:]
+  /// Lines that are no records of the topic: the first is told, as one mistake makes many.
+  private var hasStrayLine = false
+  private var partitionsWithGap: Set<Int32> = []
+
+  init(paths: [String], topics: TopicNames) {
+    reader = ReplayReader(paths: paths)
+    self.topics = topics
+    changesets = Array(topics.changesets.utf8)
+    rejected = Array(topics.rejected.utf8)
+  }
+
+  func run(_ verifier: FaultTelling) throws(ReplayError) {
+    while let record = try next(verifier) {
+      let topic = record.position.topic
+      if topic == changesets {
+        if let field = reader.omittedField { reportStray("the line has no field '\(field)'", verifier) }
+        checkOffset(record, verifier)
+        verifier.check(
+          VerifiedRecord(
+            key: record.key,
+            value: record.valueBytes,
+            headers: reader.headers,
+            timestamp: record.position.timestamp,
+            place: place
+          ),
+          in: record.partition
+        )
+      } else if topic != rejected {
+        // Rejected records may have been written to the same file.
+        reportStray(
+          "the topic is \"\(String(decoding: topic, as: UTF8.self))\", expected \"\(topics.changesets)\"",
+          verifier
+        )
+      }
+      reader.advance()
+    }
+  }
+
+  private var place: VerificationPlace {
+    VerificationPlace(source: reader.fileNumber, position: Int64(reader.lineNumber))
+  }
+
+  /// The next line that is a record.
+  private func next(_ verifier: FaultTelling) throws(ReplayError) -> InputRecord? {
+    while true {
+      do {
+        return try reader.current()
+      } catch let error as ReplayError {
+        guard error.code == .invalidLine, let problem = error.problem else { throw error }
+        reportStray("the line \(problem)", verifier)
+      } catch {
+        fatalError("unexpected error \(error)")
+      }
+    }
+  }
+
+  /// A replay counts every record; where one is missing, so is its offset.
+  private func checkOffset(_ record: InputRecord, _ verifier: FaultTelling) {
+    let expected = nextOffsets[record.partition, default: 0]
+    nextOffsets[record.partition] = record.position.offset + 1
+    guard record.position.offset != expected, partitionsWithGap.insert(record.partition).inserted else {
+      return
+    }
+    verifier.report(
+      "the offset in partition \(record.partition) is \(record.position.offset), expected \(expected)",
+      at: place
+    )
+  }
+
+  private func reportStray(_ message: String, _ verifier: FaultTelling) {
+    if hasStrayLine { return }
+    hasStrayLine = true
+    verifier.report(message, at: place)
+  }
+}

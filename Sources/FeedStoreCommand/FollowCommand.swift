@@ -1,0 +1,81 @@
+import FeedPipeline
+import Service
+
+/// `feedstore follow`: prints what changes.
+enum FollowCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "follow",
+    summary: "Prints the changesets of feeds as they come.",
+    discussion: """
+      Reads topics.changesets, and prints the state of the feeds named (of all without a name) and then each \
+      changeset: a line for people on a terminal, elsewhere JSON, which is the changesets as they are. A state \
+      is a reload with the reason "keyframe". What is no changeset has the fields feed and error: \
+      absent (there is no such feed, or not any more) or must-refetch.
+
+      With --screen, draws one feed in place and marks what happened to its elements: + inserted, \
+      ↕ moved, ~ reconfigured, ! reloaded.
+      """,
+    arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; all of them without."),
+    options: [
+      .flag("snapshot", help: "Prints the state and ends."),
+      .value(
+        "from",
+        "WHEN",
+        help:
+          "now (the default): the state, then changes; beginning: all the topic has, or all since --state."
+      ),
+      .value(
+        "state",
+        "FILE",
+        help: "Begins with what was saved there, if it is not older than 12 hours, and saves at the end. "
+          + "A file that is something else is refused."
+      ),
+      .flag("json", help: "Prints JSON on a terminal too."),
+      .flag("screen", help: "Draws one feed in place."),
+    ] + configurationOptions
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let log = Log(level: configuration.logLevel)
+    let following = FeedFollowing(
+      configuration,
+      feeds: invocation.arguments,
+      form: try form(invocation),
+      beginsWithHistory: try beginsWithHistory(invocation),
+      state: invocation.value("state"),
+      stop: stopOnSignals(log),
+      log: log,
+      write: { StandardOutput.write($0) }
+    )
+    guard invocation.flag("snapshot") else {
+      try await following.run()
+      return .done
+    }
+    let missing = try await following.printSnapshot()
+    for feed in missing {
+      DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
+    }
+    return missing.isEmpty ? .done : .failed
+  }
+
+  private static func form(_ invocation: CommandInvocation) throws(UsageError) -> FeedFollowing.Form {
+    guard invocation.flag("screen") else {
+      guard StandardOutput.isTerminal, !invocation.flag("json") else { return .json }
+      return .lines(isColoured: true)
+    }
+    guard invocation.arguments.count == 1, StandardOutput.isTerminal else {
+      throw UsageError(.invalidValue, "--screen is for one feed on a terminal; name one, or leave it out")
+    }
+    return .screen
+  }
+
+  private static func beginsWithHistory(_ invocation: CommandInvocation) throws(UsageError) -> Bool {
+    switch invocation.value("from") {
+    case nil, "now": return false
+    case "beginning": return true
+    case let other?:
+      throw UsageError(.invalidValue, "--from is '\(other)'; allowed: beginning, now")
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import FeedPipeline
+import Service
+
+/// `feedstore inspect`: what is known of a feed.
+enum InspectCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "inspect",
+    summary: "Shows what the changesets topic has of a feed.",
+    discussion: """
+      Reads topics.changesets to its end, and prints the feed's epoch and revision, how far its input is \
+      included, its sizes, and what was written since its last reload. Exits with 1 if there is no such feed.
+      """,
+    arguments: ArgumentSpecification("FEED", maximum: 1, help: "The feed's id."),
+    options: configurationOptions
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let log = Log(level: configuration.logLevel)
+    let feed = invocation.arguments[0]
+    let inspection = FeedInspection(configuration, feed: feed, stop: stopOnSignals(log), log: log)
+    guard let report = try await inspection.run() else {
+      DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
+      return .failed
+    }
+    StandardOutput.write(report)
+    return .done
+  }
+}

@@ -1,0 +1,18 @@
+import Glibc
+
+/// Why a file could not be read or written.
+public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The system's number for it, such as `ENOENT`.
+  public let number: Int32
+  /// What was tried, with the path, and why it failed.
+  public let description: String
+
+  /// Whether there is no such file.
+  public var isMissing: Bool { number == ENOENT }
+
+  /// - Parameter action: what was tried, with the path.
+  init(_ action: String, _ number: Int32 = errno) {
+    self.number = number
+    description = "cannot \(action): \(String(cString: strerror(number)))"
+  }
+}

@@ -1,0 +1,95 @@
+import Glibc
+
+/// A numeric IPv4 or IPv6 address.
+struct IPAddress: Sendable, Equatable, CustomStringConvertible {
+  private enum Bytes: Equatable {
+    case v4([UInt8])
+    case v6([UInt8])
+  }
+
+  private let bytes: Bytes
+
+  /// Nil if the text is neither `127.0.0.1` nor `::1` nor such.
+  init?(_ text: String) {
+    var v4 = [UInt8](repeating: 0, count: 4)
+    var v6 = [UInt8](repeating: 0, count: 16)
+    if inet_pton(AF_INET, text, &v4) == 1 {
+      bytes = .v4(v4)
+    } else if inet_pton(AF_INET6, text, &v6) == 1 {
+      bytes = .v6(v6)
+    } else {
+      return nil
+    }
+  }
+
+  /// Nil for addresses of other families.
+  init?(_ address: UnsafePointer<sockaddr>?) {
+    guard let address else { return nil }
+    let raw = UnsafeRawPointer(address)
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET:
+      let internet = raw.loadUnaligned(as: sockaddr_in.self)
+      bytes = .v4(withUnsafeBytes(of: internet.sin_addr) { Array($0) })
+    case AF_INET6:
+      let internet = raw.loadUnaligned(as: sockaddr_in6.self)
+      bytes = .v6(withUnsafeBytes(of: internet.sin6_addr) { Array($0) })
+    default: return nil
+    }
+  }
+
+  /// Whether only this machine can reach it.
+  var isLoopback: Bool {
+    switch bytes {
+    case .v4(let bytes): bytes[0] == 127
+    case .v6(let bytes): bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
+    }
+  }
+
+  var family: Int32 {
+    switch bytes {
+    case .v4: AF_INET
+    case .v6: AF_INET6
+    }
+  }
+
+  /// As part of a URL: an IPv6 address has brackets.
+  var host: String {
+    family == AF_INET6 ? "[\(description)]" : description
+  }
+
+  var description: String {
+    var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    switch bytes {
+    case .v4(let bytes), .v6(let bytes): _ = inet_ntop(family, bytes, &text, socklen_t(text.count))
+    }
+    return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+  }
+
+  /// The address with a port, as the system takes it.
+  func withSocketAddress<Result>(
+    port: UInt16,
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result {
+    var storage = sockaddr_storage()
+    return withUnsafeMutableBytes(of: &storage) { storage in
+      let size: Int
+      switch bytes {
+      case .v4(let bytes):
+        var internet = sockaddr_in()
+        internet.sin_family = sa_family_t(AF_INET)
+        internet.sin_port = port.bigEndian
+        withUnsafeMutableBytes(of: &internet.sin_addr) { $0.copyBytes(from: bytes) }
+        storage.storeBytes(of: internet, as: sockaddr_in.self)
+        size = MemoryLayout<sockaddr_in>.size
+      case .v6(let bytes):
+        var internet = sockaddr_in6()
+        internet.sin6_family = sa_family_t(AF_INET6)
+        internet.sin6_port = port.bigEndian
+        withUnsafeMutableBytes(of: &internet.sin6_addr) { $0.copyBytes(from: bytes) }
+        storage.storeBytes(of: internet, as: sockaddr_in6.self)
+        size = MemoryLayout<sockaddr_in6>.size
+      }
+      return storage.withMemoryRebound(to: sockaddr.self) { body($0.baseAddress!, socklen_t(size)) }
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/// A path with places for parameters: `/feeds/{feed}/items/{item}`.
+struct PathPattern: Sendable, Equatable {
+  private enum Part: Sendable, Equatable {
+    case literal(String)
+    case parameter(String)
+  }
+
+  private let parts: [Part]
+
+  /// - Parameter text: Begins with a slash. A part in braces takes any text that is not empty. What is in the
+  ///   program must be right: anything else stops the process.
+  init(_ text: String) {
+    precondition(text.hasPrefix("/"), "the path \(text) does not begin with a slash")
+    parts = Self.parts(of: text).map { part in
+      guard part.hasPrefix("{"), part.hasSuffix("}") else { return .literal(String(part)) }
+      return .parameter(String(part.dropFirst().dropLast()))
+    }
+  }
+
+  /// The parameters' values; nil if the path does not fit.
+  ///
+  /// - Parameter path: Percent-decoded parts.
+  func match(_ path: [String]) -> [String: String]? {
+    guard path.count == parts.count else { return nil }
+    var parameters: [String: String] = [:]
+    for (part, text) in zip(parts, path) {
+      switch part {
+      case .literal(let literal): guard literal == text else { return nil }
+      case .parameter(let name):
+        guard !text.isEmpty else { return nil }
+        parameters[name] = text
+      }
+    }
+    return parameters
+  }
+
+  /// Whether it should be tried before another: where they first differ, it has a literal.
+  func isMoreSpecific(than other: PathPattern) -> Bool {
+    for (first, second) in zip(parts, other.parts) {
+      switch (first, second) {
+      case (.literal, .parameter): return true
+      case (.parameter, .literal): return false
+      default: continue
+      }
+    }
+    return false
+  }
+
+  /// A path's parts, each decoded by itself, so that a slash in one does not divide it.
+  ///
+  /// - Returns: Nil if it does not begin with a slash, or is not properly encoded.
+  static func decodedParts(of path: String) -> [String]? {
+    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+    var decoded: [String] = []
+    for part in parts(of: path) {
+      guard let part = PercentEncoding.decode(part) else { return nil }
+      decoded.append(part)
+    }
+    return decoded
+  }
+
+  private static func parts(of path: String) -> [Substring] {
+    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+  }
+}

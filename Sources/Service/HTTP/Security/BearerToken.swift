@@ -1,0 +1,77 @@
+import Glibc
+
+/// A secret that clients show as `Authorization: Bearer …` (RFC 6750). It is never printed.
+///
+/// The server speaks no TLS: where the network is not to be trusted, put a proxy in front that does.
+public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  /// Fewer characters could be found by trying.
+  public static let minimumLength = 16
+  private static let maximumLength = 4096
+  private let bytes: [UInt8]
+
+  /// - Parameter text: 16 to 4096 visible ASCII characters.
+  /// - Throws: ``HTTPServerError`` with the code `token`.
+  public init(_ text: String) throws(HTTPServerError) {
+    try self.init(Array(text.utf8), from: "the token")
+  }
+
+  /// Reads a file, which holds the token and nothing else; white space around it does not count.
+  ///
+  /// - Throws: ``HTTPServerError`` with the code `token`.
+  public init(file: String) throws(HTTPServerError) {
+    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw HTTPServerError(.token, "\(file): cannot read the token: \(String(cString: strerror(errno)))")
+    }
+    defer { close(descriptor) }
+    // One byte more than a token may have with a line break: a longer file is none.
+    var bytes = [UInt8](repeating: 0, count: Self.maximumLength + 3)
+    var count = 0
+    while count < bytes.count {
+      let added = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, $0.count - count) }
+      guard added >= 0 else {
+        throw HTTPServerError(.token, "\(file): cannot read the token: \(String(cString: strerror(errno)))")
+      }
+      guard added > 0 else { break }
+      count += added
+    }
+    let text = bytes[..<count].drop(while: Self.isSpace)
+    let end = text.lastIndex { !Self.isSpace($0) }.map { $0 + 1 } ?? text.startIndex
+    try self.init(Array(text[..<end]), from: file)
+  }
+
+  private init(_ bytes: [UInt8], from place: String) throws(HTTPServerError) {
+    let lengths = Self.minimumLength...Self.maximumLength
+    guard lengths.contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+      throw HTTPServerError(
+        .token,
+        """
+        \(place): a token must be \(Self.minimumLength) to \(Self.maximumLength) visible ASCII characters without \
+        spaces; make one with: head -c 32 /dev/urandom | base64
+        """
+      )
+    }
+    self.bytes = bytes
+  }
+
+  /// Whether a value of `Authorization` shows this token. The time it takes does not depend on where they
+  /// differ.
+  func isShown(by authorization: String?) -> Bool {
+    guard let authorization else { return false }
+    let parts = authorization.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
+    let shown = Array(parts[1].trimmingSpaces().utf8)
+    var difference: UInt8 = shown.count == bytes.count ? 0 : 1
+    for (index, byte) in bytes.enumerated() { difference |= byte ^ (index < shown.count ? shown[index] : 0) }
+    return difference == 0
+  }
+
+  /// Says nothing of the secret.
+  public var description: String { "a token of \(bytes.count) characters" }
+  /// Says nothing either.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || (0x09...0x0D).contains(byte)
+  }
+}

@@ -1,0 +1,42 @@
+internal import CMicrohttpd
+
+/// What libmicrohttpd holds of a stream while it sends it.
+final class EventStreamSource {
+  let stream: EventStream
+  let server: HTTPServer
+  let socket: Int32
+
+  init(stream: EventStream, server: HTTPServer, socket: Int32) {
+    self.stream = stream
+    self.server = server
+    self.socket = socket
+  }
+}
+
+/// For libmicrohttpd: the next bytes of a stream.
+func readEventStream(
+  _ source: UnsafeMutableRawPointer?,
+  _ position: UInt64,
+  _ target: UnsafeMutablePointer<CChar>?,
+  _ capacity: Int
+) -> Int {
+  guard let source, let target else { return -2 }
+  let stream = Unmanaged<EventStreamSource>.fromOpaque(source).takeUnretainedValue().stream
+  return stream.take(into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
+}
+
+/// For libmicrohttpd: a stream is over.
+func releaseEventStream(_ owner: UnsafeMutableRawPointer?) {
+  guard let owner else { return }
+  let source = Unmanaged<EventStreamSource>.fromOpaque(owner).takeRetainedValue()
+  source.server.watcher.forget(source.socket)
+  source.stream.detach()
+  // It counts as open until its owner was told of its end.
+  source.server.streams.remove(source.stream)
+}
+
+/// For libmicrohttpd: a content is sent.
+func releaseHTTPContent(_ content: UnsafeMutableRawPointer?) {
+  guard let content else { return }
+  Unmanaged<HTTPContent>.fromOpaque(content).release()
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+/// Counts from many threads.
+final class HTTPCounterStore: Sendable {
+  // Apart from the others, as they are counted for each message and stream.
+  private let queuedEvents = Atomic(0)
+  private let refusedEvents = Atomic(0)
+  private let contentBytes = Atomic(0)
+  private let streams = Atomic(0)
+  private let requestsByStatus = Mutex<[Int: Int]>([:])
+
+  func countAnswer(status: Int) {
+    requestsByStatus.withLock { $0[status, default: 0] += 1 }
+  }
+
+  func countStream() {
+    streams.add(1, ordering: .relaxed)
+  }
+
+  func countBytes(_ count: Int) {
+    contentBytes.add(count, ordering: .relaxed)
+  }
+
+  func countWrite(_ result: EventStreamWrite) {
+    switch result {
+    case .queued: queuedEvents.add(1, ordering: .relaxed)
+    case .full: refusedEvents.add(1, ordering: .relaxed)
+    case .closed: break
+    }
+  }
+
+  func read() -> HTTPCounters {
+    var counters = HTTPCounters()
+    counters.requestsByStatus = requestsByStatus.withLock { $0 }
+    counters.queuedEvents = queuedEvents.load(ordering: .relaxed)
+    counters.refusedEvents = refusedEvents.load(ordering: .relaxed)
+    counters.contentBytes = contentBytes.load(ordering: .relaxed)
+    counters.streams = streams.load(ordering: .relaxed)
+    return counters
+  }
+}

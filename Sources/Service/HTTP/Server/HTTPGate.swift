@@ -1,0 +1,124 @@
+/// Judges requests by their heads: who may come in, and where to. Without I/O.
+struct HTTPGate: Sendable {
+  let router: HTTPRouter
+  let token: BearerToken?
+  /// Bytes.
+  let maxBodyBytes: Int
+
+  func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
+    guard let path = head.path, let parts = PathPattern.decodedParts(of: path), let query = decodedQuery(head)
+    else {
+      return .refused(
+        .problem(
+          status: 400,
+          code: "invalid-target",
+          detail: "the path must begin with a slash, and path and query must be UTF-8, percent-encoded"
+        )
+      )
+    }
+    let match = router.match(head.method, parts)
+    var isOpen = false
+    if case .route(let route, _, _) = match { isOpen = route.isOpen }
+    if let refusal = checkCaller(head, isOpen: isOpen) { return .refused(refusal) }
+    switch match {
+    case .nothing:
+      return .refused(.problem(status: 404, code: "not-found", detail: "there is nothing at \(path)"))
+    case .otherMethods(let allowed):
+      var refusal = HTTPResponse.problem(
+        status: 405,
+        code: "method-not-allowed",
+        detail: "\(path) does not take \(head.method); it takes \(allowed)"
+      )
+      refusal.headers = [HTTPField("Allow", allowed)]
+      return .refused(refusal)
+    case .route(let route, let method, let parameters):
+      if let refusal = checkContent(head) { return .refused(refusal) }
+      var mediaType: String?
+      if !route.produces.isEmpty {
+        mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
+        if mediaType == nil { return .refused(notAcceptable(path, route)) }
+      }
+      return .accepted(
+        route.handler,
+        HTTPAdmission.AcceptedRequest(
+          method: method,
+          path: path,
+          parameters: parameters,
+          query: query,
+          headers: head.headers,
+          mediaType: mediaType,
+          clientAddress: head.clientAddress
+        )
+      )
+    }
+  }
+
+  /// Whoever needs a token and has none learns nothing else, not even what there is.
+  private func checkCaller(_ head: HTTPRequestHead, isOpen: Bool) -> HTTPResponse? {
+    guard let token else {
+      // Without a token only this machine is let in. A page from elsewhere could get in by a name of its own
+      // that it makes point to this machine (DNS rebinding), if any name were taken.
+      if head.header("Sec-Fetch-Site") == "cross-site", head.header("Sec-Fetch-Mode") != "navigate" {
+        // It could not read the answers, but open as many streams as there may be.
+        return .problem(
+          status: 403,
+          code: "cross-site",
+          detail: "without a token, pages of other sites are not served"
+        )
+      }
+      guard let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
+      return .problem(
+        status: 421,
+        code: "unknown-host",
+        detail:
+          "without a token only localhost and loopback addresses are served; set a token to serve \(host)"
+      )
+    }
+    guard !isOpen, !token.isShown(by: head.header("Authorization")) else { return nil }
+    var refusal = HTTPResponse.problem(
+      status: 401,
+      code: "token-needed",
+      detail: "send the token of this server: Authorization: Bearer TOKEN"
+    )
+    refusal.headers = [HTTPField("WWW-Authenticate", "Bearer")]
+    return refusal
+  }
+
+  private func checkContent(_ head: HTTPRequestHead) -> HTTPResponse? {
+    guard head.header("Transfer-Encoding") == nil else {
+      return .problem(
+        status: 411,
+        code: "length-required",
+        detail: "say how long the content is with Content-Length; Transfer-Encoding is not taken"
+      )
+    }
+    // libmicrohttpd has refused what is not a number. One that does not fit is too large as well.
+    guard let text = head.header("Content-Length"), (Int(text) ?? .max) > maxBodyBytes else { return nil }
+    return .problem(
+      status: 413,
+      code: "content-too-large",
+      detail: "the content has \(text) bytes; allowed: \(maxBodyBytes)"
+    )
+  }
+
+  private func notAcceptable(_ path: String, _ route: HTTPRoute) -> HTTPResponse {
+    .problem(
+      status: 406,
+      code: "not-acceptable",
+      detail: "\(path) can be had as \(route.produces.joined(separator: ", ")); accept one of these"
+    )
+  }
+
+  private func decodedQuery(_ head: HTTPRequestHead) -> [HTTPField]? {
+    guard let query = head.query else { return nil }
+    var decoded: [HTTPField] = []
+    for field in query {
+      guard let name = PercentEncoding.decode(field.name), let value = PercentEncoding.decode(field.value)
+      else {
+        return nil
+      }
+      decoded.append(HTTPField(name, value))
+    }
+    return decoded
+  }
+}

@@ -1,0 +1,53 @@
+/// A response made ready for one request: conditions and encodings are settled, and all header fields are
+/// there. Without I/O.
+struct HTTPReply {
+  private(set) var status: Int
+  private(set) var content: HTTPContent?
+  private(set) var headers: [HTTPField] = []
+  let openStream: (@Sendable (EventStream) -> Void)?
+  private var isCompressed = false
+
+  init(_ response: HTTPResponse, to head: HTTPRequestHead) {
+    status = response.status
+    content = response.content
+    openStream = response.openStream
+    headers = [
+      HTTPField("Cache-Control", response.cacheControl),
+      HTTPField("X-Content-Type-Options", "nosniff"),
+      HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
+      HTTPField("Content-Security-Policy", response.contentSecurityPolicy),
+      // The same URL may be had in other types, and compressed or not.
+      HTTPField("Vary", "Accept, Accept-Encoding"),
+    ]
+    headers += response.headers
+    if let contentType = response.contentType { headers.append(HTTPField("Content-Type", contentType)) }
+    if let tag = response.entityTag, status == 200 || status == 304 {
+      if let known = head.header("If-None-Match").flatMap({ EntityTag.matched(tag, by: $0) }) {
+        leaveOut(known)
+      } else {
+        compress(head)
+        headers.append(HTTPField("ETag", EntityTag.text(tag, isCompressed: isCompressed)))
+      }
+    } else {
+      compress(head)
+    }
+  }
+
+  private mutating func compress(_ head: HTTPRequestHead) {
+    guard let accepted = head.header("Accept-Encoding"), QualityList(accepted).acceptsEncoding("gzip") else {
+      return
+    }
+    guard let compressed = content?.gzipped() else { return }
+    content = compressed
+    isCompressed = true
+    headers.append(HTTPField("Content-Encoding", "gzip"))
+  }
+
+  /// The client has it, in the form with this tag.
+  private mutating func leaveOut(_ tag: String) {
+    status = 304
+    content = nil
+    headers.removeAll { $0.name == "Content-Type" }
+    headers.append(HTTPField("ETag", tag))
+  }
+}

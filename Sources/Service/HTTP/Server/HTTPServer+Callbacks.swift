@@ -1,0 +1,177 @@
+internal import CMicrohttpd
+import Glibc
+
+// What libmicrohttpd calls, on its threads. Free functions: a closure that C calls must not inherit anybody's
+// isolation.
+
+/// A connection has come, or gone.
+func handleHTTPConnection(
+  _ owner: UnsafeMutableRawPointer?,
+  _ connection: OpaquePointer?,
+  _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ change: MHD_ConnectionNotificationCode
+) {
+  guard let owner, let connection, let context else { return }
+  let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
+  if change == .CONNECTION_NOTIFY_STARTED {
+    let address = IPAddress(feedstore_http_client_address(connection))?.description ?? ""
+    context.pointee = Unmanaged.passRetained(server.connections.open(from: address)).toOpaque()
+  } else if let known = context.pointee {
+    context.pointee = nil
+    server.connections.close(Unmanaged<HTTPConnection>.fromOpaque(known).takeRetainedValue())
+  }
+}
+
+/// A request's head has come, or a part of its content, or its end.
+func handleHTTPRequest(
+  _ owner: UnsafeMutableRawPointer?,
+  _ connection: OpaquePointer?,
+  _ path: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?,
+  _ version: UnsafePointer<CChar>?,
+  _ content: UnsafePointer<CChar>?,
+  _ contentSize: UnsafeMutablePointer<Int>?,
+  _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  guard let owner, let connection, let path, let method, let contentSize, let context else { return .NO }
+  let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
+  guard let known = context.pointee else {
+    let exchange = server.begin(connection, method: method, path: path)
+    context.pointee = Unmanaged.passRetained(exchange).toOpaque()
+    // Who is refused need not send the content. Without content the answer waits for the end of the request,
+    // as the connection could not be used again otherwise.
+    if case .refused = exchange.admission, exchange.head.hasContent {
+      return server.answer(exchange, connection)
+    }
+    return .YES
+  }
+  let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
+  guard contentSize.pointee == 0 else {
+    exchange.append(UnsafeRawBufferPointer(start: content, count: contentSize.pointee))
+    contentSize.pointee = 0
+    return .YES
+  }
+  return server.answer(exchange, connection)
+}
+
+/// An answer is sent, or will never be.
+func handleHTTPCompletion(
+  _ owner: UnsafeMutableRawPointer?,
+  _ connection: OpaquePointer?,
+  _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ end: MHD_RequestTerminationCode
+) {
+  guard let owner, let known = context?.pointee else { return }
+  context?.pointee = nil
+  Unmanaged<HTTPExchange>.fromOpaque(known).release()
+  Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue().exchanges.end()
+}
+
+extension HTTPServer {
+  /// Reads a request's head and judges it.
+  fileprivate func begin(
+    _ connection: OpaquePointer,
+    method: UnsafePointer<CChar>,
+    path: UnsafePointer<CChar>
+  ) -> HTTPExchange {
+    exchanges.begin()
+    let known = feedstore_http_socket_context(connection).map {
+      Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
+    }
+    let head = HTTPRequestHead(
+      connection,
+      method: String(cString: method),
+      path: String(validatingCString: path),
+      clientAddress: known?.address ?? ""
+    )
+    guard let refusal = known?.refusal else { return HTTPExchange(head: head, admission: gate.admit(head)) }
+    var response = unavailable(code: "too-many-connections", detail: refusal + "; come again later")
+    response.headers.append(HTTPField("Connection", "close"))
+    return HTTPExchange(head: head, admission: .refused(response))
+  }
+
+  /// Queues the answer to a request.
+  fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
+    var reply = HTTPReply(exchange.response(), to: exchange.head)
+    let response: OpaquePointer?
+    if let openStream = reply.openStream, exchange.head.method != "HEAD" {
+      if let stream = openedStream(connection) {
+        openStream(stream)
+        response = streamResponse(stream, feedstore_http_socket(connection))
+      } else {
+        reply = HTTPReply(
+          unavailable(
+            code: "too-many-streams",
+            detail: "\(configuration.maxStreams) streams are open, and no more may be; come again later"
+          ),
+          to: exchange.head
+        )
+        response = contentResponse(reply.content)
+      }
+    } else {
+      response = contentResponse(reply.content)
+      if exchange.head.method != "HEAD" { counterStore.countBytes(reply.content?.count ?? 0) }
+    }
+    guard let response else { return .NO }
+    // libmicrohttpd keeps it as long as it needs it.
+    defer { MHD_destroy_response(response) }
+    for field in reply.headers { _ = MHD_add_response_header(response, field.name, field.value) }
+    counterStore.countAnswer(status: reply.status)
+    return MHD_queue_response(connection, UInt32(reply.status), response)
+  }
+
+  private func unavailable(code: String, detail: String) -> HTTPResponse {
+    var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
+    response.headers = [HTTPField("Retry-After", String(configuration.retryAfterSeconds))]
+    return response
+  }
+
+  /// A new stream to the connection's client; nil if there are too many.
+  private func openedStream(_ connection: OpaquePointer) -> EventStream? {
+    let stream = streams.add { number in
+      EventStream(
+        number: number,
+        queueLimit: configuration.maxStreamQueueBytes,
+        retryMilliseconds: configuration.retryMilliseconds,
+        counters: counterStore
+      )
+    }
+    guard let stream else { return nil }
+    counterStore.countStream()
+    stream.attach(connection)
+    let socket = feedstore_http_socket(connection)
+    guard socket >= 0 else { return stream }
+    var bytes = Int32(clamping: configuration.streamSocketBytes)
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    watcher.watch(socket, number: stream.number)
+    return stream
+  }
+
+  /// An answer whose content is what is written to a stream.
+  private func streamResponse(_ stream: EventStream, _ socket: Int32) -> OpaquePointer? {
+    let source = Unmanaged.passRetained(EventStreamSource(stream: stream, server: self, socket: socket))
+    let response = MHD_create_response_from_callback(
+      .max,
+      4096,
+      { @Sendable in readEventStream($0, $1, $2, $3) },
+      source.toOpaque(),
+      { @Sendable in releaseEventStream($0) }
+    )
+    if response == nil { releaseEventStream(source.toOpaque()) }
+    return response
+  }
+
+  /// An answer whose content is sent from where it lies.
+  private func contentResponse(_ content: HTTPContent?) -> OpaquePointer? {
+    let content = content ?? HTTPContent("")
+    let owner = Unmanaged.passRetained(content)
+    let response = MHD_create_response_from_buffer_with_free_callback_cls(
+      content.count,
+      content.address,
+      { @Sendable in releaseHTTPContent($0) },
+      owner.toOpaque()
+    )
+    if response == nil { owner.release() }
+    return response
+  }
+}

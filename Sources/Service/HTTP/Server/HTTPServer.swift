@@ -1,0 +1,180 @@
+internal import CMicrohttpd
+import Glibc
+import Synchronization
+
+/// A small HTTP/1.1 server: routes with contents that are shared and kept, and streams of Server-Sent Events.
+///
+/// ```swift
+/// var router = HTTPRouter()
+/// router.add(.get, "/health", isOpen: true) { _ in
+///   HTTPResponse(contentType: "text/plain", content: healthy)
+/// }
+/// router.add(.get, "/news", produces: ["text/event-stream"]) { _ in
+///   .events { stream in readers.add(stream) }
+/// }
+/// let server = try HTTPServer(HTTPServerConfiguration(), router: router)
+/// defer { server.stop(withinMilliseconds: 1000) }
+/// ```
+///
+/// libmicrohttpd serves the connections with a few threads of its own and epoll; a thread more watches the
+/// streams. None of it runs on the cooperative pool. Handlers run on the server's threads and must not block.
+///
+/// It speaks no TLS. It lives until ``stop(withinMilliseconds:)``; a server that is never stopped is never
+/// freed.
+public final class HTTPServer: Sendable {
+  /// What it was told.
+  public let configuration: HTTPServerConfiguration
+  /// The port that it listens on, also when 0 was asked for.
+  public let port: Int
+  /// Where it is, for people: `http://127.0.0.1:8080`.
+  public let url: String
+
+  let gate: HTTPGate
+  let connections: HTTPConnectionLimiter
+  let exchanges = HTTPExchangeCount()
+  let streams: EventStreamRegistry
+  let watcher: EventStreamWatcher
+  let counterStore = HTTPCounterStore()
+  /// Nil before it is started and once it is being stopped.
+  private let daemon = Mutex<Daemon?>(nil)
+
+  private struct Daemon: @unchecked Sendable {
+    // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
+    let pointer: OpaquePointer
+  }
+
+  /// Files that are open besides connections, about: Kafka's sockets, logs.
+  private static let otherFiles = 256
+
+  /// Starts to listen and to answer.
+  ///
+  /// - Throws: ``HTTPServerError``, which says what to do about it.
+  public init(_ configuration: HTTPServerConfiguration, router: HTTPRouter) throws(HTTPServerError) {
+    let address = try Self.checkedAddress(configuration)
+    try Self.checkOpenFiles(configuration)
+    self.configuration = configuration
+    gate = HTTPGate(router: router, token: configuration.token, maxBodyBytes: configuration.maxBodyBytes)
+    connections = HTTPConnectionLimiter(
+      limit: configuration.maxConnections,
+      limitPerAddress: configuration.maxConnectionsPerAddress
+    )
+    let streams = EventStreamRegistry(limit: configuration.maxStreams)
+    self.streams = streams
+    let socket = try ListeningSocket(address, port: configuration.port)
+    port = socket.port
+    url = "http://\(address.host):\(socket.port)"
+    do {
+      watcher = try EventStreamWatcher(
+        tickMilliseconds: max(1, configuration.heartbeatMilliseconds / EventStream.ticksOfSilence),
+        onHangUp: { number in streams.stream(number)?.end(.clientGone, isFlushed: false) },
+        onTick: { for stream in streams.all { stream.tick() } }
+      )
+    } catch {
+      close(socket.descriptor)
+      throw error
+    }
+    try start(socket)
+  }
+
+  /// What it has done and is doing.
+  public var counters: HTTPCounters {
+    var counters = counterStore.read()
+    counters.openConnections = connections.count
+    counters.openStreams = streams.count
+    return counters
+  }
+
+  /// Takes no more connections, lets streams end and answers be sent, then closes every connection.
+  ///
+  /// Blocks until then: never call it on the cooperative pool, nor in a handler. A handler that does not
+  /// return keeps it longer than asked. A second call does nothing.
+  ///
+  /// - Parameter milliseconds: How long clients have to take what is queued for them.
+  /// - Returns: Whether all clients got all that was theirs.
+  @discardableResult
+  public func stop(withinMilliseconds milliseconds: Int) -> Bool {
+    let running = daemon.withLock { daemon in
+      defer { daemon = nil }
+      return daemon
+    }
+    guard let running else { return true }
+    let deadline = MonotonicClock.milliseconds() + Int64(milliseconds)
+    let socket = MHD_quiesce_daemon(running.pointer)
+    // Refuses clients at once. To be closed only when libmicrohttpd's threads have forgotten it.
+    shutdown(socket, Int32(SHUT_RDWR))
+    for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
+    let isDone = exchanges.waitForNone(until: deadline)
+    // No stream is suspended any more, which libmicrohttpd would not survive: those that have ended never are.
+    MHD_stop_daemon(running.pointer)
+    if socket >= 0 { close(socket) }
+    watcher.stop()
+    Unmanaged.passUnretained(self).release()
+    return isDone
+  }
+
+  private func start(_ socket: ListeningSocket) throws(HTTPServerError) {
+    // libmicrohttpd's threads use the server until it is stopped.
+    let owner = Unmanaged.passRetained(self)
+    var options = feedstore_http_options_t()
+    options.listening_socket = socket.descriptor
+    options.threads = UInt32(configuration.threads)
+    options.connection_limit = UInt32(configuration.maxConnections + HTTPConnectionLimiter.reserve)
+    options.connection_limit_per_address = UInt32(
+      configuration.maxConnectionsPerAddress + HTTPConnectionLimiter.reserve
+    )
+    options.connection_memory_bytes = configuration.maxHeadBytes
+    options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
+    options.owner = owner.toOpaque()
+    options.on_request = { @Sendable in handleHTTPRequest($0, $1, $2, $3, $4, $5, $6, $7) }
+    options.on_completion = { @Sendable in handleHTTPCompletion($0, $1, $2, $3) }
+    options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3) }
+    guard let pointer = feedstore_http_start(&options) else {
+      let reason = String(cString: strerror(errno))
+      // The socket is libmicrohttpd's by then; whether it has closed it cannot be known.
+      watcher.stop()
+      owner.release()
+      throw HTTPServerError(
+        .system,
+        "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
+      )
+    }
+    daemon.withLock { $0 = Daemon(pointer: pointer) }
+  }
+
+  private static func checkedAddress(
+    _ configuration: HTTPServerConfiguration
+  ) throws(HTTPServerError) -> IPAddress {
+    guard let address = IPAddress(configuration.address) else {
+      throw HTTPServerError(
+        .address,
+        """
+        \(configuration.address.debugDescription) is not an address to listen on; give a numeric one, \
+        such as 127.0.0.1, ::1 or 0.0.0.0
+        """
+      )
+    }
+    guard address.isLoopback || configuration.token != nil else {
+      throw HTTPServerError(
+        .tokenNeeded,
+        """
+        others could connect to \(address) and nothing says who may; set a token that they must show, \
+        or listen on 127.0.0.1
+        """
+      )
+    }
+    return address
+  }
+
+  private static func checkOpenFiles(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+    let needed = configuration.maxConnections + HTTPConnectionLimiter.reserve + otherFiles
+    let allowed = OpenFiles.allow(needed)
+    guard allowed < needed else { return }
+    throw HTTPServerError(
+      .openFiles,
+      """
+      \(configuration.maxConnections) connections need \(needed) open files, and the process may have \(allowed); \
+      raise its limit (LimitNOFILE, ulimit -n), or allow fewer connections
+      """
+    )
+  }
+}

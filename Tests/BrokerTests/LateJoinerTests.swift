@@ -1,0 +1,39 @@
+import FeedTestSupport
+import Testing
+
+extension OnCluster {
+  /// Whoever comes late to a topic that is cleaned meanwhile.
+  struct LateJoinerTests {
+    /// The cleaner takes its time; where it is not seen to work, that is said and no fault.
+    private static let mostJoiners = 25
+
+    @Test func `a late joiner reads the topic while it is written and cleaned`() async throws {
+      var options = RunOptions()
+      options.compaction = [
+        "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01",
+        // The observer, which expects every record, is seldom so far behind.
+        "min.compaction.lag.ms": "10000",
+      ]
+      try await BrokerRun.on("late", options) { run in
+        run.load.start()
+        _ = try run.start()
+        var found: [LateJoiner] = []
+        for _ in 0..<Self.mostJoiners {
+          try await run.waitForRecords(300)
+          let least = run.observer.observation.records - run.observer.observation.rejected.count
+          let joiner = try await run.onThread { try LateJoiner(run.topics) }
+          found.append(joiner)
+          if joiner.records < least * 3 / 4 { break }
+        }
+        try await run.settle()
+        let last = try await run.onThread { try LateJoiner(run.topics) }
+        let oracle = try await run.onThread { try InputOracle(run.topics) }
+        var complaints = oracle.complaints(about: last.feeds.mapValues(\.feed))
+        complaints += (found + [last]).flatMap(\.claims).compactMap { oracle.complaint(about: $0) }
+        try BrokerFailure.check(complaints.isEmpty, complaints.prefix(10).joined(separator: "\n"))
+        let written = run.observer.observation.records - run.observer.observation.rejected.count
+        print("late: \(found.count) joiners; the last read \(last.records) of \(written) records")
+      }
+    }
+  }
+}

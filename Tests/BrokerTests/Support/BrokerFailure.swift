@@ -1,0 +1,13 @@
+/// What went wrong in a run on a cluster.
+struct BrokerFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) {
+    self.description = description
+  }
+
+  /// Throws unless a condition holds; unlike `#expect` it ends the run, whose log files are then named.
+  static func check(_ condition: Bool, _ description: @autoclosure () -> String) throws(BrokerFailure) {
+    if !condition { throw BrokerFailure(description()) }
+  }
+}

@@ -1,0 +1,93 @@
+import FeedStore
+import Kafka
+import Service
+
+/// The end of a run: everything must have been applied, once.
+extension BrokerRun {
+  private static let askMilliseconds: Int32 = 5_000
+
+  /// Waits until all input is committed and all output seen; nothing else may be on its way.
+  func settle() async throws {
+    load.pause()
+    try await wait("the input's end") { _ in self.load.isIdle }
+    let oracle = try await onThread { try InputOracle(self.topics) }
+    try await onThread { try self.waitForCommits(oracle.ends) }
+    try await waitForOutput()
+  }
+
+  /// Stops what runs, and compares what was published with the oracle.
+  func finish() async throws {
+    try await settle()
+    let published = observer.observation.records
+    for member in running { member.resume() }
+    for member in running { try await stop(member) }
+    try await waitForOutput()
+    try BrokerFailure.check(
+      observer.observation.records == published,
+      "stopping published something, although all input was committed"
+    )
+    let observation = observer.observation
+    let (oracle, complaints) = try await onThread {
+      let oracle = try InputOracle(self.topics)
+      return (oracle, oracle.complaints(about: observation))
+    }
+    try BrokerFailure.check(
+      complaints.isEmpty,
+      "\(complaints.count) complaints: \(complaints.prefix(10).joined(separator: "\n"))"
+    )
+    print(
+      """
+      \(topics.prefix): \(oracle.records) records in, \(observation.records) out; \
+      \(observation.claims.count) changesets of \(observation.epochs) epochs, \
+      \(observation.rejected.count) rejected; \(oracle.feeds.count) feeds at the end
+      """
+    )
+  }
+
+  /// Waits until the observer has seen all that there is now, which may need the end of transactions.
+  func waitForOutput() async throws {
+    let outputs = [topics.names.changesets, topics.names.rejected]
+    let ends = try await onThread {
+      let reader = try TopicReader(self.topics, outputs, isolation: .readUncommitted)
+      defer { reader.close() }
+      return try reader.ends()
+    }
+    try await wait("the output's end") { observation in
+      ends.allSatisfy { (observation.positions[$0.key] ?? 0) >= $0.value }
+    }
+  }
+
+  /// Waits until the group has committed all that there is to read.
+  private func waitForCommits(_ ends: [TopicPartition: Int64]) throws {
+    var configuration = topics.client
+    configuration["group.id"] = topics.prefix
+    let consumer = try Consumer(
+      configuration: configuration,
+      isolationLevel: .readCommitted,
+      log: { _, _, _ in }
+    )
+    defer { try? consumer.close(timeoutMilliseconds: Self.askMilliseconds) }
+    let batch = consumer.makeBatch(capacity: 1)
+    let deadline = ContinuousClock.now + .seconds(120)
+    var left = ends.filter { $0.value > 0 }
+    while !left.isEmpty {
+      try BrokerFailure.check(ContinuousClock.now < deadline, "the group has not committed \(left)")
+      if let failed = running.first(where: \.hasFailed) { throw BrokerFailure("\(failed.name) has ended") }
+      do throws(KafkaError) {
+        let committed = try consumer.committed(Array(left.keys), timeoutMilliseconds: Self.askMilliseconds)
+        left = left.filter { (committed[$0.key] ?? nil) ?? 0 < $0.value }
+      } catch {
+        // Offsets of a transaction that is open are not told.
+        if !error.isRetriable { throw error }
+      }
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+    }
+  }
+
+  /// Runs what blocks on a thread of its own.
+  func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    let thread = WorkerThread(name: "run")
+    defer { thread.stop() }
+    return try await withTaskExecutorPreference(thread) { @concurrent in try body() }
+  }
+}

@@ -1,0 +1,169 @@
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+/// One run on a cluster: topics of its own, an observer that judges all that comes out, a load, and daemons
+/// in processes of their own, to which a test does what it wants.
+final class BrokerRun: Sendable {
+  let topics: TestTopics
+  let options: RunOptions
+  let seed: UInt64
+  let observer: Observer
+  let load: Load
+  /// Where the daemons' logs are.
+  private let directory: URL
+  private let members = Mutex<[Member]>([])
+
+  private init(_ label: String, _ options: RunOptions) throws {
+    var options = options
+    options.generator.partitionCount = Int(options.partitions)
+    self.options = options
+    topics = TestTopics(label, partitions: options.partitions)
+    seed = TestCluster.seed
+    observer = Observer(topics)
+    load = Load(topics, seed: seed, options: options.generator, recordsPerPoll: options.recordsPerPoll)
+    directory = FileManager.default.temporaryDirectory.appendingPathComponent(topics.prefix)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+  }
+
+  /// Makes the topics, does what a test wants, and compares what comes of it with the oracle.
+  ///
+  /// - Parameters:
+  ///   - label: a word, for the topics' names.
+  ///   - body: starts daemons and what disturbs them; one must run at its end.
+  /// - Throws: ``BrokerFailure`` with the seed and the paths of the daemons' logs.
+  static func on(
+    _ label: String,
+    _ options: RunOptions = RunOptions(),
+    _ body: @escaping @Sendable (BrokerRun) async throws -> Void
+  ) async throws {
+    let run = try BrokerRun(label, options)
+    print("\(label): FEEDSTORE_TEST_SEED=\(run.seed)")
+    do {
+      try await run.topics.create(compaction: options.compaction)
+      try await run.perform(body)
+      try run.topics.delete()
+    } catch {
+      run.killAll()
+      try? run.topics.delete()
+      throw BrokerFailure(
+        "\(error)\n\(label), seed \(run.seed); the daemons' logs: \(run.directory.path)/*.log"
+      )
+    }
+    try FileManager.default.removeItem(at: run.directory)
+  }
+
+  private func perform(_ body: @escaping @Sendable (BrokerRun) async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.observer.run() }
+      group.addTask { try await self.load.run(self.observer) }
+      group.addTask {
+        defer {
+          self.load.stop()
+          self.observer.stop()
+        }
+        try await body(self)
+        try await self.finish()
+      }
+      // The first that fails ends the others, which then fail as well.
+      defer {
+        load.stop()
+        observer.stop()
+      }
+      // The load must not be stopped by the observer's end.
+      try await group.waitForAll()
+    }
+  }
+
+  // MARK: Daemons
+
+  /// Starts a daemon.
+  ///
+  /// - Parameters:
+  ///   - settings: what it is configured with, besides what all have.
+  ///   - crash: where it is to end without warning, if it is to.
+  func start(_ settings: [String: String] = [:], crash: String? = nil) throws -> Member {
+    try members.withLock { members in
+      let name = "member-\(members.count)"
+      let own = common.merging(options.settings) { $1 }.merging(["output.source": "/\(name)"]) { $1 }
+      let path = directory.appendingPathComponent("\(name).log").path
+      let member = try Member(name, own.merging(settings) { $1 }, logPath: path, crash: crash)
+      members.append(member)
+      return member
+    }
+  }
+
+  /// What all daemons are configured with: many small windows, and failures that are soon noticed.
+  private var common: [String: String] {
+    [
+      "kafka.bootstrap.servers": TestCluster.bootstrapServers ?? "",
+      "kafka.group.id": topics.prefix,
+      // The least that brokers allow by default.
+      "kafka.session.timeout.ms": "6000",
+      "kafka.heartbeat.interval.ms": "500",
+      "topics.sections": topics.names.sections,
+      "topics.items": topics.names.items,
+      "topics.changesets": topics.names.changesets,
+      "topics.rejected": topics.names.rejected,
+      "coalesce.window": "20",
+      "keyframe.maxDeltas": "5",
+    ]
+  }
+
+  /// Those that run.
+  var running: [Member] { members.withLock { $0.filter { $0.end == nil } } }
+
+  func killAll() { for member in running { member.kill() } }
+
+  // MARK: Waiting
+
+  /// Waits as the observer does, but not for daemons that have ended although nobody wanted them to.
+  func wait(
+    _ what: String,
+    seconds: Int = 120,
+    until isMet: @escaping @Sendable (Observation) -> Bool
+  ) async throws {
+    try await observer.wait(what, seconds: seconds) { self.failed != nil || isMet($0) }
+    if let failed {
+      throw BrokerFailure("\(failed.name) has ended by itself: \(failed.endText)")
+    }
+  }
+
+  private var failed: Member? { members.withLock { $0.first { $0.hasFailed } } }
+
+  /// Waits until so many more records were published.
+  func waitForRecords(_ count: Int) async throws {
+    let target = observer.observation.records + count
+    try await wait("\(count) more records") { $0.records >= target }
+  }
+
+  /// Waits until each of these daemons publishes, from now on.
+  func waitForRecords(of members: [Member]) async throws {
+    let before = observer.observation.published
+    try await wait("records of \(members.map(\.name))") { observation in
+      members.allSatisfy { member in
+        let source = "/\(member.name)"
+        return observation.published[source] ?? 0 > before[source] ?? 0
+      }
+    }
+  }
+
+  func waitForEnd(of member: Member) async throws {
+    try await wait("the end of \(member.name)") { _ in member.end != nil }
+  }
+
+  /// Stops a daemon well.
+  func stop(_ member: Member) async throws {
+    member.askToStop()
+    try await waitForEnd(of: member)
+    try BrokerFailure.check(member.end == .exited(0), "\(member.name): \(member.endText)")
+  }
+
+  /// Ends a daemon without warning.
+  func kill(_ member: Member) async throws {
+    member.kill()
+    try await waitForEnd(of: member)
+  }
+}

@@ -1,0 +1,59 @@
+import FeedTestSupport
+
+/// The fields before the entries of a changeset, and the key it stands under.
+struct ChangesetHead {
+  let key: OracleFeedKey
+  /// What stands before the slash of the record's key.
+  let slot: String
+  /// Nil for a null; then nothing that follows means anything.
+  let json: OracleJSON?
+  let epoch: String
+  let revision: Int
+  let base: Int
+  let part: Int
+  let parts: Int
+  let mode: String
+  let reason: String?
+  let checksum: String
+  let through: [String: Int]
+
+  init(_ record: TopicRecord) throws(BrokerFailure) {
+    guard let bytes = record.key, let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else {
+      throw BrokerFailure("the key names no feed")
+    }
+    key = OracleFeedKey(partition: Int(record.partition), id: Array(bytes[(slash + 1)...]))
+    slot = String(decoding: bytes[..<slash], as: UTF8.self)
+    var json: OracleJSON?
+    if let value = record.value {
+      guard let parsed = try? OracleJSON.parse(value) else { throw BrokerFailure("the value is not JSON") }
+      json = parsed
+    }
+    self.json = json
+    func string(_ name: String) -> String? {
+      json?.last(name)?.string.map { String(decoding: $0, as: UTF8.self) }
+    }
+    func number(_ value: OracleJSON?) -> Int? {
+      value.flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) }
+    }
+    epoch = string("epoch") ?? ""
+    revision = number(json?.last("revision")) ?? -1
+    base = number(json?.last("base")) ?? -1
+    part = number(json?.last("part")) ?? 0
+    parts = number(json?.last("parts")) ?? 1
+    mode = string("mode") ?? ""
+    reason = string("reason")
+    checksum = string("checksum") ?? ""
+    var through: [String: Int] = [:]
+    if case .object(let members)? = json?.last("through")?.content {
+      for member in members {
+        through[String(decoding: member.name, as: UTF8.self)] = number(member.value) ?? -1
+      }
+    }
+    self.through = through
+  }
+
+  var isKeyframe: Bool { reason == "keyframe" }
+
+  /// The place of the record in the input that the epoch is named after.
+  var epochOffset: Int { epoch.split(separator: "/").last.flatMap { Int($0) } ?? -1 }
+}

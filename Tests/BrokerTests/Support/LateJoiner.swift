@@ -1,0 +1,82 @@
+import FeedStore
+import FeedTestSupport
+import Kafka
+
+/// What a replica has that reads the changesets topic from its beginning to its end, by the protocol's rules
+/// for replicas: what was cleaned away may be missing.
+struct LateJoiner: Sendable {
+  private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
+  private(set) var records = 0
+  /// After a gap deltas are passed over until the next reload.
+  private var stale: Set<OracleFeedKey> = []
+
+  /// Reads to where the topic ends when it begins.
+  init(_ topics: TestTopics) throws {
+    let reader = try TopicReader(topics, [topics.names.changesets])
+    defer { reader.close() }
+    let ends = try reader.ends()
+    var failure: (any Error)?
+    let deadline = ContinuousClock.now + .seconds(120)
+    while !reader.hasReached(ends), failure == nil {
+      try BrokerFailure.check(ContinuousClock.now < deadline, "the topic could not be read to its end")
+      var found: [TopicRecord] = []
+      try reader.poll(timeoutMilliseconds: 100) { found.append($0) }
+      for record in found {
+        do { try take(record) } catch { failure = error }
+      }
+    }
+    if let failure { throw failure }
+    try BrokerFailure.check(stale.isEmpty, "\(stale.count) feeds have a gap at the end")
+  }
+
+  var claims: [ObservedClaim] {
+    feeds.map { key, feed in
+      let checksum = OracleChecksum.text(OracleChecksum.of(feed.feed))
+      return ObservedClaim(key: key, through: feed.through, checksum: checksum)
+    }
+  }
+
+  private mutating func take(_ record: TopicRecord) throws {
+    records += 1
+    let head = try ChangesetHead(record)
+    guard let json = head.json else {
+      if head.slot == "k0" { remove(head.key) }
+      return
+    }
+    let known = feeds[head.key].flatMap { $0.epoch == head.epoch ? $0 : nil }
+    switch head.mode {
+    case "delete":
+      if known != nil { remove(head.key) }
+    case "reload":
+      if let known, !stale.contains(head.key), head.revision <= known.revision { return }
+      try set(head, json, nil)
+    default:
+      guard let known else { return }
+      if head.revision <= known.revision { return }
+      if head.base == known.revision, !stale.contains(head.key) {
+        try set(head, json, known.feed)
+      } else {
+        stale.insert(head.key)
+      }
+    }
+  }
+
+  private mutating func remove(_ key: OracleFeedKey) {
+    feeds[key] = nil
+    stale.remove(key)
+  }
+
+  private mutating func set(_ head: ChangesetHead, _ json: OracleJSON, _ base: OracleFeed?) throws {
+    try BrokerFailure.check(head.parts == 1, "a changeset in parts")
+    guard let feed = try NaiveReplica.apply([json], to: base) else { return }
+    let checksum = OracleChecksum.text(OracleChecksum.of(feed))
+    try BrokerFailure.check(checksum == head.checksum, "revision \(head.revision) has another checksum")
+    stale.remove(head.key)
+    feeds[head.key] = ObservedFeed(
+      feed: feed,
+      epoch: head.epoch,
+      revision: head.revision,
+      through: head.through
+    )
+  }
+}

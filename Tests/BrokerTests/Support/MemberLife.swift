@@ -1,0 +1,45 @@
+import Synchronization
+
+/// Whether a member's process runs, and whether it may end.
+final class MemberLife: Sendable {
+  private let state: Mutex<State>
+
+  private struct State {
+    var end: Member.End?
+    var mayEnd: Bool
+    var guardian: MemberGuard?
+  }
+
+  init(mayEnd: Bool) {
+    state = Mutex(State(mayEnd: mayEnd))
+  }
+
+  var end: Member.End? { state.withLock { $0.end } }
+
+  /// Whether it ended although nobody wanted it to.
+  var hasFailed: Bool { state.withLock { $0.end != nil && !$0.mayEnd } }
+
+  /// The process has ended; it may have, before it is guarded.
+  func note(_ end: Member.End) {
+    state.withLock { state in
+      state.end = end
+      state.guardian?.dismiss()
+    }
+  }
+
+  func guarded(by guardian: MemberGuard) {
+    state.withLock { state in
+      state.guardian = guardian
+      if state.end != nil { guardian.dismiss() }
+    }
+  }
+
+  /// Does something to the process while it runs: once it has ended, its number may be another's.
+  func whileRunning(mayEnd: Bool, _ body: () -> Void) {
+    state.withLock { state in
+      guard state.end == nil else { return }
+      if mayEnd { state.mayEnd = true }
+      body()
+    }
+  }
+}

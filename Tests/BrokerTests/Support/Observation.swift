@@ -1,0 +1,141 @@
+import FeedTestSupport
+import Kafka
+
+/// What was seen of the output so far, and what was wrong with it.
+///
+/// It expects every record there ever was: revisions without gaps, none twice, each with the checksum of the
+/// state it leads to, and each for records that the one before it did not cover.
+struct Observation: Sendable {
+  /// Where a rejected record came from.
+  struct Source: Sendable, Hashable {
+    var topic: String
+    var partition: Int
+    var offset: Int
+  }
+
+  struct Rejected: Sendable, Equatable {
+    var code: String
+    var key: [UInt8]?
+    var value: [UInt8]?
+  }
+
+  private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
+  private(set) var claims: [ObservedClaim] = []
+  private(set) var rejected: [Source: Rejected] = [:]
+  private(set) var violations: [String] = []
+  /// The offset after what was read.
+  var positions: [TopicPartition: Int64] = [:]
+  /// Records, rejected ones and nulls included.
+  private(set) var records = 0
+  /// Records without nulls, by who published them: `ce_source`.
+  private(set) var published: [String: Int] = [:]
+  /// Who published last, by partition.
+  private(set) var lastSource: [Int32: String] = [:]
+  /// Deletions of feeds, and epochs that began, seen so far.
+  private(set) var deletions = 0
+  private(set) var epochs = 0
+  /// The newest epoch of each feed, by the offset it is named after.
+  private var newestEpoch: [OracleFeedKey: Int] = [:]
+  private var parts: [OracleFeedKey: [OracleJSON]] = [:]
+
+  mutating func takeChangeset(_ record: TopicRecord) {
+    records += 1
+    if record.value != nil, let source = record.headers["ce_source"] {
+      published[source, default: 0] += 1
+      lastSource[record.partition] = source
+    }
+    do throws(BrokerFailure) {
+      let head = try ChangesetHead(record)
+      if let json = head.json { try take(head, json) } else { try takeNull(head) }
+    } catch {
+      let key = String(decoding: record.key ?? [], as: UTF8.self).debugDescription
+      violations.append("partition \(record.partition), offset \(record.offset), key \(key): \(error)")
+    }
+  }
+
+  private func takeNull(_ head: ChangesetHead) throws(BrokerFailure) {
+    let isGone = feeds[head.key] == nil || head.slot.hasPrefix("k") && head.slot != "k0"
+    try BrokerFailure.check(isGone, "a null of a feed that was not deleted")
+  }
+
+  private mutating func take(_ head: ChangesetHead, _ json: OracleJSON) throws(BrokerFailure) {
+    parts[head.key, default: []].append(json)
+    let parts = parts[head.key] ?? []
+    try BrokerFailure.check(parts.count == head.part + 1, "part \(head.part) after \(parts.count - 1)")
+    guard parts.count == head.parts else { return }
+    self.parts[head.key] = nil
+    let known = feeds[head.key]
+    if head.isKeyframe {
+      try checkKeyframe(head, parts, known)
+      return
+    }
+    let name = "revision \(head.revision) of epoch \(head.epoch) on base \(head.base)"
+    if let known {
+      try BrokerFailure.check(
+        head.epoch == known.epoch && head.base == known.revision && head.revision == head.base + 1,
+        "\(name) after revision \(known.revision) of epoch \(known.epoch)"
+      )
+      let isNewer = head.through.contains { $0.value > known.through[$0.key] ?? -1 }
+      try BrokerFailure.check(isNewer, "\(name) covers nothing new: \(head.through) after \(known.through)")
+    } else {
+      try BrokerFailure.check(
+        head.revision == 1 && head.base == 0 && head.reason == "initial",
+        "\(name), mode \(head.mode), of a feed that is not there"
+      )
+      let newest = newestEpoch[head.key] ?? -1
+      try BrokerFailure.check(head.epochOffset > newest, "epoch \(head.epoch) after one of offset \(newest)")
+      newestEpoch[head.key] = head.epochOffset
+      epochs += 1
+    }
+    let feed = try apply(parts, to: known?.feed)
+    try checkChecksum(head, feed)
+    claims.append(ObservedClaim(key: head.key, through: head.through, checksum: head.checksum))
+    if feed == nil { deletions += 1 }
+    feeds[head.key] = feed.map {
+      ObservedFeed(feed: $0, epoch: head.epoch, revision: head.revision, through: head.through)
+    }
+  }
+
+  private func checkKeyframe(
+    _ head: ChangesetHead,
+    _ parts: [OracleJSON],
+    _ known: ObservedFeed?
+  ) throws(BrokerFailure) {
+    let isInPlace =
+      head.epoch == known?.epoch && head.revision == known?.revision && head.base == head.revision
+      && head.through == known?.through
+    try BrokerFailure.check(isInPlace, "a keyframe of revision \(head.revision), epoch \(head.epoch)")
+    let feed = try apply(parts, to: nil)
+    try BrokerFailure.check(feed == known?.feed, "a keyframe of another state")
+    try checkChecksum(head, feed)
+  }
+
+  private func apply(_ parts: [OracleJSON], to feed: OracleFeed?) throws(BrokerFailure) -> OracleFeed? {
+    do throws(JudgeFailure) {
+      return try NaiveReplica.apply(parts, to: feed)
+    } catch {
+      throw BrokerFailure(error.description)
+    }
+  }
+
+  private func checkChecksum(_ head: ChangesetHead, _ feed: OracleFeed?) throws(BrokerFailure) {
+    let checksum = OracleChecksum.text(feed.map(OracleChecksum.of) ?? 0)
+    try BrokerFailure.check(
+      checksum == head.checksum,
+      "revision \(head.revision) has checksum \(head.checksum), its state \(checksum)"
+    )
+  }
+
+  mutating func takeRejected(_ record: TopicRecord) {
+    records += 1
+    func number(_ name: String) -> Int { record.headers[name].flatMap { Int($0) } ?? -1 }
+    let source = Source(
+      topic: record.headers["feedstore.source.topic"] ?? "",
+      partition: number("feedstore.source.partition"),
+      offset: number("feedstore.source.offset")
+    )
+    if rejected[source] != nil { violations.append("\(source) was rejected twice") }
+    let code = record.headers["feedstore.error.code"] ?? ""
+    rejected[source] = Rejected(code: code, key: record.key, value: record.value)
+  }
+}

@@ -1,0 +1,70 @@
+import FeedPipeline
+import FeedStore
+import Kafka
+import Service
+
+/// The topics and the group of one run, which nobody else has.
+struct TestTopics: Sendable {
+  /// Begins the names of topics, and is the group's.
+  let prefix: String
+  let partitions: Int32
+  let names: TopicNames
+
+  static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
+  private static let creationMilliseconds: Int32 = 30_000
+
+  /// - Parameter label: a word for people who look at the cluster.
+  init(_ label: String, partitions: Int32) {
+    prefix = "feedstore.test.\(label).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
+    self.partitions = partitions
+    var names = TopicNames()
+    names.sections = prefix + ".sections"
+    names.items = prefix + ".items"
+    names.changesets = prefix + ".changesets"
+    names.rejected = prefix + ".rejected"
+    self.names = names
+  }
+
+  /// What clients of the tests are made with.
+  var client: KafkaConfiguration { ["bootstrap.servers": TestCluster.bootstrapServers ?? ""] }
+
+  /// Every partition of these topics.
+  func all(_ topics: [String]) -> [TopicPartition] {
+    topics.flatMap { topic in (0..<partitions).map { TopicPartition(topic: topic, partition: $0) } }
+  }
+
+  /// Creates all topics as `feedstore topics --create` does.
+  ///
+  /// - Parameter compaction: settings of the changesets topic; none for the usual ones.
+  func create(compaction: [String: String] = [:]) async throws {
+    if !compaction.isEmpty {
+      let admin = try AdminClient(configuration: client, log: { _, _, _ in })
+      let topic = TopicSpecification(
+        names.changesets,
+        partitions: partitions,
+        configuration: compaction.merging(["cleanup.policy": "compact"]) { $1 }
+      )
+      let failures = try admin.createTopics([topic], timeoutMilliseconds: Self.creationMilliseconds)
+      try BrokerFailure.check(failures.isEmpty, "\(failures.values)")
+      _ = try admin.waitForTopics([topic.name], timeoutMilliseconds: Self.creationMilliseconds)
+      try admin.close(timeoutMilliseconds: Self.creationMilliseconds)
+    }
+    var configuration = PipelineConfiguration()
+    configuration.kafka = [
+      ConfigurationPair(name: "bootstrap.servers", value: TestCluster.bootstrapServers ?? "")
+    ]
+    configuration.store.topics = names
+    let setup = TopicSetup(configuration, creates: true, partitions: partitions, log: Self.quiet)
+    let report = try await setup.run()
+    try BrokerFailure.check(report.failures.isEmpty, report.failures.joined(separator: "; "))
+  }
+
+  /// Deletes the topics. Brokers forget what the group has committed with them, and then the group.
+  func delete() throws {
+    let admin = try AdminClient(configuration: client, log: { _, _, _ in })
+    let topics = [names.sections, names.items, names.changesets, names.rejected]
+    let failures = try admin.deleteTopics(topics, timeoutMilliseconds: Self.creationMilliseconds)
+    try admin.close(timeoutMilliseconds: Self.creationMilliseconds)
+    try BrokerFailure.check(failures.isEmpty, "\(failures.values)")
+  }
+}

@@ -1,0 +1,163 @@
+"""The inspector in a headless Chromium: what a test does with the page, and reads from it."""
+
+import json
+import pathlib
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from replay import ROOT
+
+SCREENSHOTS = ROOT / ".build" / "screenshots"
+# How long the page may take, on a machine that others use as well.
+PATIENCE_SECONDS = 30
+DESKTOP = (1440, 900)
+PHONE = (390, 844)
+
+
+def start_browser(arguments=(), preferences=None):
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (
+        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars", "--lang=en",
+        "--window-size=1440,900", "--no-first-run", "--disable-background-networking", *arguments,
+    ):
+        options.add_argument(argument)
+    options.add_experimental_option("prefs", preferences or {})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+    driver.set_page_load_timeout(PATIENCE_SECONDS)
+    return driver
+
+
+class Inspector:
+    def __init__(self, driver, url):
+        self.driver = driver
+        self.url = url
+
+    def open(self, feed=None):
+        # A fragment alone loads nothing.
+        self.driver.get("about:blank")
+        self.driver.get(self.url + "/" + ("" if feed is None else self.fragment(feed)))
+
+    def fragment(self, feed):
+        return self.driver.execute_script("return '#feed=' + encodeURIComponent(arguments[0])", feed)
+
+    def follow(self, feed):
+        """Opens a feed, and waits until it is there."""
+        self.open(feed)
+        self.wait_for_standing("live")
+
+    # Conditions.
+
+    def wait(self, condition, what):
+        """Until a function returns something true; elements may go while it looks."""
+        waiting = WebDriverWait(
+            self.driver, PATIENCE_SECONDS, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException],
+        )
+        return waiting.until(lambda _: condition(), what)
+
+    def wait_for(self, selector):
+        return self.wait(lambda: self.first(selector), f"there is no {selector}")
+
+    def wait_for_text(self, selector, text):
+        self.wait(lambda: text in self.text(selector), f"{selector} does not say {text!r}")
+
+    def wait_for_standing(self, standing):
+        self.wait(lambda: self.standing() == standing, f"it does not become {standing}")
+
+    def wait_for_revision(self, revision):
+        self.wait_for(f'[data-testid="changeset"][data-revision="{revision}"]')
+
+    # What is there.
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def first(self, selector):
+        return next(iter(self.all(selector)), None)
+
+    def text(self, selector):
+        found = self.first(selector)
+        return "" if found is None else found.get_property("textContent")
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def standing(self):
+        return self.run("return document.getElementById('standing').dataset.standing")
+
+    def feeds(self):
+        return self.run("return [...document.querySelectorAll('#feeds a')].map((link) => link.dataset.feed)")
+
+    def drawn(self):
+        """The sections and items that are in the document, from top to bottom."""
+        return self.run("""
+            return [...document.querySelectorAll('#canvas > .row:not(.gone)')].map((row) => ({
+                section: row.dataset.section ?? null, item: row.dataset.item ?? null, index: Number(row.ariaRowIndex) - 2,
+                change: row.dataset.change ?? '', kind: row.dataset.kind ?? null,
+                data: row.querySelector('.data').textContent,
+            })).sort((a, b) => a.index - b.index)
+        """)
+
+    def items(self):
+        """The ids of the items in the document, by the section's id; for feeds that fit on the screen."""
+        found, section = {}, None
+        for row in self.drawn():
+            if row["section"] is not None:
+                section = found.setdefault(row["section"], [])
+            else:
+                section.append(row["item"])
+        return found
+
+    def changes(self):
+        """The rows that are lit, with what happened to them."""
+        return {row["item"] or row["section"]: row["change"] for row in self.drawn() if row["change"]}
+
+    def is_focused(self, selector):
+        return self.run("return document.activeElement?.matches(arguments[0]) ?? false", selector)
+
+    def active_row(self):
+        """The item or section that the keys are about."""
+        return self.run("""
+            const row = document.getElementById(document.getElementById('rows').getAttribute('aria-activedescendant'));
+            return row?.dataset.item ?? row?.dataset.section ?? null;
+        """)
+
+    # What a person does.
+
+    def press(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def scroll_to(self, fraction):
+        self.run("const it = document.getElementById('rows'); it.scrollTop = arguments[0] * it.scrollHeight", fraction)
+
+    # What it looks like.
+
+    def emulate(self, size=DESKTOP, scheme="light", is_still=True):
+        width, height = size
+        self.command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        motion = "reduce" if is_still else "no-preference"
+        self.command("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": motion},
+        ])
+
+    def command(self, name, **parameters):
+        return self.driver.execute_cdp_cmd(name, parameters)
+
+    def screenshot(self, name):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        path = SCREENSHOTS / f"{name}.png"
+        self.driver.save_screenshot(str(path))
+        return path
+
+    def complaints(self):
+        """What the console has that nobody wants there; refused requests and broken connections are the network's."""
+        return [
+            entry["message"] for entry in self.driver.get_log("browser")
+            if entry["level"] in ("SEVERE", "WARNING") and entry["source"] != "network"
+        ]

@@ -1,0 +1,88 @@
+"""What `feedstore replay` makes of records, in the order of its output, to be served bit by bit."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
+
+
+class Changeset:
+    """A published changeset, and the feed after it as a reload; both as the texts of their parts."""
+
+    def __init__(self, head):
+        self.feed = head["feed"]
+        self.epoch = head["epoch"]
+        self.revision = head["revision"]
+        self.mode = head["mode"]
+        self.time = head["time"]
+        self.checksum = head["checksum"]
+        self.partition = 0
+        self.texts = []
+        self.state = []
+
+    @property
+    def id(self):
+        return f"{self.epoch}@{self.revision}"
+
+    @functools.cached_property
+    def items(self):
+        """The feed after it: ids, kinds and data of the items of each section, by the section's id."""
+        found = {}
+        for text in self.state:
+            for section in json.loads(text).get("sections", []):
+                found.setdefault(section["id"], []).extend(section.get("items", []))
+        return found
+
+
+def run(arguments, text=""):
+    if not FEEDSTORE.exists():
+        raise AssertionError(f"there is no {FEEDSTORE}; build it with: swift build --product feedstore")
+    result = subprocess.run([str(FEEDSTORE), *arguments], input=text, capture_output=True, encoding="utf-8")
+    if result.returncode != 0:
+        raise AssertionError(f"feedstore {arguments[0]} ended with {result.returncode}: {result.stderr}")
+    return result.stdout
+
+
+def changesets(records, settings=()):
+    """Of records, as lines of a replay file or their text. A keyframe after each gives the states."""
+    text = records if isinstance(records, str) else "".join(json.dumps(record) + "\n" for record in records)
+    arguments = ["replay", "-", "--set", "keyframe.maxDeltas=1"]
+    for setting in settings:
+        arguments += ["--set", setting]
+    found = []
+    for line in run(arguments, text).splitlines():
+        record = json.loads(line)
+        head = record["value"]
+        if head is None:
+            continue
+        # The value's own bytes: it is the last field, and quotes within a string are escaped.
+        value = line[line.index(',"value":') + len(',"value":'):-1]
+        if head.get("reason") == "keyframe":
+            newest = next(one for one in reversed(found) if one.feed == head["feed"])
+            newest.state.append(value)
+            continue
+        if head.get("part", 0) == 0:
+            found.append(Changeset(head))
+        found[-1].partition = record["partition"]
+        found[-1].texts.append(value)
+        if head["mode"] == "reload":
+            found[-1].state.append(served(head))
+    return found
+
+
+def served(reload):
+    """A published reload as one that a server answers with."""
+    return json.dumps({**reload, "base": reload["revision"], "reason": "keyframe"}, ensure_ascii=False, separators=(",", ":"))
+
+
+def demo_history():
+    """The records of `feedstore demo`, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "demo.ndjson"
+        run(["demo", "--write", str(path)])
+        return path.read_text()

@@ -1,0 +1,53 @@
+"""What all tests of the page share: a browser, a server for each test, and a look into the console after it."""
+
+import atexit
+import functools
+import unittest
+
+from fake_server import FakeServer
+from inspector import Inspector, start_browser
+
+
+@functools.cache
+def shared_browser():
+    """One for all tests, as it takes its time to start."""
+    driver = start_browser()
+    atexit.register(driver.quit)
+    return driver
+
+
+class BrowserTest(unittest.TestCase):
+    def setUp(self):
+        self.driver = shared_browser()
+
+    def serve(self, found=(), **settings):
+        """A server, and a page that has not been opened yet."""
+        server = FakeServer(found, **settings)
+        self.addCleanup(server.close)
+        page = Inspector(self.driver, server.url)
+        page.emulate()
+        # Cleanups run in the opposite order: the page goes before its server.
+        self.addCleanup(self.leave, page)
+        return server, page
+
+    def serve_published(self, found, **settings):
+        """The same, with the first changeset of each feed published."""
+        server, page = self.serve(found, **settings)
+        for name in server.feeds:
+            server.publish(name)
+        return server, page
+
+    def leave(self, page):
+        complaints = page.complaints()
+        # A blank page has no storage.
+        self.driver.execute_script("if (location.protocol === 'http:') sessionStorage.clear()")
+        self.driver.get("about:blank")
+        self.assertEqual(complaints, [], "the console has complaints")
+
+    def assert_shows(self, page, server, feed):
+        """The page has the feed as the server has it, for feeds that fit on the screen."""
+        state = server.state(feed)
+        expected = {name: [item["id"] for item in items] for name, items in state.items()}
+        page.wait(lambda: page.items() == expected, f"the page does not show {expected}")
+        kinds = {item["id"]: item["kind"] for items in state.values() for item in items}
+        self.assertEqual({row["item"]: row["kind"] for row in page.drawn() if row["item"]}, kinds)

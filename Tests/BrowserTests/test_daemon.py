@@ -1,0 +1,93 @@
+"""The page as feedstore itself serves it, on feeds that come through Kafka."""
+
+import json
+import re
+import subprocess
+import urllib.request
+
+from confluent_kafka import Producer
+
+from inspector import Inspector
+from replay import FEEDSTORE
+from support import BrowserTest
+
+URL = re.compile(r"http://127\.0\.0\.1:\d+")
+
+
+class Feedstore:
+    """A command that serves the page, as long as the test lasts."""
+
+    def __init__(self, test, *arguments):
+        self.process = subprocess.Popen(
+            [str(FEEDSTORE), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+        )
+        test.addCleanup(self.end)
+        self.lines = []
+
+    def wait_for(self, pattern):
+        """The first match in what it prints from here on."""
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if found := re.search(pattern, line):
+                return found.group()
+        raise AssertionError(f"it does not print {pattern}, but: {''.join(self.lines)}")
+
+    def end(self):
+        self.process.terminate()
+        self.process.stdout.read()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class DaemonTests(BrowserTest):
+    def open(self, url):
+        page = Inspector(self.driver, url)
+        page.emulate()
+        self.addCleanup(self.leave, page)
+        return page
+
+    def test_the_demo_says_where_the_page_is_and_its_feeds_change_there(self):
+        demo = Feedstore(self, "demo", "--loop")
+        page = self.open(demo.wait_for(URL))
+        page.follow("newsroom/home")
+        page.wait(lambda: len(page.all('[data-testid="changeset"][data-mode="diff"]')) >= 3, "nothing changes")
+        page.wait(lambda: page.changes(), "no row is lit")
+        self.assertIn("shop/orders", page.feeds())
+        page.screenshot("demo")
+
+    def test_what_is_sent_to_kafka_is_seen(self):
+        daemon = Feedstore(
+            self, "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0", "--set", "coalesce.window=20",
+        )
+        broker = daemon.wait_for(r"^127\.0\.0\.1:\d+")
+        url = daemon.wait_for(URL)
+        producer = Producer({"bootstrap.servers": broker})
+
+        def send(*events):
+            producer.produce("feeds.items", key="a/b", value=json.dumps(events), partition=0)
+            producer.flush()
+
+        page = self.open(url)
+        page.open()
+        page.wait_for_text("#feeds-summary", "No feeds yet")
+        send(*({"op": "item.upsert", "item": name, "section": "s", "kind": "k", "data": {"n": 1}} for name in "abcd"))
+        page.wait(lambda: page.feeds() == ["a/b"], "the feed does not appear")
+        page.follow("a/b")
+        page.wait(lambda: page.items() == {"s": ["a", "b", "c", "d"]}, "the items do not appear")
+        send(
+            {"op": "item.patch", "item": "a", "data": {"n": 2}},
+            {"op": "item.upsert", "item": "b", "kind": "other"},
+            {"op": "item.upsert", "item": "new", "section": "s", "at": "first"},
+            {"op": "item.move", "item": "d", "at": {"after": "a"}},
+        )
+        page.wait_for_revision(2)
+        page.wait(lambda: page.items() == {"s": ["new", "a", "d", "b", "c"]}, "the change does not appear")
+        changes = page.changes()
+        self.assertEqual(set(changes), {"a", "b", "d", "new"})
+        for item, change in (("a", "reconfigured"), ("b", "reloaded"), ("new", "inserted"), ("d", "moved")):
+            self.assertIn(change, changes[item])
+        with urllib.request.urlopen(f"{url}/v1/feeds/a%2Fb") as answer:
+            state = json.load(answer)
+        self.assertEqual([item["id"] for item in state["sections"][0]["items"]], page.items()["s"])
+        self.assertEqual(state["revision"], 2)
+        page.wait_for_text("#tile-records", "2")

@@ -1,0 +1,613 @@
+"""The page that the daemon serves at /, in a browser, against a server that does what the test tells it to."""
+
+import re
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from records import large_feed, records, replaced, section, small_feed, story
+from replay import changesets
+from support import BrowserTest
+
+
+class FeedListTests(BrowserTest):
+    def test_feeds_appear_by_themselves_and_search_narrows(self):
+        found = [one for name in ("hn", "news/Home", "news/ticker") for one in changesets(records(replaced(), feed=name))]
+        server, page = self.serve(found)
+        page.open()
+        page.wait_for_text("#feeds-summary", "No feeds yet")
+        self.assertIn("There are no feeds yet", page.text("#welcome"))
+        for name in server.feeds:
+            server.publish(name)
+        page.wait(lambda: page.feeds() == ["hn", "news/Home", "news/ticker"], "the feeds do not appear")
+        page.press("/")
+        self.assertTrue(page.is_focused("#search"))
+        page.press("news/h")
+        page.wait(lambda: page.feeds() == ["news/Home"], "the search does not narrow")
+        page.wait_for_text("#feeds-summary", "1 feed with “news/h”")
+        page.press(Keys.ESCAPE)
+        page.wait(lambda: len(page.feeds()) == 3, "the search is not undone")
+
+    def test_feeds_come_a_page_at_a_time(self):
+        names = [f"feed{number:03}" for number in range(230)]
+        found = [one for name in names for one in changesets(records(replaced(), feed=name))]
+        server, page = self.serve_published(found[:1])
+        server.add(found[1:])
+        for name in names[1:]:
+            server.publish(name)
+        page.open()
+        page.wait(lambda: page.feeds() == names[:100], "the first page does not come")
+        page.wait_for_text("#feeds-summary", "100 of 230 feeds")
+        for count, script in (
+            (200, "document.getElementById('more').click()"),
+            (230, "document.getElementById('feeds-scroller').scrollTop = 1e6"),
+        ):
+            page.run(script)
+            page.wait(lambda: page.feeds() == names[:count], f"{count} feeds do not come")
+        self.assertFalse(page.first("#more").is_displayed())
+
+    def test_a_link_opens_its_feed_whatever_its_id_is(self):
+        names = ["a/b?c#d&e=f", "\U0001f680 launch", "\u05e9\u05dc\u05d5\u05dd", "tab\tand \u202e", "%2F+", "x" * 255]
+        found = [one for name in names for one in changesets(records(replaced(section("s", [story("one")])), feed=name))]
+        server, page = self.serve_published(found)
+        for name in names:
+            with self.subTest(name):
+                page.follow(name)
+                self.assert_shows(page, server, name)
+                page.wait_for("#feeds [aria-current]")
+                self.assertEqual(page.first("#feeds [aria-current]").get_attribute("data-feed"), name)
+        # Nothing that turns the direction of the text comes through as it is.
+        self.assertNotIn("\u202e", page.text("#feeds"))
+
+    def test_an_empty_feed_and_one_that_is_not_there_say_so(self):
+        server, page = self.serve_published(changesets(records(replaced())))
+        page.follow("hn")
+        page.wait_for_text("#placeholder", "This feed is empty")
+        page.open("nobody")
+        page.wait_for_standing("unknown")
+        page.wait_for_text("#placeholder", "knows of no such feed")
+        # It comes into being.
+        server.add(changesets(records(replaced(section("s", [story("one")])), feed="nobody")))
+        server.publish("nobody")
+        page.wait_for_standing("live")
+        self.assert_shows(page, server, "nobody")
+
+
+class ChangeTests(BrowserTest):
+    def test_each_change_lights_up_its_row_by_its_kind(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        self.assert_shows(page, server, "hn")
+        self.assertEqual(page.changes(), {})
+        expected = {}
+        for revision, (item, change) in enumerate(
+            [("honey", "inserted"), ("eggs", "moved"), ("bread", "reconfigured"), ("dates", "reloaded")], start=2
+        ):
+            server.publish("hn")
+            page.wait_for_revision(revision)
+            page.wait(lambda: page.changes().get(item) == change, f"{item} is not lit as {change}")
+            expected[item] = change
+            # What was lit before stays so for a while, and nothing else is.
+            self.assertLessEqual(page.changes().items(), expected.items())
+            self.assert_shows(page, server, "hn")
+        row = page.first('[data-item="bread"]')
+        self.assertIn("score 1 → 2", row.text)
+        # The kind is told by a word, too, and to assistive technology.
+        self.assertIn("reconfigured", row.find_element(By.CSS_SELECTOR, '[data-mark="reconfigured"]').text)
+        server.publish("hn")
+        page.wait_for_revision(6)
+        self.assert_shows(page, server, "hn")
+        self.assertIn("Changesets", page.text("#timeline-pane"))
+
+    def test_a_deleted_item_is_seen_to_go(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn", 4)
+        page.emulate(is_still=False)
+        page.follow("hn")
+        self.assert_shows(page, server, "hn")
+        page.run("""
+            window.gone = [];
+            new MutationObserver((records) => {
+              for (const { target } of records) if (target.dataset.change === 'deleted') gone.push(target.textContent);
+            }).observe(document.getElementById('canvas'), { subtree: true, attributeFilter: ['data-change'] });
+        """)
+        server.publish("hn")
+        page.wait(lambda: any("cherries" in text for text in page.run("return window.gone")), "it does not go")
+        page.wait(lambda: page.first(".gone") is None, "it does not leave")
+        self.assert_shows(page, server, "hn")
+
+    def test_what_moved_goes_there(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn")
+        page.emulate(is_still=False)
+        page.follow("hn")
+        page.run("""
+            window.slid = [];
+            const animate = Element.prototype.animate;
+            Element.prototype.animate = function (frames, options) {
+              if (frames[0]?.transform) slid.push([this.dataset.item ?? this.dataset.section, frames[0].transform]);
+              return animate.call(this, frames, options);
+            };
+        """)
+        self.assert_shows(page, server, "hn")
+        before = {row["item"]: row["index"] for row in page.drawn()}
+        server.publish("hn")
+        page.wait_for_revision(3)
+        page.wait(lambda: page.run("return window.slid.length") > 0, "nothing moves")
+        slid = dict(page.run("return window.slid"))
+        height = page.run("return document.getElementById('row-probe').offsetHeight")
+        # It begins where it was, and those that made room go as well.
+        self.assertEqual(slid["eggs"], f"translateY({before['eggs'] * height}px)")
+        self.assertIn("honey", slid)
+        self.assertNotIn("figs", slid)
+        self.assert_shows(page, server, "hn")
+
+    def test_with_less_motion_nothing_moves(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn")
+        page.follow("hn")
+        self.assert_shows(page, server, "hn")
+        page.run("window.count = 0; const animate = Element.prototype.animate; Element.prototype.animate = function (...all) {"
+                 " if (all[0][0].transform) count += 1; return animate.apply(this, all); }")
+        server.publish("hn")
+        page.wait_for_revision(3)
+        self.assert_shows(page, server, "hn")
+        self.assertEqual(page.run("return window.count"), 0)
+
+    def test_a_reload_is_visibly_one(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn", 5)
+        page.follow("hn")
+        self.assertFalse(page.first("#notice").is_displayed())
+        page.run("""
+            window.flashes = 0;
+            document.getElementById('flash').addEventListener('animationstart', ({ pseudoElement }) => {
+              if (pseudoElement === '') flashes += 1;
+            });
+        """)
+        server.publish("hn")
+        entry = page.wait_for('[data-testid="changeset"][data-type="changeset"][data-mode="reload"]')
+        self.assertEqual(entry.get_attribute("data-reason"), "requested")
+        self.assertIn("A producer asked for it", entry.text)
+        page.wait(lambda: page.first("#notice").is_displayed(), "there is no notice")
+        page.wait_for_text("#notice", "Whole feed reloaded (requested)")
+        page.wait(lambda: page.run("return window.flashes") == 1, "nothing flashes")
+        self.assertEqual(page.changes(), {})
+        page.first("#dismiss-notice").click()
+        self.assertFalse(page.first("#notice").is_displayed())
+
+    def test_one_item_can_be_moved_and_reconfigured(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn", 6)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait(lambda: page.changes() == {"bread": "moved reconfigured"}, "it is not lit as both")
+
+    def test_sections_move_too(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn", 7)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait(lambda: page.changes() == {"more": "moved"}, "the section is not lit")
+        self.assert_shows(page, server, "hn")
+
+    def test_a_deleted_feed_is_gone_and_may_come_again(self):
+        found = changesets(small_feed() + records(replaced(section("s", [story("one")])), start=1795168900000))
+        server, page = self.serve_published(found)
+        server.publish("hn", 8)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait_for_text("#placeholder", "does not exist any more")
+        self.assertEqual(page.drawn(), [])
+        page.wait_for('[data-testid="changeset"][data-mode="delete"]')
+        server.publish("hn")
+        self.assert_shows(page, server, "hn")
+        page.wait_for('[data-testid="changeset"][data-reason="initial"]')
+
+    def test_text_is_never_taken_for_html(self):
+        evil = "<img src=x onerror=alert(1)><b>"
+        server, page = self.serve_published(changesets(records(
+            replaced({"id": evil, "data": evil, "items": [{"id": evil + "i", "kind": evil, "data": {evil: [evil]}}]}),
+            {"op": "item.patch", "item": evil + "i", "data": {evil: 7}}, feed=evil,
+        )))
+        page.follow(evil)
+        server.publish(evil)
+        page.wait_for_revision(2)
+        page.wait(lambda: page.changes() == {evil + "i": "reconfigured"}, "it is not lit")
+        page.press(Keys.TAB)
+        self.assertEqual(page.all("#canvas img, #canvas b, #feeds img, .feed-head img"), [])
+        self.assertEqual(page.text("#feed-title"), evil)
+
+
+class TimelineTests(BrowserTest):
+    def test_entries_say_what_came_and_why(self):
+        names = [f"i{number}" for number in range(100)]
+        server, page = self.serve_published(changesets(records(
+            replaced(section("s", [story(name) for name in names])),
+            [{"op": "item.delete", "item": name} for name in names[:12]],
+            [{"op": "item.patch", "item": name, "data": {"score": 2}} for name in names[12:]],
+            [{"op": "item.delete", "item": name} for name in names[12:70]],
+            [{"op": "item.upsert", "item": name, "kind": "ad"} for name in names[70:95]],
+            replaced(section("s", [story(f"other{number}") for number in range(60)])),
+        )))
+        page.follow("hn")
+        page.wait_for_text("#tile-changesets .value", "1")
+        server.publish_all("hn")
+        page.wait_for_revision(6)
+        entries = {
+            int(entry.get_attribute("data-revision")): entry for entry in page.all('[data-testid="changeset"]')
+        }
+        self.assertEqual(sorted(entries), [1, 2, 3, 4, 5, 6])
+        expected = {
+            1: ("state", "100 items"),
+            2: ("diff", "12 changes in 100 items are 12 %; above 50 % it would be a reload."),
+            3: ("reconfigure", "Only data changed"),
+            4: ("reload: fraction", "more than 50 % of 88 items: 58 gone"),
+            5: ("diff", "fewer than 50 a difference"),
+            6: ("reload: disjoint", "None of the 30 items before is among the 60 items after."),
+        }
+        for revision, (mode, why) in expected.items():
+            with self.subTest(revision=revision):
+                text = entries[revision].get_property("textContent")
+                self.assertIn(mode, text)
+                self.assertIn(why, text)
+                self.assertRegex(text, r"\d+(\.\d)? k?B")
+        count = entries[2].find_element(By.CSS_SELECTOR, '[data-mark="deleted"]')
+        self.assertEqual(count.get_attribute("data-count"), "12")
+        # Newest first.
+        order = [entry.get_attribute("data-revision") for entry in page.all('[data-testid="changeset"]')]
+        self.assertEqual(order, ["6", "5", "4", "3", "2", "1"])
+
+    def test_only_so_many_entries_are_kept(self):
+        values = [{"op": "item.patch", "item": "one", "data": {"score": number}} for number in range(300)]
+        server, page = self.serve_published(changesets(records(replaced(section("s", [story("one")])), *values)))
+        page.follow("hn")
+        server.publish_all("hn")
+        page.wait_for_revision(301)
+        self.assertEqual(len(page.all('[data-testid="changeset"]')), 200)
+
+    def test_an_entry_shows_again_what_it_changed(self):
+        middle, history = large_feed(1000)
+        server, page = self.serve_published(changesets(history))
+        page.follow("hn")
+        server.publish("hn")
+        page.wait_for_revision(2)
+        self.assertIsNone(page.first(f'[data-item="{middle}"]'))
+        page.first('[data-revision="2"] button').click()
+        page.wait_for(f'[data-item="{middle}"][data-change="reconfigured"]')
+        self.assertEqual(page.active_row(), middle)
+
+
+class StreamTests(BrowserTest):
+    def test_a_killed_stream_goes_on_where_it_was(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        server.publish("hn")
+        page.wait_for_revision(2)
+        last = server.feeds["hn"].last.id
+        server.kill_streams()
+        page.wait(lambda: len(server.stream_requests()) == 2, "it does not come again")
+        self.assertEqual(server.stream_requests()[1].headers["Last-Event-ID"], last)
+        page.wait_for_standing("live")
+        page.wait_for_text("#announcements", "live again")
+        server.publish("hn", 2)
+        page.wait_for_revision(4)
+        self.assert_shows(page, server, "hn")
+        # What was missed meanwhile comes as changesets, not as a reload.
+        self.assertEqual(page.all('[data-testid="changeset"][data-type="fault"]'), [])
+        self.assertEqual(len(page.all('[data-testid="changeset"][data-mode="reload"]')), 1)
+
+    def test_it_reconnects_with_a_state_if_the_server_has_nothing_else(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        server.gate.clear()
+        server.kill_streams()
+        page.wait_for_standing("reconnecting")
+        server.publish("hn", 3)
+        del server.feeds["hn"].published[:-1]
+        server.gate.set()
+        page.wait_for('[data-testid="changeset"][data-type="state"][data-revision="4"]')
+        self.assert_shows(page, server, "hn")
+        page.wait_for_text("#notice", "What came between was not seen here")
+
+    def test_a_gap_is_closed_by_the_whole_feed(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        server.lose("hn")
+        server.publish("hn")
+        page.wait_for('[data-testid="changeset"][data-type="fault"]')
+        page.wait_for_standing("live")
+        self.assertNotIn("Last-Event-ID", server.stream_requests()[-1].headers)
+        self.assert_shows(page, server, "hn")
+        server.publish("hn")
+        page.wait_for_revision(4)
+        self.assert_shows(page, server, "hn")
+
+    def test_what_is_no_changeset_is_survived(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        for wrong in (b"data: {\n\n", b'data: {"feed":"other"}\n\n', b"data: 7\n\n"):
+            count = len(server.stream_requests())
+            server.say("hn", wrong)
+            page.wait(lambda: len(server.stream_requests()) == count + 1, "it does not come again")
+            page.wait_for_standing("live")
+        server.publish("hn")
+        page.wait_for_revision(2)
+        self.assert_shows(page, server, "hn")
+
+    def test_the_server_may_begin_anew(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        server.must_refetch("hn", "the epoch is another")
+        entry = page.wait_for('[data-testid="changeset"][data-type="fault"]')
+        self.assertIn("the epoch is another", entry.text)
+        page.wait_for_standing("live")
+        self.assertEqual(len(server.stream_requests()), 1)
+        server.publish("hn")
+        page.wait_for_revision(2)
+        self.assert_shows(page, server, "hn")
+
+    def test_a_feed_that_moved_says_where_it_is_and_may_come_back(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        server.move("hn", "http://host-3:8321")
+        page.wait_for_standing("moved")
+        self.assertEqual(page.first("#standing-link").get_attribute("href"), "http://host-3:8321/#feed=hn")
+        page.wait(lambda: len(server.stream_requests()) >= 3, "it does not ask again")
+        self.assertEqual(page.standing(), "moved")
+        # What is known stays on the screen.
+        self.assert_shows(page, server, "hn")
+        server.bring_back("hn")
+        page.wait_for_standing("live")
+        self.assertFalse(page.first("#standing-link").is_displayed())
+        server.move("hn", "javascript:alert(1)")
+        page.wait_for_standing("moved")
+        self.assertFalse(page.first("#standing-link").is_displayed())
+
+    def test_it_comes_later_if_the_server_says_so(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.refusal = (503, "restoring", "partition 0 is being restored", 1)
+        page.open("hn")
+        page.wait_for_standing("unavailable")
+        page.wait_for_text("#standing-detail", "partition 0 is being restored")
+        server.refusal = None
+        page.wait_for_standing("live")
+
+    def test_a_slow_server_is_waited_for(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.gate.clear()
+        page.open("hn")
+        page.wait_for_standing("connecting")
+        page.wait_for_text("#placeholder", "Waiting for the feed")
+        server.gate.set()
+        page.wait_for_standing("live")
+
+    def test_a_changeset_in_parts_is_one(self):
+        settings = ["limits.maxDataBytes=1000", "output.maxMessageBytes=66536"]
+        big = [story(f"i{number}", text="x" * 900) for number in range(200)]
+        server, page = self.serve_published(changesets(records(
+            replaced(section("s", big)),
+            [{"op": "item.patch", "item": f"i{number}", "data": {"text": "y" * 900}} for number in range(200)],
+        ), settings))
+        self.assertGreater(len(server.feeds["hn"].last.texts), 1)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait_for_revision(2)
+        self.assertIn("in 3 parts", page.text('[data-revision="2"]'))
+        self.assertEqual(len(page.all('[data-testid="changeset"]')), 2)
+
+
+class LargeFeedTests(BrowserTest):
+    def test_ten_thousand_items_stay_usable(self):
+        middle, history = large_feed()
+        server, page = self.serve_published(changesets(history))
+        page.follow("hn")
+        self.assertEqual(page.text("#fact-items"), "10,000")
+        self.assertEqual(page.first("#rows").get_attribute("aria-rowcount"), "10011")
+        self.assertLess(len(page.drawn()), 80)
+
+        page.scroll_to(1)
+        row = page.wait_for('[data-item="item9999"]')
+        self.assertEqual((row.get_attribute("aria-posinset"), row.get_attribute("aria-setsize")), ("1000", "1000"))
+        self.assertLess(len(page.drawn()), 80)
+
+        # An update in the middle is there when one gets there.
+        server.publish("hn")
+        page.wait_for_revision(2)
+        page.scroll_to(0.5 + 0.05)
+        row = page.wait_for(f'[data-item="{middle}"]')
+        self.assertIn("-1", row.text)
+
+        # Rows on the screen stay where they are when others come above.
+        before = page.run("return document.querySelector(arguments[0]).getBoundingClientRect().top", f'[data-item="{middle}"]')
+        server.publish("hn")
+        page.wait_for('[data-item="new"][data-change="inserted"]')
+        server.publish("hn")
+        page.wait_for('[data-item="item0"][data-change="moved"]')
+        indices = {row["item"]: row["index"] for row in page.drawn()}
+        self.assertEqual(indices["item0"], indices[middle] + 1)
+        after = page.run("return document.querySelector(arguments[0]).getBoundingClientRect().top", f'[data-item="{middle}"]')
+        self.assertLess(abs(after - before), 40)
+
+        page.first("#rows").click()
+        page.press(Keys.END)
+        page.wait(lambda: page.active_row() == "item9999", "End does not lead to the end")
+        server.publish("hn")
+        page.press(Keys.END)
+        page.wait_for('[data-item="at-the-end"]')
+        page.press(Keys.HOME)
+        page.wait(lambda: page.active_row() == "s0", "Home does not lead to the beginning")
+        self.assertLess(len(page.drawn()), 80)
+
+
+class TokenTests(BrowserTest):
+    def test_a_token_is_asked_for_and_kept(self):
+        server, page = self.serve_published(changesets(small_feed()), token="correct-horse-battery")
+        page.open("hn")
+        page.wait(lambda: page.first("#token-dialog").is_displayed(), "no token is asked for")
+        self.assertTrue(page.is_focused("#token"))
+        self.assertFalse(page.first("#token-refused").is_displayed())
+        page.press("wrong", Keys.ENTER)
+        page.wait(lambda: page.first("#token-refused").is_displayed(), "a wrong token is not refused")
+        self.assertTrue(page.first("#token-dialog").is_displayed())
+        page.first("#token").send_keys("correct-horse-battery", Keys.ENTER)
+        page.wait_for_standing("live")
+        self.assertFalse(page.first("#token-dialog").is_displayed())
+        self.assert_shows(page, server, "hn")
+        self.driver.refresh()
+        page.wait_for_standing("live")
+        self.assertFalse(page.first("#token-dialog").is_displayed())
+        page.first("#forget-token").click()
+        page.wait(lambda: page.first("#token-dialog").is_displayed(), "the token is not forgotten")
+        self.assertNotIn("correct-horse", self.driver.current_url)
+
+
+class KeyboardTests(BrowserTest):
+    def test_everything_is_within_reach(self):
+        found = changesets(small_feed()) + changesets(records(replaced(), feed="other"))
+        server, page = self.serve_published(found)
+        page.open()
+        page.wait(lambda: page.feeds() == ["hn", "other"], "the feeds do not appear")
+        page.press("/", "h", Keys.ENTER)
+        page.wait(lambda: page.is_focused('[data-feed="hn"]'), "the list has no focus")
+        page.press("j")
+        page.press("k", "k")
+        self.assertTrue(page.is_focused("#search"))
+        page.press(Keys.ESCAPE)
+        page.wait(lambda: page.feeds() == ["hn", "other"], "the search is not undone")
+        page.press(Keys.ARROW_DOWN)
+        page.wait(lambda: page.is_focused('[data-feed="hn"]'), "the list has no focus")
+        page.press(Keys.ARROW_DOWN)
+        self.assertTrue(page.is_focused('[data-feed="other"]'))
+        page.press("k", Keys.ENTER)
+        page.wait_for_standing("live")
+        self.assertEqual(self.driver.current_url, server.url + "/#feed=hn")
+        page.press(Keys.ENTER)
+        page.wait(lambda: page.is_focused("#rows"), "the items have no focus")
+        page.wait(lambda: page.active_row() == "top", "no row is active")
+        page.press("j", Keys.ARROW_DOWN)
+        page.wait(lambda: page.active_row() == "bread", "the active row is another")
+        page.press(Keys.ENTER)
+        panel = page.wait_for('[data-item="bread"][aria-expanded="true"] pre')
+        self.assertEqual(panel.text, '{\n  "title": "Bread",\n  "score": 1\n}')
+        # The expanded row keeps up.
+        server.publish("hn", 3)
+        page.wait(lambda: '"score": 2' in page.text('[data-item="bread"] pre'), "the data does not change")
+        self.assertEqual(page.active_row(), "bread")
+        page.press(Keys.ARROW_LEFT)
+        page.wait(lambda: page.first("#canvas pre") is None, "it is not closed")
+        page.press(Keys.ARROW_LEFT)
+        page.wait(lambda: page.active_row() == "top", "the section is not active")
+        page.press(Keys.ESCAPE)
+        self.assertTrue(page.is_focused('[data-feed="hn"]'))
+        page.press("?")
+        page.wait(lambda: page.first("#help-dialog").is_displayed(), "there is no help")
+        page.press(Keys.ESCAPE)
+        self.assertFalse(page.first("#help-dialog").is_displayed())
+
+    def test_a_click_shows_all_data(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        page.first('[data-item="apples"] .line').click()
+        page.wait_for('[data-item="apples"] pre')
+        below = page.first('[data-item="bread"]').rect["y"]
+        panel = page.first('[data-item="apples"] .panel').rect
+        page.wait(lambda: page.first('[data-item="bread"]').rect["y"] >= panel["y"] + panel["height"] - 1, f"{below} overlaps")
+        page.first('[data-item="apples"] .line').click()
+        page.wait(lambda: page.first("#canvas pre") is None, "it is not closed")
+
+
+class AccessibilityTests(BrowserTest):
+    def test_roles_and_names(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        nodes = page.command("Accessibility.getFullAXTree")["nodes"]
+        shown = [node for node in nodes if not node.get("ignored")]
+        roles = {}
+        for node in shown:
+            roles.setdefault(node["role"]["value"], []).append(node.get("name", {}).get("value", ""))
+        self.assertEqual(roles["navigation"], ["Feeds"])
+        self.assertEqual(len(roles["main"]), 1)
+        self.assertEqual(roles["complementary"], ["Changesets"])
+        self.assertEqual(roles["searchbox"], ["Search feeds by id"])
+        self.assertEqual(roles["treegrid"], ["Sections and items of hn"])
+        self.assertEqual(len(roles["row"]), 1 + 2 + 7)
+        for role in ("button", "link", "textbox", "searchbox", "dialog", "region"):
+            self.assertNotIn("", [name.strip() for name in roles.get(role, [])], f"a {role} without a name")
+        rows = [node for node in shown if node["role"]["value"] == "row"]
+        apples = next(node for node in rows if "apples" in node["name"]["value"])
+        properties = {each["name"]: each["value"].get("value") for each in apples["properties"]}
+        self.assertEqual((properties["level"], properties["expanded"]), (2, False))
+
+    def test_changes_are_announced_together(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        page.wait_for_text("#announcements", "hn: shown, revision 1")
+        page.run("""
+            window.said = [];
+            const region = document.getElementById('announcements');
+            new MutationObserver(() => said.push(region.textContent)).observe(region, { childList: true, characterData: true, subtree: true });
+        """)
+        server.publish("hn", 4)
+        page.wait(lambda: page.run("return window.said.length") > 0, "nothing is announced")
+        self.assertEqual(page.run("return window.said"), ["4 changes in hn, revision 5"])
+        self.assertEqual(page.first("#announcements").get_attribute("aria-live"), "polite")
+
+    def test_text_can_be_read(self):
+        """Colours of text and ground are apart by 4.5 to 1, as WCAG AA has it."""
+        server, page = self.serve_published(changesets(small_feed()))
+        for scheme in ("light", "dark"):
+            page.emulate(scheme=scheme)
+            page.follow("hn")
+            for name in ("text", "dim", "accent", "inserted", "moved", "reconfigured", "reloaded", "deleted", "json-name", "json-text", "json-value"):
+                for ground in ("surface", "raised", "ground"):
+                    with self.subTest(scheme=scheme, name=name, ground=ground):
+                        colours = [self.colour(page, one) for one in (name, ground)]
+                        self.assertGreaterEqual(contrast(*colours), 4.5)
+
+    def colour(self, page, name):
+        text = page.run(
+            "const it = document.createElement('i'); it.style.color = `var(--${arguments[0]})`; document.body.append(it);"
+            "const { color } = getComputedStyle(it); it.remove(); return color", name,
+        )
+        return [int(part) for part in re.findall(r"\d+", text)[:3]]
+
+
+def contrast(one, other):
+    """After https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour):
+    parts = [part / 255 for part in colour]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+class StatusTests(BrowserTest):
+    def test_counters_and_lag_are_shown_and_kept_up(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.lag = {0: 5, 3: 1200, 7: None}
+        page.follow("hn")
+        page.wait_for_text("#tile-lag .value", "1,205")
+        page.wait_for_text("#tile-changesets .value", "1")
+        server.publish("hn", 3)
+        server.counters["rejected"] = 2
+        page.wait_for_text("#tile-changesets .value", "4")
+        page.wait_for_text("#tile-records .note", "2 rejected")
+        page.wait_for("#tile-records[data-alert]")
+        page.first("#partitions-button").click()
+        rows = [row.text for row in page.all("#partitions tr")]
+        self.assertEqual(rows, ["0 up-to-date 5,120 5", "3 up-to-date 5,123 1,200", "7 up-to-date 5,127 not known"])
+        page.wait_for_text("#planner", "more than 5,000 changes")
+        page.press(Keys.ESCAPE)
+
+    def test_a_daemon_that_is_gone_is_said_to_be(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        page.wait_for_text("#instance-standing", "up to date")
+        server.close()
+        page.wait_for_text("#instance-standing", "cannot be reached")
+        page.wait_for_standing("reconnecting")
+        self.assert_shows(page, server, "hn")

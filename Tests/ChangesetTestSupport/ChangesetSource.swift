@@ -1,0 +1,79 @@
+import Feed
+import FeedStore
+public import FeedTestSupport
+
+/// A store that publishes into a list: what the changesets topic would hold.
+public final class ChangesetSource {
+  /// A record of the changesets topic.
+  public struct Record: Sendable {
+    public var key: [UInt8]
+    public var value: [UInt8]?
+
+    public init(key: [UInt8], value: [UInt8]?) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  private let store: FeedStore
+  private var taken: Int64 = 0
+
+  public init(maxMessageBytes: Int = 900_000, maxDeltas: Int = 1_000) {
+    var options = FeedStoreOptions()
+    options.output.maxMessageBytes = maxMessageBytes
+    options.keyframe.maxDeltas = maxDeltas
+    options.keyframe.maxBytesRatio = 1_000_000
+    // Small feeds change much at a time, and differences are wanted.
+    options.planner.maxBytesRatio = 1_000
+    options.planner.minimumItems = 1_000_000
+    options.coalescing.windowMilliseconds = 3_600_000
+    store = FeedStore(options: options)
+  }
+
+  /// One flush of these records of the feeds; nil values delete.
+  public func flush(_ records: (feed: String, value: String?)...) async throws -> [Record] {
+    let first = taken
+    taken += Int64(records.count)
+    return try await flush(
+      records.enumerated().map { index, record in
+        OracleRecord(
+          topic: "feeds.items",
+          partition: 0,
+          offset: Int(first) + index,
+          timestamp: 1_795_168_800_000 + Int(first) + index,
+          key: Array(record.feed.utf8),
+          value: record.value.map { Array($0.utf8) }
+        )
+      }
+    )
+  }
+
+  /// One flush of these records.
+  public func flush(_ records: [OracleRecord]) async throws -> [Record] {
+    _ = try await store.apply(RecordBatch(records), time: .records)
+    var output: [Record] = []
+    var part = await store.beginFlush()
+    while true {
+      for record in part.records {
+        output.append(
+          Record(
+            key: Array(part.bytes(record.key).buffer),
+            value: record.value.map { Array(part.bytes($0).buffer) }
+          )
+        )
+      }
+      if part.isLast { break }
+      part = await store.nextPart()
+    }
+    await store.confirm()
+    return output
+  }
+
+  /// An item of section `s`.
+  public static func item(_ id: String, _ number: Int = 0, size: Int = 0) -> String {
+    let padding = String(repeating: "x", count: size)
+    return """
+      {"op":"item.upsert","item":"\(id)","section":"s","kind":"k","data":{"n":\(number),"p":"\(padding)"}}
+      """
+  }
+}

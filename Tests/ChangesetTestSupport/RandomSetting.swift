@@ -1,0 +1,77 @@
+import Feed
+public import FeedStore
+public import FeedTestSupport
+
+/// What random records are tried with: the usual thresholds, and some that make rare paths common.
+public enum RandomSetting: Sendable {
+  case usual, everyRecord, longWindows, smallParts, smallPartsOfDifferences, keyframes, keyframesAlways,
+    tightLimits, differencesOnly
+
+  /// For the store against the oracle.
+  public static let ofStore: [RandomSetting] = [
+    .usual, .everyRecord, .longWindows, .smallParts, .keyframes, .tightLimits, .differencesOnly,
+  ]
+  /// For the verification of what is written.
+  public static let ofVerification: [RandomSetting] = [
+    .usual, .everyRecord, .longWindows, .smallParts, .smallPartsOfDifferences, .keyframes, .keyframesAlways,
+    .differencesOnly,
+  ]
+
+  public var options: FeedStoreOptions {
+    var options = FeedStoreOptions()
+    switch self {
+    case .usual: break
+    case .everyRecord: options.coalescing.windowMilliseconds = 0
+    case .longWindows:
+      options.coalescing.windowMilliseconds = 3_600_000
+      options.coalescing.maxRecords = 200
+    case .smallParts:
+      options.limits.maxDataBytes = 300
+      options.output.maxMessageBytes = 1200
+    case .smallPartsOfDifferences:
+      options = RandomSetting.differencesOnly.options
+      options.coalescing.windowMilliseconds = 2000
+      options.keyframe.maxBytesRatio = 5
+      options.limits.maxDataBytes = 300
+      options.output.maxMessageBytes = 1200
+    case .keyframes:
+      options.keyframe.maxDeltas = 3
+      options.keyframe.maxBytesRatio = 0.5
+    case .keyframesAlways: options.keyframe.maxDeltas = 1
+    case .tightLimits:
+      options.limits.maxItems = 12
+      options.limits.maxSections = 4
+      options.limits.maxEvents = 3
+      options.limits.maxDepth = 5
+      options.limits.maxIdBytes = 40
+      options.limits.maxDataBytes = 60
+      options.limits.maxRecordBytes = 600
+      options.coalescing.maxBytes = 5000
+    case .differencesOnly:
+      options.planner.maxChangedFraction = 100
+      options.planner.maxKindFraction = 100
+      options.planner.maxBytesRatio = 1000
+      options.planner.minimumItems = 0
+    }
+    return options
+  }
+
+  /// Records within the setting's limits.
+  public var generator: GeneratorOptions {
+    var generator = GeneratorOptions()
+    generator.limits = options.limits
+    return generator
+  }
+
+  /// The same, of larger feeds where they are to come in parts.
+  public var generatorOfLargeFeeds: GeneratorOptions {
+    var generator = generator
+    switch self {
+    case .smallParts, .smallPartsOfDifferences:
+      generator.itemCount = 60
+      generator.sectionCount = 8
+    default: break
+    }
+    return generator
+  }
+}

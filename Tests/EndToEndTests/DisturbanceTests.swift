@@ -1,0 +1,255 @@
+import Feed
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// Brokers that go, come back, move or are slow, and bounds that are met on the way.
+struct DisturbanceTests {
+  private static let lines = DemoHistory.lines.prefix(400).map {
+    $0.replacing("feeds.sections", with: "feeds.items")
+  }
+
+  private static func ground(brokers: Int = 1) throws -> Ground {
+    var ground = try Ground(isOneInput: true, brokers: brokers)
+    ground.configuration.store.coalescing.maxRecords = 100
+    return ground
+  }
+
+  /// Runs a daemon over all lines that were published, and compares its feeds with those of a replay.
+  private func check(
+    _ ground: Ground,
+    _ run: FaultRun = FaultRun(records: lines.count),
+    log: Log = Ground.quiet,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
+  ) async throws {
+    let report = try await ground.daemon(stop: run.stop, log: log) { event in
+      onEvent(event)
+      run.note(event)
+    }.run()
+    let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
+    #expect(report.feeds == expected.feeds)
+  }
+
+  @Test func `brokers that go in the middle of a transaction are waited for`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    let isDown = Mutex(false)
+    let failures = Mutex(0)
+    let log = Ground.log { line in
+      guard line.contains("a call of a transaction failed") else { return }
+      failures.withLock { $0 += 1 }
+      #expect(throws: Never.self) { try ground.cluster.setBrokerUp(nil) }
+    }
+    try await check(ground, log: log) { event in
+      guard case .committed = event else { return }
+      let isFirst = isDown.withLock { isDown in
+        defer { isDown = true }
+        return !isDown
+      }
+      if isFirst { #expect(throws: Never.self) { try ground.cluster.setBrokerDown(nil) } }
+    }
+    #expect(failures.withLock { $0 } > 0)
+  }
+
+  @Test func `slow brokers are waited for`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.setRoundTrip(nil, milliseconds: 80)
+    let run = FaultRun(records: Self.lines.count)
+    try await check(ground, run)
+    #expect(run.ways.isEmpty)
+  }
+
+  @Test func `leaders and coordinators that move are followed`() async throws {
+    var ground = try Self.ground(brokers: 3)
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    ground.configuration.kafka.append(ConfigurationPair(name: "transactional.id", value: "moving"))
+    let cluster = ground.cluster
+    let moves = Mutex<Int32>(0)
+    let run = FaultRun(records: Self.lines.count)
+    try await check(ground, run) { event in
+      guard case .committed = event else { return }
+      let broker = moves.withLock { moves in
+        moves += 1
+        return moves % 3 + 1
+      }
+      #expect(throws: Never.self) {
+        let partition = TopicPartition(topic: "feeds.changesets", partition: 0)
+        try cluster.setLeader(partition, broker: broker)
+        try cluster.setCoordinator(.transaction("moving-0"), broker: broker)
+        try cluster.setCoordinator(.group("feedstore"), broker: broker)
+      }
+    }
+    #expect(moves.withLock { $0 } >= 4)
+    #expect(run.ways.isEmpty)
+  }
+
+  @Test func `a queue that is full is waited for`() async throws {
+    var ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    ground.configuration.kafka.append(
+      ConfigurationPair(name: "queue.buffering.max.messages", value: "3")
+    )
+    let run = FaultRun(records: Self.lines.count)
+    try await check(ground, run)
+    #expect(run.ways.isEmpty)
+  }
+
+  @Test func `a flush of several transactions publishes what one would`() async throws {
+    var ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    ground.configuration.maxTransactionBytes = 500
+    try await check(ground)
+    let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
+    #expect(Set(changesets.compactMap(\.valueText)) == Set(expected.changesets.compactMap(\.valueText)))
+    #expect(changesets.count == expected.changesets.count)
+  }
+
+  struct Refusal: Sendable {
+    let request: EmbeddedCluster.RequestKind
+    let error: KafkaErrorCode
+  }
+
+  @Test(arguments: [
+    Refusal(request: .txnOffsetCommit, error: .groupAuthorizationFailed),
+    Refusal(request: .initProducerID, error: .transactionalIDAuthorizationFailed),
+    Refusal(request: .produce, error: .messageTooLarge),
+    Refusal(request: .joinGroup, error: .groupAuthorizationFailed),
+    Refusal(request: .fetch, error: .topicAuthorizationFailed),
+  ])
+  func `what only somebody can change ends the daemon, with the reason`(refusal: Refusal) async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.pushRequestErrors(refusal.request, Array(repeating: refusal.error, count: 5))
+    let run = FaultRun(records: Self.lines.count)
+    let thrown = await #expect(throws: DaemonError.self) {
+      try await ground.daemon(stop: run.stop) { run.note($0) }.run()
+    }
+    #expect(thrown?.code == .kafka)
+    #expect(thrown?.message.contains("\(refusal.error)") == true)
+    #expect(thrown?.message.contains("start feedstore again") == true)
+  }
+
+  @Test func `a rejected record that is too large is cut, and says so`() async throws {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    let value = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000_000)
+    let record = StoredRecord(key: Array("large".utf8), value: value)
+    try ground.produce([record, StoredRecord("small", "x")], to: "feeds.items")
+    _ = try await ground.runDaemon(applying: 2)
+    let rejected = try ground.contents(of: "feeds.rejected", partitions: 1)
+    #expect(rejected.map(\.keyText) == ["large", "small"])
+    let cut = try #require(rejected.first)
+    let length = try #require(cut.value?.count)
+    #expect(length < RejectedRecordLimit.defaultBytes)
+    #expect(length > RejectedRecordLimit.defaultBytes - 2_000)
+    #expect(cut.value == Array(value.prefix(length)))
+    #expect(cut.headers["feedstore.value.truncated"] == "2000000")
+    #expect(cut.headers["feedstore.key.truncated"] == nil)
+    #expect(rejected.last?.value == Array("x".utf8))
+    #expect(rejected.last?.headers["feedstore.value.truncated"] == nil)
+  }
+
+  @Test func `workers share the partitions, and together have all feeds`() async throws {
+    var ground = try Ground(partitions: 4)
+    defer { ground.cluster.stop() }
+    ground.configuration.workers = 2
+    ground.configuration.store.coalescing.maxRecords = 1
+    let records = (0..<20).map { number in
+      StoredRecord(
+        partition: Int32(number % 4),
+        "feed-\(number)",
+        "{\"op\":\"section.upsert\",\"section\":\"s\"}"
+      )
+    }
+    try ground.produce(records, to: "feeds.items")
+    let stop = StopRequest()
+    // Each worker tells of what it has committed since its start.
+    let assigned = Mutex<Set<Int>>([])
+    let committed = Mutex(0)
+    let report = try await ground.daemon(stop: stop) { event in
+      switch event {
+      case .assigned(let partitions): assigned.withLock { _ = $0.insert(partitions) }
+      case .committed:
+        let count = committed.withLock { count in
+          count += 1
+          return count
+        }
+        if count == records.count { stop.request() }
+      default: break
+      }
+    }.run()
+    #expect(report.feeds.map(\.feed).sorted() == records.compactMap(\.keyText).sorted())
+    #expect(report.feeds.map(\.partition) == report.feeds.map(\.partition).sorted())
+    #expect(report.counters.publishedChangesets == records.count)
+    #expect(assigned.withLock { $0 }.contains(4), "half of the two topics' eight")
+  }
+
+  @Test func `a worker that cannot go on ends the others`() async throws {
+    var ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    ground.configuration.workers = 2
+    try ground.cluster.pushRequestErrors(.initProducerID, [.transactionalIDAuthorizationFailed])
+    let error = await #expect(throws: DaemonError.self) {
+      try await ground.daemon(stop: StopRequest()) { _ in }.run()
+    }
+    #expect(error?.message.contains("TRANSACTIONAL_ID_AUTHORIZATION_FAILED") == true)
+  }
+
+  @Test func `in the middle of a slow transaction the worker hears of its partitions' loss`() async throws {
+    var ground = try Self.ground(brokers: 2)
+    defer { ground.cluster.stop() }
+    try ground.cluster.setCoordinator(.group("feedstore"), broker: 1)
+    for topic in ground.configuration.store.topics.distinct {
+      try ground.cluster.setLeader(TopicPartition(topic: topic, partition: 0), broker: 1)
+    }
+    _ = try await ground.publish(Self.lines)
+    let second = ground.configuration
+    ground.configuration.kafka.append(ConfigurationPair(name: "transactional.id", value: "slow"))
+    let (cluster, slow) = (ground.cluster, ground)
+    try cluster.setCoordinator(.transaction("slow-0"), broker: 2)
+
+    // The coordinator goes before the first transaction, and comes back for the other daemon.
+    let isDown = Mutex(false)
+    let isReading = AsyncStream<DaemonEvent>.makeStream()
+    let run = FaultRun(records: Self.lines.count)
+    async let first = slow.daemon(stop: run.stop) { event in
+      isReading.continuation.yield(event)
+      run.note(event)
+      guard case .received = event else { return }
+      let isFirst = isDown.withLock { isDown in
+        defer { isDown = true }
+        return !isDown
+      }
+      if isFirst { #expect(throws: Never.self) { try cluster.setBrokerDown(2) } }
+    }.run()
+    var events = isReading.stream.makeAsyncIterator()
+    while let event = await events.next() {
+      if case .received = event { break }
+    }
+    let stopSecond = StopRequest()
+    async let other = Daemon(second, stop: stopSecond, log: Ground.quiet) { event in
+      if case .assigned = event { stopSecond.request() }
+    }.run()
+    var told: [DaemonEvent] = []
+    while let event = await events.next() {
+      told.append(event)
+      if event == .released { break }
+    }
+    #expect(!told.contains { if case .committed = $0 { true } else { false } })
+    try cluster.setBrokerUp(2)
+    _ = try await other
+    _ = try await first
+  }
+}

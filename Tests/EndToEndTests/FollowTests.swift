@@ -1,0 +1,267 @@
+import Feed
+import FeedClient
+import FeedStore
+import Foundation
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// Followers of a daemon that runs.
+struct FollowTests {
+  private static func record(
+    _ feed: String,
+    _ item: String,
+    _ number: Int,
+    partition: Int32 = 0
+  ) -> StoredRecord {
+    StoredRecord(
+      partition: partition,
+      timestamp: 1_795_168_800_000 + Int64(number),
+      feed,
+      "{\"op\":\"item.upsert\",\"item\":\"\(item)\",\"section\":\"s\",\"data\":\(number)}"
+    )
+  }
+
+  @Test func `a client follows a daemon, snapshot by snapshot`() async throws {
+    var ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    let client = FeedClient(
+      FeedClientOptions(kafka: try KafkaSettings(ground.configuration.kafka).reader),
+      log: { _, _, _ in }
+    )
+    let updates = client.updates()
+    async let following: Void = client.run()
+    let records = (0..<60).map { number in
+      Self.record("feed-\(number % 3)", "i\(number % 7)", number, partition: Int32(number % 3 % 2))
+    }
+    try ground.produce(records, to: "feeds.items")
+    let report = try await ground.runDaemon(applying: records.count)
+    var snapshots: [String: Snapshot] = [:]
+    var isReached = false
+    for try await update in updates {
+      let before = snapshots[update.feed]
+      snapshots[update.feed] = update.snapshot
+      if case .changed(let changeset, let after?) = update, let difference = changeset.change.difference {
+        let applied = try #require(before).applying(difference)
+        #expect(applied.hasSameContent(as: after))
+      }
+      isReached = report.feeds.allSatisfy { feed in
+        snapshots[feed.feed]?.checksum == feed.checksum
+          && client.content(of: feed.feed)?.description.revision == feed.revision
+      }
+      if isReached { break }
+    }
+    #expect(isReached)
+    #expect(client.feeds().map(\.feed) == report.feeds.map(\.feed))
+    client.stop()
+    try await following
+  }
+
+  /// Takes what a command writes, and ends it after so many lines.
+  private final class Output: Sendable {
+    private let text = Mutex("")
+    private let lines: Int
+
+    init(lines: Int = .max) { self.lines = lines }
+
+    func write(_ more: String) -> Bool {
+      text.withLock { text in
+        text += more
+        return text.split(separator: "\n").count < lines
+      }
+    }
+
+    var all: [String] { text.withLock { $0.split(separator: "\n").map(String.init) } }
+  }
+
+  private func following(
+    _ ground: Ground,
+    _ feeds: [String],
+    _ form: FeedFollowing.Form,
+    _ output: Output,
+    beginsWithHistory: Bool = false,
+    state: String? = nil
+  ) -> FeedFollowing {
+    FeedFollowing(
+      ground.configuration,
+      feeds: feeds,
+      form: form,
+      beginsWithHistory: beginsWithHistory,
+      state: state,
+      stop: StopRequest(),
+      log: Ground.quiet
+    ) { output.write($0) }
+  }
+
+  @Test func `the commands print the history, the state, and what is known of a feed`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    let records = [Self.record("a", "x", 0), Self.record("b", "x", 1), Self.record("a", "x", 2)]
+    try ground.produce(records, to: "feeds.items")
+    _ = try await ground.runDaemon(applying: records.count)
+    let topic = try ground.contents(of: "feeds.changesets", partitions: 1).compactMap(\.valueText)
+
+    let history = Output(lines: topic.count)
+    try await following(ground, [], .json, history, beginsWithHistory: true).run()
+    #expect(history.all == topic)
+
+    let lines = Output(lines: 2)
+    try await following(ground, [], .lines(isColoured: false), lines).run()
+    #expect(
+      lines.all.map { $0.split(separator: " ").prefix(4).joined(separator: " ") } == [
+        "a rev 2 present", "b rev 1 present",
+      ]
+    )
+
+    let state = Output()
+    #expect(
+      try await following(ground, ["b", "c"], .lines(isColoured: false), state).printSnapshot() == ["c"]
+    )
+    #expect(state.all == ["b  rev 1  1 items", "   s  null", "     x    1"])
+
+    let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
+    let report = try #require(try await inspection.run())
+    for line in ["standing", "up to date", "feeds.items/0", "2026-11-20T10:00:00.002Z"] {
+      #expect(report.contains(line))
+    }
+  }
+
+  @Test func `who is stopped before the topic was read does not say that there is nothing`() async throws {
+    let ground = try Ground()
+    ground.cluster.stop()
+    let stop = StopRequest()
+    stop.request()
+    let following = FeedFollowing(
+      ground.configuration,
+      feeds: [],
+      form: .json,
+      stop: stop,
+      log: Ground.quiet
+    ) { _ in true }
+    await #expect(throws: StoppedEarly.self) { try await following.printSnapshot() }
+    let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
+    await #expect(throws: StoppedEarly.self) { try await inspection.run() }
+  }
+
+  private static func client(
+    _ ground: Ground,
+    _ path: String? = nil,
+    log: @escaping KafkaLogHandler = { _, _, _ in }
+  ) throws -> FeedClient {
+    FeedClient(
+      FeedClientOptions(
+        kafka: try KafkaSettings(ground.configuration.kafka).reader,
+        savedState: path.map { SavedStateOptions(path: $0) }
+      ),
+      log: log
+    )
+  }
+
+  /// Everything that a client has, in text.
+  private static func documents(_ client: FeedClient) -> [String] {
+    client.contents().map { String(decoding: $0.reloadDocument(), as: UTF8.self) }
+  }
+
+  @Test func `a client goes on from what was saved, while the daemon went on`() async throws {
+    var ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    ground.configuration.store.output.maxMessageBytes = 400
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let records = (0..<90).map { number in
+      Self.record("feed-\(number % 5)", "i\(number % 17)", number, partition: Int32(number % 5 % 2))
+    }
+    try ground.produce(Array(records.prefix(60)), to: "feeds.items")
+    _ = try await ground.runDaemon(applying: 60)
+    let first = try Self.client(ground)
+    async let firstRunning: Void = first.run()
+    #expect(await first.waitUntilUpToDate())
+    #expect(try await first.save(to: path))
+    first.stop()
+    try await firstRunning
+    let saved = first.feeds()
+
+    try ground.produce(Array(records.suffix(30)), to: "feeds.items")
+    // The embedded cluster keeps no offsets of transactions: all is read again.
+    _ = try await ground.runDaemon(applying: records.count)
+    let second = try Self.client(ground, path) { _, facility, message in
+      if facility == "SAVEDSTATE" { Issue.record("\(message)") }
+    }
+    let updates = second.updates(
+      of: nil,
+      SubscriptionOptions(maximumUpdates: 1_000, hasSnapshots: false, beginsWithHistory: true)
+    )
+    async let secondRunning: Void = second.run()
+    #expect(await second.waitUntilUpToDate())
+    second.stop()
+    try await secondRunning
+    var read: [String: [UInt64]] = [:]
+    for try await update in updates {
+      guard case .changed(let changeset, _) = update else { continue }
+      read[update.feed, default: []].append(changeset.change.revision)
+    }
+    let all = try Self.client(ground)
+    async let allRunning: Void = all.run()
+    #expect(await all.waitUntilUpToDate())
+    all.stop()
+    try await allRunning
+    #expect(saved.count == 5)
+    #expect(Self.documents(second) == Self.documents(all))
+    #expect(second.feeds() == all.feeds())
+    // Each changeset since, and none before; what came before the first was taken is told by the state.
+    for feed in saved {
+      let last = try #require(all.content(of: feed.feed)?.description.revision)
+      #expect(last > feed.revision)
+      for revision in read[feed.feed] ?? [] { #expect((feed.revision + 1...last).contains(revision)) }
+    }
+  }
+
+  @Test func `a file that is something else, or cannot be written, is refused before anything is done`()
+    async throws
+  {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let notes = folder.appendingPathComponent("notes").path
+    try Data("my notes\n".utf8).write(to: URL(fileURLWithPath: notes))
+    for path in [notes, notes + "/below", folder.path + "/none/state", folder.path] {
+      let error = await #expect(throws: ConfigurationError.self) {
+        try await following(ground, [], .json, Output(), state: path).printSnapshot()
+      }
+      #expect(error?.message.contains("--state is \"\(path)\", which ") == true)
+    }
+    #expect(FileManager.default.contents(atPath: notes) == Data("my notes\n".utf8))
+    // Nothing is lost with an empty one.
+    let empty = folder.appendingPathComponent("empty").path
+    try Data().write(to: URL(fileURLWithPath: empty))
+    #expect(try await following(ground, [], .json, Output(), state: empty).printSnapshot() == [])
+  }
+
+  @Test func `the command goes on from its file`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try ground.produce([Self.record("a", "x", 0), Self.record("b", "x", 1)], to: "feeds.items")
+    _ = try await ground.runDaemon(applying: 2)
+    #expect(try await following(ground, [], .json, Output(), state: path).printSnapshot() == [])
+    try ground.produce([Self.record("a", "x", 2)], to: "feeds.items")
+    _ = try await ground.runDaemon(applying: 3)
+    // The state that was saved, or a newer one of a feed that changed before it was printed.
+    let history = Output(lines: 2)
+    try await following(ground, [], .json, history, beginsWithHistory: true, state: path).run()
+    #expect(history.all.allSatisfy { $0.contains("\"reason\":\"keyframe\"") })
+    let state = Output()
+    #expect(try await following(ground, ["a"], .json, state, state: path).printSnapshot() == [])
+    #expect(state.all.first?.contains("\"revision\":2") == true)
+  }
+}

@@ -1,0 +1,170 @@
+import ChangesetTestSupport
+import HTTPTestSupport
+import Service
+import Testing
+
+@testable import FeedPipeline
+
+/// What is answered at once: lists, states, and what is wrong.
+struct FeedStateTests {
+  private let source = ChangesetSource()
+  private static let item = ChangesetSource.item("x", 1)
+
+  @Test func `a feed is served as a reload, with a tag by which it need not be sent again`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await source.flush(("hn/é", Self.item)))
+    let path = "/v1/feeds/hn%2F%C3%A9"
+    let first = try await ground.ask("GET \(path)", until: 200)
+    #expect(first["Content-Type"] == "application/json")
+    #expect(first["Cache-Control"] == "no-cache")
+    let tag = try #require(first["ETag"])
+    #expect(tag == "\"feeds.items/0@1\"")
+    #expect(
+      first.text == """
+        {"feed":"hn/é","epoch":"feeds.items/0","revision":1,"base":1,"mode":"reload","reason":"keyframe",\
+        "time":"2026-11-20T10:00:00.000Z","through":{"feeds.items":0},"checksum":"8085a815",\
+        "sections":[{"id":"s","data":null,"items":[{"id":"x","kind":"k","data":{"n":1,"p":""}}]}]}
+        """
+    )
+    let again = try ground.ask("GET \(path)", "If-None-Match: \(tag)")
+    #expect(again.status == 304)
+    #expect(again.body.isEmpty)
+    #expect(again["ETag"] == tag)
+    try ground.publish(try await source.flush(("hn/é", ChangesetSource.item("y"))))
+    while try ground.ask("GET \(path)", "If-None-Match: \(tag)").status == 304 { await Task.yield() }
+    let changed = try ground.ask("GET \(path)", "If-None-Match: \(tag)")
+    #expect(changed.status == 200)
+    #expect(changed["ETag"] == "\"feeds.items/0@2\"")
+    await ground.end()
+  }
+
+  @Test func `a long feed is compressed for those who accept that`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await source.flush(("a", ChangesetSource.item("x", size: 5000))))
+    _ = try await ground.ask("GET /v1/feeds/a", until: 200)
+    let compressed = try ground.ask("GET /v1/feeds/a", "Accept-Encoding: gzip")
+    #expect(compressed["Content-Encoding"] == "gzip")
+    #expect(compressed["ETag"] == "\"feeds.items/0@1-gzip\"")
+    #expect(compressed.body.count < 1000)
+    await ground.end()
+  }
+
+  @Test func `feeds are listed page by page in the order of their ids' bytes`() async throws {
+    let ground = try ServedGround(partitions: 2)
+    // Canonically equivalent, so that strings are not told apart.
+    let names = ["B", "a/b", "a b", "c&d=e", "e\u{301}", "\u{e9}", "z"]
+    for (index, name) in names.enumerated() {
+      let partition = Int32(index % 2)
+      try ground.publish(try await source.flush((name, Self.item)), partition: partition)
+    }
+    while try !ground.ask("GET /v1/feeds").text.hasPrefix("{\"count\":7") { await Task.yield() }
+    let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    var path: String? = "/v1/feeds?limit=3"
+    var found: [String] = []
+    var pages = 0
+    while let next = path {
+      let page = try Page(ground.ask("GET \(next)"))
+      found += page.feeds.map(\.feed)
+      path = page.next
+      pages += 1
+      #expect(page.count == names.count)
+    }
+    #expect(pages == 3)
+    #expect(found.map { Array($0.utf8) } == sorted.map { Array($0.utf8) })
+    let searched = try Page(ground.ask("GET /v1/feeds?search=%2FB&limit=1"))
+    #expect(searched.feeds.map(\.feed) == ["a/b"])
+    #expect(searched.count == 1)
+    #expect(searched.next == nil)
+    let entry = try #require(searched.feeds.first)
+    #expect(entry.partition == 1)
+    #expect(entry.revision == 1)
+    #expect(entry.items == 1)
+    #expect(try Page(ground.ask("GET /v1/feeds?search=nothing")).feeds.isEmpty)
+    await ground.end()
+  }
+
+  @Test(arguments: ["0", "1001", "x", "", "-1"])
+  func `a limit that cannot be is refused`(limit: String) async throws {
+    let ground = try ServedGround()
+    let response = try ground.ask("GET /v1/feeds?limit=\(limit)")
+    #expect(response.status == 400)
+    #expect(response.text.contains("invalid-parameter"))
+    await ground.end()
+  }
+
+  @Test func `what is not there is told apart from what is not there yet`() async throws {
+    let ground = try ServedGround(isAssigned: false)
+    // No partitions were given out.
+    let early = try ground.ask("GET /v1/feeds/a")
+    #expect(early.status == 503)
+    #expect(early["Retry-After"] == "1")
+    #expect(early.text.contains("restoring"))
+    #expect(try ground.ask("GET /v1/feeds/a/changes").status == 503)
+    #expect(try ground.ask("GET /v1/feeds").text.contains("\"standing\":\"bootstrapping\""))
+    ground.assign(0..<1)
+    let unknown = try await ground.ask("GET /v1/feeds/a", until: 404)
+    #expect(unknown.text.contains("unknown-feed"))
+    #expect(unknown.text.contains("it has the partitions 0,"))
+    #expect(try ground.ask("GET /v1/feeds/a/changes").status == 404)
+    #expect(try ground.ask("GET /v2").status == 404)
+    #expect(try ground.ask("POST /v1/feeds").status == 405)
+    #expect(try ground.ask("GET /v1/feeds", "Accept: text/html").status == 406)
+    await ground.end()
+  }
+
+  @Test func `feeds of partitions that went are gone, and are served again when they come back`() async throws
+  {
+    let ground = try ServedGround(partitions: 2)
+    try ground.publish(try await source.flush(("a", Self.item)), partition: 1)
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    // In a rebalance all is released at first, which nobody notices.
+    ground.server.status.released(0)
+    #expect(try ground.ask("GET /v1/feeds/a").status == 200)
+    ground.assign(0..<1)
+    let notice = try #require(try await reader.next(named: "moved"))
+    #expect(notice.data == "{\"feed\":\"a\",\"partition\":1}")
+    #expect(try await reader.next() == nil)
+    let moved = try await ground.ask("GET /v1/feeds/a", until: 410)
+    #expect(moved.text.contains("\"code\":\"moved\""))
+    #expect(try ground.ask("GET /v1/feeds/a/changes").status == 410)
+    ground.assign(0..<2)
+    _ = try await ground.ask("GET /v1/feeds/a", until: 200)
+    await ground.end()
+  }
+
+  @Test func `who needs a token is told so`() async throws {
+    let token = "correct-horse-battery-staple"
+    let ground = try ServedGround(token: BearerToken(token))
+    #expect(try ground.ask("GET /v1/feeds").status == 401)
+    #expect(try ground.ask("GET /v1/feeds", "Authorization: Bearer \(token)").status == 200)
+    await ground.end()
+  }
+
+  @Test func `the status tells positions, counters and limits`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await source.flush(("a", Self.item), ("b", Self.item)))
+    _ = try await ground.ask("GET /v1/feeds/b", until: 200)
+    ground.server.status.lags([0: 7], of: 0)
+    while try !ground.ask("GET /v1/status").text.contains("\"count\":2") { await Task.yield() }
+    let text = try ground.ask("GET /v1/status").text
+    #expect(text.contains("{\"inputLag\":7,\"partition\":0,\"position\":2,"))
+    #expect(text.contains("\"maxChanges\":5000"))
+    #expect(text.contains("\"instance\":\"feedstore\""))
+    await ground.end()
+  }
+
+  @Test func `a feed is not served before its partition was read to the end`() async throws {
+    let ground = try ServedGround(isAssigned: false)
+    var records: [ChangesetSource.Record] = []
+    for number in 1...500 {
+      records += try await source.flush(("a", ChangesetSource.item("x", number)))
+    }
+    try ground.publish(records)
+    ground.assign(0..<1)
+    // It is asked for all the time while it is read.
+    let first = try await ground.ask("GET /v1/feeds/a", until: 200)
+    #expect(first["ETag"] == "\"feeds.items/0@500\"")
+    await ground.end()
+  }
+}

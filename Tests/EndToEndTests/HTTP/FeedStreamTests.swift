@@ -1,0 +1,203 @@
+import ChangesetTestSupport
+import HTTPTestSupport
+import Testing
+
+@testable import FeedPipeline
+
+/// Streams of changes: what comes, and what comes again.
+struct FeedStreamTests {
+  private let source = ChangesetSource()
+
+  private func flush(_ feed: String = "a", _ events: String?...) async throws -> [ChangesetSource.Record] {
+    var records: [ChangesetSource.Record] = []
+    for event in events { records += try await source.flush((feed, event)) }
+    return records
+  }
+
+  private func change(_ number: Int) -> String { ChangesetSource.item("x", number) }
+
+  @Test func `a stream begins with the state, and goes on with what is published, byte for byte`()
+    async throws
+  {
+    let ground = try ServedGround()
+    try ground.publish(try await flush("a", change(0), change(1)))
+    let reader = try await ground.follow("a")
+    let state = try #require(try await reader.next())
+    #expect(state.id == "feeds.items/0@2")
+    #expect(state.name == nil)
+    #expect(state.data == (try ground.ask("GET /v1/feeds/a").text))
+    #expect(
+      try await reader.next()
+        == EventReader.Message(
+          id: nil,
+          name: "up-to-date",
+          data: "{\"feed\":\"a\",\"epoch\":\"feeds.items/0\",\"revision\":2}"
+        )
+    )
+    let other = try await flush("b", change(0))
+    let more = try await flush("a", change(2), ChangesetSource.item("y"), change(3))
+    try ground.publish(other + more)
+    var ids: [String?] = []
+    for value in ServedGround.values(more) {
+      var message = try #require(try await reader.next())
+      // It may be told in between that it is up to date.
+      if message.name == "up-to-date" { message = try #require(try await reader.next()) }
+      #expect(message.data == value)
+      ids.append(message.id)
+    }
+    #expect(ids == ["feeds.items/0@3", "feeds.items/0@4", "feeds.items/0@5"])
+    let notice = try #require(try await reader.next(named: "up-to-date"))
+    #expect(notice.data.hasSuffix("\"revision\":5}"))
+    await ground.end()
+  }
+
+  @Test func `a changeset in parts comes part by part, and only the last has an id`() async throws {
+    let source = ChangesetSource(maxMessageBytes: 66_000)
+    let ground = try ServedGround()
+    try ground.publish(try await source.flush(("a", ChangesetSource.item("x"))))
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    let event = """
+      [\(ChangesetSource.item("y", size: 50_000)),\(ChangesetSource.item("z", size: 50_000))]
+      """
+    let records = try await source.flush(("a", event))
+    #expect(records.count == 2)
+    try ground.publish(records)
+    let first = try #require(try await reader.next(named: nil))
+    let second = try #require(try await reader.next(named: nil))
+    #expect([first.data, second.data] == ServedGround.values(records))
+    #expect([first.id, second.id] == [nil, "feeds.items/0@2"])
+    await ground.end()
+  }
+
+  @Test func `who comes again gets what it missed, or a reload if that is not at hand`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await flush("a", change(0)))
+    _ = try await ground.ask("GET /v1/feeds/a", until: 200)
+    // Nothing was published since: nothing is sent but that it is up to date.
+    let idle = try await ground.follow("a", after: "feeds.items/0@1")
+    #expect(try await idle.next()?.name == "up-to-date")
+
+    let records = try await flush("a", change(1), change(2), change(3))
+    try ground.publish(records)
+    let values = ServedGround.values(records)
+    // It has seen them all, so they are at hand.
+    for value in values { #expect(try await idle.nextChangeset() == value) }
+    for missed in 0...3 {
+      let reader = try await ground.follow("a", after: "feeds.items/0@\(4 - missed)")
+      for value in values.suffix(missed) { #expect(try await reader.nextChangeset() == value) }
+      #expect(try await reader.next(named: "up-to-date")?.data.hasSuffix(":4}") == true)
+    }
+    for strange in ["feeds.items/0@0", "feeds.items/0@5", "feeds.items/7@1", "nonsense", "@", "é@1"] {
+      let reader = try await ground.follow("a", after: strange)
+      #expect(
+        try await reader.nextChangeset()?.contains("\"mode\":\"reload\",\"reason\":\"keyframe\"") == true
+      )
+    }
+    await ground.end()
+  }
+
+  @Test func `what is kept for those who come again is bounded`() async throws {
+    let ground = try ServedGround { $0.maxHistoryBytes = 4_900 }
+    try ground.publish(try await flush("a", change(0)))
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    let records = try await flush("a", change(1), ChangesetSource.item("y", size: 1_500), change(2))
+    try ground.publish(records)
+    for value in ServedGround.values(records) { #expect(try await reader.nextChangeset() == value) }
+    let late = try await ground.follow("a", after: "feeds.items/0@1")
+    #expect(try await late.nextChangeset()?.contains("\"revision\":4,\"base\":4") == true)
+    let recent = try await ground.follow("a", after: "feeds.items/0@3")
+    #expect(try await recent.nextChangeset() == ServedGround.values(records).last)
+    await ground.end()
+  }
+
+  @Test func `a feed that is deleted and made again is followed into its next life`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await flush("a", change(0)))
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    // Once a change was sent, the server follows at the same place as the reader, and sends each by itself.
+    try ground.publish(try await flush("a", change(1)))
+    #expect(try await reader.nextChangeset() != nil)
+    let deletion = try await flush("a", nil)
+    try ground.publish(deletion)
+    #expect(try await reader.nextChangeset() == ServedGround.values(deletion).first)
+    #expect(try await ground.ask("GET /v1/feeds/a", until: 404).status == 404)
+    let birth = try await flush("a", change(5))
+    try ground.publish(birth)
+    #expect(try await reader.nextChangeset() == ServedGround.values(birth).first)
+    await ground.end()
+  }
+
+  @Test func `a gap in the topic is told, and ends with the next reload`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await flush("a", change(0)))
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    let records = try await flush("a", change(1), change(2), "{\"op\":\"feed.reload\"}")
+    try ground.publish([records[1]])
+    let notice = try #require(try await reader.next(named: "must-refetch"))
+    #expect(notice.data.contains("revision 1 is known, and a changeset on revision 2 came"))
+    #expect(try await ground.ask("GET /v1/feeds/a", until: 503).text.contains("stale"))
+    try ground.publish([records[2]])
+    #expect(try await reader.nextChangeset() == ServedGround.values(records).last)
+    #expect(try await reader.next(named: "up-to-date")?.data.hasSuffix(":4}") == true)
+    await ground.end()
+  }
+
+  @Test func `a reader that is too slow gets the newest state for all that it missed`() async throws {
+    let ground = try ServedGround { $0.maxStreamBytes = 20_000 }
+    try ground.publish(try await flush("a", change(0)))
+    let slow = try await ground.follow("a", receiveBufferBytes: 4096)
+    let quick = try await ground.follow("a")
+    #expect(try await quick.nextChangeset() != nil)
+    // Far more than the sockets and the queue hold.
+    for number in 1...40 {
+      try ground.publish(try await flush("a", ChangesetSource.item("x", number, size: 50_000)))
+      // One that reads at once may be told by the state as well, but it never stays behind.
+      while let value = try await quick.nextChangeset(), !value.contains("\"revision\":\(number + 1),") {}
+    }
+    let replica = StreamedReplica("a")
+    var count = 0
+    while replica.version != "feeds.items/0@41", let message = try await slow.next(named: nil) {
+      try replica.take(message)
+      count += 1
+    }
+    #expect(count < 41)
+    #expect(replica.faults == 0)
+    #expect(replica.document == (try ground.ask("GET /v1/feeds/a").text))
+    // From then on it is told each change again.
+    let records = try await flush("a", change(100))
+    try ground.publish(records)
+    #expect(try await slow.nextChangeset() == ServedGround.values(records).first)
+    await ground.end()
+  }
+
+  @Test func `streams end properly when the daemon stops`() async throws {
+    let ground = try ServedGround()
+    try ground.publish(try await flush("a", change(0)))
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset() != nil)
+    await ground.end()
+    while let message = try await reader.next() { #expect(message.name == "up-to-date") }
+  }
+
+  @Test func `of an id that two partitions have, the lower partition's feed is served`() async throws {
+    let other = ChangesetSource()
+    let ground = try ServedGround(partitions: 2)
+    try ground.publish(try await other.flush(("a", change(0))), partition: 1)
+    try ground.publish(try await flush("a", change(1), change(2)))
+    _ = try await ground.tag(of: "a", containing: "\"revision\":2,")
+    let reader = try await ground.follow("a")
+    #expect(try await reader.nextChangeset()?.contains("\"revision\":2,") == true)
+    try ground.publish(try await other.flush(("a", change(7))), partition: 1)
+    try ground.publish(try await other.flush(("a", nil)), partition: 1)
+    try ground.publish(try await flush("b", change(0)), partition: 1)
+    _ = try await ground.ask("GET /v1/feeds/b", until: 200)
+    let records = try await flush("a", change(3))
+    try ground.publish(records)
+    #expect(try await reader.nextChangeset() == ServedGround.values(records).first)
+    await ground.end()
+  }
+}

@@ -1,0 +1,89 @@
+import ChangesetTestSupport
+import Feed
+import FeedTestSupport
+import HTTPTestSupport
+import Service
+import Testing
+
+@testable import FeedPipeline
+
+/// Clients that come and go at random end with what the server has.
+struct RandomStreamTests {
+  private final class Client {
+    let feed: String
+    let replica: StreamedReplica
+    var reader: EventReader?
+
+    init(_ feed: String) {
+      self.feed = feed
+      replica = StreamedReplica(feed)
+    }
+  }
+
+  @Test(arguments: [71, 72, 73] as [UInt64])
+  func `whoever comes and goes ends with the feed as it is`(seed: UInt64) async throws {
+    // Small bounds, so that the history is short and some readers are too slow.
+    let ground = try ServedGround {
+      $0.maxHistoryBytes = 20_000
+      $0.maxStreamBytes = 3_000
+    }
+    let source = ChangesetSource(maxMessageBytes: 66_000, maxDeltas: 10)
+    var options = GeneratorOptions()
+    options.badPercent = 0
+    options.partitionCount = 1
+    options.isPlain = true
+    var generator = RecordGenerator(seed: seed, options: options)
+    var random = SplitMix64(seed: seed)
+    let feeds = ["hn", "a/b/c", "\u{1F600}"]
+    for feed in feeds {
+      try ground.publish(try await source.flush((feed, "{\"op\":\"feed.replace\",\"sections\":[]}")))
+    }
+    let clients = (0..<9).map { Client(feeds[$0 % feeds.count]) }
+
+    for _ in 0..<60 {
+      for record in generator.records(5) {
+        let key = String(decoding: record.key ?? [], as: UTF8.self)
+        let value = record.value.map { String(decoding: $0, as: UTF8.self) }
+        try ground.publish(try await source.flush((key, value)))
+      }
+      for client in clients {
+        if random.chance(20) {
+          await client.reader?.end()
+          client.reader = nil
+        }
+        if client.reader == nil, random.chance(50) {
+          client.reader = try await ground.open(client.feed, after: client.replica.lastID)
+        }
+        // Only what comes next for sure is waited for: what a new stream begins with.
+        if client.reader != nil, client.replica.lastID == nil { try await take(1, client) }
+      }
+    }
+
+    // Something that everybody waits for.
+    for feed in feeds {
+      try ground.publish(try await source.flush((feed, ChangesetSource.item("end", Int(seed)))))
+    }
+    for client in clients {
+      let tag = try await ground.tag(of: client.feed, containing: "{\"id\":\"end\"")
+      if client.reader == nil {
+        client.reader = try await ground.open(client.feed, after: client.replica.lastID)
+      }
+      while client.replica.version != tag { try await take(1, client) }
+      let response = try ground.ask("GET /v1/feeds/\(PercentEncoding.encode(client.feed))")
+      #expect(client.replica.document == response.text, "seed \(seed)")
+      #expect(client.replica.faults == 0, "seed \(seed)")
+    }
+    await ground.end()
+  }
+
+  /// Takes so many changesets of a client's stream; if it ends, the client comes again.
+  private func take(_ count: Int, _ client: Client) async throws {
+    for _ in 0..<count {
+      guard let message = try await client.reader?.next(named: nil) else {
+        client.reader = nil
+        return
+      }
+      try client.replica.take(message)
+    }
+  }
+}

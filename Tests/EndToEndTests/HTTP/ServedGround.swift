@@ -1,0 +1,134 @@
+import ChangesetTestSupport
+import HTTPTestSupport
+import Kafka
+import Service
+import Testing
+
+@testable import FeedPipeline
+
+/// An embedded cluster with a changesets topic, and a server of its feeds without a daemon: the test says what
+/// is published, and which partitions the workers have.
+final class ServedGround {
+  let cluster: EmbeddedCluster
+  let server: FeedServer
+  private let running: Task<Void, Never>
+  private let port: Int
+
+  static let topic = "feeds.changesets"
+
+  /// - Parameters:
+  ///   - partitions: of the topic; all are served, unless `isAssigned` is false.
+  ///   - pauses: where it waits after a failure.
+  init(
+    partitions: Int32 = 1,
+    isAssigned: Bool = true,
+    token: BearerToken? = nil,
+    log: Log = Ground.quiet,
+    pauses: PauseGate = PauseGate(),
+    _ change: (inout HTTPOptions) -> Void = { _ in }
+  ) throws {
+    cluster = try EmbeddedCluster(log: { _, _, _ in })
+    try cluster.createTopic(Self.topic, partitions: partitions)
+    var configuration = PipelineConfiguration()
+    configuration.http.isEnabled = true
+    configuration.http.port = 0
+    configuration.http.threads = 1
+    configuration.http.maxConnections = 64
+    change(&configuration.http)
+    let settings = try KafkaSettings([
+      ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
+      ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
+    ])
+    let server = try FeedServer(configuration, settings, token: token, log) { try await pauses.pass($0) }
+    self.server = server
+    port = try #require(Int(server.url.split(separator: ":").last ?? ""))
+    running = Task { await server.run() }
+    if isAssigned { assign(0..<partitions) }
+  }
+
+  /// Tells the server that a worker has partitions, and has restored their feeds.
+  func assign(_ partitions: Range<Int32>, to worker: Int = 0) {
+    let inputs = partitions.flatMap { number in
+      ["feeds.items", "feeds.sections"].map { TopicPartition(topic: $0, partition: number) }
+    }
+    server.status.assigned(inputs, to: worker)
+    server.status.running(worker)
+  }
+
+  /// Stops everything.
+  func end() async {
+    running.cancel()
+    await running.value
+    cluster.stop()
+  }
+
+  /// Appends records to a partition of the changesets topic.
+  func publish(_ records: [ChangesetSource.Record], partition: Int32 = 0) throws {
+    try Ground.produce(
+      records.map { StoredRecord(partition: partition, timestamp: 1, key: $0.key, value: $0.value) },
+      to: Self.topic,
+      ["bootstrap.servers": cluster.bootstrapServers]
+    )
+  }
+
+  /// The changesets among records, as text.
+  static func values(_ records: [ChangesetSource.Record]) -> [String] {
+    records.compactMap { $0.value.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  /// One request on a connection of its own.
+  func ask(_ line: String, _ headers: String...) throws -> HTTPTestResponse {
+    let client = try HTTPTestClient(port: port)
+    let fields = (["Host: localhost", "Connection: close"] + headers).map { $0 + "\r\n" }.joined()
+    try client.send("\(line) HTTP/1.1\r\n\(fields)\r\n")
+    return try client.response(isHead: line.hasPrefix("HEAD"))
+  }
+
+  /// Asks until the answer has a status.
+  func ask(_ line: String, until status: Int) async throws -> HTTPTestResponse {
+    while true {
+      let response = try ask(line)
+      if response.status == status { return response }
+      await Task.yield()
+    }
+  }
+
+  /// Opens a stream of a feed that is known, or becomes known.
+  func follow(
+    _ feed: String,
+    after version: String? = nil,
+    receiveBufferBytes: Int32? = nil
+  ) async throws
+    -> EventReader
+  {
+    _ = try await ask("GET /v1/feeds/\(PercentEncoding.encode(feed))", until: 200)
+    return try #require(try await open(feed, after: version, receiveBufferBytes: receiveBufferBytes))
+  }
+
+  /// The tag of a feed's state, without quotes, once that contains a text.
+  func tag(of feed: String, containing text: String) async throws -> String {
+    while true {
+      let response = try ask("GET /v1/feeds/\(PercentEncoding.encode(feed))")
+      if response.text.contains(text), let tag = response["ETag"] {
+        return String(tag.dropFirst().dropLast())
+      }
+      await Task.yield()
+    }
+  }
+
+  /// Opens a stream; nil if there is none to be had.
+  func open(
+    _ feed: String,
+    after version: String? = nil,
+    receiveBufferBytes: Int32? = nil
+  ) async throws
+    -> EventReader?
+  {
+    let path = PercentEncoding.encode(feed)
+    let client = try HTTPTestClient(port: port, receiveBufferBytes: receiveBufferBytes)
+    let condition = version.map { "Last-Event-ID: \($0)\r\n" } ?? ""
+    try client.send("GET /v1/feeds/\(path)/changes HTTP/1.1\r\nHost: localhost\r\n\(condition)\r\n")
+    let reader = EventReader(client)
+    return try await reader.status() == 200 ? reader : nil
+  }
+}

@@ -1,0 +1,110 @@
+import FeedStore
+import HTTPTestSupport
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// A daemon whose streams are not read.
+struct SlowReadersTests {
+  private static let readers = 1000
+  /// How a line with a changeset begins, as one with a notice does not.
+  private static let changeset = Array("data: {\"feed\":\"a\",\"epoch\":\"feeds.items/0\",\"revision\":".utf8)
+  /// A socket at each end, and what other tests have open.
+  private static let neededFiles = 6000
+
+  private static func record(_ number: Int) -> StoredRecord {
+    let padding = String(repeating: "x", count: 5_000)
+    return StoredRecord(
+      timestamp: 1_795_168_800_000 + Int64(number),
+      "a",
+      "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\",\"data\":{\"n\":\(number),\"p\":\"\(padding)\"}}"
+    )
+  }
+
+  @Test(
+    .enabled(
+      if: OpenFiles.allow(neededFiles) >= neededFiles,
+      "a thousand clients in one process need \(neededFiles) open files (ulimit -Hn)"
+    )
+  )
+  func `a thousand readers that read nothing do not keep the store from publishing`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    ground.configuration.http.isEnabled = true
+    ground.configuration.http.port = 0
+    ground.configuration.http.maxStreamBytes = 16_384
+    let stop = StopRequest()
+    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
+    let daemon = ground.daemon(stop: stop) { continuation.yield($0) }
+    async let running = daemon.run()
+    var iterator = events.makeAsyncIterator()
+    guard case .serving(let url)? = await iterator.next(),
+      let port = Int(url.split(separator: ":").last ?? "")
+    else {
+      Issue.record("the daemon does not serve")
+      return
+    }
+    try ground.produce([Self.record(0)], to: "feeds.items")
+    while try Self.ask(port, "/v1/feeds/a").status != 200 { await Task.yield() }
+
+    let thread = WorkerThread(name: "slow readers")
+    defer { thread.stop() }
+    let clients = try await withTaskExecutorPreference(thread) { @concurrent in try Self.connect(port) }
+    let records = 100
+    try ground.produce((1...records).map(Self.record), to: "feeds.items")
+    // All of it is published, though nobody reads.
+    while let event = await iterator.next() {
+      if case .committed(let counters) = event, counters.records == records + 1 { break }
+    }
+    while try !Self.ask(port, "/v1/feeds/a").text.contains("\"n\":\(records),") { await Task.yield() }
+    // Each is refused something, but not before everything was offered to it.
+    while try Self.refused(port) < Self.readers { await Task.yield() }
+    let status = try Self.ask(port, "/v1/status").text
+    #expect(status.contains("\"streams\":\(Self.readers)"))
+
+    // When they read on, each gets the newest state.
+    let counts = try await withTaskExecutorPreference(thread) { @concurrent in
+      try clients.all.map { client throws in
+        let content = try client.content(until: "\"revision\":\(records + 1),")
+        return content.split(separator: UInt8(ascii: "\n")).filter { $0.starts(with: Self.changeset) }.count
+      }
+    }
+    #expect(counts.allSatisfy { $0 < records })
+    stop.request()
+    let report = try await running
+    #expect(report.counters.records == records + 1)
+    #expect(report.feeds.first?.revision == UInt64(records + 1))
+  }
+
+  /// Unchecked: used on one thread, one call after the other.
+  private struct Clients: @unchecked Sendable {
+    let all: [HTTPTestClient]
+  }
+
+  private static func connect(_ port: Int) throws -> Clients {
+    let clients = try (0..<readers).map { _ in
+      let client = try HTTPTestClient(port: port, receiveBufferBytes: 4096)
+      try client.request("GET /v1/feeds/a/changes")
+      return client
+    }
+    for client in clients { #expect(try client.head().status == 200) }
+    return Clients(all: clients)
+  }
+
+  /// Messages that had no room, of all streams.
+  private static func refused(_ port: Int) throws -> Int {
+    let status = try ask(port, "/v1/status").text
+    let count = try #require(status.firstMatch(of: #/"droppedEvents":(\d+)/#)?.1)
+    return try #require(Int(count))
+  }
+
+  private static func ask(_ port: Int, _ path: String) throws -> HTTPTestResponse {
+    let client = try HTTPTestClient(port: port)
+    try client.request("GET \(path)", "Connection: close")
+    return try client.response()
+  }
+}

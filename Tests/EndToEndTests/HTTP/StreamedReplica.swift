@@ -1,0 +1,46 @@
+import Feed
+
+/// A copy of a feed, kept from the messages of a stream: what a client has.
+final class StreamedReplica {
+  private let feed: String
+  private let replicas = ReplicaPartition()
+  private(set) var lastID: String?
+  /// Messages that could not be applied, because something was missed before.
+  private(set) var faults = 0
+
+  init(_ feed: String) { self.feed = feed }
+
+  /// Takes a message that is a changeset.
+  func take(_ message: EventReader.Message) throws {
+    if let id = message.id { lastID = id }
+    // Any key of the feed will do: the value says what it is.
+    let key = Array("k0/\(feed)".utf8)
+    let outcome = try key.withUnsafeBytes { key in
+      try Array(message.data.utf8).withUnsafeBytes {
+        try replicas.apply(key: ByteSpan(key), value: ByteSpan($0))
+      }
+    }
+    switch outcome {
+    case .gap, .otherEpoch, .mismatch: faults += 1
+    case .applied, .removed, .skipped, .waitingForParts: break
+    }
+  }
+
+  /// `<epoch>@<revision>`; nil if there is no feed.
+  var version: String? {
+    replicas.version(of: feed).map { "\(String(decoding: $0.epoch, as: UTF8.self))@\($0.revision)" }
+  }
+
+  /// The feed as a server would send it; nil if there is none.
+  var document: String? {
+    guard let replica = replicas.replica(of: feed), let version = replicas.version(of: feed) else {
+      return nil
+    }
+    let bytes = replica.snapshot().reload(
+      of: feed,
+      version: version,
+      timeMilliseconds: replica.timeMilliseconds
+    )
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

@@ -1,0 +1,91 @@
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// Of a partition the embedded cluster keeps 5 MiB: what is not read before more is written, is gone.
+struct LostWhileReadTests {
+  private static let recordCount = 120
+  private static let records = (0..<recordCount).map { number in
+    let text = String(repeating: "x", count: 100_000)
+    return StoredRecord(
+      "a",
+      #"{"op":"section.upsert","section":"s","data":{"n":\#(number),"text":"\#(text)"}}"#
+    )
+  }
+
+  /// A daemon that fetches next to nothing ahead, with one record to begin with.
+  private static func ground(_ policy: LostInputPolicy) throws -> Ground {
+    var ground = try Ground()
+    ground.configuration.lostInput = policy
+    ground.configuration.kafka.append(ConfigurationPair(name: "queued.max.messages.kbytes", value: "1"))
+    try ground.produce([records[0]], to: "feeds.items")
+    return ground
+  }
+
+  /// Runs the daemon, and writes all the records while it is busy with the first.
+  ///
+  /// - Parameter isEnough: told where the input begins now, and how many records were received since.
+  private static func run(
+    _ ground: Ground,
+    until isEnough: @escaping @Sendable (_ low: Int, _ received: Int) -> Bool
+  ) async throws -> (report: DaemonReport, low: Int) {
+    let stop = StopRequest()
+    let state = Mutex((low: 0, received: 0))
+    let report = try await ground.daemon(stop: stop) { event in
+      guard case .received(let count) = event else { return }
+      let (low, received) = state.withLock { state in
+        if state.low == 0 {
+          state.low = Int(flood(ground))
+        } else {
+          state.received += count
+        }
+        return state
+      }
+      if isEnough(low, received) { stop.request() }
+    }.run()
+    return (report, state.withLock { $0.low })
+  }
+
+  /// - Returns: where the input begins then.
+  private static func flood(_ ground: Ground) -> Int64 {
+    do {
+      try ground.produce(records, to: "feeds.items")
+      let consumer = try Consumer(configuration: ground.client, log: { _, _, _ in })
+      let partition = TopicPartition(topic: "feeds.items", partition: 0)
+      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 10_000)
+      try consumer.close(timeoutMilliseconds: 10_000)
+      #expect(ends.high == Int64(recordCount) + 1)
+      #expect(ends.low > 50, "the cluster has thrown away what nobody has fetched")
+      return ends.low
+    } catch {
+      Issue.record(error)
+      return 1
+    }
+  }
+
+  @Test func `input that goes while it is read stops the daemon`() async throws {
+    let ground = try Self.ground(.fail)
+    defer { ground.cluster.stop() }
+    let error = await #expect(throws: DaemonError.self) {
+      try await Self.run(ground) { low, received in low + received > Self.recordCount }
+    }
+    #expect(error?.code == .lostInput)
+    #expect(error?.message.contains("input is lost while it is read") == true)
+    #expect(error?.message.contains("feeds.items [0]") == true)
+    #expect(error?.message.contains("start feedstore again") == true)
+  }
+
+  @Test func `or is passed over if that is asked for`() async throws {
+    let ground = try Self.ground(.continue)
+    defer { ground.cluster.stop() }
+    let (report, low) = try await Self.run(ground) { low, received in low + received > Self.recordCount }
+    #expect(report.counters.records > Self.recordCount - low)
+    #expect(report.counters.records < Self.recordCount)
+    #expect(report.counters.rejectedRecords == 0)
+    #expect(report.feeds.map(\.feed) == ["a"])
+  }
+}

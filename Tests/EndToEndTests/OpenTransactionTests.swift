@@ -1,0 +1,103 @@
+import FeedStore
+import Glibc
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// On the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names, as the embedded one withholds nothing; topics are left
+/// behind.
+struct OpenTransactionTests {
+  private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
+
+  private static func configuration(_ servers: String) throws -> PipelineConfiguration {
+    var configuration = PipelineConfiguration()
+    let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
+    configuration.store.topics.items = prefix + "items"
+    configuration.store.topics.sections = prefix + "items"
+    configuration.store.topics.changesets = prefix + "changesets"
+    configuration.store.topics.rejected = prefix + "rejected"
+    configuration.kafka = [
+      ConfigurationPair(name: "bootstrap.servers", value: servers),
+      ConfigurationPair(name: "group.id", value: prefix + "group"),
+    ]
+    let topics = configuration.store.topics.distinct + [prefix + "changesets", prefix + "rejected"]
+    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
+    let specifications = Set(topics).map { TopicSpecification($0, partitions: 2, replicationFactor: 1) }
+    #expect(try admin.createTopics(specifications, timeoutMilliseconds: 30_000).isEmpty)
+    _ = try admin.waitForTopics(specifications.map(\.name), timeoutMilliseconds: 30_000)
+    try admin.close(timeoutMilliseconds: 10_000)
+    return configuration
+  }
+
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `an open transaction holds up its partition, and no other`() async throws {
+    let servers = try #require(Self.bootstrapServers)
+    let configuration = try Self.configuration(servers)
+    let client: KafkaConfiguration = ["bootstrap.servers": servers]
+    let records = (0..<2).map {
+      StoredRecord(partition: $0, "feed-\($0)", #"{"op":"section.upsert","section":"s"}"#)
+    }
+    try Ground.produce(records, to: configuration.store.topics.items, client)
+    let received = Mutex(0)
+    let stop = StopRequest()
+    _ = try await Daemon(configuration, stop: stop, log: Ground.quiet) { event in
+      guard case .received(let count) = event else { return }
+      if received.withLock({
+        $0 += count
+        return $0
+      }) == 2 {
+        stop.request()
+      }
+    }.run()
+
+    let other = try Transaction(client, topic: configuration.store.topics.changesets)
+    let isAborted = Mutex(false)
+    let output = DiagnosticOutput(isTerminal: false) { line in
+      // Until only that partition is left; the broker would end the transaction in time.
+      guard line.contains("restoring waits"), line.contains(" partitions=1 ") else { return }
+      let isFirst = isAborted.withLock { isAborted in
+        defer { isAborted = true }
+        return !isAborted
+      }
+      if isFirst { other.abort() }
+    }
+    let stopAgain = StopRequest()
+    let log = Log(level: .warning, output: output)
+    let report = try await Daemon(configuration, stop: stopAgain, log: log) { event in
+      if case .restored = event { stopAgain.request() }
+    }.run()
+    #expect(report.feeds.map(\.feed) == ["feed-0", "feed-1"])
+    #expect(isAborted.withLock { $0 }, "only the other partition was waited for")
+  }
+
+  /// A transaction of somebody else with a record in partition 1, which nobody ends until `abort`.
+  private final class Transaction: Sendable {
+    private let producer: Mutex<TransactionalProducer>
+
+    init(_ client: KafkaConfiguration, topic: String) throws {
+      var client = client
+      client["transactional.id"] = topic
+      let producer = try TransactionalProducer(configuration: client, log: { _, _, _ in })
+      try producer.initTransactions(timeoutMilliseconds: 30_000)
+      try producer.begin()
+      let key = OwnedBytes(Array("d1/other".utf8))
+      try producer.produce(topic: topic, partition: 1, key: key.bytes, value: nil)
+      try producer.flush(timeoutMilliseconds: 30_000)
+      self.producer = Mutex(producer)
+    }
+
+    func abort() {
+      do {
+        try producer.withLock { producer throws(KafkaError) in
+          try producer.abort()
+          try producer.close(timeoutMilliseconds: 10_000)
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Feed
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// `feedstore verify --topic` on what a daemon wrote.
+struct VerifyTests {
+  private static func verify(_ ground: Ground) async throws -> (told: [String], report: VerificationReport) {
+    let told = Mutex<[String]>([])
+    let report = try await Verification(ground.configuration, input: .topic, log: Ground.quiet) { line in
+      told.withLock { $0.append(line) }
+    }.run()
+    return (told.withLock { $0 }, report)
+  }
+
+  /// Feeds with keyframes and a deletion, in two partitions.
+  private static func written() async throws -> Ground {
+    var ground = try Ground(partitions: 2)
+    ground.configuration.store.coalescing.maxRecords = 2
+    ground.configuration.store.keyframe.maxDeltas = 2
+    var records: [StoredRecord] = []
+    for number in 0..<40 {
+      let feed = "f\(number % 4)"
+      let value = number == 32 ? nil : #"{"op":"item.upsert","item":"\#(number)","section":"s"}"#
+      records.append(
+        StoredRecord(partition: Int32(number % 4 / 2), timestamp: 1_795_168_800_000, feed, value)
+      )
+    }
+    try ground.produce(records, to: "feeds.items")
+    _ = try await ground.runDaemon(applying: records.count)
+    return ground
+  }
+
+  @Test func `what a daemon writes is right`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let (told, report) = try await Self.verify(ground)
+    #expect(told == [])
+    #expect(report.isRight && report.counts.feeds == 4)
+    #expect(report.counts.keyframes > 0 && report.counts.nulls > 0)
+    let stored = try ground.contents(of: "feeds.changesets", partitions: 2)
+    #expect(report.counts.records == stored.count)
+  }
+
+  @Test func `what a replay wrote is right once it is published`() async throws {
+    let ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    let input = try DemoFile(DemoHistory.lines.prefix(300).joined(separator: "\n"))
+    let output = try DemoFile("")
+    let replay = Replay(
+      inputs: [input.path],
+      output: output.path,
+      rejected: nil,
+      options: ground.configuration.store
+    )
+    _ = try await replay.run()
+    let published = try await ground.publish(file: output.path)
+    withExtendedLifetime((input, output)) {}
+    let (told, report) = try await Self.verify(ground)
+    #expect(told == [])
+    #expect(report.isRight && report.counts.records == published.records)
+  }
+
+  @Test func `a fault is told with partition and offset`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let stored = try ground.contents(of: "feeds.changesets", partitions: 2).filter { $0.partition == 1 }
+    // Somebody else writes: a record again, and one that is none.
+    var again = try #require(stored.last)
+    again.timestamp += 1
+    try ground.produce([again, StoredRecord(partition: 1, "f", "{}")], to: "feeds.changesets")
+    let (told, report) = try await Self.verify(ground)
+    let feed = try #require(again.keyText?.drop { $0 != "/" }.dropFirst())
+    #expect(told.count == 2 && report.faults == 2)
+    let place = "feeds.changesets [1], offset"
+    #expect(
+      told.first == #"\#(place) \#(stored.count): feed "\#(feed)": the header "content-type" is missing"#
+    )
+    #expect(
+      told.last == #"\#(place) \#(stored.count + 1): the key is "f", expected k<part>/<feed> or d<n>/<feed>"#
+    )
+    #expect(report.counts.feeds == 3)
+  }
+
+  @Test func `an empty topic is right, and one that is not there is named`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    #expect(try await Self.verify(ground).report.isRight)
+    ground.configuration.store.topics.changesets = "elsewhere"
+    let configured = ground
+    let error = await #expect(throws: DaemonError.self) { try await Self.verify(configured) }
+    #expect(error?.code == .missingTopic && error?.message.contains("elsewhere") == true)
+  }
+
+  @Test func `brokers that say nothing do not let it wait for ever`() async throws {
+    let ground = try Ground()
+    ground.cluster.stop()
+    await #expect(throws: DaemonError.self) { try await Self.verify(ground) }
+  }
+}

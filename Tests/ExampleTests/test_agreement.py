@@ -1,0 +1,217 @@
+"""The same states whichever way a feed is followed: FeedClient, examples/follow.py, web/replica.js, and HTTP."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections import deque
+from contextlib import closing
+
+import confluent_kafka as kafka
+
+from test_follow import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, RandomRecords
+
+from follow import follow
+
+# Names that a URL, a key or JSON could get wrong; they are in all partitions of the embedded broker.
+FEEDS = ["f", "g", "ü/ber", "a b+c", "50%", "?x=y#z", '"q"\\', "日本/語", "d0/f", "e", "h", "é"]
+SETTINGS = {
+    "http.enabled": "true", "http.port": "0", "coalesce.maxRecords": "4", "keyframe.maxDeltas": "4",
+    "limits.maxDataBytes": "3000", "output.maxMessageBytes": "68536",
+}
+END = '{"id":"the end",'
+
+
+class Records(RandomRecords):
+    """Random records, and now and then some whose changesets are too long for one record."""
+
+    def _payload(self):
+        if self.random.random() < 0.02:
+            return json.dumps(self._large())
+        return super()._payload()
+
+    def _large(self):
+        items = [{"id": f"i{number}", "data": self._text()} for number in range(40)]
+        replace = {"op": "section.replace", "section": "s0", "items": items, "at": "first"}
+        return self.random.choice([replace, [{"op": "feed.clear"}, replace]])
+
+    def _text(self):
+        return self.random.choice("abc") * 2500
+
+
+def text(value):
+    """The JSON of a value as FeedStore spells it. That these data come through so is checked below."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def in_full(sections):
+    """Sections of a reload document with their empty lists, which it leaves out."""
+    return [{"id": section["id"], "data": section["data"], "items": section.get("items", [])} for section in sections]
+
+
+class Daemon:
+    """`feedstore run --embedded` with HTTP."""
+
+    def __init__(self, settings):
+        command = [FEEDSTORE, "run", "--embedded"]
+        for name, value in settings.items():
+            command += ["--set", f"{name}={value}"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.servers = self.process.stdout.readline().strip()
+        # With port 0 the log tells which it is. The rest is read so that the daemon can write on.
+        serving = next(line for line in self.process.stderr if "serving HTTP" in line)
+        self.url = serving.split("url=")[1].split()[0]
+        self.reader = threading.Thread(target=deque, args=(self.process.stderr, 0))
+        self.reader.start()
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def publish(self, records):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        subprocess.run(
+            [FEEDSTORE, "publish", "-", "--set", f"kafka.bootstrap.servers={self.servers}"],
+            input=lines, text=True, check=True, capture_output=True)
+
+    def get(self, path):
+        """The text of an answer; None if it is not 200."""
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=PATIENCE_SECONDS) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError:
+            return None
+
+    def feed(self, name):
+        return self.get("/v1/feeds/" + urllib.parse.quote(name, safe=""))
+
+
+class Page:
+    """examples/follow.mjs with --json: the newest state of each feed that it follows."""
+
+    def __init__(self, daemon, feeds):
+        self.states, self.changed = {}, threading.Condition()
+        self.process = subprocess.Popen(
+            [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs", daemon.url, *feeds, "--json"],
+            stdout=subprocess.PIPE, encoding="utf-8")
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            state = json.loads(line)
+            with self.changed:
+                self.states[state["feed"]] = state
+                self.changed.notify_all()
+
+    def wait(self, condition):
+        with self.changed:
+            self.changed.wait_for(lambda: condition(self.states), PATIENCE_SECONDS)
+            return dict(self.states)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+
+
+class Agreement(unittest.TestCase):
+    def test_all_ways_of_following_end_with_the_same_states(self):
+        print(f"FEEDSTORE_SEED={SEED}")
+        with closing(Daemon(SETTINGS)) as daemon:
+            daemon.publish({"key": feed, "value": {"op": "feed.replace", "sections": []}} for feed in FEEDS)
+            self.wait(lambda: all(map(daemon.feed, FEEDS)), "feeds that begin")
+            feeds = json.loads(daemon.get("/v1/feeds"))["feeds"]
+            self.assertEqual({feed["partition"] for feed in feeds}, {0, 1, 2, 3})
+            with closing(Page(daemon, FEEDS)) as page:
+                self.assertEqual(set(page.wait(lambda states: len(states) == len(FEEDS))), set(FEEDS))
+                self.agree(daemon, page)
+
+    def agree(self, daemon, page):
+        chance = random.Random(SEED)
+        daemon.publish({**record, "key": chance.choice(FEEDS)} for record in Records(chance).lines(600))
+        # Something by which each feed's end is known.
+        deleted = set(chance.sample(FEEDS, 3))
+        end = {"op": "item.upsert", "item": "the end", "section": "end"}
+        daemon.publish(
+            {"key": feed, "value": {"op": "feed.delete"} if feed in deleted else end} for feed in FEEDS)
+        page.wait(lambda states: all(END in text(states[feed]) for feed in FEEDS if feed not in deleted))
+        self.wait(lambda: all(self.has_ended(daemon.feed(feed), feed in deleted) for feed in FEEDS), "the end")
+
+        documents = {feed: daemon.feed(feed) for feed in FEEDS if feed not in deleted}
+        self.assert_much_was_met(daemon)
+
+        # The library: the same bytes.
+        snapshot = subprocess.run(
+            [FEEDSTORE, "follow", "--snapshot", "--json", "--set", f"kafka.bootstrap.servers={daemon.servers}"],
+            check=True, capture_output=True, encoding="utf-8").stdout
+        self.assertEqual(sorted(snapshot.splitlines()), sorted(documents.values()))
+
+        # The others parse: that the spelling survives shows that nothing is lost by that here.
+        expected = {}
+        for feed, document in documents.items():
+            state = json.loads(document)
+            self.assertEqual(text(state), document)
+            expected[feed] = text({
+                **{name: state[name] for name in ("feed", "epoch", "revision", "checksum")},
+                "sections": in_full(state.get("sections", []))})
+
+        # The page, live from the beginning; it tells of a deleted feed that it is gone.
+        shown = {**expected, **{feed: text({"feed": feed, "mode": "delete"}) for feed in deleted}}
+        states = page.wait(lambda states: all(text(states[feed]) == shown[feed] for feed in shown))
+        self.assertEqual({feed: text(states[feed]) for feed in shown}, shown)
+
+        # The script, as its users call it and as a module that tells what it met.
+        lines = subprocess.run(
+            [sys.executable, ROOT / "examples" / "follow.py", daemon.servers, "--once"],
+            check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
+        self.assertEqual({json.loads(line)["feed"]: text(json.loads(line)) for line in lines}, expected)
+
+    def assert_much_was_met(self, daemon):
+        """That the run was of use: it had all that can happen to a feed."""
+        met = {"parts": set(), "modes": set(), "lives": {}}
+
+        def note(name, changeset, _):
+            met["modes"].add(changeset["mode"])
+            if changeset["mode"] == "delete":
+                return
+            met["lives"].setdefault(name, set()).add(changeset["epoch"])
+            if changeset.get("parts", 1) > 1:
+                met["parts"].add(changeset["mode"])
+        follow(daemon.servers, "feeds.changesets", True, note)
+        counters = json.loads(daemon.get("/v1/status"))["counters"]
+        self.assertEqual(met["modes"], {"reload", "diff", "reconfigure", "delete"})
+        self.assertTrue(met["parts"], "no changeset was split")
+        self.assertTrue(any(len(epochs) > 1 for epochs in met["lives"].values()), "no feed came into being again")
+        for name in ("changesets", "keyframes", "deletes", "rejected"):
+            self.assertGreater(counters[name], 0, name)
+        # The embedded broker keeps 5 MiB of a partition.
+        consumer = kafka.Consumer({"bootstrap.servers": daemon.servers, "group.id": "test"})
+        for number in range(4):
+            low, _ = consumer.get_watermark_offsets(kafka.TopicPartition("feeds.changesets", number), PATIENCE_SECONDS)
+            self.assertEqual(low, 0, "the broker has forgotten something; publish less")
+        consumer.close()
+
+    @staticmethod
+    def has_ended(document, is_deleted):
+        return document is None if is_deleted else document is not None and END in document
+
+    def wait(self, condition, what):
+        giving_up = time.monotonic() + PATIENCE_SECONDS
+        while not condition():
+            self.assertLess(time.monotonic(), giving_up, f"waited in vain for {what}")
+
+
+if __name__ == "__main__":
+    unittest.main()

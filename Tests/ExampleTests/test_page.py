@@ -1,0 +1,179 @@
+"""examples/follow.mjs, against a server that fails as the test wants it to."""
+
+import http.server
+import itertools
+import json
+import os
+import subprocess
+import threading
+import unittest
+
+from test_follow import PATIENCE_SECONDS, ROOT
+
+COMMAND = [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs"]
+UP_TO_DATE = "event: up-to-date\ndata: {}\n\n"
+MUST_REFETCH = "event: must-refetch\ndata: {}\n\n"
+
+
+def reload(feed, epoch):
+    """An event with an empty feed."""
+    changeset = {
+        "feed": feed, "epoch": epoch, "revision": 1, "base": 1, "mode": "reload", "reason": "keyframe",
+        "time": "2026-11-20T10:00:00.000Z", "through": {}, "checksum": "00000000"}
+    return f"id: {epoch}@1\ndata: {json.dumps(changeset)}\n\n"
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers each request by `answer`; nobody listens at its port before `server_activate`."""
+
+    daemon_threads = True
+
+    def __init__(self, answer):
+        super().__init__(("127.0.0.1", 0), Handler, bind_and_activate=False)
+        self.server_bind()
+        self.answer = answer
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.thread = threading.Thread(target=self.serve_forever, daemon=True)
+
+    def listen(self):
+        self.server_activate()
+        self.thread.start()
+
+    def close(self):
+        if self.thread.is_alive():
+            self.shutdown()
+        self.server_close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        """Status and events; None breaks the connection without a word. A stream ends when the answer has."""
+        status, events = self.server.answer(self.path.split("/")[3])
+        if status is None:
+            return
+        self.send_response(status)
+        self.send_header("Content-Type", "text/event-stream" if status == 200 else "application/problem+json")
+        self.end_headers()
+        # Comes again so soon that a test sees many attempts.
+        for event in itertools.chain(["retry: 10\n\n"], events) if status == 200 else ["{}"]:
+            self.wfile.write(event.encode())
+
+    def log_message(self, *_):
+        pass
+
+
+class Follower:
+    """The example, and what it has printed."""
+
+    def __init__(self, *arguments):
+        self.lines, self.errors, self.changed = [], [], threading.Condition()
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        pipes = [(self.process.stdout, self.lines), (self.process.stderr, self.errors)]
+        self.readers = [threading.Thread(target=self.read, args=pipe) for pipe in pipes]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self, pipe, lines):
+        for line in pipe:
+            with self.changed:
+                lines.append(line.rstrip("\n"))
+                self.changed.notify_all()
+
+    def wait(self, condition):
+        with self.changed:
+            return self.changed.wait_for(condition, PATIENCE_SECONDS)
+
+    def close(self):
+        """Ends it; afterwards all that it printed is there."""
+        self.process.terminate()
+        self.process.wait()
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class PageTests(unittest.TestCase):
+    def serve(self, answer):
+        server = Server(answer)
+        self.addCleanup(server.close)
+        return server
+
+    def follow(self, *arguments):
+        follower = Follower(*arguments)
+        self.addCleanup(follower.close)
+        return follower
+
+    def test_what_is_no_url_is_refused_at_once(self):
+        for url in ["notaurl", "localhost:8321", "ftp://localhost", "http://", "http://localhost:99999", "http://a:b@c"]:
+            with self.subTest(url):
+                result = subprocess.run(
+                    [*COMMAND, url, "news"], capture_output=True, encoding="utf-8", timeout=PATIENCE_SECONDS)
+                self.assertEqual((result.returncode, result.stdout), (2, ""))
+                self.assertIn(f"'{url}' is not the URL of a daemon", result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+
+    def test_a_daemon_that_cannot_be_reached_is_told_once_for_each_outage(self):
+        attempts, changed = {"a": 0, "b": 0}, threading.Condition()
+        is_up = threading.Event()
+        is_down = threading.Event()
+        is_up.set()
+
+        def answer(feed):
+            if is_up.is_set():
+                return 200, events(feed)
+            with changed:
+                attempts[feed] += 1
+                changed.notify_all()
+            return None, []
+
+        def events(feed):
+            yield reload(feed, "t/0")
+            # The stream is open until the daemon goes.
+            is_down.wait(PATIENCE_SECONDS)
+
+        server = self.serve(answer)
+        follower = self.follow(server.url + "/", "a", "b")
+        # Nobody listens yet.
+        self.assertTrue(follower.wait(lambda: follower.errors), "it does not say that nobody is there")
+        server.listen()
+        self.assertTrue(follower.wait(lambda: len(follower.lines) == 2), "it does not go on trying")
+        self.assertEqual(
+            sorted(follower.lines), [f"{feed} reload revision 1: 0 sections, 0 items" for feed in "ab"])
+        self.assertEqual(len(follower.errors), 1)
+        # It goes, and is asked for many times in vain.
+        is_up.clear()
+        is_down.set()
+        with changed:
+            asked = changed.wait_for(lambda: min(attempts.values()) >= 4, PATIENCE_SECONDS)
+        self.assertTrue(asked, f"it does not go on trying: {attempts}")
+        follower.close()
+        self.assertEqual(len(follower.errors), 2, follower.errors)
+        for line in follower.errors:
+            self.assertRegex(line, f"cannot reach {server.url};.* trying again")
+
+    def test_json_tells_of_a_feed_that_is_gone(self):
+        delete = {**json.loads(reload("f", "t/0").split("data: ")[1]), "revision": 2, "mode": "delete"}
+        answers = iter([
+            # It is deleted before the follower's eyes, and comes again.
+            (200, [reload("f", "t/0"), UP_TO_DATE, f"data: {json.dumps(delete)}\n\n"]), (404, []),
+            # It is deleted while the follower is away, once after it had to forget what it has.
+            (200, [reload("f", "t/1"), UP_TO_DATE]), (None, []), (404, []), (404, []),
+            (200, [reload("f", "t/2"), UP_TO_DATE, MUST_REFETCH]), (404, []),
+            (200, [reload("f", "t/3"), UP_TO_DATE]),
+        ])
+        server = self.serve(lambda _: next(answers, (503, [])))
+        server.listen()
+        follower = self.follow(server.url, "f", "--json")
+        self.assertTrue(follower.wait(lambda: any("t/3" in line for line in follower.lines)), follower.lines)
+        gone = {"feed": "f", "mode": "delete"}
+        states = [
+            {"feed": "f", "epoch": f"t/{life}", "revision": 1, "checksum": "00000000", "sections": []}
+            for life in range(4)]
+        expected = [states[0], gone, states[1], gone, states[2], gone, states[3]]
+        self.assertEqual([json.loads(line) for line in follower.lines], expected)
+
+
+if __name__ == "__main__":
+    unittest.main()

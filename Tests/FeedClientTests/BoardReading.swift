@@ -1,0 +1,54 @@
+import ChangesetTestSupport
+import Feed
+
+@testable import FeedClient
+
+extension FeedBoard {
+  /// A board with one partition, as the reader opens it.
+  static func opened(bootstrapped: Bool = true) -> FeedBoard {
+    let board = FeedBoard(partitions: nil)
+    _ = board.takeRequest()
+    board.open([0], beginnings: [0: 0])
+    if bootstrapped { board.endPartition() }
+    return board
+  }
+
+  /// Takes records of partition 0, as the reader does.
+  @discardableResult
+  func take(_ records: some Sequence<ChangesetSource.Record>) -> [Taken] {
+    records.map { record in
+      let offset = positions[0] ?? 0
+      return record.key.withUnsafeBytes { key in
+        guard let value = record.value else {
+          return take(0, offset: offset, key: ByteSpan(key), value: nil)
+        }
+        return value.withUnsafeBytes { take(0, offset: offset, key: ByteSpan(key), value: ByteSpan($0)) }
+      }
+    }
+  }
+
+  func endPartition() {
+    noteEnd(0, offset: positions[0] ?? 0)
+    updateStanding()
+  }
+
+  func updates(
+    of feeds: [String]? = nil,
+    _ options: SubscriptionOptions = SubscriptionOptions()
+  ) -> FeedUpdates {
+    FeedUpdates(subscription: FeedSubscription(self, feeds: feeds, options))
+  }
+}
+
+extension FeedUpdate {
+  /// The update in a word or two.
+  var summary: String {
+    switch self {
+    case .present(let content, let passedOver):
+      "\(feed) present \(content.description.revision)" + (passedOver > 0 ? " for \(passedOver)" : "")
+    case .changed(let changeset, _): "\(feed) \(changeset.change.mode.rawValue) \(changeset.change.revision)"
+    case .mustRefetch: "\(feed) must refetch"
+    case .absent: "\(feed) absent"
+    }
+  }
+}

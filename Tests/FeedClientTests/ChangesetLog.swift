@@ -1,0 +1,54 @@
+import ChangesetTestSupport
+import FeedTestSupport
+
+@testable import FeedClient
+
+/// A partition of a changesets topic: records with their offsets.
+struct ChangesetLog {
+  struct Entry {
+    let offset: Int64
+    let record: ChangesetSource.Record
+  }
+
+  private(set) var entries: [Entry] = []
+
+  /// The offset after the last.
+  var end: Int64 { (entries.last?.offset ?? -1) + 1 }
+
+  /// A log of random feeds in many parts.
+  static func random(_ seed: UInt64, flushes: Int) async throws -> ChangesetLog {
+    var random = SplitMix64(seed: seed)
+    var options = GeneratorOptions()
+    options.partitionCount = 1
+    options.badPercent = 0
+    options.nullPercent = 6
+    var generator = RecordGenerator(seed: seed, options: options)
+    let source = ChangesetSource(maxMessageBytes: 350 + random.below(300), maxDeltas: 4 + random.below(12))
+    var log = ChangesetLog()
+    for _ in 0..<flushes {
+      for record in try await source.flush(generator.records(1 + random.below(12))) {
+        // Markers of transactions take up offsets.
+        log.entries.append(Entry(offset: log.end + (random.chance(10) ? 1 : 0), record: record))
+      }
+    }
+    return log
+  }
+
+  func entries(from offset: Int64, to end: Int64 = .max) -> [Entry] {
+    entries.filter { (offset..<max(offset, end)).contains($0.offset) }
+  }
+
+  /// The log as compaction leaves it: of what was before the cut, the last record of each key, without nulls that
+  /// are old.
+  func compacted(upTo cut: Int64, dropsNullsBefore: Int64) -> ChangesetLog {
+    var last: [[UInt8]: Int64] = [:]
+    for entry in entries where entry.offset < cut { last[entry.record.key] = entry.offset }
+    var log = self
+    log.entries.removeAll { entry in
+      entry.offset < cut
+        && (last[entry.record.key] != entry.offset
+          || entry.record.value == nil && entry.offset < dropsNullsBefore)
+    }
+    return log
+  }
+}

@@ -1,0 +1,310 @@
+import ChangesetTestSupport
+import Feed
+import Testing
+
+@testable import FeedClient
+
+/// What subscribers are told, record by record, without a broker.
+struct FeedBoardTests {
+  private let source = ChangesetSource()
+  private let board = FeedBoard.opened(bootstrapped: false)
+
+  private func next(_ count: Int, _ iterator: inout FeedUpdates.Iterator) async throws -> [FeedUpdate] {
+    var updates: [FeedUpdate] = []
+    while updates.count < count, let update = try await iterator.next() { updates.append(update) }
+    return updates
+  }
+
+  @Test func `a subscriber is told the state at the end of the partition, and then each changeset`()
+    async throws
+  {
+    var iterator = board.updates().makeAsyncIterator()
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
+    board.take(try await source.flush(("a", ChangesetSource.item("y"))))
+    #expect(board.standing == .bootstrapping)
+    board.endPartition()
+    #expect(board.standing == .upToDate)
+    #expect(try await next(2, &iterator).map(\.summary) == ["a present 2", "b present 1"])
+
+    let records = try await source.flush(("a", ChangesetSource.item("x", 1)), ("b", nil))
+    board.take(records)
+    board.updateStanding()
+    #expect(board.standing == .catchingUp)
+    let updates = try await next(2, &iterator)
+    #expect(updates.map(\.summary) == ["a reconfigure 3", "b absent"])
+    guard case .changed(let changeset, let snapshot?) = updates[0] else {
+      Issue.record("a change with its snapshot, and not \(updates[0])")
+      return
+    }
+    #expect(changeset.values == [records[0].value])
+    #expect(changeset.change.difference?.items.reconfigures.map(\.id) == ["x"])
+    #expect(snapshot.itemIdentifiers == ["x", "y"])
+    #expect(snapshot.data(ofItem: "x")?.description == "{\"n\":1,\"p\":\"\"}")
+    #expect(snapshot.checksum == board.content(of: ByteText("a"))?.description.checksum)
+    guard case .absent(_, let deletion?) = updates[1] else {
+      Issue.record("a deletion with its changeset")
+      return
+    }
+    #expect(deletion == records[1].value)
+  }
+
+  @Test func `a snapshot that is held stays as it was`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates().makeAsyncIterator()
+    let before = try #require(board.content(of: ByteText("a")))
+    let told = try #require(try await next(1, &iterator).first?.snapshot)
+    board.take(try await source.flush(("a", ChangesetSource.item("y"))))
+    let after = try #require(try await next(1, &iterator).first?.snapshot)
+    #expect(before.snapshot.itemIdentifiers == ["x"])
+    #expect(told.itemIdentifiers == ["x"])
+    #expect(after.itemIdentifiers == ["x", "y"])
+    #expect(board.content(of: ByteText("a"))?.snapshot.itemIdentifiers == ["x", "y"])
+  }
+
+  @Test func `a reload document is what a replica begins with`() async throws {
+    let first = try await source.flush(
+      ("a", ChangesetSource.item("x")),
+      ("a", "{\"op\":\"section.upsert\",\"section\":\"empty\",\"data\":[1, 2]}")
+    )
+    board.take(first)
+    let second = try await source.flush(("a", ChangesetSource.item("y", size: 100)))
+    board.take(second)
+    board.endPartition()
+    let content = try #require(board.content(of: ByteText("a")))
+    let copy = FeedBoard.opened(bootstrapped: false)
+    copy.take([ChangesetSource.Record(key: Array("k0/a".utf8), value: content.reloadDocument())])
+    copy.endPartition()
+    let copied = try #require(copy.content(of: ByteText("a")))
+    #expect(copied.snapshot.hasSameContent(as: content.snapshot))
+    #expect(copied.description.timeMilliseconds == content.description.timeMilliseconds)
+    #expect(copied.description.epoch == "feeds.items/0")
+    #expect(copied.description.version.through == content.description.version.through)
+    #expect(content.description.version.deltaCount == 1)
+    #expect(content.description.version.deltaBytes == second[0].value?.count)
+    #expect(copied.description.version.deltaCount == 0)
+  }
+
+  @Test func `a gap is told once, and the next reload ends it`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates(of: ["a"]).makeAsyncIterator()
+    #expect(try await next(1, &iterator).map(\.summary) == ["a present 1"])
+    _ = try await source.flush(("a", ChangesetSource.item("y")))
+    for number in 0..<3 { board.take(try await source.flush(("a", ChangesetSource.item("y", number + 1)))) }
+    #expect(board.collect { $0.descriptions }.map(\.standing) == [.mustRefetch])
+    board.take(try await source.flush(("a", "{\"op\":\"feed.reload\"}")))
+    let updates = try await next(2, &iterator)
+    #expect(updates.map(\.summary) == ["a must refetch", "a reload 6"])
+    #expect(updates[1].snapshot?.itemIdentifiers == ["x", "y"])
+    #expect(board.collect { $0.descriptions }.map(\.standing) == [.catchingUp])
+  }
+
+  @Test func `a gap that is still open at the end of the partition is told, and one that was closed is not`()
+    async throws
+  {
+    var iterator = board.updates().makeAsyncIterator()
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
+    _ = try await source.flush(("a", ChangesetSource.item("y")), ("b", ChangesetSource.item("y")))
+    board.take(try await source.flush(("a", ChangesetSource.item("z")), ("b", ChangesetSource.item("z"))))
+    board.take(try await source.flush(("b", "{\"op\":\"feed.reload\"}")))
+    board.endPartition()
+    #expect(try await next(2, &iterator).map(\.summary) == ["a must refetch", "b present 4"])
+  }
+
+  @Test func `parts are joined, and told as they came`() async throws {
+    let source = ChangesetSource(maxMessageBytes: 1_000)
+    board.endPartition()
+    var iterator = board.updates().makeAsyncIterator()
+    let many = "[" + (0..<40).map { ChangesetSource.item("i\($0)", size: 50) }.joined(separator: ",") + "]"
+    let reload = try await source.flush(("a", many))
+    let difference = try await source.flush(("a", many.replacing("\"n\":0", with: "\"n\":1")))
+    #expect(reload.count > 2 && difference.count > 2)
+    board.take(reload)
+    board.take(difference)
+    for (update, records) in zip(try await next(2, &iterator), [reload, difference]) {
+      guard case .changed(let changeset, let snapshot?) = update else {
+        Issue.record("a change with its snapshot, and not \(update)")
+        return
+      }
+      #expect(changeset.values == records.map(\.value))
+      #expect(snapshot.numberOfItems == 40)
+    }
+  }
+
+  @Test func `who joins between two parts is told the state when the changeset is complete`() async throws {
+    let source = ChangesetSource(maxMessageBytes: 1_000)
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    let many = "[" + (0..<40).map { ChangesetSource.item("i\($0)", size: 50) }.joined(separator: ",") + "]"
+    let records = try await source.flush(("a", many))
+    board.take(Array(records.prefix(2)))
+    var iterator = board.updates().makeAsyncIterator()
+    #expect(try await next(1, &iterator).map(\.summary) == ["a present 1"])
+    board.take(Array(records.dropFirst(2)))
+    #expect(try await next(1, &iterator).first?.snapshot?.numberOfItems == 41)
+  }
+
+  @Test func `a subscriber that coalesces is bounded, and ends with the newest state`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates(of: nil, SubscriptionOptions(maximumUpdates: 4)).makeAsyncIterator()
+    _ = try await next(2, &iterator)
+    for number in 1...100 {
+      let taken = board.take(try await source.flush(("a", ChangesetSource.item("x", number))))
+      #expect(taken.allSatisfy { if case .taken = $0 { true } else { false } })
+      #expect(board.subscribers.values.allSatisfy { $0.mailbox.updateCount <= 4 })
+    }
+    board.take(try await source.flush(("b", ChangesetSource.item("x", 1))))
+    let updates = try await next(2, &iterator)
+    #expect(updates.map(\.summary) == ["a present 101 for 100", "b reconfigure 2"])
+    #expect(updates[0].snapshot?.data(ofItem: "x")?.description == "{\"n\":100,\"p\":\"\"}")
+    board.take(try await source.flush(("a", ChangesetSource.item("y"))))
+    #expect(try await next(1, &iterator).map(\.summary) == ["a diff 102"])
+  }
+
+  @Test func `bytes that wait are bounded as well`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates(of: nil, SubscriptionOptions(maximumBytes: 3_000)).makeAsyncIterator()
+    _ = try await next(1, &iterator)
+    for number in 1...10 {
+      board.take(try await source.flush(("a", ChangesetSource.item("x", number, size: 1_000))))
+    }
+    #expect(board.subscribers.values.map(\.mailbox.updateCount) == [0])
+    #expect(try await next(1, &iterator).map(\.summary) == ["a present 11 for 10"])
+  }
+
+  @Test func `a subscriber that pauses the reading is told everything`() async throws {
+    let board = board
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 3)
+    var iterator = board.updates(of: nil, options).makeAsyncIterator()
+    _ = try await next(1, &iterator)
+    var told: [String] = []
+    for number in 1...10 {
+      let records = try await source.flush(("a", ChangesetSource.item("x", number)))
+      while case .noRoom? = board.take(records).first {
+        #expect(board.subscribers.values.map(\.mailbox.updateCount) == [3])
+        async let room: Void = board.waitForRoom()
+        told += try await next(1, &iterator).map(\.summary)
+        await room
+      }
+    }
+    told += try await next(3, &iterator).map(\.summary)
+    #expect(told == (2...11).map { "a reconfigure \($0)" })
+  }
+
+  @Test func `a feed that is not there is told as absent, and followed when it comes`() async throws {
+    var iterator = board.updates(of: ["a", "b"]).makeAsyncIterator()
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("c", ChangesetSource.item("x"))))
+    board.endPartition()
+    #expect(try await next(2, &iterator).map(\.summary).sorted() == ["a present 1", "b absent"])
+    board.take(try await source.flush(("b", ChangesetSource.item("x")), ("c", ChangesetSource.item("y"))))
+    #expect(try await next(1, &iterator).map(\.summary) == ["b reload 1"])
+    // Strings that are equal in Unicode's terms, and other bytes.
+    var accents = board.updates(of: ["e\u{301}"]).makeAsyncIterator()
+    #expect(try await next(1, &accents).map(\.summary) == ["e\u{301} absent"])
+    board.take(try await source.flush(("\u{E9}", ChangesetSource.item("x"))))
+    board.take(try await source.flush(("e\u{301}", ChangesetSource.item("y"))))
+    #expect(try await next(1, &accents).first?.snapshot?.itemIdentifiers == ["y"])
+  }
+
+  @Test func `with its history, a subscription is told every changeset that is there`() async throws {
+    var iterator = board.updates(of: nil, SubscriptionOptions(beginsWithHistory: true)).makeAsyncIterator()
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.take(try await source.flush(("a", ChangesetSource.item("y"))))
+    board.endPartition()
+    board.take(try await source.flush(("a", ChangesetSource.item("x", 1))))
+    let updates = try await next(3, &iterator)
+    #expect(updates.map(\.summary) == ["a reload 1", "a diff 2", "a reconfigure 3"])
+    #expect(updates.map { $0.snapshot?.numberOfItems } == [1, 2, 2])
+  }
+
+  @Test func `feeds of partitions that are no longer followed are absent`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates().makeAsyncIterator()
+    board.open([1], beginnings: [1: 7])
+    #expect(board.standing == .bootstrapping)
+    #expect(board.positions == [1: 7])
+    #expect(board.collect { $0.descriptions }.isEmpty)
+    #expect(try await next(1, &iterator).map(\.summary) == ["a absent"])
+  }
+
+  @Test func `a topic that was made anew is read anew`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
+    board.endPartition()
+    var iterator = board.updates().makeAsyncIterator()
+    _ = try await next(2, &iterator)
+    let other = ChangesetSource()
+    let record = try await other.flush(("b", ChangesetSource.item("y")))[0]
+    let value = try #require(record.value)
+    _ = record.key.withUnsafeBytes { key in
+      value.withUnsafeBytes { board.take(0, offset: 0, key: ByteSpan(key), value: ByteSpan($0)) }
+    }
+    #expect(board.standing == .upToDate)
+    board.updateStanding()
+    #expect(board.standing == .bootstrapping)
+    board.endPartition()
+    var last: [String: String] = [:]
+    for update in try await next(2, &iterator) { last[update.feed] = update.summary }
+    #expect(last == ["a": "a absent", "b": "b present 1"])
+  }
+
+  @Test func `the end of the client ends its subscriptions once they have taken what waits`() async throws {
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    var first = board.updates().makeAsyncIterator()
+    let standings = board.standings()
+    board.finish(.failed(FeedClientError(.missingTopic, "gone")))
+    #expect(try await first.next()?.summary == "a present 1")
+    await #expect(throws: FeedClientError.self) { _ = try await first.next() }
+    var told: [FeedStanding] = []
+    for await standing in standings { told.append(standing) }
+    #expect(told == [.upToDate])
+  }
+
+  @Test func `a reset forgets what is known, ends subscriptions, and follows what was asked for last`()
+    async throws
+  {
+    let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 1, beginsWithHistory: true)
+    var named = board.updates(of: ["a"], options).makeAsyncIterator()
+    var ended = board.updates().makeAsyncIterator()
+    board.take(try await source.flush(("a", ChangesetSource.item("x"))))
+    board.endPartition()
+    board.finish(.failed(FeedClientError(.kafka, "refused")))
+    board.ask(.follow([0, 3]))
+    #expect(board.takeRequest() == .stop)
+
+    board.reset()
+    #expect(board.standing == .bootstrapping)
+    #expect(board.openedPartitions == nil)
+    #expect(board.content(of: ByteText("a")) == nil)
+    await #expect(throws: FeedClientError.self) { try await named.next() }
+    await #expect(throws: FeedClientError.self) { try await ended.next() }
+    #expect(board.takeRequest() == .follow([0, 3]))
+
+    // It is read again from the beginning, and nobody from before holds that up.
+    var iterator = board.updates().makeAsyncIterator()
+    board.open([0], beginnings: [0: 0])
+    let records = try await source.flush(("b", ChangesetSource.item("x")), ("c", ChangesetSource.item("x")))
+    #expect(board.take(records).count == 2)
+    board.endPartition()
+    #expect(board.positions == [0: 2])
+    #expect(try await next(2, &iterator).map(\.summary) == ["b present 1", "c present 1"])
+    board.finish(.stopped)
+    #expect(try await iterator.next() == nil)
+  }
+
+  @Test func `a subscriber that is cancelled stops waiting`() async throws {
+    let updates = board.updates()
+    let task = Task {
+      for try await _ in updates {}
+      return true
+    }
+    task.cancel()
+    #expect(try await task.value)
+  }
+}

@@ -1,0 +1,320 @@
+import ChangesetTestSupport
+import Feed
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedClient
+
+/// A client on an embedded cluster.
+struct FeedClientTests {
+  private static let topic = "feeds.changesets"
+  private let source = ChangesetSource()
+
+  private func cluster(partitions: Int32) throws -> EmbeddedCluster {
+    let cluster = try EmbeddedCluster(log: { _, _, _ in })
+    try cluster.createTopic(Self.topic, partitions: partitions)
+    return cluster
+  }
+
+  private func client(
+    _ cluster: EmbeddedCluster,
+    partitions: Set<Int32>? = nil,
+    savedState: SavedStateOptions? = nil,
+    log: @escaping KafkaLogHandler = { _, _, _ in }
+  ) -> FeedClient {
+    FeedClient(
+      FeedClientOptions(
+        kafka: ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "20"],
+        partitions: partitions,
+        savedState: savedState,
+        batchCapacity: 5
+      ),
+      log: log
+    )
+  }
+
+  /// Runs a client until it is up to date, and saves it.
+  private func save(_ cluster: EmbeddedCluster, to file: TemporaryFile) async throws {
+    let client = client(cluster)
+    #expect(try await client.save(to: file.path) == false)
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    client.stop()
+    try await running
+    #expect(try await client.save(to: file.path))
+  }
+
+  /// Runs a client until it is up to date.
+  ///
+  /// - Returns: what a subscriber to the history was told by then, and why what was saved was refused.
+  private func history(
+    _ cluster: EmbeddedCluster,
+    _ savedState: SavedStateOptions
+  ) async throws -> (told: [String], refusals: [String]) {
+    let refusals = Mutex<[String]>([])
+    let client = client(cluster, savedState: savedState) { _, facility, message in
+      if facility == "SAVEDSTATE" { refusals.withLock { $0.append(message) } }
+    }
+    let updates = client.updates(of: nil, SubscriptionOptions(beginsWithHistory: true))
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    client.stop()
+    try await running
+    var told: [String] = []
+    for try await update in updates { told.append(update.summary) }
+    return (told, refusals.withLock { $0 })
+  }
+
+  private func produce(
+    _ records: [ChangesetSource.Record],
+    partition: Int32 = 0,
+    to cluster: EmbeddedCluster
+  ) throws {
+    let producer = try Producer(configuration: ["bootstrap.servers": cluster.bootstrapServers]) { _, _, _ in }
+    for record in records {
+      try record.key.withUnsafeBytes { key in
+        func produce(_ value: UnsafeRawBufferPointer?) throws {
+          try producer.produce(
+            topic: Self.topic,
+            partition: partition,
+            key: key,
+            value: value,
+            timestampMilliseconds: 1_795_168_800_000
+          )
+        }
+        if let value = record.value {
+          try value.withUnsafeBytes { try produce($0) }
+        } else {
+          try produce(nil)
+        }
+      }
+    }
+    try producer.flush(timeoutMilliseconds: 30_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a client begins with what is there, follows, and ends when it is asked to`() async throws {
+    let cluster = try cluster(partitions: 3)
+    defer { cluster.stop() }
+    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
+    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 2, to: cluster)
+    let client = client(cluster)
+    var iterator = client.updates().makeAsyncIterator()
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    #expect(client.feeds().map(\.feed) == ["a", "b"])
+    #expect(client.feeds().map(\.partition) == [0, 2])
+    #expect(
+      Set([try await iterator.next()?.summary, try await iterator.next()?.summary]) == [
+        "a present 1", "b present 1",
+      ]
+    )
+    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
+    let update = try await iterator.next()
+    #expect(update?.summary == "a diff 2")
+    #expect(update?.snapshot?.itemIdentifiers == ["x", "y"])
+    client.stop()
+    try await running
+    #expect(try await iterator.next() == nil)
+    #expect(client.content(of: "a")?.snapshot.numberOfItems == 2)
+  }
+
+  @Test func `partitions come and go while it runs`() async throws {
+    let cluster = try cluster(partitions: 3)
+    defer { cluster.stop() }
+    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
+    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
+    let client = client(cluster, partitions: [])
+    var iterator = client.updates().makeAsyncIterator()
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    #expect(client.feeds().isEmpty)
+    client.follow(partitions: [0])
+    #expect(try await iterator.next()?.summary == "a present 1")
+    client.follow(partitions: [0, 1])
+    #expect(try await iterator.next()?.summary == "b present 1")
+    client.follow(partitions: [1])
+    #expect(try await iterator.next()?.summary == "a absent")
+    try produce(try await source.flush(("b", ChangesetSource.item("y"))), partition: 1, to: cluster)
+    #expect(try await iterator.next()?.summary == "b diff 2")
+    client.follow(partitions: [1, 0])
+    #expect(try await iterator.next()?.summary == "a present 1")
+    client.stop()
+    try await running
+  }
+
+  @Test func `a slow subscriber pauses the reading, and loses nothing`() async throws {
+    let cluster = try cluster(partitions: 1)
+    defer { cluster.stop() }
+    var records = try await source.flush(("a", ChangesetSource.item("x")))
+    for number in 1...200 { records += try await source.flush(("a", ChangesetSource.item("x", number))) }
+    try produce(records, to: cluster)
+    let client = client(cluster)
+    let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 2, beginsWithHistory: true)
+    let slow = client.updates(of: nil, options)
+    async let running: Void = client.run()
+    var revisions: [UInt64] = []
+    for try await update in slow {
+      // What is read ahead of the subscriber is what waits for it.
+      let ahead = (client.content(of: "a")?.description.revision ?? 0) - UInt64(revisions.count)
+      #expect(ahead <= 3)
+      if case .changed(let changeset, _) = update { revisions.append(changeset.change.revision) }
+      if revisions.count == 201 { break }
+    }
+    #expect(revisions == Array(1...201))
+    client.stop()
+    try await running
+  }
+
+  @Test func `a paused reading still hears of other partitions and of the end`() async throws {
+    let cluster = try cluster(partitions: 2)
+    defer { cluster.stop() }
+    var records = try await source.flush(("a", ChangesetSource.item("x")))
+    for number in 1...50 { records += try await source.flush(("a", ChangesetSource.item("x", number))) }
+    try produce(records, to: cluster)
+    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
+    let client = client(cluster, partitions: [0])
+    let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 2, beginsWithHistory: true)
+    var iterator = client.updates(of: nil, options).makeAsyncIterator()
+    async let running: Void = client.run()
+    #expect(try await iterator.next()?.summary == "a reload 1")
+    client.follow(partitions: [0, 1])
+    var summaries: [String?] = []
+    for _ in 0..<51 { summaries.append(try await iterator.next()?.summary) }
+    let expected = (2...51).map { "a reconfigure \($0)" }
+    #expect(summaries.filter { $0?.hasPrefix("a") == true } == expected)
+    #expect(summaries.contains("b reload 1"))
+    client.stop()
+    try await running
+  }
+
+  @Test func `a client begins with what another has saved, and reads what came since`() async throws {
+    let cluster = try cluster(partitions: 2)
+    defer { cluster.stop() }
+    let file = try TemporaryFile()
+    var options = SavedStateOptions(path: file.path)
+    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
+    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
+    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
+    // There is nothing yet, and nothing to say of that.
+    let whole = try await history(cluster, options)
+    #expect(whole.told.sorted() == ["a diff 2", "a reload 1", "b reload 1"])
+    #expect(whole.refusals.isEmpty)
+
+    try await save(cluster, to: file)
+    let same = try await history(cluster, options)
+    #expect(same.told.sorted() == ["a present 2", "b present 1"])
+
+    try produce(try await source.flush(("a", ChangesetSource.item("x", 1))), to: cluster)
+    let client = client(cluster, savedState: options)
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    #expect(client.content(of: "a")?.snapshot.data(ofItem: "x")?.description == "{\"n\":1,\"p\":\"\"}")
+    #expect(client.content(of: "b")?.description.revision == 1)
+    // While it runs, too.
+    #expect(try await client.save(to: file.path))
+    client.stop()
+    try await running
+    let last = try await history(cluster, options)
+    #expect(last.told.sorted() == ["a present 3", "b present 1"])
+    #expect(last.refusals.isEmpty)
+
+    options.maximumAge = .seconds(-1)
+    let tooOld = try await history(cluster, options)
+    #expect(tooOld.told.sorted() == ["a diff 2", "a reconfigure 3", "a reload 1", "b reload 1"])
+    #expect(tooOld.refusals.count == 2)
+    await #expect(throws: FeedClientError.self) { _ = try await client.save(to: file.path + "/none") }
+  }
+
+  @Test func `what was saved of another topic is refused, and said, and read anew`() async throws {
+    let first = try cluster(partitions: 1)
+    let file = try TemporaryFile()
+    let options = SavedStateOptions(path: file.path)
+    let records =
+      try await source.flush(("a", ChangesetSource.item("x")))
+      + (try await source.flush(("a", ChangesetSource.item("y"))))
+    try produce(records, to: first)
+    try await save(first, to: file)
+    let damaged = Array(try file.bytes.dropLast(10))
+    let second = try cluster(partitions: 1)
+    defer { second.stop() }
+    first.stop()
+    try produce(Array(records.prefix(1)), to: second)
+    let other = try await history(second, options)
+    #expect(other.told == ["a reload 1"])
+    #expect(other.refusals.count == 1)
+    #expect(other.refusals.first?.contains("cluster") == true)
+    // Even if the cluster does not say that it is another, the offsets do.
+    var writer = SavedStateWriter(
+      SavedStateHeader(topic: Self.topic, cluster: nil, feeds: nil, timeMilliseconds: 0)
+    )
+    writer.append(SavedPartition(number: 0, position: 2, behind: [:], asOf: WallClock.milliseconds()))
+    writer.finish()
+    try file.write(writer.output.written.buffer)
+    let shorter = try await history(second, options)
+    #expect(shorter.told == ["a reload 1"])
+    #expect(shorter.refusals.first?.contains("made anew or cut") == true)
+    try file.write(damaged)
+    let broken = try await history(second, options)
+    #expect(broken.told == ["a reload 1"])
+    #expect(broken.refusals.count == 1)
+  }
+
+  @Test func `a topic or a partition that does not exist is named`() async throws {
+    let cluster = try cluster(partitions: 2)
+    defer { cluster.stop() }
+    let stranger = client(cluster, partitions: [1, 2])
+    let error = await #expect(throws: FeedClientError.self) { try await stranger.run() }
+    #expect(error?.code == .unknownPartition)
+    #expect(error?.message.contains("partition 2") == true)
+  }
+
+  @Test func `a client that has failed is reset and follows again`() async throws {
+    let cluster = try cluster(partitions: 2)
+    defer { cluster.stop() }
+    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
+    let client = client(cluster, partitions: [0])
+    let updates = client.updates()
+    let failing = Task { try await client.run() }
+    #expect(await client.waitUntilUpToDate())
+    try cluster.pushRequestErrors(.fetch, [.topicAuthorizationFailed])
+    let error = await #expect(throws: FeedClientError.self) { try await failing.value }
+    #expect(error?.code == .kafka)
+    client.follow(partitions: [0, 1])
+    #expect(client.content(of: "a") != nil)
+
+    client.reset()
+    #expect(client.feeds().isEmpty)
+    #expect(client.partitions.isEmpty)
+    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
+    async let running: Void = client.run()
+    #expect(await client.waitUntilUpToDate())
+    #expect(client.description(of: "a")?.revision == 2)
+    #expect(client.partitions.map(\.number) == [0, 1])
+    await #expect(throws: FeedClientError.self) { for try await _ in updates {} }
+    client.stop()
+    try await running
+  }
+
+  @Test func `a client that is cancelled ends`() async throws {
+    let cluster = try cluster(partitions: 1)
+    defer { cluster.stop() }
+    let client = client(cluster)
+    let task = Task { try await client.run() }
+    #expect(await client.waitUntilUpToDate())
+    task.cancel()
+    try await task.value
+  }
+
+  @Test func `brokers that are not there are waited for, until it is asked to stop`() async throws {
+    let cluster = try cluster(partitions: 1)
+    cluster.stop()
+    let client = client(cluster)
+    async let running: Void = client.run()
+    client.stop()
+    try await running
+    #expect(await client.waitUntilUpToDate() == false)
+  }
+}

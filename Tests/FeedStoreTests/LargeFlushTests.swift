@@ -1,0 +1,74 @@
+import ChangesetTestSupport
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+/// Flushes that are published in several transactions.
+struct LargeFlushTests {
+  @Test(arguments: 61...66 as ClosedRange<UInt64>)
+  func `transactions that fail in the middle of a flush leave nothing out and publish nothing twice`(
+    seed: UInt64
+  ) async throws {
+    var options = FeedStoreOptions()
+    options.coalescing.windowMilliseconds = 3_600_000
+    options.coalescing.maxRecords = 120
+    options.maxTransactionBytes = 400
+    if seed.isMultiple(of: 2) { options.keyframe.maxDeltas = 3 }
+    var generatorOptions = GeneratorOptions()
+    // Some feeds without deletions and rejected records, in most windows.
+    generatorOptions.feedCount = 25
+    generatorOptions.itemCount = 30
+    var generator = RecordGenerator(seed: seed, options: generatorOptions)
+    var driver = StoreDriver(options)
+    driver.failures = SplitMix64(seed: seed)
+    do {
+      try await driver.run(generator.records(3_000))
+    } catch {
+      Issue.record("seed \(seed): \(error)")
+    }
+    #expect(driver.earlyTransactions > 10, "seed \(seed): the flushes were split")
+  }
+
+  @Test func `a transaction ends after a feed, and never between the records of one`() async throws {
+    var options = FeedStoreOptions()
+    options.coalescing.windowMilliseconds = 3_600_000
+    options.limits.maxDataBytes = 300
+    options.output.maxMessageBytes = 1_200
+    options.maxTransactionBytes = 1
+    let store = FeedStore(options: options)
+    let item =
+      #"{"op":"item.upsert","section":"s","item":"ITEM","data":"\#(String(repeating: "x", count: 280))"}"#
+    let records = ["a", "b", "c"].flatMap { feed in
+      (0..<12).map { number in
+        OracleRecord(
+          topic: "feeds.items",
+          offset: number,
+          key: Array(feed.utf8),
+          value: Array(item.replacing("ITEM", with: "\(feed)\(number)").utf8)
+        )
+      }
+    }
+    _ = try await store.apply(RecordBatch(records), time: .records)
+    var transactions: [[String]] = [[]]
+    var part = await store.beginFlush()
+    while true {
+      transactions[transactions.count - 1] += part.records.map {
+        String(decoding: part.bytes($0.key).buffer, as: UTF8.self)
+      }
+      #expect(part.covered.isEmpty == !part.isLast)
+      if part.isLast { break }
+      if part.endsTransaction {
+        await store.confirm()
+        transactions.append([])
+      }
+      part = await store.nextPart()
+    }
+    await store.confirm()
+    #expect(transactions.count == 3)
+    for (keys, feed) in zip(transactions, ["a", "b", "c"]) {
+      #expect(keys.count > 3)
+      #expect(keys == keys.indices.map { "k\($0)/\(feed)" })
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Glibc
+
+/// A client over a plain socket, which sends what it is told, right or wrong. Reading blocks until there is
+/// something.
+public final class HTTPTestClient {
+  public struct Failure: Error {
+    public let message: String
+
+    public init(message: String) { self.message = message }
+  }
+
+  /// Lives at least as long, such as the server.
+  public var owner: AnyObject?
+  private var descriptor: Int32
+  /// What was received and not yet used.
+  public private(set) var received: [UInt8] = []
+
+  /// - Parameter receiveBufferBytes: For a client that is to take little; nil for the system's default.
+  public init(port: Int, receiveBufferBytes: Int32? = nil) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw Failure(message: "socket: \(String(cString: strerror(errno)))") }
+    if var bytes = receiveBufferBytes {
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+    // Not to be passed: a test that waits for what does not come should fail and not hang.
+    var limit = timeval(tv_sec: 600, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+    let descriptor = descriptor
+    let result = withUnsafeBytes(of: &address) { bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) {
+        connect(descriptor, $0.baseAddress!, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard result == 0 else {
+      close(descriptor)
+      throw Failure(message: "connect: \(String(cString: strerror(errno)))")
+    }
+  }
+
+  deinit { end() }
+
+  /// Closes the connection.
+  public func end() {
+    if descriptor >= 0 { close(descriptor) }
+    descriptor = -1
+  }
+
+  public func send(_ text: String) throws {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { throw Failure(message: "send: \(String(cString: strerror(errno)))") }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Sends a request with a header field `Host`, and those given; then content if there is some.
+  public func request(_ line: String, _ headers: String..., body: String? = nil) throws {
+    let length = body.map { ["Content-Length: \($0.utf8.count)"] } ?? []
+    let fields = (["Host: localhost"] + headers + length).map { $0 + "\r\n" }.joined()
+    try send("\(line) HTTP/1.1\r\n\(fields)\r\n\(body ?? "")")
+  }
+
+  /// Reads one answer with its content.
+  ///
+  /// - Parameter isHead: Whether none comes, whatever the header fields say.
+  public func response(isHead: Bool = false) throws -> HTTPTestResponse {
+    var response = try head()
+    if isHead || response.status == 304 || response.status == 204 { return response }
+    response.body = try take(Int(response["Content-Length"] ?? "") ?? 0)
+    return response
+  }
+
+  /// Reads the head of an answer only.
+  public func head() throws -> HTTPTestResponse {
+    try HTTPTestResponse(head: read(through: "\r\n\r\n"))
+  }
+
+  /// Reads the next chunk of a chunked content; empty at its end.
+  public func chunk() throws -> String { String(decoding: try chunkBytes(), as: UTF8.self) }
+
+  private func chunkBytes() throws -> ArraySlice<UInt8> {
+    // One character in Swift.
+    let size = try read(through: "\r\n").dropLast()
+    guard let count = Int(size, radix: 16) else { throw Failure(message: "\(size) is not a chunk's size") }
+    return try take(count + 2).dropLast(2)
+  }
+
+  /// Reads chunks until what they hold ends with a text.
+  public func chunks(through end: String) throws -> String {
+    var text = ""
+    while !text.hasSuffix(end) {
+      let chunk = try chunk()
+      guard !chunk.isEmpty else { throw Failure(message: "the stream ended after \(text.suffix(200))") }
+      text += chunk
+    }
+    return text
+  }
+
+  /// Reads chunks until what they hold contains some bytes, which takes O(n) for n bytes.
+  public func content(until wanted: String) throws -> [UInt8] {
+    var content: [UInt8] = []
+    while true {
+      let searched = max(0, content.count - wanted.utf8.count)
+      let chunk = try chunkBytes()
+      guard !chunk.isEmpty else { throw Failure(message: "the stream ended after \(content.count) bytes") }
+      content += chunk
+      // Text without zeros, which C may search: it takes a tenth of the time.
+      let isFound = (content[searched...] + [0]).withUnsafeBytes {
+        strstr($0.baseAddress!.assumingMemoryBound(to: CChar.self), wanted) != nil
+      }
+      if isFound { return content }
+    }
+  }
+
+  /// Whether the server has closed the connection and nothing more comes. Waits until one or the other.
+  public func isAtEnd() -> Bool {
+    received.isEmpty && (try? fill()) == nil
+  }
+
+  private func read(through end: String) throws -> String {
+    let end = Array(end.utf8)
+    var searched = 0
+    while true {
+      if received.count >= end.count {
+        for start in searched...(received.count - end.count) where received[start...].starts(with: end) {
+          return try String(decoding: take(start + end.count), as: UTF8.self)
+        }
+        searched = received.count - end.count + 1
+      }
+      try fill()
+    }
+  }
+
+  private func take(_ count: Int) throws -> [UInt8] {
+    while received.count < count { try fill() }
+    defer { received.removeFirst(count) }
+    return Array(received[..<count])
+  }
+
+  private func fill() throws {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &bytes, bytes.count, 0)
+    guard count > 0 else {
+      throw Failure(message: count == 0 ? "the connection was closed" : String(cString: strerror(errno)))
+    }
+    received += bytes[..<count]
+  }
+}

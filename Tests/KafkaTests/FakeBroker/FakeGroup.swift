@@ -1,0 +1,28 @@
+/// A consumer group as a `FakeBroker` tells of it.
+struct FakeGroup: Sendable {
+  struct Member: Sendable {
+    var clientID: String
+    var host: String
+    /// What is told as its assignment.
+    var assignment: [UInt8] = []
+  }
+
+  var name: String
+  /// 0 for none.
+  var error: Int16 = 0
+  var members: [Member] = []
+
+  /// Writes it as DescribeGroups does.
+  func write(to answer: inout FakeAnswerWriter) {
+    answer.append(error)
+    answer.append(name)
+    for text in ["Stable", "consumer", "range"] { answer.append(text) }
+    answer.append(Array(members.enumerated())) { answer, member in
+      answer.append("member-\(member.offset)")
+      answer.append(member.element.clientID)
+      answer.append(member.element.host)
+      answer.append(bytes: [])
+      answer.append(bytes: member.element.assignment)
+    }
+  }
+}

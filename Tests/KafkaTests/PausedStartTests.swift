@@ -1,0 +1,64 @@
+import Kafka
+import Testing
+
+/// Partitions that the group assigns, of which nothing may be asked before their owner knows where to begin.
+struct PausedStartTests {
+  private static let topic = "numbers"
+
+  /// Fills a partition until the broker, which keeps 5 MiB of it, has dropped its first records.
+  private func fillBeyondRetention(_ fixture: Fixture) throws {
+    try fixture.cluster.createTopic(Self.topic, partitions: 1)
+    let producer = try fixture.producer()
+    let value = String(repeating: "x", count: 300_000)
+    for _ in 0..<40 { try producer.produce(Self.topic, 0, [value]) }
+    try producer.flush(timeoutMilliseconds: 30_000)
+    try producer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `input that no longer begins at 0 is not lost`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fillBeyondRetention(fixture)
+    let partition = TopicPartition(topic: Self.topic, partition: 0)
+
+    let consumer = try Consumer(
+      configuration: fixture.configuration(["group.id": "readers", "auto.offset.reset": "error"]),
+      log: Fixture.log
+    )
+    consumer.assignmentStart = Consumer.startWithoutQuery
+    var assigned: [TopicPartition] = []
+    var first: Int64 = 0
+    consumer.onRebalance = { [unowned consumer] event in
+      guard case .assigned(let partitions) = event else { return }
+      assigned = partitions
+      do {
+        // Long enough for the broker to answer a fetch, if there was one.
+        for _ in 0..<20 {
+          first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 30_000).low
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    try consumer.subscribe([Self.topic])
+    let batch = consumer.makeBatch(capacity: 100)
+    while assigned.isEmpty { try consumer.poll(into: batch, timeoutMilliseconds: 100) }
+    #expect(assigned == [partition])
+    #expect(consumer.pausedPartitions == [partition])
+    #expect(first > 0)
+
+    // As a restoration ends, and with it the wait for what may have come.
+    try consumer.seek([TopicPartitionOffset(partition, offset: first)], timeoutMilliseconds: 30_000)
+    try consumer.resume([partition])
+    var offsets: [Int64] = []
+    while offsets.last != 39 {
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+      let errors = batch.events.filter { if case .error = $0 { true } else { false } }
+      try #require(errors.isEmpty, "\(errors)")
+      for index in 0..<batch.count { offsets.append(batch[index].offset) }
+    }
+    #expect(offsets == Array(first...39))
+    batch.recycle()
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+}

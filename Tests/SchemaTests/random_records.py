@@ -1,0 +1,149 @@
+"""Random records for a few feeds: good ones, and ones whose form is wrong."""
+
+import json
+
+FIELDS = {
+    "feed.replace": ["sections"],
+    "feed.clear": [],
+    "feed.delete": [],
+    "feed.reload": [],
+    "section.upsert": ["section", "data?", "at?"],
+    "section.replace": ["section", "items", "data?", "at?"],
+    "section.move": ["section", "at"],
+    "section.delete": ["section"],
+    "section.reload": ["section"],
+    "item.upsert": ["item", "section?", "kind?", "data?", "at?"],
+    "item.patch": ["item", "data"],
+    "item.move": ["item", "section?", "at?"],
+    "item.delete": ["item"],
+    "item.reconfigure": ["item"],
+    "item.reload": ["item"],
+}
+
+# Too many deletions and replacements would leave little to change.
+WEIGHTS = {"feed.delete": 0.2, "feed.clear": 0.2, "feed.replace": 0.3, "feed.reload": 0.5, "item.upsert": 8}
+
+WRONG = {
+    "op": [7, None, "item.explode", ["item.delete"]],
+    "sections": [
+        None, {}, "s", [7], ["s"], [{"items": []}], [{"id": 7}], [{"id": ""}], [{"id": "s", "items": {}}],
+        [{"id": "s", "items": [7]}],
+    ],
+    "items": [
+        None, {}, "i", [7], [None], [""], [{"kind": ""}], [{"id": 1}], [{"id": "i", "kind": 1}],
+        [{"id": "i", "kind": None}],
+    ],
+    "section": [None, 7, "", [], {}],
+    "item": [None, 7, "", [], {}],
+    "kind": [None, 7, [], {}],
+    "at": [
+        None, 7, "", "middle", [], {}, {"index": -1}, {"index": "1"}, {"index": 0.5}, {"index": None}, {"before": 1},
+        {"before": ""}, {"after": 1}, {"after": ""}, {"before": "i1", "after": "i2"}, {"after": "i1", "index": 0}, {"behind": "i1"},
+    ],
+}
+
+# Not an event at all.
+NO_EVENTS = [7, "item.delete", True, None, [None], [[]], ["item.delete"], [7]]
+
+
+class RandomRecords:
+    def __init__(self, random):
+        self.random = random
+
+    def lines(self, count):
+        return [
+            {"ts": 40 * number, "key": self.random.choice(["f", "g", "ü/ber"]), "payload": self._payload()}
+            for number in range(count)
+        ]
+
+    def every_mistake(self):
+        """One record for each field of each operation that is missing, and for each wrong value that it has."""
+        payloads = []
+        for op, fields in FIELDS.items():
+            whole = {"op": op, **{field.rstrip("?"): self._value(field) for field in fields}}
+            for name in whole:
+                payloads.append({field: value for field, value in whole.items() if field != name})
+                payloads += [{**whole, name: wrong} for wrong in WRONG.get(name, [])]
+        payloads += NO_EVENTS
+        return [{"key": "f", "payload": json.dumps(payload)} for payload in payloads]
+
+    def _payload(self):
+        if self.random.random() < 0.02:
+            return None
+        if self.random.random() < 0.03:
+            return json.dumps(self.random.choice(NO_EVENTS))
+        events = [self._event() for _ in range(self.random.choice([1, 1, 1, 0, 2, 5]))]
+        if events and self.random.random() < 0.2:
+            self._spoil(self.random.choice(events))
+        return json.dumps(events[0] if len(events) == 1 and self.random.random() < 0.8 else events)
+
+    def _event(self):
+        op = self.random.choices(list(FIELDS), [WEIGHTS.get(op, 1) for op in FIELDS])[0]
+        event = {"op": op}
+        for field in FIELDS[op]:
+            if not field.endswith("?") or self.random.random() < 0.6:
+                event[field.rstrip("?")] = self._value(field)
+        if self.random.random() < 0.1:
+            # What other operations would take offence at is ignored here.
+            own = {field.rstrip("?") for field in FIELDS[op]} | {"op"}
+            name = self.random.choice([name for name in [*WRONG, "note"] if name not in own])
+            event[name] = self.random.choice(WRONG.get(name, ["any"]))
+        return event
+
+    def _value(self, field):
+        return getattr(self, "_" + field.rstrip("?"))()
+
+    def _spoil(self, event):
+        name = self.random.choice([name for name in event if name in WRONG])
+        if self.random.random() < 0.3:
+            del event[name]
+        else:
+            event[name] = self.random.choice(WRONG[name])
+
+    def _section(self):
+        return f"s{self.random.randrange(5)}"
+
+    def _item(self):
+        return self.random.choice(["ä" * 100, "a/b", *(f"i{number}" for number in range(40))])
+
+    def _kind(self):
+        return self.random.choice(["", "story", "ad"])
+
+    def _data(self):
+        objects = [{}, {"a": {"b": 1}}, {"a": {"b": 2}, "c": "x" * 900}]
+        return self.random.choice([None, 1, 2.5, True, "text", [1, [2]], *objects])
+
+    def _at(self):
+        place = self.random.choice(["first", "last", "before", "after", "index", "index"])
+        if place in ("first", "last"):
+            return place
+        if place == "index":
+            return {place: self.random.choice([0, 1, 5, 1000])}
+        return {place: self.random.choice([self._item, self._section])()}
+
+    def _items(self):
+        ids = list(dict.fromkeys(self._item() for _ in range(self.random.randrange(30))))
+        return [self._listed(id) for id in ids]
+
+    def _listed(self, id):
+        if self.random.random() < 0.3:
+            return id
+        listed = {"id": id}
+        if self.random.random() < 0.7:
+            listed["kind"] = self._kind()
+        if self.random.random() < 0.7:
+            listed["data"] = self._data()
+        return listed
+
+    def _sections(self):
+        items = self._items()
+        sections = []
+        for number in self.random.sample(range(5), self.random.randrange(5)):
+            count = self.random.randrange(len(items) + 1)
+            section = {"id": f"s{number}"}
+            if self.random.random() < 0.5:
+                section["data"] = self._data()
+            if self.random.random() < 0.9:
+                section["items"], items = items[:count], items[count:]
+            sections.append(section)
+        return sections

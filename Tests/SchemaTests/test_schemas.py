@@ -1,0 +1,198 @@
+"""The schemas say what FeedStore takes and writes: they agree with its replays, golden and random."""
+
+import collections
+import copy
+import json
+import os
+import random
+import re
+import unittest
+
+from jsonschema import Draft202012Validator
+from random_records import RandomRecords
+from repository import (
+    PROTOCOL, SCHEMAS_BY_URI, asyncapi_validator, golden_replays, headers, named_validator, protocol_example, replay,
+    resolver,
+)
+
+# What a schema can find; the others depend on the feed, on the limits, or on more than one place in the record.
+FORM_CODES = {"unknown-op", "missing-field", "invalid-field"}
+
+
+def references(schema):
+    if isinstance(schema, dict):
+        for name, value in schema.items():
+            if name == "$ref" and isinstance(value, str):
+                yield value
+            else:
+                yield from references(value)
+    elif isinstance(schema, list):
+        for element in schema:
+            yield from references(element)
+
+
+class SchemaTests(unittest.TestCase):
+    """The schemas as such."""
+
+    def test_every_schema_is_one(self):
+        self.assertTrue(SCHEMAS_BY_URI)
+        for uri, schema in SCHEMAS_BY_URI.items():
+            with self.subTest(uri):
+                Draft202012Validator.check_schema(schema)
+
+    def test_every_reference_leads_somewhere(self):
+        for uri, schema in SCHEMAS_BY_URI.items():
+            for reference in references(schema):
+                with self.subTest(uri, reference=reference):
+                    resolver(uri).resolve(reference)
+
+    def test_operations_reasons_and_codes_are_the_protocols(self):
+        protocol = PROTOCOL.read_text()
+        operations = re.findall(r"^\| `((?:feed|section|item)\.\w+)` \|", protocol, re.MULTILINE)
+        self.assertEqual(named_validator("event").schema["properties"]["op"]["enum"], operations)
+        reasons = self.first_column(protocol, "A reload names the first reason that holds:")
+        self.assertEqual(named_validator("changeset").schema["properties"]["reason"]["enum"], reasons)
+        codes = self.first_column(protocol, "The message names the event's number (from 0) if")
+        headers = asyncapi_validator("rejectedHeaders").schema["properties"]
+        self.assertEqual(headers["feedstore.error.code"]["enum"], codes)
+
+    def first_column(self, text, before):
+        """What stands as code in the first column of the table that follows a sentence."""
+        self.assertIn(before, text)
+        table = re.search(r"(?:^\|.*\n)+", text[text.index(before):], re.MULTILINE)[0]
+        return re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
+
+
+class ReplayTests(unittest.TestCase):
+    """Replays, checked line by line."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.records = named_validator("record")
+        cls.changesets = named_validator("changeset")
+        cls.lines = named_validator("replay-line")
+        cls.changeset_keys = asyncapi_validator("changesetKey")
+        cls.changeset_headers = asyncapi_validator("changesetHeaders")
+        cls.rejected_headers = asyncapi_validator("rejectedHeaders")
+
+    def check_valid(self, validator, value, what):
+        error = next(validator.iter_errors(value), None)
+        if error is not None:
+            where = "/".join(map(str, error.absolute_path))
+            self.fail(f"{what} is not valid at '{where}': {error.message[:300]}\n{str(value)[:1000]}")
+
+    def check_output(self, lines):
+        """Counts the records by mode or reason."""
+        counts = collections.Counter()
+        for number, line in enumerate(lines):
+            self.check_valid(self.lines, line, f"output line {number}")
+            self.check_valid(self.changeset_keys, line["key"], f"the key of output line {number}")
+            changeset = line["value"]
+            if changeset is None:
+                self.assertEqual(line["headers"], [])
+                counts["null"] += 1
+                continue
+            self.check_valid(self.changeset_headers, headers(line), f"the headers of output line {number}")
+            self.check_valid(self.changesets, changeset, f"the changeset of output line {number}")
+            counts[changeset.get("reason", changeset["mode"])] += 1
+            counts["part"] += "part" in changeset
+        return counts
+
+    def check_input(self, lines, rejected):
+        """What was taken is valid, and what was rejected for its form is not; counts the records by code."""
+        codes = {}
+        for number, line in enumerate(rejected):
+            why = headers(line)
+            self.check_valid(self.rejected_headers, why, f"the headers of rejected record {number}")
+            source = (why["feedstore.source.topic"], line["partition"], int(why["feedstore.source.offset"]))
+            codes[source] = why["feedstore.error.code"]
+        counts = collections.Counter()
+        offsets = collections.Counter()
+        for number, line in enumerate(lines):
+            self.check_valid(self.lines, line, f"input line {number}")
+            place = (line.get("topic", "feeds.items"), line.get("partition", 0))
+            code = codes.get((*place, offsets[place]))
+            offsets[place] += 1
+            counts[code] += 1
+            is_null, value = self.value_of(line, code)
+            if code in FORM_CODES:
+                self.assertFalse(self.records.is_valid(value), f"rejected with {code}, but valid: {value}")
+            elif code is None and not is_null:
+                self.check_valid(self.records, value, f"input record {number}, which was taken,")
+        return counts
+
+    def value_of(self, line, code):
+        """Whether a record is a Kafka null, and its value where that is JSON."""
+        text = line.get("payload")
+        if "value" in line:
+            return line["value"] is None, line["value"]
+        if text is None or code == "invalid-json":
+            return text is None, None
+        return False, json.loads(text)
+
+    def test_golden_replays(self):
+        counts = collections.Counter()
+        for name, lines in [*golden_replays(), ("the protocol's example", protocol_example())]:
+            with self.subTest(name):
+                counts += self.check_output(lines["output"]) + self.check_input(lines["input"], lines["rejected"])
+        for what in ("reconfigure", "diff", "delete", "null", "initial", "requested", "keyframe", "part", *FORM_CODES):
+            self.assertGreater(counts[what], 0, what)
+
+    def test_every_mistake_of_form(self):
+        lines = RandomRecords(random.Random(0)).every_mistake()
+        rejected = replay(lines, [])["rejected"]
+        counts = self.check_input(lines, rejected)
+        self.assertGreater(sum(counts[code] for code in FORM_CODES), len(lines) / 2)
+
+    def test_random_replays(self):
+        seed = int(os.environ.get("FEEDSTORE_SEED") or random.randrange(1 << 32))
+        print(f"schemas, random replays: FEEDSTORE_SEED={seed}")
+        counts = collections.Counter()
+        for settings in (
+            [],
+            ["coalesce.window=0", "planner.minimumItems=100", "keyframe.maxDeltas=5"],
+            ["coalesce.window=500", "planner.minimumItems=1", "planner.maxKindFraction=0.1", "limits.maxItems=30"],
+        ):
+            with self.subTest(settings, seed=seed):
+                lines = RandomRecords(random.Random(f"{seed} {settings}")).lines(600)
+                replayed = replay(lines, settings)
+                counts += self.check_output(replayed["output"]) + self.check_input(lines, replayed["rejected"])
+        for what in ("reconfigure", "diff", "delete", "null", "initial", "keyframe", None, *FORM_CODES):
+            self.assertGreater(counts[what], 0, f"{what}; FEEDSTORE_SEED={seed}")
+
+    def test_a_changeset_with_a_field_missing_or_more_is_refused(self):
+        # These may be missing without another sign of it.
+        optional = {"sections", "items", "delete", "insert", "move", "reconfigure", "reload"}
+        for name, lines in [*golden_replays(), ("the protocol's example", protocol_example())]:
+            for line in lines["output"]:
+                changeset = line["value"]
+                for path, value in self.objects(changeset):
+                    self.check_refused(changeset, path, lambda at: at.update(more=1), f"{name}: more")
+                    for field in value:
+                        is_continued = path == ["sections", 0] and field == "data" and changeset.get("part", 0) > 0
+                        if field not in optional and not is_continued:
+                            self.check_refused(changeset, path, lambda at: at.pop(field), f"{name}: without {field}")
+
+    def check_refused(self, changeset, path, change, what):
+        changed = copy.deepcopy(changeset)
+        at = changed
+        for step in path:
+            at = at[step]
+        change(at)
+        self.assertFalse(self.changesets.is_valid(changed), f"{what} at {path}: {str(changed)[:1000]}")
+
+    def objects(self, value, path=()):
+        """All objects of a changeset whose fields are the protocol's."""
+        if isinstance(value, list):
+            value = dict(enumerate(value))
+        elif isinstance(value, dict):
+            yield list(path), value
+        else:
+            return
+        for name, child in value.items():
+            if name not in ("data", "through"):
+                yield from self.objects(child, (*path, name))
+
+
+if __name__ == "__main__":
+    unittest.main()

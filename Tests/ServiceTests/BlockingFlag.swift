@@ -1,0 +1,27 @@
+import Glibc
+
+/// Set once; who waits for it blocks its thread until then.
+final class BlockingFlag: Sendable {
+  private let ends: [Int32]
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    precondition(pipe(&ends) == 0)
+    self.ends = ends
+  }
+
+  deinit {
+    for end in ends { close(end) }
+  }
+
+  func set() {
+    var byte: UInt8 = 0
+    _ = write(ends[1], &byte, 1)
+  }
+
+  /// Returns at once if it is set, also a second time.
+  func wait() {
+    var descriptor = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+    while poll(&descriptor, 1, -1) < 0 {}
+  }
+}

@@ -1,0 +1,53 @@
+import Glibc
+import Service
+import Testing
+
+@Suite struct BearerTokenTests {
+  private func read(_ text: String) throws -> BearerToken {
+    let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+    var name = Array("\(directory)/feedstore-token-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    defer {
+      close(descriptor)
+      unlink(name)
+    }
+    _ = write(descriptor, text, text.utf8.count)
+    return try BearerToken(
+      file: String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    )
+  }
+
+  @Test func aFileHoldsOneToken() throws {
+    let token = try BearerToken("0123456789abcdef")
+    #expect(try read("0123456789abcdef") == token)
+    #expect(try read("\n 0123456789abcdef\r\n\n") == token)
+    #expect(try read(String(repeating: "x", count: 4096) + "\n") != token)
+  }
+
+  @Test(arguments: ["", "\n", "0123456789abcde", "0123456789 abcdef", "0123456789abcdé"])
+  func whatIsNoTokenIsRefusedWithARemedy(_ text: String) throws {
+    let error = try #require(throws: HTTPServerError.self) { try read(text) }
+    #expect(error.code == .token)
+    #expect(error.message.contains("16 to 4096 visible ASCII characters"))
+    #expect(error.message.contains("feedstore-token-"))
+    #expect(throws: HTTPServerError.self) { try BearerToken(text) }
+    #expect(throws: HTTPServerError.self) { try BearerToken(String(repeating: "x", count: 4097)) }
+  }
+
+  @Test func aFileThatCannotBeReadIsNamed() throws {
+    let error = try #require(throws: HTTPServerError.self) { try BearerToken(file: "/nowhere/token") }
+    #expect(error.message == "/nowhere/token: cannot read the token: No such file or directory")
+  }
+
+  @Test func theTokenIsNeverPrinted() throws {
+    let token = try BearerToken("0123456789abcdef")
+    #expect(!"\(token)".contains("0123"))
+    var configuration = HTTPServerConfiguration()
+    configuration.token = token
+    #expect(!"\(configuration)".contains("0123"))
+    #expect(!String(reflecting: configuration).contains("0123"))
+    var text = ""
+    dump(configuration, to: &text)
+    #expect(!text.contains("0123") && !text.contains("elements"))
+  }
+}

@@ -1,0 +1,273 @@
+import Glibc
+import HTTPTestSupport
+import Synchronization
+import Testing
+
+@testable import Service
+
+@Suite struct EventStreamTests {
+  /// Streams that were opened, in their order.
+  private final class Opened: Sendable {
+    private let streams = Mutex<[EventStream]>([])
+
+    func add(_ stream: EventStream) {
+      streams.withLock { $0.append(stream) }
+    }
+
+    var all: [EventStream] { streams.withLock { $0 } }
+  }
+
+  private func server(
+    _ opened: Opened,
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in }
+  ) throws -> HTTPTestServer {
+    try HTTPTestServer(change) { router in
+      router.add(.get, "/events", produces: ["text/event-stream"]) { request in
+        .events { stream in
+          if let last = request.header("Last-Event-ID") {
+            _ = stream.write(ServerSentEvent(data: Array("after \(last)".utf8)).encoded())
+          }
+          opened.add(stream)
+        }
+      }
+      router.add(.get, "/other") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("other"))
+      }
+    }
+  }
+
+  /// A client whose stream is open.
+  private func follow(_ server: HTTPTestServer, receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
+    let client = try server.connect(receiveBufferBytes: receiveBufferBytes)
+    try client.request("GET /events", "Accept: text/event-stream")
+    let head = try client.head()
+    #expect(head.status == 200)
+    #expect(head["Content-Type"] == "text/event-stream")
+    #expect(try client.chunk() == "retry: 3000\n\n")
+    return client
+  }
+
+  private func event(_ text: String) -> EncodedEvent {
+    ServerSentEvent(data: Array(text.utf8)).encoded()
+  }
+
+  @Test func whatIsWrittenArrivesInOrder() throws {
+    let opened = Opened()
+    let server = try server(opened)
+    let client = try follow(server)
+    let stream = try #require(opened.all.first)
+    for number in 0..<100 {
+      #expect(stream.write(event(String(number))) == .queued)
+      #expect(try client.chunks(through: "\n\n") == "data: \(number)\n\n")
+    }
+    for number in 0..<1000 { #expect(stream.write(event(String(number))) == .queued) }
+    #expect(
+      try client.chunks(through: "data: 999\n\n") == (0..<1000).map { "data: \($0)\n\n" }.joined()
+    )
+    #expect(server.server.counters.queuedEvents == 1100)
+    #expect(server.server.counters.openStreams == 1)
+  }
+
+  @Test func whoComesAgainSaysWhatItSawLast() throws {
+    let opened = Opened()
+    let client = try server(opened).connect()
+    try client.request("GET /events", "Last-Event-ID: 7")
+    #expect(try client.head().status == 200)
+    #expect(try client.chunks(through: "after 7\n\n") == "retry: 3000\n\ndata: after 7\n\n")
+  }
+
+  @Test func aStreamThatIsClosedEndsAfterWhatIsQueued() throws {
+    let opened = Opened()
+    let server = try server(opened)
+    let client = try follow(server)
+    let stream = try #require(opened.all.first)
+    let ends = Mutex<[EventStreamEnd]>([])
+    stream.onEnd { end in ends.withLock { $0.append(end) } }
+    #expect(stream.write(event("last")) == .queued)
+    stream.close()
+    #expect(stream.write(event("late")) == .closed)
+    #expect(stream.replaceQueued(with: event("late")) == .closed)
+    #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
+    #expect(try client.chunk() == "")
+    // The connection goes on.
+    try client.request("GET /other")
+    #expect(try client.response().text == "other")
+    #expect(ends.withLock { $0 } == [.closed])
+    #expect(stream.ended == .closed)
+    #expect(server.server.counters.openStreams == 0)
+  }
+
+  @Test func aSilentStreamHasHeartbeats() throws {
+    let opened = Opened()
+    let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 1 })
+    #expect(try client.chunk() == ":\n\n")
+    #expect(try client.chunk() == ":\n\n")
+  }
+
+  @Test func aStreamIsSilentForFourTicksAtMost() throws {
+    let opened = Opened()
+    let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 86_400_000 })
+    let stream = try #require(opened.all.first)
+    for _ in 0..<3 { stream.tick() }
+    #expect(stream.write(event("a")) == .queued)
+    #expect(try client.chunks(through: "\n\n") == "data: a\n\n")
+    for _ in 0..<3 { stream.tick() }
+    #expect(stream.write(event("b")) == .queued)
+    // Nothing came in between.
+    #expect(try client.chunks(through: "\n\n") == "data: b\n\n")
+    for _ in 0..<4 { stream.tick() }
+    #expect(try client.chunk() == ":\n\n")
+    for _ in 0..<4 { stream.tick() }
+    #expect(try client.chunk() == ":\n\n")
+  }
+
+  @Test func headDoesNotOpenAStream() throws {
+    let opened = Opened()
+    let server = try server(opened)
+    let response = try server.ask("HEAD /events")
+    #expect(response.status == 200)
+    #expect(response["Content-Type"] == "text/event-stream")
+    #expect(opened.all.isEmpty)
+    #expect(try server.ask("GET /events", "Accept: application/json").status == 406)
+  }
+
+  @Test func moreStreamsThanMayBeAreToldToComeLater() throws {
+    let opened = Opened()
+    let server = try server(opened) { $0.maxStreams = 2 }
+    let clients = try (0..<2).map { _ in try follow(server) }
+    let response = try server.ask("GET /events")
+    #expect(response.status == 503)
+    #expect(response["Retry-After"] == "5")
+    #expect(response.text.contains("too-many-streams"))
+    // When one has gone there is room again.
+    let stream = try #require(opened.all.first)
+    let gone = BlockingFlag()
+    stream.onEnd { _ in gone.set() }
+    clients[0].end()
+    gone.wait()
+    while server.server.counters.openStreams > 1 { sched_yield() }
+    _ = try follow(server)
+    _ = clients[1]
+  }
+
+  @Test func theOwnerIsToldWhenTheClientGoes() throws {
+    let opened = Opened()
+    let server = try server(opened)
+    let client = try follow(server)
+    let stream = try #require(opened.all.first)
+    let gone = BlockingFlag()
+    let ends = Mutex<[EventStreamEnd]>([])
+    stream.onEnd { end in
+      ends.withLock { $0.append(end) }
+      gone.set()
+    }
+    // Nothing is written, so nothing fails: the end is noticed by itself.
+    client.end()
+    gone.wait()
+    #expect(ends.withLock { $0 } == [.clientGone])
+    #expect(stream.write(event("late")) == .closed)
+    // Who asks later is told at once.
+    stream.onEnd { end in ends.withLock { $0.append(end) } }
+    #expect(ends.withLock { $0 } == [.clientGone, .clientGone])
+  }
+
+  @Test func aFullQueueSaysSoAndCanBeReplaced() throws {
+    let opened = Opened()
+    let server = try server(opened) {
+      $0.maxStreamQueueBytes = 100_000
+      $0.streamSocketBytes = 4096
+    }
+    let client = try follow(server, receiveBufferBytes: 4096)
+    let stream = try #require(opened.all.first)
+    let padding = String(repeating: "x", count: 10_000)
+    // The client reads nothing: sooner or later all that lies between is full.
+    var written = 0
+    while stream.write(event("\(written) \(padding)")) == .queued { written += 1 }
+    #expect(stream.queuedBytes <= 100_000)
+    #expect(server.server.counters.refusedEvents == 1)
+    #expect(stream.ended == nil)
+    // Longer than the queue may be, and yet it is taken.
+    let reload = "reload " + String(repeating: "y", count: 200_000)
+    #expect(stream.replaceQueued(with: event(reload)) == .queued)
+    #expect(stream.queuedBytes < 200_000 + 2 * 10_020)
+    // What comes behind it has room as ever, and no more.
+    var behind = 0
+    while stream.write(event("behind \(behind) \(padding)")) == .queued { behind += 1 }
+    #expect(behind == 9)
+
+    let text = try client.content(until: "behind 8 \(padding)\n\n")
+    let messages = String(decoding: text, as: UTF8.self).split(separator: "\n\n").map(String.init)
+    // What had begun is whole, what waited is gone, then come the replacement and what is behind it.
+    let begun = messages.prefix { !$0.hasPrefix("data: reload") }
+    let expected =
+      (0..<begun.count).map { "data: \($0) \(padding)" } + ["data: " + reload]
+      + (0..<behind).map { "data: behind \($0) \(padding)" }
+    // Not compared in the expectation, which would print them.
+    let isWhole = messages == expected
+    #expect(isWhole)
+    #expect(begun.count < written)
+    // Now there is room.
+    while stream.queuedBytes > 0 { sched_yield() }
+    #expect(stream.write(event("after")) == .queued)
+    #expect(try client.chunks(through: "\n\n") == "data: after\n\n")
+  }
+
+  @Test func whoWasRefusedIsToldWhenAllIsTaken() throws {
+    let opened = Opened()
+    let server = try server(opened) {
+      $0.maxStreamQueueBytes = 20_000
+      $0.streamSocketBytes = 4096
+    }
+    let client = try follow(server, receiveBufferBytes: 4096)
+    let stream = try #require(opened.all.first)
+    // Nothing waits: nobody would be told.
+    while stream.queuedBytes > 0 { sched_yield() }
+    #expect(!stream.notifyWhenDrained { Issue.record("nothing waited") })
+    let padding = String(repeating: "x", count: 5000)
+    let calls = Atomic(0)
+    let newest = event("newest")
+    // What was refused because the server's thread had not come to it yet may have been sent meanwhile.
+    repeat {
+      while stream.write(event(padding)) == .queued {}
+    } while !stream.notifyWhenDrained {
+      calls.add(1, ordering: .relaxed)
+      #expect(stream.queuedBytes == 0)
+      #expect(stream.write(newest) == .queued)
+    }
+    let text = try client.chunks(through: "data: newest\n\n")
+    #expect(text.hasPrefix("data: xxx"))
+    // Once.
+    #expect(stream.write(event("last")) == .queued)
+    #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
+    #expect(calls.load(ordering: .relaxed) == 1)
+  }
+
+  @Test func stoppingEndsOpenStreamsProperly() throws {
+    let opened = Opened()
+    let server = try server(opened)
+    let clients = try (0..<10).map { _ in try follow(server) }
+    for stream in opened.all { #expect(stream.write(event("last")) == .queued) }
+    #expect(server.server.stop(withinMilliseconds: 60_000))
+    for client in clients {
+      #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
+      #expect(try client.chunk() == "")
+      #expect(client.isAtEnd())
+    }
+    #expect(opened.all.allSatisfy { $0.ended == .serverStopped })
+    #expect(server.server.counters.openStreams == 0)
+    #expect(server.server.counters.openConnections == 0)
+  }
+
+  @Test func stoppingDoesNotWaitLongerForClientsThatTakeNothing() throws {
+    let opened = Opened()
+    let server = try server(opened) { $0.streamSocketBytes = 4096 }
+    let client = try follow(server, receiveBufferBytes: 4096)
+    let idle = try follow(server)
+    let stream = try #require(opened.all.first)
+    let large = event(String(repeating: "x", count: 100_000))
+    while stream.write(large) == .queued {}
+    #expect(!server.server.stop(withinMilliseconds: 1))
+    #expect(stream.ended == .serverStopped)
+    #expect(server.server.counters.openStreams == 0)
+    _ = (client, idle)
+  }
+}

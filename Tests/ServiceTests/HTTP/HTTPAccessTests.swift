@@ -1,0 +1,142 @@
+import Glibc
+import HTTPTestSupport
+import Service
+import Testing
+
+/// Who may connect, and where.
+@Suite struct HTTPAccessTests {
+  private static let token = "correct-horse-battery-staple"
+
+  private func server(
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { $0.token = try BearerToken(token) }
+  ) throws -> HTTPTestServer {
+    try HTTPTestServer(change) { router in
+      router.add(.get, "/secret") { _ in
+        HTTPResponse(contentType: "text/plain", content: HTTPContent("secret"))
+      }
+      router.add(.get, "/health", isOpen: true) { _ in HTTPResponse(status: 204) }
+    }
+  }
+
+  @Test func whoShowsTheTokenIsLetIn() throws {
+    let server = try server()
+    #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").text == "secret")
+    #expect(try server.ask("GET /secret", "authorization: bearer  \(Self.token) ").text == "secret")
+    #expect(try server.ask("GET /nowhere", "Authorization: Bearer \(Self.token)").status == 404)
+  }
+
+  @Test(arguments: [
+    "", "Bearer", "Bearer ", "Bearer correct-horse-battery-stapl", "Bearer correct-horse-battery-staple2",
+    "Bearer Correct-horse-battery-staple", "Basic correct-horse-battery-staple",
+    "correct-horse-battery-staple",
+  ])
+  func whoDoesNotIsTold401(_ authorization: String) throws {
+    let server = try server()
+    for line in ["GET /secret", "HEAD /secret", "GET /nowhere", "POST /secret"] {
+      let response = try server.ask(line, "Authorization: \(authorization)")
+      #expect(response.status == 401)
+      #expect(response["WWW-Authenticate"] == "Bearer")
+      #expect(!response.text.contains(Self.token))
+    }
+    #expect(try server.ask("GET /secret").status == 401)
+  }
+
+  @Test func anOpenRouteNeedsNoToken() throws {
+    let server = try server()
+    #expect(try server.ask("GET /health").status == 204)
+    #expect(try server.ask("POST /health").status == 401)
+  }
+
+  @Test func withoutATokenOnlyLoopbackIsServed() throws {
+    for address in ["0.0.0.0", "::", "192.0.2.1"] {
+      let error = try #require(throws: HTTPServerError.self) { try server { $0.address = address } }
+      #expect(error.code == .tokenNeeded)
+      #expect(error.message.contains("others could connect to \(address)"))
+      #expect(error.message.contains("set a token"))
+    }
+    #expect(try server { $0.address = "127.0.0.2" }.server.url.hasPrefix("http://127.0.0.2:"))
+  }
+
+  @Test func withATokenOthersAreServed() throws {
+    let server = try server {
+      $0.address = "0.0.0.0"
+      $0.token = try BearerToken(Self.token)
+    }
+    let client = try server.connect()
+    try client.send(
+      "GET /secret HTTP/1.1\r\nHost: feeds.example\r\nAuthorization: Bearer \(Self.token)\r\n\r\n"
+    )
+    #expect(try client.response().text == "secret")
+  }
+
+  @Test func withoutATokenAPageFromElsewhereCannotGetInByAName() throws {
+    let server = try server { _ in }
+    for host in [
+      "feeds.example", "localhost.feeds.example", "192.0.2.1", "127.0.0.1.feeds.example:80", "[::2]",
+    ] {
+      let client = try server.connect()
+      try client.send("GET /secret HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      #expect(try client.response().status == 421)
+    }
+    for host in [
+      "localhost", "LOCALHOST:\(server.server.port)", "127.0.0.1", "127.1.2.3:1", "[::1]:8080", "a.localhost",
+    ] {
+      let client = try server.connect()
+      try client.send("GET /secret HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+      #expect(try client.response().text == "secret")
+    }
+  }
+
+  @Test func aPortThatIsTakenIsNamed() throws {
+    let first = try server()
+    let error = try #require(throws: HTTPServerError.self) { try server { $0.port = first.server.port } }
+    #expect(error.code == .portInUse)
+    #expect(error.isRetriable)
+    #expect(error.message.contains("127.0.0.1:\(first.server.port)"))
+    // Stopping gives it back, although connections were open.
+    let client = try first.connect()
+    try client.request("GET /health")
+    #expect(try client.response().status == 204)
+    first.server.stop(withinMilliseconds: 60_000)
+    #expect(try server { $0.port = first.server.port }.ask("GET /health").status == 204)
+  }
+
+  @Test func anAddressThatIsNoneIsNamed() throws {
+    let mistakes: [(String, Int)] = [("localhost", 0), ("", 0), ("127.0.0.1", 65_536), ("127.0.0.1", -1)]
+    for (address, port) in mistakes {
+      let error = try #require(throws: HTTPServerError.self) {
+        try server {
+          $0.address = address
+          $0.port = port
+        }
+      }
+      #expect(error.code == .address)
+      #expect(!error.isRetriable)
+    }
+    let error = try #require(throws: HTTPServerError.self) {
+      try server {
+        $0.address = "192.0.2.1"
+        $0.token = try BearerToken(Self.token)
+      }
+    }
+    #expect(error.message.contains("cannot listen on 192.0.2.1:0: the address is not one of this machine"))
+  }
+
+  @Test func moreConnectionsThanFilesAreRefusedAtTheStart() throws {
+    let error = try #require(throws: HTTPServerError.self) {
+      try server { $0.maxConnections = 1_900_000_000 }
+    }
+    #expect(error.code == .openFiles)
+    #expect(error.message.contains("LimitNOFILE"))
+  }
+
+  @Test func withoutATokenPagesOfOtherSitesAreNotServed() throws {
+    let server = try HTTPTestServer { router in
+      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+    }
+    #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors").status == 403)
+    // A link to it is followed.
+    #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate").status == 200)
+    #expect(try server.ask("GET /", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors").status == 200)
+  }
+}

@@ -1,0 +1,76 @@
+import CZlib
+import HTTPTestSupport
+import Service
+import Testing
+
+@Suite struct HTTPCompressionTests {
+  private static let text = (0..<20_000).map { "line \($0)\n" }.joined()
+
+  private func server() throws -> HTTPTestServer {
+    let long = HTTPContent(Self.text)
+    let short = HTTPContent("short")
+    var state: UInt64 = 1
+    let random = HTTPContent(
+      (0..<10_000).map { _ in
+        state = state &* 6_364_136_223_846_793_005 &+ 1
+        return UInt8(truncatingIfNeeded: state >> 56)
+      }
+    )
+    return try HTTPTestServer { router in
+      for (path, content) in [("/long", long), ("/short", short), ("/random", random)] {
+        router.add(.get, path) { _ in
+          HTTPResponse(contentType: "text/plain", content: content, entityTag: "1")
+        }
+      }
+    }
+  }
+
+  @Test func whoAcceptsGzipIsSentIt() throws {
+    let server = try server()
+    for _ in 0..<2 {
+      let response = try server.ask("GET /long", "Accept-Encoding: br, gzip;q=0.5")
+      #expect(response["Content-Encoding"] == "gzip")
+      #expect(response["Vary"]?.contains("Accept-Encoding") == true)
+      #expect(response["ETag"] == "\"1-gzip\"")
+      #expect(response.body.count < Self.text.utf8.count / 3)
+      #expect(
+        String(decoding: gunzip(response.body, count: Self.text.utf8.count), as: UTF8.self) == Self.text
+      )
+    }
+    let head = try server.ask("HEAD /long", "Accept-Encoding: gzip")
+    #expect(head["Content-Encoding"] == "gzip")
+    #expect(try server.ask("GET /long", "Accept-Encoding: gzip", "If-None-Match: \"1-gzip\"").status == 304)
+  }
+
+  @Test(arguments: ["", "br", "gzip;q=0", "*;q=0", "identity"])
+  func whoDoesNotIsSentTheContentAsItIs(_ accepted: String) throws {
+    let response = try server().ask("GET /long", "Accept-Encoding: \(accepted)")
+    #expect(response["Content-Encoding"] == nil)
+    #expect(response["ETag"] == "\"1\"")
+    #expect(response.text == Self.text)
+  }
+
+  @Test(arguments: ["/short", "/random"])
+  func whatWouldNotBecomeShorterIsSentAsItIs(_ path: String) throws {
+    #expect(try server().ask("GET \(path)", "Accept-Encoding: gzip")["Content-Encoding"] == nil)
+  }
+
+  private func gunzip(_ bytes: [UInt8], count: Int) -> [UInt8] {
+    var stream = z_stream()
+    // 16: gzip's frame.
+    inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    defer { inflateEnd(&stream) }
+    var input = bytes
+    // One more than must come.
+    var output = [UInt8](repeating: 0, count: count + 1)
+    return input.withUnsafeMutableBufferPointer { input in
+      output.withUnsafeMutableBufferPointer { output in
+        stream.next_in = input.baseAddress
+        stream.avail_in = UInt32(input.count)
+        stream.next_out = output.baseAddress
+        stream.avail_out = UInt32(output.count)
+        return inflate(&stream, Z_FINISH) == Z_STREAM_END ? Array(output.prefix(Int(stream.total_out))) : []
+      }
+    }
+  }
+}

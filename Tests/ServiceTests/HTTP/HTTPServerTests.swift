@@ -1,0 +1,203 @@
+import CZlib
+import HTTPTestSupport
+import Service
+import Synchronization
+import Testing
+
+@Suite struct HTTPServerTests {
+  private static let page = HTTPContent("<p>hello")
+
+  private static func addRoutes(_ router: inout HTTPRouter) {
+    router.add(.get, "/page") { _ in
+      var response = HTTPResponse(contentType: "text/html", content: page, entityTag: "v1")
+      response.cacheControl = "no-cache"
+      response.contentSecurityPolicy = "default-src 'self'"
+      return response
+    }
+    router.add(.get, "/rooms/{room}/items/{item}") { request in
+      let values = request.parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+      let query = request.query.map { "\($0.name)=\($0.value)" }
+      return HTTPResponse(
+        contentType: "text/plain",
+        content: HTTPContent((values + query).joined(separator: "\n"))
+      )
+    }
+    router.add(.get, "/rooms/hall/items/{item}") { _ in
+      HTTPResponse(contentType: "text/plain", content: HTTPContent("the hall"))
+    }
+    router.add(.get, "/typed", produces: ["application/json", "text/plain"]) { request in
+      HTTPResponse(contentType: request.mediaType ?? "none", content: HTTPContent("{}"))
+    }
+    router.add(.post, "/echo") { request in
+      HTTPResponse(status: 201, contentType: "text/plain", content: HTTPContent(request.body))
+    }
+    router.add(.delete, "/echo") { _ in HTTPResponse(status: 204) }
+  }
+
+  private func server(
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in }
+  ) throws -> HTTPTestServer {
+    try HTTPTestServer(change, routes: Self.addRoutes)
+  }
+
+  @Test func aContentIsAnsweredWithWhatKeepsPagesSafe() throws {
+    let response = try server().ask("GET /page")
+    #expect(response.status == 200)
+    #expect(response.text == "<p>hello")
+    #expect(response["Content-Type"] == "text/html")
+    #expect(response["X-Content-Type-Options"] == "nosniff")
+    #expect(response["Content-Security-Policy"] == "default-src 'self'")
+    #expect(response["Cache-Control"] == "no-cache")
+    #expect(response["Cross-Origin-Resource-Policy"] == "same-origin")
+    #expect(!response.headers.contains { $0.name.lowercased().hasPrefix("access-control") })
+  }
+
+  @Test func manyRequestsUseOneConnection() throws {
+    let server = try server()
+    let client = try server.connect()
+    for _ in 0..<10 {
+      try client.request("GET /page")
+      #expect(try client.response().text == "<p>hello")
+    }
+    // Two at once are answered in their order, and mistakes do not end the connection.
+    try client.request("GET /nowhere")
+    try client.request("GET /page")
+    #expect(try client.response().status == 404)
+    #expect(try client.response().status == 200)
+    #expect(server.server.counters.openConnections == 1)
+    #expect(server.server.counters.requestsByStatus == [200: 11, 404: 1])
+    #expect(server.server.counters.contentBytes > 11 * 8)
+  }
+
+  @Test func headIsGetWithoutTheContent() throws {
+    let client = try server().connect()
+    try client.request("HEAD /page")
+    let response = try client.response(isHead: true)
+    #expect(response.status == 200)
+    #expect(response["Content-Length"] == "8")
+    #expect(response["ETag"] == "\"v1\"")
+    // Nothing lies between this answer and the next.
+    try client.request("GET /page")
+    #expect(try client.response().text == "<p>hello")
+  }
+
+  @Test(arguments: ["\"v1\"", "W/\"v1\"", "\"v0\", \"v1\"", "*", "\"v1-gzip\""])
+  func whoHasTheVersionIsNotSentIt(_ tags: String) throws {
+    let client = try server().connect()
+    try client.request("GET /page", "If-None-Match: \(tags)")
+    let response = try client.response()
+    #expect(response.status == 304)
+    // The form that it has.
+    #expect(response["ETag"] == (tags.contains("gzip") ? "\"v1-gzip\"" : "\"v1\""))
+    #expect(response["Cache-Control"] == "no-cache")
+    try client.request("GET /page", "If-None-Match: \"v2\"")
+    #expect(try client.response().text == "<p>hello")
+  }
+
+  @Test func partsOfAPathAreDecodedAfterItIsTakenApart() throws {
+    let server = try server()
+    #expect(try server.ask("GET /rooms/a%2Fb/items/%C3%A9%20+").text == "item=é +\nroom=a/b")
+    #expect(try server.ask("GET /rooms/a/items/b?x=1%262&y&x=a+b").text == "item=b\nroom=a\nx=1&2\ny=\nx=a b")
+  }
+
+  @Test func aZeroIsAByteLikeOthers() throws {
+    let server = try server()
+    #expect(try server.ask("GET /rooms/%00/items/a%00b?x=c%00d").text == "item=a\0b\nroom=\0\nx=c\0d")
+  }
+
+  @Test func aPartThatIsWrittenOutIsPreferredToAParameter() throws {
+    let server = try server()
+    #expect(try server.ask("GET /rooms/hall/items/1").text == "the hall")
+    #expect(try server.ask("GET /rooms/cellar/items/1").text == "item=1\nroom=cellar")
+  }
+
+  @Test(arguments: ["/rooms/%ZZ/items/1", "/rooms/%C3/items/1", "/page?x=%", "page"])
+  func aTargetThatCannotBeReadIs400(_ target: String) throws {
+    let response = try server().ask("GET \(target)")
+    #expect(response.status == 400)
+    #expect(response["Content-Type"] == "application/problem+json")
+    #expect(response.text.hasPrefix(#"{"status":400,"code":"invalid-target","detail":""#))
+  }
+
+  @Test(arguments: ["/", "/page/", "/rooms/a/items/", "/rooms/a", "/PAGE", "//page"])
+  func aPathWithoutRouteIs404(_ path: String) throws {
+    let response = try server().ask("GET \(path)")
+    #expect(response.status == 404)
+    #expect(response["X-Content-Type-Options"] == "nosniff")
+  }
+
+  @Test func anotherMethodIs405WithThoseThatGo() throws {
+    let server = try server()
+    #expect(try server.ask("POST /page")["Allow"] == "GET, HEAD")
+    #expect(try server.ask("GET /echo")["Allow"] == "POST, DELETE")
+    #expect(try server.ask("BREW /echo").status == 405)
+    #expect(try server.ask("OPTIONS /page").status == 405)
+  }
+
+  @Test func theClientChoosesTheMediaType() throws {
+    let server = try server()
+    #expect(try server.ask("GET /typed")["Content-Type"] == "application/json")
+    #expect(try server.ask("GET /typed", "Accept: text/*")["Content-Type"] == "text/plain")
+    #expect(
+      try server.ask("GET /typed", "Accept: application/json;q=0.1, text/plain;q=0.25")["Content-Type"]
+        == "text/plain"
+    )
+    #expect(
+      try server.ask("GET /typed", "Accept: application/json;q=0, */*;q=0.1")["Content-Type"] == "text/plain"
+    )
+    let refusal = try server.ask("GET /typed", "Accept: image/png, text/plain;q=0.000")
+    #expect(refusal.status == 406)
+    #expect(refusal.text.contains("application/json, text/plain"))
+  }
+
+  @Test func contentIsTakenUpToTheLimit() throws {
+    let server = try server { $0.maxBodyBytes = 100_000 }
+    let content = String(repeating: "x", count: 100_000)
+    let response = try server.ask("POST /echo", body: content)
+    #expect(response.status == 201)
+    #expect(response.text == content)
+    #expect(try server.ask("POST /echo", body: "").text == "")
+    #expect(try server.ask("DELETE /echo").status == 204)
+  }
+
+  @Test(arguments: ["100001", "9223372036854775807"])
+  func moreContentIsRefusedBeforeItIsSent(_ length: String) throws {
+    let client = try server { $0.maxBodyBytes = 100_000 }.connect()
+    try client.request("POST /echo", "Content-Length: \(length)")
+    let response = try client.response()
+    #expect(response.status == 413)
+    #expect(client.isAtEnd())
+  }
+
+  @Test func contentWithoutALengthIs411() throws {
+    let client = try server().connect()
+    try client.request("POST /echo", "Transfer-Encoding: chunked")
+    #expect(try client.response().status == 411)
+  }
+
+  @Test func aHeadThatIsTooLargeOrNoneIsRefused() throws {
+    let server = try server { $0.maxHeadBytes = 4096 }
+    #expect(
+      [413, 431].contains(try server.ask("GET /page", "X: " + String(repeating: "x", count: 8192)).status)
+    )
+    #expect(try server.ask("GET /" + String(repeating: "x", count: 8192)).status == 414)
+    let client = try server.connect()
+    try client.send("hello\r\n\r\n")
+    #expect((try? client.response().status) ?? 400 == 400)
+    #expect(try server.ask("GET /page").status == 200)
+  }
+
+  @Test func aResponseHeaderWithALineBreakIsLeftOut() throws {
+    let server = try HTTPTestServer { router in
+      router.add(.get, "/") { _ in
+        var response = HTTPResponse(status: 204)
+        response.headers = [HTTPField("X-A", "1\r\nX-B: 2"), HTTPField("X-C", "3")]
+        return response
+      }
+    }
+    let response = try server.ask("GET /")
+    #expect(response["X-A"] == nil)
+    #expect(response["X-B"] == nil)
+    #expect(response["X-C"] == "3")
+  }
+}

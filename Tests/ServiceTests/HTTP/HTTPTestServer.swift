@@ -1,0 +1,40 @@
+import HTTPTestSupport
+import Service
+
+/// A server on a port that was free, which is stopped with it.
+final class HTTPTestServer {
+  let server: HTTPServer
+
+  init(
+    _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in },
+    routes: (inout HTTPRouter) -> Void
+  ) throws {
+    var configuration = HTTPServerConfiguration()
+    // So that tests which run at the same time need few files and threads.
+    configuration.threads = 1
+    configuration.maxConnections = 64
+    // Clients that read nothing must not be closed for it, however busy the machine is.
+    configuration.idleTimeoutSeconds = 3600
+    try change(&configuration)
+    var router = HTTPRouter()
+    routes(&router)
+    server = try HTTPServer(configuration, router: router)
+  }
+
+  deinit { server.stop(withinMilliseconds: 0) }
+
+  func connect(receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
+    let client = try HTTPTestClient(port: server.port, receiveBufferBytes: receiveBufferBytes)
+    client.owner = self
+    return client
+  }
+
+  /// One request on a connection of its own.
+  func ask(_ line: String, _ headers: String..., body: String? = nil) throws -> HTTPTestResponse {
+    let client = try connect()
+    let fields = (["Host: localhost", "Connection: close"] + headers).map { $0 + "\r\n" }.joined()
+    let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+    try client.send("\(line) HTTP/1.1\r\n\(fields)\(length)\r\n\(body ?? "")")
+    return try client.response(isHead: line.hasPrefix("HEAD"))
+  }
+}

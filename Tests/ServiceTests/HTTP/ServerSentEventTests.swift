@@ -1,0 +1,31 @@
+import Service
+import Testing
+
+@Suite struct ServerSentEventTests {
+  private func encoded(_ data: String, id: String? = nil, name: String? = nil) -> String {
+    String(
+      decoding: ServerSentEvent(id: id, name: name, data: Array(data.utf8)).encoded().bytes,
+      as: UTF8.self
+    )
+  }
+
+  @Test func aMessageHasItsFieldsAndAnEmptyLine() {
+    #expect(encoded("{}", id: "7", name: "reload") == "id: 7\nevent: reload\ndata: {}\n\n")
+    #expect(encoded("{}") == "data: {}\n\n")
+    #expect(encoded("") == "data: \n\n")
+    #expect(encoded("é", id: "") == "id: \ndata: é\n\n")
+  }
+
+  @Test(arguments: ["\n", "\r", "\r\n"])
+  func everyLineBreakBeginsALine(_ lineBreak: String) {
+    #expect(encoded("a\(lineBreak)b") == "data: a\ndata: b\n\n")
+    #expect(encoded("\(lineBreak)a\(lineBreak)\(lineBreak)") == "data: \ndata: a\ndata: \ndata: \n\n")
+  }
+
+  @Test func noFieldCanBeginInAnother() {
+    #expect(
+      encoded("x", id: "1\ndata: forged\r\u{0}2", name: "a\r\n\r\nb")
+        == "id: 1data: forged2\nevent: ab\ndata: x\n\n"
+    )
+  }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import HTTPTestSupport
+import Service
+import Synchronization
+import Testing
+
+/// In a process of its own, as files and threads are counted.
+@Suite struct SlowReaderTests {
+  @Test(
+    .enabled(
+      if: OpenFiles.allow(neededFiles) >= neededFiles,
+      "a thousand clients in one process need \(neededFiles) open files (ulimit -Hn)"
+    )
+  )
+  func aThousandReadersThatReadNothingHoldUpNobody() async {
+    await #expect(processExitsWith: .success) {
+      try followMany()
+    }
+  }
+}
+
+/// A socket at each end, and room for what else the process has open.
+private let neededFiles = 4096
+
+private func followMany() throws {
+  let count = 1000
+  try #require(OpenFiles.allow(neededFiles) >= neededFiles)
+  let streams = Mutex<[EventStream]>([])
+  let ends = Atomic(0)
+  let threads = threadCount()
+  let server = try HTTPTestServer {
+    $0.threads = 2
+    $0.maxConnections = 1200
+    $0.maxConnectionsPerAddress = 1200
+    $0.maxStreams = count
+    $0.maxStreamQueueBytes = 32_768
+    $0.streamSocketBytes = 4096
+  } routes: { router in
+    router.add(.get, "/events") { _ in
+      .events { stream in
+        stream.onEnd { _ in ends.add(1, ordering: .relaxed) }
+        streams.withLock { $0.append(stream) }
+      }
+    }
+  }
+  let clients = try (0..<count).map { _ in try server.connect(receiveBufferBytes: 4096) }
+  for client in clients { try client.request("GET /events") }
+  for client in clients {
+    #expect(try client.head().status == 200)
+    #expect(try client.chunk() == "retry: 3000\n\n")
+  }
+  #expect(server.server.counters.openStreams == count)
+  // The server's two threads and the one that watches, and some of the cooperative pool.
+  #expect(threadCount() < threads + 20)
+
+  // Nobody reads. Every call returns, or this would not end; sooner or later every stream is full.
+  let all = streams.withLock { $0 }
+  var refused = Set<Int>()
+  var round = 0
+  while refused.count < count {
+    let event = message("\(round) " + String(repeating: "x", count: 1000))
+    for (index, stream) in all.enumerated() {
+      switch stream.write(event) {
+      case .queued: continue
+      case .full: refused.insert(index)
+      case .closed: throw HTTPTestClient.Failure(message: "stream \(index) is closed")
+      }
+    }
+    round += 1
+  }
+  #expect(all.allSatisfy { $0.queuedBytes <= 32_768 })
+  #expect(server.server.counters.refusedEvents >= count)
+
+  // Half of them vanish, and all of these are noticed.
+  for client in clients[..<(count / 2)] { client.end() }
+  while server.server.counters.openStreams > count / 2 { sched_yield() }
+  #expect(ends.load(ordering: .relaxed) == count / 2)
+
+  // The others are given one message for all they missed, and get it when they read on.
+  let reload = message("reload")
+  for stream in all { stream.replaceQueued(with: reload) }
+  for client in clients[(count / 2)...] {
+    let text = try client.chunks(through: "data: reload\n\n")
+    #expect(text.hasPrefix("data: 0 xxx"))
+    #expect(text.utf8.count < 1100 * round)
+  }
+  #expect(server.server.stop(withinMilliseconds: 60_000))
+  #expect(ends.load(ordering: .relaxed) == count)
+  #expect(server.server.counters.openStreams == 0)
+  for client in clients[(count / 2)...] { #expect(try client.chunk() == "") }
+}
+
+private func message(_ text: String) -> EncodedEvent {
+  ServerSentEvent(data: Array(text.utf8)).encoded()
+}
+
+/// How many threads the process has.
+private func threadCount() -> Int {
+  guard let directory = opendir("/proc/self/task") else { return 0 }
+  defer { closedir(directory) }
+  var count = 0
+  while readdir(directory) != nil { count += 1 }
+  return count - 2
+}

@@ -1,0 +1,96 @@
+/** Ids that are hard to compare or to spell. */
+const oddIds = [
+  '\u00e9', 'e\u0301', '\u{1f600}', '"', '\\', 'a/b', '\u0001', 'line\nbreak', '__proto__', '\u00ff'.repeat(100),
+];
+const kinds = ['', 'story', 'ad', 'k"é'];
+
+/** Half of them plain ids, then the odd ones as far as they go. */
+const idsOf = (prefix, count) => {
+  return Array.from({ length: count }, (_, n) => oddIds[n - Math.floor(count / 2)] ?? `${prefix}${n}`);
+};
+
+/**
+ * Random records as lines of a replay file. Offsets are counted over both topics together, so that the greatest one
+ * in a changeset's `through` names the record whose result it has.
+ *
+ * @param {import('./random.mjs').Random} random
+ * @param {{ count: number, items?: number, dataBytes?: number }} options How many records and item ids, and how
+ *   long the longest data is.
+ */
+export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
+  const feeds = idsOf('feed', 6);
+  const sectionIds = idsOf('s', 8);
+  const itemIds = idsOf('i', items);
+  const data = () => random.pick([
+    () => null,
+    () => random.below(5),
+    () => 'x'.repeat(random.below(dataBytes)),
+    () => ({ title: random.below(9), more: { a: random.below(3), ['__proto__']: [random.below(3)] } }),
+  ])();
+  const maybe = (name, value) => (random.chance(60) ? { [name]: value() } : {});
+  const place = (ids) => random.pick([
+    'first', 'last', { index: random.below(12) }, { before: random.pick(ids) }, { after: random.pick(ids) },
+  ]);
+  const list = (ids) => ids.map((id) => (
+    random.chance(40) ? id : { id, ...maybe('kind', () => random.pick(kinds)), ...maybe('data', data) }
+  ));
+  const events = {
+    'feed.replace': () => {
+      let rest = random.shuffled(itemIds);
+      const sections = random.shuffled(sectionIds).slice(0, random.below(5)).map((id) => {
+        const taken = rest.slice(0, random.below(items / 2));
+        rest = rest.slice(taken.length);
+        return { id, ...maybe('data', data), items: list(taken) };
+      });
+      return { sections };
+    },
+    'feed.clear': () => ({}),
+    'feed.delete': () => ({}),
+    'feed.reload': () => ({}),
+    'section.upsert': () => ({
+      section: random.pick(sectionIds), ...maybe('data', data), ...maybe('at', () => place(sectionIds)),
+    }),
+    'section.replace': () => ({
+      section: random.pick(sectionIds),
+      items: list(random.shuffled(itemIds).slice(0, random.below(items))),
+      ...maybe('at', () => place(sectionIds)),
+    }),
+    'section.move': () => ({ section: random.pick(sectionIds), at: place(sectionIds) }),
+    'section.delete': () => ({ section: random.pick(sectionIds) }),
+    'section.reload': () => ({ section: random.pick(sectionIds) }),
+    'item.upsert': () => ({
+      item: random.pick(itemIds), section: random.pick(sectionIds), ...maybe('kind', () => random.pick(kinds)),
+      ...maybe('data', data), ...maybe('at', () => place(itemIds)),
+    }),
+    'item.patch': () => ({
+      item: random.pick(itemIds), data: random.chance(30) ? { title: null, more: { a: 7 } } : data(),
+    }),
+    'item.move': () => ({
+      item: random.pick(itemIds), ...maybe('section', () => random.pick(sectionIds)),
+      ...maybe('at', () => place(itemIds)),
+    }),
+    'item.delete': () => ({ item: random.pick(itemIds) }),
+    'item.reconfigure': () => ({ item: random.pick(itemIds) }),
+    'item.reload': () => ({ item: random.pick(itemIds) }),
+  };
+  const rare = new Set([
+    'feed.replace', 'feed.clear', 'feed.delete', 'feed.reload', 'section.replace', 'section.delete',
+  ]);
+  const bag = Object.keys(events).flatMap((op) => {
+    const weight = op === 'item.upsert' ? 16 : rare.has(op) ? 1 : 5;
+    return Array.from({ length: weight }, () => op);
+  });
+  const event = () => {
+    const op = random.pick(bag);
+    return { op, ...events[op]() };
+  };
+  return Array.from({ length: count }, (_, offset) => {
+    const feed = random.below(feeds.length);
+    const value = random.chance(1) ? null
+      : random.chance(30) ? Array.from({ length: random.below(5) }, event) : event();
+    return {
+      topic: random.pick(['feeds.items', 'feeds.sections']), partition: feed % 2, offset, ts: offset * 10,
+      key: feeds[feed], value,
+    };
+  });
+}

@@ -1,0 +1,229 @@
+// event-stream.js: what is read from bytes, however they come, and when a stream comes again.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { EventStream, EventStreamParser } from '../../web/event-stream.js';
+
+const encoder = new TextEncoder();
+
+/** What a parser makes of pieces of bytes. */
+function parsed(pieces) {
+  const events = [];
+  const retries = [];
+  const parser = new EventStreamParser({
+    onEvent: (event) => events.push(event), onRetry: (milliseconds) => retries.push(milliseconds),
+  });
+  for (const piece of pieces) parser.push(piece);
+  return { events, retries, lastEventId: parser.lastEventId };
+}
+
+/** @param {string} text */
+const parsedText = (text) => parsed([encoder.encode(text)]);
+
+const messages = (text) => parsedText(text).events.map(({ name, data, id }) => [name, data, id]);
+
+test('fields are read as the standard says', () => {
+  assert.deepEqual(messages('data: one\n\n'), [['message', 'one', '']]);
+  assert.deepEqual(messages('data:one\ndata:  two\ndata\n\n'), [['message', 'one\n two\n', '']], 'several lines');
+  assert.deepEqual(messages('event: moved\nid: a@1\ndata: {}\n\n'), [['moved', '{}', 'a@1']]);
+  assert.deepEqual(messages(': comment\n:\ndata: one\n: another\n\n'), [['message', 'one', '']]);
+  assert.deepEqual(messages('unknown: x\nnothing\ndata: a:b\n\n'), [['message', 'a:b', '']]);
+  assert.deepEqual(messages('\ufeffdata: one\n\n'), [['message', 'one', '']], 'a byte order mark');
+  assert.deepEqual(messages('data: one\n'), [], 'an event that has not ended');
+  assert.deepEqual(messages('event: lost\n\ndata: one\n\n'), [['message', 'one', '']], 'a name without data');
+});
+
+test('an id stays until there is another', () => {
+  const text = 'id: 1\ndata: a\n\ndata: b\n\nid: 2\n\nid: 3\u00004\ndata: c\n\nid\ndata: d\n\n';
+  assert.deepEqual(messages(text).map(([, data, id]) => [data, id]), [['a', '1'], ['b', '1'], ['c', '2'], ['d', '']]);
+  assert.equal(parsedText('id: 7\ndata: a\n\nid: 8\n').lastEventId, '7', 'an event that has not ended gives no id');
+});
+
+test('only digits are a time to wait', () => {
+  assert.deepEqual(parsedText('retry: 3000\nretry:20\nretry: 1.5\nretry: -1\nretry: soon\nretry\n\n').retries, [3000, 20]);
+});
+
+const long = [
+  '\ufeffretry: 3000\n\n', 'id: feeds.items/1@7\r\ndata: {"é":"\u{1f600}"}\r\n\r\n', ': heartbeat\r\r', 'event: up-to-date\rdata: 1\r\r',
+  'data: a\ndata: b\r\ndata: c\rdata: d\n\n', `data: ${'x'.repeat(300)}\n\n`, 'id: 8\ndata: \n\n',
+].join('');
+
+test('where the bytes are cut does not matter', () => {
+  const bytes = encoder.encode(long);
+  const whole = parsed([bytes]);
+  assert.deepEqual(whole.events.map(({ name, data }) => [name, data.length > 9 ? data.length : data]), [
+    ['message', '{"é":"\u{1f600}"}'.length], ['up-to-date', '1'], ['message', 'a\nb\nc\nd'], ['message', 300], ['message', ''],
+  ]);
+  for (let cut = 0; cut <= bytes.length; cut++) {
+    assert.deepEqual(parsed([bytes.subarray(0, cut), bytes.subarray(cut)]), whole, `cut at ${cut}`);
+  }
+  assert.deepEqual(parsed([...bytes].map((byte) => Uint8Array.of(byte))), whole, 'each byte for itself');
+  for (const end of ['\n', '\r', '\r\n']) {
+    const text = 'id: 1\ndata: a\ndata: b\n\nevent: c\ndata: d\n\n'.replaceAll('\n', end);
+    const pieces = [...encoder.encode(text)].map((byte) => Uint8Array.of(byte));
+    assert.deepEqual(parsed(pieces).events.map(({ data }) => data), ['a\nb', 'd'], JSON.stringify(end));
+  }
+});
+
+/** Waits for what nothing but the program itself has to do. */
+async function becomes(condition, what) {
+  for (let turn = 0; turn < 10000; turn++) {
+    if (condition()) return;
+    await new Promise(setImmediate);
+  }
+  assert.fail(`waited for: ${what}`);
+}
+
+/** A stream whose server and clock are the test's. */
+class Scene {
+  requests = [];
+  states = [];
+  events = [];
+  timers = [];
+
+  constructor(options = {}) {
+    this.stream = new EventStream('/changes', {
+      fetch: (url, { headers, signal }) => new Promise((resolve, reject) => {
+        const answer = (status, fields, body) => resolve(new Response(body ?? null, { status, headers: fields }));
+        signal.addEventListener('abort', () => reject(signal.reason));
+        this.requests.push({ url, headers, signal, answer, fail: () => reject(new TypeError('network')) });
+      }),
+      random: () => 0,
+      setTimer: (run, milliseconds) => {
+        const timer = { run, milliseconds };
+        this.timers.push(timer);
+        return timer;
+      },
+      clearTimer: (timer) => { this.timers = this.timers.filter((other) => other !== timer); },
+      onEvent: (event) => this.events.push(event.data),
+      onState: (state) => this.states.push(state),
+      ...options,
+    });
+  }
+
+  get request() { return this.requests.at(-1); }
+
+  /** Answers the newest request with a stream. */
+  accept() {
+    let controller;
+    const body = new ReadableStream({ start: (it) => { controller = it; } });
+    const { signal } = this.request;
+    signal.addEventListener('abort', () => controller.error(signal.reason));
+    this.request.answer(200, { 'content-type': 'text/event-stream' }, body);
+    return {
+      send: (text) => controller.enqueue(encoder.encode(text)),
+      end: () => controller.close(),
+      break: () => controller.error(new TypeError('network')),
+    };
+  }
+
+  /** Until the newest state is this one. */
+  async until(state) {
+    await becomes(() => this.states.at(-1)?.state === state, state);
+    return this.states.at(-1);
+  }
+
+  untilReceived(count) { return becomes(() => this.events.length >= count, `${count} events`); }
+
+  /** Lets the time pass that the stream waits for, and says how long that was. */
+  elapse() {
+    assert.equal(this.timers.length, 1);
+    const [{ run, milliseconds }] = this.timers.splice(0);
+    run();
+    return milliseconds;
+  }
+}
+
+test('it comes again with the newest id, after the time that the server wishes', async () => {
+  const scene = new Scene({ headers: () => ({ Authorization: 'Bearer x' }) });
+  scene.stream.open();
+  assert.equal(scene.request.headers.Authorization, 'Bearer x');
+  assert.ok(!('Last-Event-ID' in scene.request.headers));
+  let server = scene.accept();
+  server.send('retry: 50\n\nid: e@1\ndata: a\n\nid: e@2\ndata: b');
+  await scene.untilReceived(1);
+  server.break();
+  await scene.until('waiting');
+  assert.equal(scene.elapse(), 50);
+  assert.equal(scene.request.headers['Last-Event-ID'], 'e@1');
+  server = scene.accept();
+  server.send('data: c\n\n');
+  await scene.untilReceived(2);
+  server.end();
+  await scene.until('waiting');
+  assert.equal(scene.elapse(), 50);
+  assert.equal(scene.request.headers['Last-Event-ID'], 'e@1');
+  scene.stream.restart({ isPatient: false });
+  assert.ok(!('Last-Event-ID' in scene.request.headers));
+  scene.stream.close();
+  assert.equal((await scene.until('closed')).state, 'closed');
+  assert.deepEqual(scene.timers, []);
+});
+
+test('it waits longer each time it fails, and no longer than it should', async () => {
+  const scene = new Scene();
+  scene.stream.open();
+  const delays = [];
+  for (let round = 0; round < 6; round++) {
+    scene.request.fail();
+    await scene.until('waiting');
+    delays.push(scene.elapse());
+  }
+  assert.deepEqual(delays, [3000, 6000, 12000, 24000, 30000, 30000]);
+  // A stream that says nothing before it ends is a failure, too.
+  scene.accept().end();
+  await scene.until('waiting');
+  assert.equal(scene.elapse(), 30000);
+  const server = scene.accept();
+  server.send('data: a\n\n');
+  await scene.untilReceived(1);
+  server.end();
+  await scene.until('waiting');
+  assert.equal(scene.elapse(), 3000);
+});
+
+test('what the server answers instead of a stream is told', async () => {
+  const scene = new Scene();
+  scene.stream.open();
+  scene.request.answer(503, { 'retry-after': '7' }, '{"code":"restoring"}');
+  let state = await scene.until('waiting');
+  assert.deepEqual([state.status, state.problem], [503, { code: 'restoring' }]);
+  assert.equal(scene.elapse(), 7000);
+  scene.request.answer(200, { 'content-type': 'text/html' }, '<p>');
+  state = await scene.until('waiting');
+  assert.deepEqual([state.status, state.problem], [200, undefined]);
+  scene.elapse();
+  scene.request.answer(401, {}, '{"code":"token-needed"}');
+  assert.equal((await scene.until('refused')).status, 401);
+  assert.deepEqual(scene.timers, [], 'it does not come again by itself');
+});
+
+test('silence is the end of a connection', async () => {
+  const scene = new Scene({ silence: 1234 });
+  scene.stream.open();
+  const server = scene.accept();
+  server.send('data: a\n\n');
+  await scene.untilReceived(1);
+  assert.equal(scene.elapse(), 1234);
+  await scene.until('waiting');
+  assert.ok(scene.request.signal.aborted);
+  scene.elapse();
+  assert.equal(scene.requests.length, 2);
+  // No answer at all, either.
+  assert.equal(scene.elapse(), 1234);
+  await scene.until('waiting');
+});
+
+test('nothing comes of a connection that was closed', async () => {
+  const scene = new Scene({ onEvent: (event) => {
+    scene.events.push(event.data);
+    scene.stream.close();
+  } });
+  scene.stream.open();
+  const server = scene.accept();
+  server.send('data: a\n\ndata: b\n\n');
+  await scene.until('closed');
+  await new Promise(setImmediate);
+  assert.deepEqual(scene.events, ['a']);
+  assert.deepEqual(scene.timers, []);
+});

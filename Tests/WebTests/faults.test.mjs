@@ -1,0 +1,312 @@
+// What replica.js must notice, each planted by hand, and what it must do then.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Replica, ReplicaFault, ReplicaPartition, xxh32 } from '../../web/replica.js';
+import { contentOf, reloadOf } from './Support/follower.mjs';
+import { replay } from './Support/replay.mjs';
+
+const copy = (value) => JSON.parse(JSON.stringify(value));
+const settings = {
+  'coalesce.window': 0, 'planner.maxChangedFraction': 1e9, 'planner.maxBytesRatio': 1e9, 'keyframe.maxBytesRatio': 1e9,
+};
+
+/** A feed whose second changeset has an entry of every kind. */
+const input = [
+  {
+    op: 'feed.replace',
+    sections: [
+      { id: 'gone', items: ['x', 'y', 'z'] }, { id: 'top', items: ['a', 'b', 'c', 'd', 'e'] }, { id: 'end' },
+      { id: 'low', items: ['q'] },
+    ],
+  },
+  [
+    { op: 'item.move', item: 'y', section: 'end' },
+    { op: 'section.delete', section: 'gone' },
+    { op: 'section.upsert', section: 'new', data: 1, at: 'first' },
+    { op: 'section.move', section: 'low', at: { index: 1 } },
+    { op: 'section.upsert', section: 'top', data: 2 },
+    { op: 'section.reload', section: 'end' },
+    { op: 'item.delete', item: 'b' },
+    { op: 'item.move', item: 'e', at: 'first' },
+    { op: 'item.upsert', item: 'n', section: 'top', at: { index: 2 } },
+    { op: 'item.upsert', item: 'c', data: 3 },
+    { op: 'item.upsert', item: 'd', kind: 'ad' },
+  ],
+  { op: 'item.move', item: 'a', at: 'last' },
+  { op: 'item.upsert', item: 'c', data: 4 },
+].map((value, n) => ({ ts: n, key: 'f', value }));
+const [first, second, third, fourth] = replay(input, settings).output.map(({ value }) => value);
+
+/** A replica that was given these changesets, and what it asked for. */
+function replicaAfter(...changesets) {
+  const asked = [];
+  const replica = new Replica('f', { onRefetch: ({ revision }) => asked.push(revision) });
+  for (const changeset of changesets) assert.equal(replica.apply(changeset).type, 'applied');
+  return { replica, asked };
+}
+
+test('the hash is XXH32', () => {
+  const hashes = ['', 'a', 'abc', 'Nobody inspects the spammish repetition'].map((text) => xxh32(Buffer.from(text)));
+  assert.deepEqual(hashes, [0x02cc5d05, 0x550d7456, 0x32d153ff, 0xe2293b2f]);
+});
+
+test('what was planted has entries of every kind', () => {
+  const lists = ['delete', 'insert', 'move', 'reconfigure', 'reload'];
+  assert.deepEqual([Object.keys(second.sections), Object.keys(second.items)], [lists, lists]);
+  assert.deepEqual([first.mode, second.mode, third.mode, fourth.mode], ['reload', 'diff', 'diff', 'reconfigure']);
+});
+
+test('changes are reported with their places, under the words of the changeset', () => {
+  const { replica } = replicaAfter(first);
+  const { change } = replica.apply(second);
+  assert.deepEqual(change.sections.insert, [{ id: 'new', index: 0 }]);
+  assert.deepEqual(change.items.move, second.items.move);
+  assert.deepEqual(change.items.reload, [{ id: 'd', section: 'top', index: 4 }]);
+  assert.equal(replica.item('y').section, replica.section('end'));
+});
+
+test('text and parsed changesets mean the same, and what is handed in stays as it is', () => {
+  const given = copy(second);
+  const { replica } = replicaAfter(first, given);
+  assert.deepEqual(given, second);
+  assert.deepEqual(contentOf(replicaAfter(JSON.stringify(first), JSON.stringify(second)).replica), contentOf(replica));
+});
+
+/** Faults that leave base and revision as they are: the code that they must have, and how each is planted. */
+const faults = {
+  'wrong checksum': ['checksum', (it) => { it.checksum = '00000001'; }],
+  'changed kind': ['checksum', (it) => { it.items.reload[0].kind = 'story'; }],
+  // What stands behind it is then not where the other entries say.
+  'entry left out': ['position', (it) => { it.items.delete = []; }],
+  'unknown item deleted': ['position', (it) => { it.items.delete[0].id = 'nobody'; }],
+  'known item inserted': ['unknown-element', (it) => { it.items.insert[0].id = 'a'; }],
+  'known section inserted': ['unknown-element', (it) => { it.sections.insert[0].id = 'top'; }],
+  'unknown section': ['unknown-element', (it) => { it.items.insert[0].section = 'nowhere'; }],
+  'move into a deleted section': ['unknown-element', (it) => { it.items.move[0].to.section = 'gone'; }],
+  'entry twice': ['position', (it) => { it.items.delete.push(it.items.delete[0]); }],
+  'insert past the end': ['position', (it) => { it.items.insert[0].index = 99; }],
+  'negative index': ['position', (it) => { it.items.insert[0].index = -1; }],
+  'index as text': ['position', (it) => { it.items.insert[0].index = '2'; }],
+  'move without its place': ['unknown-element', (it) => { delete it.items.move[0].to; }],
+  'move without its origin': ['unknown-element', (it) => { delete it.items.move[0].from; }],
+  'insert without data': ['invalid-changeset', (it) => { delete it.items.insert[0].data; }],
+  'insert without kind': ['invalid-changeset', (it) => { delete it.items.insert[0].kind; }],
+  'empty id': ['invalid-changeset', (it) => { it.items.insert[0].id = ''; }],
+  'id of 256 bytes': ['invalid-changeset', (it) => { it.items.insert[0].id = '\u00e9'.repeat(128); }],
+  'list that is none': ['invalid-changeset', (it) => { it.items.insert = { id: 'n' }; }],
+  'entry that is none': ['invalid-changeset', (it) => { it.items.insert = [null]; }],
+};
+for (const group of ['sections', 'items']) {
+  for (const list of ['delete', 'reconfigure', 'reload']) {
+    faults[`index of ${group}.${list} off by one`] = ['position', (it) => { it[group][list][0].index += 1; }];
+  }
+}
+faults['from of sections.move off by one'] = ['position', (it) => { it.sections.move[0].from -= 1; }];
+faults['from of items.move off by one'] = ['position', (it) => { it.items.move[0].from.index -= 1; }];
+
+// Two entries that come to another place, where the list is whole but its order is wrong.
+faults['swapped indices'] = ['checksum', (it) => {
+  const [a, b] = [it.items.insert[0], it.items.move.find(({ to }) => to.section === 'top').to];
+  [a.index, b.index] = [b.index, a.index];
+}];
+faults['to of items.move off by one'] = ['checksum', (it) => { it.items.move[0].to.index += 1; }];
+// The reconfigured section is then not where its entry says.
+faults['to of sections.move off by one'] = ['position', (it) => { it.sections.move[0].to += 1; }];
+
+for (const [name, [code, plant]] of Object.entries(faults)) {
+  test(`a changeset is not applied, and asks for a reload: ${name}`, () => {
+    const { replica, asked } = replicaAfter(first);
+    const before = { content: contentOf(replica), checksum: replica.checksum, revision: replica.revision };
+    const changeset = copy(second);
+    plant(changeset);
+    const outcome = replica.apply(changeset);
+    assert.equal(outcome.type, 'mismatch');
+    assert.ok(outcome.fault instanceof ReplicaFault);
+    assert.equal(outcome.fault.code, code, outcome.fault.message);
+    assert.deepEqual({ content: contentOf(replica), checksum: replica.checksum, revision: replica.revision }, before);
+    assert.deepEqual([replica.status, asked], ['must-refetch', [1]]);
+    assert.equal(replica.apply(second).type, 'gap', 'deltas wait for the reload');
+    const right = replicaAfter(first, second).replica;
+    assert.equal(replica.apply(reloadOf(right)).type, 'applied');
+    assert.deepEqual([replica.status, contentOf(replica)], ['up-to-date', contentOf(right)]);
+    assert.equal(replica.apply(third).type, 'applied');
+  });
+}
+
+test('an element that cannot be placed is told from a wrong checksum', () => {
+  const { replica } = replicaAfter(first, second);
+  const changeset = copy(third);
+  changeset.items.move[0].to.index = 99;
+  assert.equal(replica.apply(changeset).fault.code, 'position');
+});
+
+test('a missing changeset is a gap, asked for once; a reload closes it', () => {
+  const { replica, asked } = replicaAfter(first);
+  assert.deepEqual(replica.apply(third), { type: 'gap', feed: 'f', revision: 1, base: 2 });
+  assert.equal(replica.apply(fourth).type, 'gap');
+  assert.deepEqual([replica.status, asked, replica.revision], ['must-refetch', [1], 1]);
+  assert.equal(replica.apply(reloadOf(replicaAfter(first, second, third, fourth).replica)).type, 'applied');
+  assert.deepEqual([replica.status, replica.revision], ['up-to-date', 4]);
+});
+
+test('a wrong base is a gap', () => {
+  const { replica } = replicaAfter(first);
+  assert.equal(replica.apply({ ...second, base: 0 }).type, 'gap');
+  assert.equal(replica.status, 'must-refetch');
+});
+
+test('a reload that is older than what was missed is taken, and asked for anew', () => {
+  const { replica, asked } = replicaAfter(first);
+  replica.apply(fourth);
+  assert.equal(replica.apply(reloadOf(replicaAfter(first, second).replica)).type, 'applied');
+  assert.deepEqual([replica.status, replica.revision, asked], ['must-refetch', 2, [1, 2]]);
+  assert.equal(replica.apply(third).type, 'applied');
+  assert.equal(replica.apply(fourth).type, 'applied');
+  assert.equal(replica.status, 'up-to-date');
+});
+
+test('a broken reload leaves what was there', () => {
+  const { replica } = replicaAfter(first, second);
+  const content = contentOf(replica);
+  const twice = { ...first, epoch: 'feeds.items/9', sections: [...first.sections, first.sections[0]] };
+  for (const broken of [{ ...first, epoch: 'feeds.items/9', checksum: '12345678' }, twice]) {
+    assert.equal(replica.apply(broken).type, 'mismatch');
+    assert.deepEqual([contentOf(replica), replica.status], [content, 'must-refetch']);
+  }
+});
+
+test('revisions that are there are skipped, keyframes too', () => {
+  const { replica, asked } = replicaAfter(first, second);
+  const content = contentOf(replica);
+  for (const record of [first, second, reloadOf(replica)]) assert.equal(replica.apply(record).type, 'skipped');
+  assert.deepEqual([contentOf(replica), replica.status, asked], [content, 'up-to-date', []]);
+});
+
+test('deltas before the first reload are skipped', () => {
+  const { replica, asked } = replicaAfter();
+  assert.equal(replica.status, 'bootstrapping');
+  assert.deepEqual(replica.apply(second), { type: 'gap', feed: 'f', revision: null, base: 1 });
+  assert.deepEqual([replica.status, asked], ['bootstrapping', []]);
+});
+
+test('another epoch is another feed: its reload is taken, its deltas and its deletion are not', () => {
+  const { replica, asked } = replicaAfter(first);
+  const other = { epoch: 'feeds.items/77' };
+  assert.equal(replica.apply({ ...second, ...other }).type, 'other-epoch');
+  assert.deepEqual([replica.status, replica.revision, asked], ['must-refetch', 1, [1]]);
+  assert.equal(replica.apply({ ...second, ...other, mode: 'delete', checksum: '00000000' }).type, 'skipped');
+  assert.equal(replica.itemCount, 9);
+  assert.equal(replica.apply({ ...first, ...other }).type, 'applied');
+  assert.equal(replica.epoch, 'feeds.items/77');
+});
+
+test('a deletion counts whatever the revision', () => {
+  const { replica } = replicaAfter(first);
+  replica.apply(fourth);
+  assert.equal(replica.apply({ ...fourth, revision: 9, base: 8, mode: 'delete' }).type, 'removed');
+  assert.deepEqual([replica.status, replica.sections, replica.revision], ['bootstrapping', [], null]);
+});
+
+/** A changeset in two parts, by lists. */
+const partsOf = ({ items, sections, ...head }) => [
+  { ...head, part: 0, parts: 2, sections, items: { delete: items.delete, insert: items.insert } },
+  { ...head, part: 1, parts: 2, items: { move: items.move, reconfigure: items.reconfigure, reload: items.reload } },
+];
+
+test('the parts of a difference are applied together', () => {
+  const { replica } = replicaAfter(first);
+  const before = contentOf(replica);
+  const [one, two] = partsOf(second);
+  assert.deepEqual(replica.apply(one), { type: 'waiting', feed: 'f', received: 1, parts: 2 });
+  assert.deepEqual([contentOf(replica), replica.status], [before, 'up-to-date']);
+  assert.equal(replica.apply(two).type, 'applied');
+  assert.deepEqual(contentOf(replica), contentOf(replicaAfter(first, second).replica));
+});
+
+test('a torn set of parts is noticed', () => {
+  const [one, two] = partsOf(second);
+  const torn = {
+    'the first is missing': [two],
+    'the second is missing': [one, third],
+    'the second is of another revision': [one, { ...two, revision: 3 }],
+    'the second is of another number of parts': [one, { ...two, parts: 3 }],
+    'the second comes as the third': [{ ...one, parts: 3 }, { ...two, part: 2, parts: 3 }],
+  };
+  for (const [name, records] of Object.entries(torn)) {
+    const { replica, asked } = replicaAfter(first);
+    const before = contentOf(replica);
+    const outcomes = records.map((record) => replica.apply(record).type);
+    assert.equal(outcomes.at(-1), 'gap', name);
+    assert.deepEqual([contentOf(replica), replica.status, asked], [before, 'must-refetch', [1]], name);
+  }
+});
+
+test('a part that comes again begins anew', () => {
+  const { replica } = replicaAfter(first);
+  const [one, two] = partsOf(second);
+  assert.deepEqual([one, one, two].map((record) => replica.apply(record).type), ['waiting', 'waiting', 'applied']);
+});
+
+test('a reload in parts replaces when all are there, and a section goes on from part to part', () => {
+  const whole = { ...first, epoch: 'feeds.items/5' };
+  const { sections, ...head } = whole;
+  const [gone, top, ...rest] = sections;
+  const records = [
+    { ...head, part: 0, parts: 2, sections: [gone, { ...top, items: top.items.slice(0, 2) }] },
+    { ...head, part: 1, parts: 2, sections: [{ id: top.id, items: top.items.slice(2) }, ...rest] },
+  ];
+  const { replica } = replicaAfter(first, second);
+  assert.deepEqual(records.map((record) => replica.apply(record).type), ['waiting', 'applied']);
+  assert.deepEqual(contentOf(replica), contentOf(replicaAfter(first).replica));
+  const torn = replicaAfter(first, second).replica;
+  assert.equal(torn.apply(records[1]).type, 'gap');
+  assert.equal(torn.status, 'must-refetch');
+});
+
+test('what is no changeset is refused, and changes nothing', () => {
+  const { replica } = replicaAfter(first);
+  const before = contentOf(replica);
+  const bad = [
+    '{', '[]', 'null', '7', { ...second, mode: 'patch' }, { ...second, revision: -1 }, { ...second, base: '1' },
+    { ...second, checksum: 'ABCDEF00' }, { ...second, feed: 'g' }, { ...second, part: 2, parts: 2 },
+    ...['feed', 'epoch', 'revision', 'base', 'mode', 'time', 'through', 'checksum'].map((name) => {
+      return { ...second, [name]: undefined };
+    }),
+  ];
+  for (const value of bad) {
+    assert.throws(() => replica.apply(value), { name: 'ReplicaFault', code: 'invalid-changeset' });
+  }
+  assert.deepEqual([contentOf(replica), replica.status], [before, 'up-to-date']);
+  assert.equal(replica.apply(second).type, 'applied');
+});
+
+test('records of a topic go to their feeds by key', () => {
+  const partition = new ReplicaPartition();
+  assert.equal(partition.apply('k0/f', first).type, 'applied');
+  assert.equal(partition.apply('d1/f', second).type, 'applied');
+  assert.equal(partition.replica('f').revision, 2);
+  for (const key of ['', 'f', 'k/f', 'k0', 'k0/', 'x0/f', 'k-1/f', 'k0123456789/f']) {
+    assert.throws(() => partition.apply(key, third), { code: 'invalid-key' });
+  }
+  for (const key of ['k0/f', 'd2/g']) assert.throws(() => partition.apply(key, third), { code: 'invalid-changeset' });
+  assert.throws(() => partition.apply('d1/f', first), { code: 'invalid-changeset' });
+  assert.equal(partition.replica('f').revision, 2);
+});
+
+test('a null under the first reload key removes the feed, and no other does', () => {
+  const partition = new ReplicaPartition();
+  partition.apply('k0/a/b', { ...first, feed: 'a/b' });
+  for (const key of ['k1/a/b', 'd1/a/b', 'k0/other']) assert.equal(partition.apply(key, null).type, 'skipped');
+  assert.equal(partition.replica('a/b').itemCount, 9);
+  assert.equal(partition.apply('k0/a/b', null).type, 'removed');
+  assert.deepEqual(partition.replicas, []);
+});
+
+test('a null for a part that a newer reload does not have leaves the parts that wait', () => {
+  const { sections, ...head } = first;
+  const partition = new ReplicaPartition();
+  partition.apply('k0/f', { ...head, part: 0, parts: 2, sections: sections.slice(0, 1) });
+  partition.apply('k2/f', null);
+  assert.equal(partition.apply('k1/f', { ...head, part: 1, parts: 2, sections: sections.slice(1) }).type, 'applied');
+});

@@ -1,0 +1,215 @@
+// What the inspector works out without a browser: the rows of a feed, why a changeset is as it is, and how it follows
+// a stream that is disturbed.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { explain } from '../../web/explain.js';
+import { FeedFollower } from '../../web/feed-follower.js';
+import { tokensOf, visible } from '../../web/format.js';
+import { Replica } from '../../web/replica.js';
+import { itemKey, Rows, sectionKey } from '../../web/rows.js';
+import { Follower, contentOf, reloadOf } from './Support/follower.mjs';
+import { Random, seed } from './Support/random.mjs';
+import { randomRecords } from './Support/records.mjs';
+import { replay } from './Support/replay.mjs';
+
+const thresholds = {
+  maxChanges: 5000, maxChangedFraction: 0.5, minimumItems: 50, maxKindFraction: 0.5, maxBytesRatio: 1.5,
+};
+
+test('rows are where they seem to be', () => {
+  const random = new Random(seed);
+  for (let round = 0; round < 200; round++) {
+    const sections = Array.from({ length: random.below(6) }, (_, s) => {
+      const section = { id: `s${s}`, data: null };
+      section.items = Array.from({ length: random.below(7) }, (_, i) => ({ id: `${s}/${i}`, section }));
+      return section;
+    });
+    const keys = sections.flatMap(({ id, items }) => [sectionKey(id), ...items.map((item) => itemKey(item.id))]);
+    const extras = new Map(keys.filter(() => random.chance(20)).map((key) => [key, 1 + random.below(100)]));
+    extras.set(itemKey('gone'), 50);
+    const rows = new Rows(sections, 10, extras);
+    assert.equal(rows.count, keys.length);
+    let top = 0;
+    for (const [index, key] of keys.entries()) {
+      const row = rows.row(index);
+      assert.equal(row.key, key);
+      assert.equal(rows.indexOf(key), index);
+      if (row.item !== null) assert.equal(rows.indexOf(key, row.item), index);
+      assert.equal(rows.indexAt(row.section.id, row.itemIndex), index);
+      assert.equal(rows.top(index), top);
+      const height = 10 + (extras.get(key) ?? 0);
+      for (const y of [top, top + height - 0.5]) assert.equal(rows.indexAtHeight(y), index);
+      top += height;
+    }
+    assert.equal(rows.totalHeight, top);
+    assert.equal(rows.indexAtHeight(-5), 0);
+    assert.equal(rows.indexOf(itemKey('gone')), -1);
+    assert.equal(rows.indexAt('gone', 0), -1);
+  }
+});
+
+test('every reason of the planner is explained, with and without its thresholds', () => {
+  const none = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
+  const published = { mode: 'diff', sections: none, items: none, itemsBefore: 400, itemsAfter: 400, bytes: 2000 };
+  const changed = { ...published, items: { ...none, move: 12, reconfigure: 300 } };
+  assert.equal(explain(changed, thresholds), '12 changes in 400 items are 3.0 %; above 50 % it would be a reload.');
+  assert.equal(explain({ ...changed, itemsBefore: 10, itemsAfter: 40 }, thresholds),
+    '12 changes in 40 items: in a feed of fewer than 50 a difference may change any part.');
+  assert.match(explain({ ...changed, itemsAfter: 20000 }, thresholds), /above 5,000 changes it would be a reload/);
+  assert.equal(explain(changed, undefined), '12 changes in a feed of 400 items.');
+  const reasons = ['initial', 'requested', 'disjoint', 'changes', 'fraction', 'kinds', 'bytes', 'keyframe'];
+  const comparison = { inserted: 5, deleted: 0, kinds: 7 };
+  const texts = reasons.map((reason) => explain({ ...published, mode: 'reload', reason, comparison }, thresholds));
+  assert.equal(new Set(texts).size, reasons.length);
+  for (const [at, reason] of reasons.entries()) {
+    assert.doesNotMatch(texts[at] + explain({ ...published, mode: 'reload', reason }, undefined), /undefined|NaN|null/);
+  }
+  assert.equal(texts[3], 'There were more changes than 5,000: 5 new, 7 of another kind, and what was moved.');
+  assert.equal(texts[5], 'More than 50 % of the items changed their kind: 7 of 400 items.');
+  assert.equal(texts[6], 'A difference would have been longer than 1.5 times this reload of 2.0 kB.');
+  assert.equal(explain({ ...published, mode: 'reload', reason: 'of later versions' }, thresholds), 'Reason: of later versions.');
+});
+
+test('data is shown as far as there is room', () => {
+  const text = (value, options) => tokensOf(value, { limit: 1000, ...options }).map((token) => token.text).join('');
+  assert.equal(text({ a: [1, null, 'x"y'], b: {}, c: [] }), '{a: [1, null, "x\\"y"], b: {}, c: []}');
+  const pretty = { a: [1, { b: null }], c: {} };
+  assert.equal(text(pretty, { isPretty: true }), JSON.stringify(pretty, null, 2));
+  assert.equal(text('x'.repeat(100), { limit: 10 }), `"${'x'.repeat(9)} …`);
+  const parts = tokensOf({ a: 1, b: { c: 2 }, d: 3 }, { limit: 100, changed: new Set(['b']) });
+  assert.equal(parts.filter(({ isChanged }) => isChanged).map((token) => token.text).join(''), 'b: {c: 2}');
+  let deep = null;
+  for (let depth = 0; depth < 5000; depth++) deep = [deep];
+  assert.match(text(deep), /\[ … \]/);
+  const large = Array.from({ length: 1e6 }, (_, at) => at);
+  assert.ok(tokensOf(large, { limit: 100 }).length < 150, 'what is not shown is not looked at');
+});
+
+test('ids are seen as they are', () => {
+  assert.equal(visible('a\n\u202e\u0000b'), 'a\\u000a\\u202e\\u0000b');
+  assert.equal(visible('\u05e9 \u{1f469}\u200d\u{1f680} é'), '\u05e9 \u{1f469}\u200d\u{1f680} é');
+});
+
+/** A stream that gives what the test says, and a server that answers a restart with the feed as it is. */
+class Scene {
+  entries = [];
+  standings = [];
+  restarts = 0;
+  state = null;
+
+  constructor(feed) {
+    this.follower = new FeedFollower(feed, {
+      path: '', headers: () => ({}), onRefused: () => {},
+      onStanding: (standing) => this.standings.push(standing),
+      onEntry: (entry, marks) => this.entries.push({ ...entry, marks }),
+      makeStream: (_, options) => {
+        this.options = options;
+        return { open: () => this.begin(), close: () => {}, restart: () => { this.restarts += 1; this.isToBegin = true; } };
+      },
+    });
+  }
+
+  begin() {
+    this.options.onState({ state: 'open' });
+    if (this.state !== null) this.message(this.state);
+    this.upToDate();
+  }
+
+  message(value) {
+    this.options.onEvent({ name: 'message', data: JSON.stringify(value), id: '' });
+    // A real one is read later, too.
+    if (this.isToBegin) {
+      this.isToBegin = false;
+      this.begin();
+    }
+  }
+
+  upToDate() { this.options.onEvent({ name: 'up-to-date', data: '{}', id: '' }); }
+}
+
+test('a page that loses messages ends as the feed is, and lights up what changed', () => {
+  const random = new Random(seed);
+  const records = randomRecords(random, { count: 1200 });
+  const settings = { 'planner.maxChangedFraction': 1e9, 'planner.maxBytesRatio': 1e9, 'coalesce.window': 50 };
+  const { output } = replay(records, settings);
+  const truth = new Follower();
+  const scenes = new Map();
+  let [faults, marks] = [0, 0];
+  for (const line of output) {
+    const { type } = truth.apply(line);
+    if (line.value === null || type === 'skipped') continue;
+    const { feed } = line.value;
+    if (!scenes.has(feed)) scenes.set(feed, new Scene(feed));
+    const scene = scenes.get(feed);
+    const replica = truth.replica(line.partition, feed);
+    const right = replica?.revision == null ? null : reloadOf(replica);
+    if (random.chance(5)) continue;
+    // The server that is asked again has this message already.
+    scene.state = right;
+    if (random.chance(3)) scene.options.onEvent({ name: 'must-refetch', data: '{"reason":"test"}', id: '' });
+    const before = new Replica(feed);
+    if (scene.follower.replica.revision !== null) before.apply(reloadOf(scene.follower.replica));
+    const count = scene.entries.length;
+    scene.message(line.value);
+    const added = scene.entries.slice(count);
+    faults += added.filter((entry) => entry.type === 'fault').length;
+    if (right === null) continue;
+    assert.deepEqual(contentOf(scene.follower.replica), contentOf(replica), `offset ${line.offset}`);
+    if (added.length !== 1 || added[0].type !== 'changeset' || added[0].mode === 'reload') continue;
+    for (const [key, { kinds, changed }] of added[0].marks) {
+      marks += 1;
+      const id = key.slice(1);
+      const [old, now] = key[0] === 's' ? [before.section(id), scene.follower.replica.section(id)]
+        : [before.item(id), scene.follower.replica.item(id)];
+      assert.notEqual(now, undefined);
+      assert.equal(kinds.includes('inserted'), old === undefined);
+      for (const [name, value] of changed) {
+        assert.deepEqual(value, old.data[name]);
+        assert.notDeepEqual(value, now.data[name]);
+      }
+    }
+  }
+  assert.ok(faults > 0 && marks > 100, `${faults} faults, ${marks} marks`);
+});
+
+test('standings follow from what comes', () => {
+  const changeset = (revision, more) => ({
+    feed: 'f', epoch: 't/0', revision, base: revision - 1, mode: 'reconfigure', time: '2026-11-20T10:00:00.000Z',
+    through: {}, checksum: '00000000', ...more,
+  });
+  const scene = new Scene('f');
+  const { options, standings, entries } = scene;
+  const taken = () => standings.splice(0);
+  options.onState({ state: 'connecting' });
+  options.onState({ state: 'open' });
+  scene.message(changeset(4, { base: 4, mode: 'reload', reason: 'keyframe' }));
+  scene.upToDate();
+  assert.deepEqual(taken(), ['connecting', 'behind', 'live']);
+  assert.deepEqual([entries[0].type, entries[0].isAnew], ['state', false]);
+  // A keyframe that is not needed, and one that says that everything was different.
+  scene.message(changeset(4, { base: 4, mode: 'reload', reason: 'keyframe' }));
+  assert.equal(entries[1].type, 'keyframe');
+  scene.message(changeset(9, { base: 9, mode: 'reload', reason: 'keyframe' }));
+  assert.deepEqual([entries[2].type, entries[2].isAnew], ['state', true]);
+  scene.message(changeset(10, { mode: 'reload', reason: 'requested' }));
+  assert.equal(entries[3].type, 'changeset');
+  scene.upToDate();
+  taken();
+  options.onState({ state: 'waiting', until: 0 });
+  options.onState({ state: 'connecting' });
+  options.onState({ state: 'waiting', until: 0, status: 503 });
+  options.onState({ state: 'waiting', until: 0, status: 404 });
+  options.onEvent({ name: 'moved', data: '{"url":"http://host-3"}', id: '' });
+  options.onState({ state: 'waiting', until: 0 });
+  options.onState({ state: 'connecting' });
+  options.onState({ state: 'waiting', until: 0, status: 410 });
+  options.onState({ state: 'refused', status: 401 });
+  assert.deepEqual(taken(), [
+    'reconnecting', 'reconnecting', 'unavailable', 'unknown', 'moved', 'moved', 'moved', 'token-needed',
+  ]);
+  options.onState({ state: 'open' });
+  scene.message(changeset(12));
+  assert.equal(scene.restarts, 1);
+  assert.ok(taken().includes('must-refetch'));
+});

@@ -1,0 +1,157 @@
+// replica.js against what the command publishes of random records, judged by an oracle that reads the records alone.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Follower, History, contentOf, reloadOf } from './Support/follower.mjs';
+import { Random, seed } from './Support/random.mjs';
+import { randomRecords } from './Support/records.mjs';
+import { replay } from './Support/replay.mjs';
+
+/** Differences wherever they can be. */
+const onlyDifferences = {
+  'planner.maxChangedFraction': 1e9, 'planner.maxKindFraction': 1e9, 'planner.maxBytesRatio': 1e9,
+  'keyframe.maxBytesRatio': 1e9,
+};
+
+const cases = [
+  { name: 'each record for itself', count: 1500, settings: { 'coalesce.window': 0, ...onlyDifferences } },
+  { name: 'several in a window', count: 1500, settings: { 'coalesce.window': 200, ...onlyDifferences } },
+  { name: 'as configured, with many keyframes', count: 1500, settings: { 'keyframe.maxDeltas': 3 } },
+  {
+    name: 'split into parts',
+    count: 800,
+    dataBytes: 20000,
+    items: 120,
+    settings: {
+      'coalesce.window': 500, 'limits.maxDataBytes': 20000, 'output.maxMessageBytes': 85536, ...onlyDifferences,
+    },
+  },
+];
+
+for (const [number, { name, settings, ...options }] of cases.entries()) {
+  const random = new Random(seed + number);
+  const records = randomRecords(random, options);
+  const { output, rejected } = replay(records, settings);
+  const history = new History(records, rejected);
+
+  test(`every changeset ends in what the records say: ${name}`, () => {
+    const follower = new Follower();
+    const seen = {};
+    for (const line of output) {
+      const outcome = follower.apply(line);
+      seen[outcome.type] = (seen[outcome.type] ?? 0) + 1;
+      if (outcome.type !== 'applied') continue;
+      const replica = follower.replica(line.partition, outcome.feed);
+      assert.deepEqual(contentOf(replica), history.stateOf(replica), `offset ${line.offset}`);
+    }
+    const allowed = ['applied', 'removed', 'skipped', 'waiting'];
+    assert.deepEqual(Object.keys(seen).filter((type) => !allowed.includes(type)), []);
+    assert.ok(seen.applied > 50 && seen.removed > 0, JSON.stringify(seen));
+    if (options.dataBytes) assert.ok(seen.waiting > 0, 'no changeset was split');
+    history.assertIsHeld(follower.replicas);
+  });
+
+  test(`a page that applies the reported changes has the same order: ${name}`, () => {
+    const follower = new Follower();
+    const pages = new Map();
+    for (const line of output) {
+      const outcome = follower.apply(line);
+      if (outcome.type !== 'applied') continue;
+      const { sections } = follower.replica(line.partition, outcome.feed);
+      const whole = sections.map(({ id, items }) => ({ id, items: items.map((item) => item.id) }));
+      const { feed, change } = outcome;
+      const page = change.mode === 'reload' ? whole : animated(pages.get(feed), change);
+      assert.deepEqual(page, whole, `offset ${line.offset}`);
+      pages.set(feed, page);
+    }
+  });
+
+  test(`whoever reads a compacted topic ends the same: ${name}`, () => {
+    for (let round = 0; round < 10; round++) {
+      const follower = new Follower();
+      for (const line of compacted(output, random)) follower.apply(line);
+      history.assertIsHeld(follower.replicas);
+    }
+  });
+
+  test(`records that are lost, doubled or swapped never lead to a wrong state: ${name}`, () => {
+    let asked = 0;
+    for (let round = 0; round < 5; round++) {
+      const truth = new Follower();
+      const wanted = new Set();
+      const follower = new Follower({ onRefetch: (replica) => wanted.add(replica) });
+      for (const { line, received } of disturbed(output, random)) {
+        truth.apply(line);
+        for (const record of received) {
+          const outcome = follower.apply(record);
+          const replica = follower.replica(record.partition, outcome.feed);
+          if (replica?.status === 'must-refetch' && ['gap', 'mismatch', 'other-epoch'].includes(outcome.type)) {
+            assert.ok(wanted.has(replica), 'it asks for a refetch');
+          }
+          if (replica === undefined || replica.status === 'bootstrapping') continue;
+          assert.deepEqual(contentOf(replica), history.stateOf(replica));
+        }
+      }
+      // A server that knows the truth answers at the end.
+      for (const replica of follower.replicas) {
+        const right = truth.replicas.find(({ feed }) => feed === replica.feed);
+        if (right === undefined) {
+          replica.remove();
+        } else {
+          replica.apply(reloadOf(right));
+          assert.equal(replica.status, 'up-to-date');
+          assert.deepEqual(contentOf(replica), contentOf(right));
+        }
+      }
+      asked += wanted.size;
+    }
+    assert.ok(asked > 0, 'nothing had to be fetched again');
+  });
+}
+
+/** What a page does with a change that it animates: takes out what goes, from the back, and puts in what comes. */
+function animated(before, { sections, items }) {
+  const page = before.map(({ id, items }) => ({ id, items: [...items] }));
+  const listOf = (id) => page.find((section) => section.id === id).items;
+  const leaving = [...items.delete, ...items.move.map(({ id, from }) => ({ id, ...from }))];
+  for (const { section, index } of leaving.sort((a, b) => b.index - a.index)) listOf(section).splice(index, 1);
+  const movedSections = sections.move.map(({ id, from, to }) => {
+    return { section: page.find((section) => section.id === id), from, to };
+  });
+  const leavingSections = [...sections.delete.map(({ index }) => index), ...movedSections.map(({ from }) => from)];
+  for (const index of leavingSections.sort((a, b) => b - a)) page.splice(index, 1);
+  const coming = [
+    ...sections.insert.map(({ id, index }) => ({ section: { id, items: [] }, to: index })), ...movedSections,
+  ];
+  for (const { section, to } of coming.sort((a, b) => a.to - b.to)) page.splice(to, 0, section);
+  const entering = [...items.insert, ...items.move.map(({ id, to }) => ({ id, ...to }))];
+  for (const { id, section, index } of entering.sort((a, b) => a.index - b.index)) listOf(section).splice(index, 0, id);
+  return page;
+}
+
+/** What log compaction may leave: of the records before some offset the newest of each key, nulls perhaps not. */
+function compacted(lines, random) {
+  const end = random.below(lines.length + 1);
+  const keepsNulls = random.chance(50);
+  const newest = new Map(lines.slice(0, end).map((line) => [`${line.partition}/${line.key}`, line]));
+  return lines.filter((line, at) => {
+    return at >= end || (newest.get(`${line.partition}/${line.key}`) === line && (keepsNulls || line.value !== null));
+  });
+}
+
+/** Lines with what is received instead of each. */
+function disturbed(lines, random) {
+  let held = [];
+  return lines.map((line) => {
+    const late = held;
+    held = [];
+    switch (random.below(40)) {
+      case 0: return { line, received: late };
+      case 1: return { line, received: [line, ...late, line] };
+      case 2:
+        held = [line];
+        return { line, received: late };
+      default: return { line, received: [line, ...late] };
+    }
+  });
+}

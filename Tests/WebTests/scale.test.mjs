@@ -1,0 +1,61 @@
+// replica.js on real histories, and on a feed that is large.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'node:test';
+import { Replica } from '../../web/replica.js';
+import { Follower, contentOf } from './Support/follower.mjs';
+import { replay, root } from './Support/replay.mjs';
+
+const folder = process.env.FEEDSTORE_DATA ?? join(root, '../shared/data');
+const skip = existsSync(folder) ? false : `the real replay files are not at ${folder}`;
+const files = {
+  'covid-italy.events': 6000, 'github-ranking.events': 12000, 'playlists.replace': 150, 'power-outages.events': 8000,
+  'power-outages.replace': 25, 'public-apis.dirty.replace': 60,
+};
+// Everything in one window: each feed comes out as one reload, without any difference.
+const inOne = { 'coalesce.window': 1e14, 'coalesce.maxRecords': 1e9, 'coalesce.maxBytes': 1e12 };
+
+for (const [name, count] of Object.entries(files)) {
+  test(`a real history ends as if it had been one changeset: ${name}`, { skip }, () => {
+    const lines = execFileSync(
+      'sh', ['-c', 'xz -dc "$1" | head -n "$2"', 'sh', join(folder, `${name}.ndjson.xz`), String(count)],
+      { encoding: 'utf8', maxBuffer: 2 ** 29 },
+    );
+    const contents = [{ 'planner.maxChangedFraction': 1e9 }, inOne].map((settings) => {
+      const follower = new Follower();
+      for (const line of replay(lines, settings).output) {
+        const { type, fault } = follower.apply(line);
+        const isFine = ['applied', 'skipped', 'waiting', 'removed'].includes(type);
+        assert.ok(isFine, `${type} at ${line.offset}: ${fault?.message}`);
+      }
+      assert.ok(follower.replicas.length > 0);
+      const feeds = follower.replicas.map((replica) => [replica.feed, contentOf(replica)]);
+      return feeds.sort(([a], [b]) => (a < b ? -1 : 1));
+    });
+    assert.deepEqual(contents[0], contents[1]);
+  });
+}
+
+test('small changes of a feed of 10,000 items are quick', (t) => {
+  const items = Array.from({ length: 10000 }, (_, n) => `item${n}`);
+  const changes = Array.from({ length: 1000 }, (_, n) => ([
+    { op: 'item.move', item: `item${(n * 7919) % 10000}`, at: { index: (n * 104729) % 10000 } },
+    { op: 'item.upsert', item: `new${n}`, section: 's', at: { index: (n * 31) % 10000 } },
+    { op: 'item.delete', item: `item${9999 - n}` },
+  ]));
+  const values = [{ op: 'section.replace', section: 's', items }, ...changes];
+  const records = values.map((value, n) => ({ ts: n, key: 'f', value }));
+  const settings = { 'coalesce.window': 0, 'keyframe.maxDeltas': 1e6, 'keyframe.maxBytesRatio': 1e6 };
+  const [first, ...rest] = replay(records, settings).output.map(({ value }) => JSON.stringify(value));
+  const replica = new Replica('f');
+  replica.apply(first);
+  const start = performance.now();
+  for (const changeset of rest) assert.equal(replica.apply(changeset).type, 'applied');
+  const milliseconds = (performance.now() - start) / rest.length;
+  t.diagnostic(`${rest.length} changesets, ${milliseconds.toFixed(3)} ms each`);
+  // A pass over the items takes well under a millisecond, comparing each with each a hundred.
+  assert.ok(milliseconds < 10, `${milliseconds} ms for a changeset`);
+});

@@ -1,0 +1,137 @@
+#!/usr/bin/env node
+/**
+ * Follows feeds over HTTP and prints each as it changes. Node 18 or later.
+ *
+ *     node examples/follow.mjs http://127.0.0.1:8321 news weather
+ *
+ * With --json it prints the feed itself, on a line, whenever that is up to date, and {"feed":"news","mode":"delete"} when
+ * it is gone. A token is taken from the environment: FEEDSTORE_HTTP_TOKEN. For a web page, copy `follow` and the two files
+ * that are imported.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+import { EventStream } from '../web/event-stream.js';
+import { Replica, ReplicaFault } from '../web/replica.js';
+
+/**
+ * Follows a feed, through everything that can happen, until its process or page ends.
+ *
+ * @param {string} server Where a daemon is.
+ * @param {string} feed
+ * @param {object} options
+ * @param {string} [options.token]
+ * @param {(what: string, replica: Replica, change?: import('../web/replica.js').Change) => void} options.onNews
+ *   What happened, and the feed after it: `applied` (with what it changed), `up-to-date`, `gone`, `moved`,
+ *   `must-refetch` (until the next `applied` there is nothing newer than what was shown), or why it cannot be had now.
+ * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon gave an answer, each time.
+ */
+function follow(server, feed, { token, onNews, onAttempt }) {
+  const replica = new Replica(feed);
+  // Whether it is to be told if the feed is gone. The replica does not know: `must-refetch` empties it.
+  let isShown = false;
+  /** @type {EventStream} */
+  let stream;
+
+  const connect = (/** @type {string} */ url) => {
+    stream?.close();
+    let isConnecting = false;
+    stream = new EventStream(`${url}/v1/feeds/${encodeURIComponent(feed)}/changes`, {
+      headers: () => (token ? { Authorization: `Bearer ${token}` } : {}),
+      onEvent: ({ name, data }) => take(name, data),
+      onState: ({ state, status, problem }) => {
+        if (isConnecting) onAttempt?.(url, state === 'open' || status !== undefined);
+        isConnecting = state === 'connecting';
+        if (state !== 'waiting' && state !== 'refused') return;
+        // It comes again by itself, with what it received last, and is sent what it missed.
+        if (status === 410 && problem?.url) connect(problem.url);
+        else if (status === 404 && isShown) tellGone();
+        else if (status !== undefined) onNews(problem?.detail ?? `the server answers ${status}`, replica);
+      },
+    });
+    stream.open();
+  };
+
+  const take = (/** @type {string} */ name, /** @type {string} */ data) => {
+    switch (name) {
+      case 'message': return apply(data);
+      case 'up-to-date': return onNews('up-to-date', replica);
+      case 'must-refetch':
+        // The next message is a reload, which is to be taken whatever it is.
+        replica.remove();
+        return onNews('must-refetch', replica);
+      case 'moved': {
+        const { url } = JSON.parse(data);
+        if (url) connect(url);
+        return onNews('moved', replica);
+      }
+      default: return undefined;
+    }
+  };
+
+  const apply = (/** @type {string} */ text) => {
+    const outcome = outcomeOf(text);
+    switch (outcome.type) {
+      case 'applied':
+        isShown = true;
+        return onNews('applied', replica, outcome.change);
+      case 'removed': return tellGone();
+      case 'skipped': case 'waiting': return undefined;
+      default:
+        // Something was missed or does not fit: begin anew, after a pause, as it may be so again.
+        replica.remove();
+        stream.restart({ isPatient: true });
+        return onNews('must-refetch', replica);
+    }
+  };
+
+  const tellGone = () => {
+    replica.remove();
+    isShown = false;
+    onNews('gone', replica);
+  };
+
+  const outcomeOf = (/** @type {string} */ text) => {
+    try {
+      return replica.apply(text);
+    } catch (fault) {
+      if (fault instanceof ReplicaFault) return { type: /** @type {const} */ ('mismatch'), feed, fault };
+      throw fault;
+    }
+  };
+
+  connect(server);
+}
+
+const isJSON = process.argv.includes('--json');
+const [server, ...feeds] = process.argv.slice(2).filter((argument) => argument !== '--json');
+if (feeds.length === 0) {
+  console.error('usage: follow.mjs URL FEED… [--json]');
+  process.exit(2);
+}
+try {
+  // This throws where each `fetch` would.
+  if (!/^https?:/.test(new Request(server).url)) throw new TypeError('not HTTP');
+} catch {
+  console.error(`follow.mjs: '${server}' is not the URL of a daemon, which is like http://127.0.0.1:8321`);
+  process.exit(2);
+}
+// Those that were told: each once, for all its feeds, until it answers.
+const unreached = new Set();
+for (const feed of feeds) {
+  follow(server.replace(/\/+$/, ''), feed, {
+    token: process.env.FEEDSTORE_HTTP_TOKEN,
+    onAttempt: (url, isReached) => {
+      const isNews = !isReached && !unreached.has(url);
+      if (isNews) console.error(`follow.mjs: cannot reach ${url}; trying again, less and less often, up to every 30 s`);
+      unreached[isReached ? 'delete' : 'add'](url);
+    },
+    onNews: (what, replica, change) => {
+      const { epoch, revision, checksum, sections } = replica;
+      if (isJSON && what === 'up-to-date') console.log(JSON.stringify({ feed, epoch, revision, checksum, sections }));
+      if (isJSON && what === 'gone') console.log(JSON.stringify({ feed, mode: 'delete' }));
+      if (isJSON || what === 'up-to-date') return;
+      const size = `${sections.length} sections, ${replica.itemCount} items`;
+      console.log(change ? `${feed} ${change.mode} revision ${revision}: ${size}` : `${feed}: ${what}`);
+    },
+  });
+}

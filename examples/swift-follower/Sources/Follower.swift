@@ -1,0 +1,81 @@
+import Feed
+import FeedClient
+import Foundation
+
+/// Follows all feeds, and prints what an app with a diffable data source would do.
+///
+///     swift run Follower SERVERS [FILE]
+///
+/// With FILE, what is known is saved there when Ctrl-C ends it, and the next start goes on from that.
+@main
+struct Follower {
+  static func main() async throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard let servers = arguments.first else {
+      print("usage: Follower SERVERS [FILE]")
+      exit(2)
+    }
+    let file = arguments.dropFirst().first
+    let options = FeedClientOptions(
+      kafka: ["bootstrap.servers": servers],
+      savedState: file.map { SavedStateOptions(path: $0) }
+    )
+    // Brokers that go and come are waited for; this tells of them.
+    let client = FeedClient(options) { level, _, message in
+      if level <= .warning { print("kafka: \(message)") }
+    }
+
+    signal(SIGINT, SIG_IGN)
+    let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupt.setEventHandler { client.stop() }
+    interrupt.resume()
+
+    async let running: Void = client.run()
+    async let _: Void = tellWhenUpToDate(client)
+    for try await update in client.updates() { print(try lines(update).joined(separator: "\n")) }
+    try await running
+    if let file { try await client.save(to: file) }
+  }
+
+  static func tellWhenUpToDate(_ client: FeedClient) async {
+    if await client.waitUntilUpToDate() { print("everything that is published so far was read") }
+  }
+
+  /// A change as calls of `UICollectionViewDiffableDataSource`, and the list as it is then.
+  static func lines(_ update: FeedUpdate) throws -> [String] {
+    var lines: [String] = []
+    switch update {
+    case .present(let content, _):
+      lines.append("\(update.feed), revision \(content.description.revision): applySnapshotUsingReloadData")
+    case .changed(let changeset, _):
+      let change = changeset.change
+      let call = change.mode == .reload ? "applySnapshotUsingReloadData" : "apply, with animation"
+      lines.append("\(update.feed), revision \(change.revision): \(call)")
+      if let difference = change.difference {
+        lines += line("reconfigureItems", difference.items.reconfigures.map(\.id))
+        lines += line("reloadItems", difference.items.reloads.map(\.id))
+        lines += line("reloadSections", difference.sections.reloads.map(\.id))
+        // A diffable data source has no call for it: configure the header anew, where it is on screen.
+        lines += line("new data of sections", difference.sections.reconfigures.map(\.id))
+      }
+    case .mustRefetch(_, let reason):
+      lines.append("\(update.feed) is old until its next reload: \(reason)")
+    case .absent:
+      lines.append("\(update.feed) is gone")
+    }
+    guard let snapshot = update.snapshot else { return lines }
+    for section in snapshot.sectionIdentifiers {
+      let items = try snapshot.itemIdentifiers(inSection: section)
+      lines.append("  \(section) has \(items.isEmpty ? "nothing" : text(items))")
+    }
+    return lines
+  }
+
+  static func line(_ call: String, _ identifiers: [some CustomStringConvertible]) -> [String] {
+    identifiers.isEmpty ? [] : ["  \(call): \(text(identifiers))"]
+  }
+
+  static func text(_ identifiers: [some CustomStringConvertible]) -> String {
+    identifiers.map(\.description).joined(separator: ", ")
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * In words, why the planner published a changeset as it did. It knows what the changeset and the configuration say,
+ * and so can tell on which side of which threshold the difference was.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { bytes, count, counted, percent } from './format.js';
+
+/**
+ * @typedef {{ delete: number, insert: number, move: number, reconfigure: number, reload: number }} Counts
+ *
+ * What two states have in common: of the items after the changeset, and of those before.
+ * @typedef {{ inserted: number, deleted: number, kinds: number }} Comparison
+ *
+ * @typedef {object} Published
+ * @property {'reconfigure' | 'diff' | 'reload' | 'delete'} mode
+ * @property {string} [reason]
+ * @property {Counts} sections Entries.
+ * @property {Counts} items
+ * @property {number} itemsBefore
+ * @property {number} itemsAfter
+ * @property {number} bytes
+ * @property {Comparison} [comparison] Of a reload that followed a state.
+ *
+ * @typedef {{ maxChanges: number, maxChangedFraction: number, minimumItems: number, maxKindFraction: number,
+ *   maxBytesRatio: number }} Thresholds
+ */
+
+/**
+ * @param {Published} published
+ * @param {Thresholds | undefined} thresholds Unknown until the status was read.
+ * @returns {string} A sentence or two.
+ */
+export function explain(published, thresholds) {
+  switch (published.mode) {
+    case 'reconfigure': return 'Only data changed, so every cell can stay. That is never a reload, however much it is.';
+    case 'delete': return 'The feed was deleted.';
+    case 'reload': return explainReload(published, thresholds);
+    default: return explainDifference(published, thresholds);
+  }
+}
+
+/**
+ * The entries that the planner weighs.
+ * @param {Published} published
+ */
+export const weightOf = ({ sections, items }) => [sections, items]
+  .reduce((sum, counts) => sum + counts.delete + counts.insert + counts.move + counts.reload, 0);
+
+/** @param {Published} published @param {Thresholds | undefined} thresholds */
+function explainDifference(published, thresholds) {
+  const weight = weightOf(published);
+  const items = Math.max(published.itemsBefore, published.itemsAfter);
+  if (thresholds === undefined) return `${counted(weight, 'change')} in a feed of ${counted(items, 'item')}.`;
+  const { minimumItems, maxChangedFraction, maxChanges } = thresholds;
+  if (items < minimumItems) {
+    return `${counted(weight, 'change')} in ${counted(items, 'item')}: in a feed of fewer than ${count(minimumItems)} `
+      + 'a difference may change any part.';
+  }
+  // Few items may stand for many changes: sections count, too, and an item may be moved and reloaded at once.
+  const share = percent(weight / items);
+  const limit = maxChanges < items * maxChangedFraction ? counted(maxChanges, 'change') : percent(maxChangedFraction);
+  return `${counted(weight, 'change')} in ${counted(items, 'item')} ${weight === 1 ? 'is' : 'are'} ${share}; `
+    + `above ${limit} it would be a reload.`;
+}
+
+/** @param {Published} published @param {Thresholds | undefined} thresholds */
+function explainReload({ reason, itemsBefore, itemsAfter, comparison, bytes: size }, thresholds) {
+  const items = Math.max(itemsBefore, itemsAfter);
+  const { maxChanges, maxChangedFraction, maxKindFraction, maxBytesRatio } = thresholds ?? {};
+  /** @param {number | undefined} value @param {(value: number) => string} spell */
+  const known = (value, spell) => (value === undefined ? 'the threshold' : spell(value));
+  switch (reason) {
+    case 'initial':
+      return `The feed came into being, with ${counted(itemsAfter, 'item')}: there is nothing to compare with.`;
+    case 'requested': return 'A producer asked for it, with feed.reload.';
+    case 'disjoint':
+      return itemsBefore > 0
+        ? `None of the ${counted(itemsBefore, 'item')} before is among the ${counted(itemsAfter, 'item')} after.`
+        : 'No item before is among those after.';
+    case 'changes':
+      return `There were more changes than ${known(maxChanges, count)}${compared(comparison)}.`;
+    case 'fraction':
+      return `Changes were more than ${known(maxChangedFraction, percent)} of ${counted(items, 'item')}`
+        + `${compared(comparison)}.`;
+    case 'kinds': {
+      const changed = comparison === undefined ? '' : `: ${count(comparison.kinds)} of ${counted(itemsAfter, 'item')}`;
+      return `More than ${known(maxKindFraction, percent)} of the items changed their kind${changed}.`;
+    }
+    case 'bytes':
+      return `A difference would have been longer than ${known(maxBytesRatio, String)} times this reload of `
+        + `${bytes(size)}.`;
+    case 'keyframe':
+      return 'It repeats the feed for those who join late, so that the topic stays small. Nothing changed.';
+    default: return `Reason: ${reason ?? 'none was given'}.`;
+  }
+}
+
+/** @param {Comparison | undefined} comparison */
+function compared(comparison) {
+  if (comparison === undefined) return '';
+  const parts = [
+    comparison.inserted && `${count(comparison.inserted)} new`,
+    comparison.deleted && `${count(comparison.deleted)} gone`,
+    comparison.kinds && `${count(comparison.kinds)} of another kind`,
+  ].filter(Boolean);
+  return parts.length === 0 ? ': the order is another' : `: ${parts.join(', ')}, and what was moved`;
+}

@@ -1,0 +1,367 @@
+/**
+ * Follows one feed: a stream of events, the replica that they are applied to, and what is told of each.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { EventStream } from './event-stream.js';
+import { Replica, ReplicaFault } from './replica.js';
+import { itemKey, sectionKey } from './rows.js';
+
+/**
+ * Where following stands:
+ * - `connecting`, and `reconnecting` after it was connected once;
+ * - `live`: all that is published was received;
+ * - `behind`: more is coming;
+ * - `must-refetch`: something was missed; what is shown is old until the next reload;
+ * - `moved`: another instance has the feed;
+ * - `unknown`: this instance knows of no such feed;
+ * - `unavailable`: the server says to come later;
+ * - `token-needed`.
+ *
+ * @typedef {'connecting' | 'reconnecting' | 'live' | 'behind' | 'must-refetch' | 'moved' | 'unknown' | 'unavailable'
+ *   | 'token-needed'} Standing
+ *
+ * @typedef {'inserted' | 'moved' | 'reconfigured' | 'reloaded'} ChangeKind
+ *
+ * What is lit up: why, and the members of its data that are others than before, with their old values.
+ * @typedef {{ kinds: ChangeKind[], changed: Map<string, unknown>,
+ *   from: { section: string, index: number } | null }} Mark
+ *
+ * What came: a changeset that was published, the state that a stream begins with, a keyframe that the replica does not
+ * need, or a fault.
+ * @typedef {'changeset' | 'state' | 'keyframe' | 'fault'} EntryType
+ *
+ * @typedef {import('./explain.js').Published & { type: EntryType, epoch: string, revision: number, time: string,
+ *   parts: number, note?: string, isAnew?: boolean }} Entry
+ */
+
+const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
+
+/**
+ * @typedef {object} FollowerOptions
+ * @property {string} path
+ * @property {(standing: Standing, detail: { until?: number, text?: string, url?: string }) => void} onStanding
+ * @property {(entry: Entry, marks: Map<string, Mark>) => void} onEntry The replica has it already.
+ * @property {() => void} onRefused A token is needed.
+ * @property {() => Record<string, string>} headers
+ * @property {(url: string, options: import('./event-stream.js').EventStreamOptions) => EventStream} [makeStream]
+ */
+
+export class FeedFollower {
+  /** The newest state that there is; it stays while a new one is awaited. */
+  replica;
+  /** Whether the server said that there is no more, since the newest message. */
+  #isUpToDate = false;
+  /** Whether something was missed, so that the next state is taken whatever it is. */
+  #isStale = false;
+  #wasOpen = false;
+  #isClosed = false;
+  /** How often a state was asked for since the stream was up to date. */
+  #refetches = 0;
+  /** Whether nothing came yet on this connection. */
+  #isBeginning = true;
+  #incoming;
+  /** Of the parts of a changeset that came so far. */
+  #bytes = 0;
+  /** @type {Map<string, unknown>} The data before, by key. */
+  #before = new Map();
+  /** @type {any} */
+  #movedTo = null;
+  #stream;
+  #options;
+
+  /** @param {string} feed @param {FollowerOptions} options */
+  constructor(feed, options) {
+    this.feed = feed;
+    this.#options = options;
+    this.replica = this.#incoming = new Replica(feed);
+    const makeStream = options.makeStream ?? ((url, streamOptions) => new EventStream(url, streamOptions));
+    this.#stream = makeStream(options.path, {
+      headers: options.headers,
+      onEvent: (event) => this.#take(event),
+      onState: (state) => this.#takeState(state),
+    });
+  }
+
+  open() {
+    this.#isClosed = false;
+    this.#stream.open();
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#stream.close();
+  }
+
+  /** Goes on where it was closed. */
+  resume() {
+    if (this.#isClosed) this.open();
+  }
+
+  /** @param {import('./event-stream.js').StreamEvent} event */
+  #take({ name, data }) {
+    if (name === 'message') {
+      this.#takeMessage(data);
+      return;
+    }
+    const value = parsed(data);
+    if (name === 'up-to-date') {
+      this.#isUpToDate = true;
+      this.#isBeginning = false;
+      if (this.#isStale) return;
+      this.#refetches = 0;
+      this.#options.onStanding('live', {});
+    } else if (name === 'must-refetch') {
+      this.#becomeStale(`the server had to begin anew: ${value?.reason ?? 'no reason was given'}`);
+    } else if (name === 'moved') {
+      this.#movedTo = value ?? {};
+      this.#options.onStanding('moved', { url: value?.url });
+    }
+  }
+
+  /** @param {string} text */
+  #takeMessage(text) {
+    const record = parsed(text);
+    this.#bytes = record?.part > 0 ? this.#bytes + byteCount(text) : byteCount(text);
+    this.#keepDataBefore(record);
+    const replica = this.#incoming;
+    // While a new state is awaited, what was there before is the old replica's.
+    const { sections: sectionsBefore, itemCount: itemsBefore, revision } = this.replica;
+    let outcome;
+    try {
+      outcome = replica.apply(record ?? text);
+    } catch (error) {
+      if (!(error instanceof ReplicaFault)) throw error;
+      this.#refetch(error.message, record);
+      return;
+    }
+    switch (outcome.type) {
+      case 'applied':
+        this.#takeChange(outcome.change, { record, sectionsBefore, itemsBefore, isAnew: revision !== null });
+        break;
+      case 'removed':
+        this.#finish({ ...entryOf(record, this.#bytes), itemsBefore, itemsAfter: 0 }, new Map());
+        break;
+      case 'skipped':
+        if (record.mode === 'delete') this.#finish({ ...entryOf(record, this.#bytes), type: 'state' }, new Map());
+        else if (record.mode === 'reload' && !this.#isBeginning) {
+          const items = replica.itemCount;
+          const entry = { ...entryOf(record, this.#bytes), itemsBefore: items, itemsAfter: items };
+          this.#finish({ ...entry, type: 'keyframe' }, new Map());
+        }
+        break;
+      case 'waiting':
+        this.#isUpToDate = false;
+        break;
+      case 'gap':
+        this.#refetch(
+          `a changeset applies to revision ${outcome.base}, and here is ${outcome.revision ?? 'none'}`, record,
+        );
+        break;
+      case 'other-epoch':
+        this.#refetch(`another life of the feed began: ${record.epoch}`, record);
+        break;
+      default:
+        this.#refetch(outcome.fault.message, record);
+    }
+  }
+
+  /**
+   * @param {import('./replica.js').Change} change
+   * @param {{ record: any, sectionsBefore: FeedFollower['replica']['sections'], itemsBefore: number,
+   *   isAnew: boolean }} before `isAnew`: whether there was a state already.
+   */
+  #takeChange(change, { record, sectionsBefore, itemsBefore, isAnew }) {
+    const replica = this.#incoming;
+    const entry = {
+      ...entryOf(record, this.#bytes), sections: countsOf(change.sections), items: countsOf(change.items),
+      itemsBefore, itemsAfter: replica.itemCount,
+    };
+    if (change.mode !== 'reload') {
+      this.#finish(entry, this.#marksOf(change));
+      return;
+    }
+    // It repeats what was published some time before, or the replica would have it.
+    const isState = change.base === change.revision;
+    this.#finish({
+      ...entry,
+      type: isState ? 'state' : 'changeset',
+      isAnew,
+      comparison: itemsBefore > 0 ? compared(sectionsBefore, replica) : undefined,
+    }, new Map());
+  }
+
+  /** @param {Entry} entry @param {Map<string, Mark>} marks */
+  #finish(entry, marks) {
+    this.#before.clear();
+    this.#isUpToDate = false;
+    this.#isStale = false;
+    this.replica = this.#incoming;
+    this.#options.onEntry(entry, marks);
+    // Most often the server says so in the same breath, and then nobody sees this.
+    this.#options.onStanding('behind', {});
+  }
+
+  /**
+   * Data that a changeset is about to change.
+   * @param {any} record
+   */
+  #keepDataBefore(record) {
+    if (record === undefined || record.mode === 'reload' || !(record.part > 0)) this.#before.clear();
+    if (record === undefined || record.mode === 'reload') return;
+    for (const [lists, keyOf, find] of /** @type {[any, (id: string) => string, (id: string) => any][]} */ ([
+      [record.sections, sectionKey, (/** @type {string} */ id) => this.#incoming.section(id)],
+      [record.items, itemKey, (/** @type {string} */ id) => this.#incoming.item(id)],
+    ])) {
+      for (const list of [lists?.reconfigure, lists?.reload]) {
+        if (!Array.isArray(list)) continue;
+        for (const entry of list) this.#before.set(keyOf(entry?.id), find(entry?.id)?.data);
+      }
+    }
+  }
+
+  /** @param {import('./replica.js').Change} change */
+  #marksOf({ sections, items }) {
+    /** @type {Map<string, Mark>} */
+    const marks = new Map();
+    /** @param {string} key @param {ChangeKind} kind */
+    const mark = (key, kind) => {
+      /** @type {Mark} */
+      const made = marks.get(key) ?? { kinds: [], changed: new Map(), from: null };
+      made.kinds.push(kind);
+      marks.set(key, made);
+      return made;
+    };
+    for (const [changes, keyOf, find] of /** @type {[any, (id: string) => string, (id: string) => any][]} */ ([
+      [sections, sectionKey, (/** @type {string} */ id) => this.#incoming.section(id)],
+      [items, itemKey, (/** @type {string} */ id) => this.#incoming.item(id)],
+    ])) {
+      for (const { id } of changes.insert) mark(keyOf(id), 'inserted');
+      for (const { id, from } of changes.move) {
+        mark(keyOf(id), 'moved').from = typeof from === 'number' ? { section: id, index: -1 } : from;
+      }
+      for (const [list, kind] of /** @type {const} */ ([
+        [changes.reconfigure, 'reconfigured'], [changes.reload, 'reloaded'],
+      ])) {
+        for (const { id } of list) {
+          const key = keyOf(id);
+          mark(key, kind).changed = changedMembers(this.#before.get(key), find(id)?.data);
+        }
+      }
+    }
+    return marks;
+  }
+
+  /**
+   * What was received cannot be gone on from: a new state is needed.
+   * @param {string} why @param {any} record
+   */
+  #refetch(why, record) {
+    this.#becomeStale(why, record);
+    // At once the first time, then with patience: whoever is wrong may stay so.
+    this.#stream.restart({ isPatient: this.#refetches > 0 });
+    this.#refetches += 1;
+  }
+
+  /** @param {string} why @param {any} [record] */
+  #becomeStale(why, record) {
+    this.#isStale = true;
+    this.#before.clear();
+    this.#incoming = new Replica(this.feed);
+    this.#options.onEntry({
+      ...entryOf(record ?? {}, this.#bytes), type: 'fault', note: why,
+      revision: this.replica.revision ?? 0, itemsBefore: this.replica.itemCount, itemsAfter: this.replica.itemCount,
+    }, new Map());
+    this.#options.onStanding('must-refetch', { text: why });
+  }
+
+  /** @param {import('./event-stream.js').StreamState} state */
+  #takeState(state) {
+    const { onStanding } = this.#options;
+    if (state.state === 'open') {
+      this.#wasOpen = true;
+      this.#isBeginning = true;
+      this.#movedTo = null;
+      return;
+    }
+    if (state.state === 'refused') {
+      onStanding('token-needed', {});
+      this.#options.onRefused();
+    } else if (state.state === 'connecting') {
+      if (this.#movedTo === null && !this.#isStale) onStanding(this.#wasOpen ? 'reconnecting' : 'connecting', {});
+    } else if (state.state === 'waiting') {
+      const { until, status, problem } = state;
+      const text = problem?.detail;
+      if (status === 410) this.#movedTo = problem ?? {};
+      if (status === 410 || (status === undefined && this.#movedTo !== null)) {
+        onStanding('moved', { until, url: this.#movedTo?.url });
+      } else if (status === 404) {
+        onStanding('unknown', { until, text });
+      } else if (status !== undefined) {
+        onStanding('unavailable', { until, text: text ?? `the server answered ${status}` });
+      } else {
+        onStanding(this.#wasOpen ? 'reconnecting' : 'connecting', { until });
+      }
+    }
+  }
+}
+
+/** @param {string} text @returns {any} */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const utf8 = new TextEncoder();
+
+/** @param {string} text */
+const byteCount = (text) => utf8.encode(text).length;
+
+/** @param {any} record @param {number} bytes @returns {Entry} */
+const entryOf = ({ epoch, revision, mode, reason, time, parts = 1 }, bytes) => ({
+  type: 'changeset', epoch, revision, mode, reason, time, parts, bytes, sections: noCounts, items: noCounts,
+  itemsBefore: 0, itemsAfter: 0,
+});
+
+/** @param {import('./replica.js').Change['sections'] | import('./replica.js').Change['items']} changes */
+const countsOf = (changes) => ({
+  delete: changes.delete.length, insert: changes.insert.length, move: changes.move.length,
+  reconfigure: changes.reconfigure.length, reload: changes.reload.length,
+});
+
+/**
+ * How far the items of a new state are those of the old.
+ * @param {FeedFollower['replica']['sections']} sectionsBefore @param {Replica} replica
+ */
+function compared(sectionsBefore, replica) {
+  let [kept, kinds, before] = [0, 0, 0];
+  for (const section of sectionsBefore) {
+    before += section.items.length;
+    for (const item of section.items) {
+      const now = replica.item(item.id);
+      if (now === undefined) continue;
+      kept += 1;
+      if (now.kind !== item.kind) kinds += 1;
+    }
+  }
+  return { inserted: replica.itemCount - kept, deleted: before - kept, kinds };
+}
+
+/**
+ * The members that are not the same in both, as they were.
+ * @param {any} before @param {any} after @returns {Map<string, unknown>}
+ */
+function changedMembers(before, after) {
+  const areObjects = [before, after]
+    .every((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
+  if (!areObjects) return new Map();
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return new Map([...names].filter((name) => !isEqual(before[name], after[name])).map((name) => [name, before[name]]));
+}
+
+/** @param {any} one @param {any} other */
+const isEqual = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);

@@ -1,0 +1,216 @@
+/**
+ * The feeds of the instance: a list that can be searched, a page at a time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { byId, make, setAttribute, setText } from './dom.js';
+import { age, count, counted, visible } from './format.js';
+
+const pageSize = 100;
+/** The most that one request may ask for. */
+const maxPageSize = 1000;
+const interval = 2000;
+
+export class FeedList {
+  #api;
+  #onCount;
+  #list = byId('feeds');
+  #search = byId('search');
+  #summary = byId('feeds-summary');
+  #more = byId('more');
+  /** How many feeds are asked for. */
+  #wanted = pageSize;
+  /** @type {Map<string, { element: any, link: any, revision: number, facts: any }>} */
+  #shown = new Map();
+  /** @type {string | null} */
+  #selected = null;
+  /** @type {any} */
+  #timer = null;
+  /** Counts the requests, so that an answer that was overtaken is dropped. */
+  #request = 0;
+
+  /**
+   * @param {{ api: import('./api.js').Api, onEnter: () => void, onCount?: (count: number) => void }} options For when
+   *   Enter is pressed on what is chosen already.
+   */
+  constructor({ api, onEnter, onCount }) {
+    this.#api = api;
+    this.#onCount = onCount;
+    this.#search.addEventListener('input', () => {
+      this.#wanted = pageSize;
+      this.refresh();
+    });
+    this.#search.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+      if (event.key === 'ArrowDown' || event.key === 'Enter') {
+        this.focus();
+        event.preventDefault();
+      } else if (event.key === 'Escape') {
+        if (this.#search.value !== '') {
+          this.#search.value = '';
+          this.refresh();
+        } else {
+          this.focus();
+        }
+        event.preventDefault();
+      }
+    });
+    this.#list.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+      if (this.#takeKey(event, onEnter)) event.preventDefault();
+    });
+    this.#list.addEventListener('click', (/** @type {MouseEvent} */ event) => {
+      const link = /** @type {Element} */ (event.target).closest('a');
+      if (link?.getAttribute('aria-current') !== null && link !== null) onEnter();
+    });
+    this.#more.addEventListener('click', () => this.#showMore());
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      if (isIntersecting && !this.#more.hidden) this.#showMore();
+    }, { root: byId('feeds-scroller') }).observe(this.#more);
+    document.addEventListener('visibilitychange', () => this.refresh());
+  }
+
+  /** Asks for the feeds now, and then from time to time while the page can be seen. */
+  async refresh() {
+    clearTimeout(this.#timer);
+    if (document.hidden) return;
+    const request = ++this.#request;
+    let wait = interval;
+    try {
+      const answer = await this.#fetch(this.#search.value, this.#wanted);
+      if (request !== this.#request) return;
+      this.#show(answer);
+    } catch (/** @type {any} */ error) {
+      if (request !== this.#request) return;
+      wait = 2 * interval;
+      setText(this.#summary, error.status === undefined ? 'The daemon cannot be reached' : error.message);
+      if (error.status === 401) return;
+    }
+    this.#timer = setTimeout(() => this.refresh(), wait);
+  }
+
+  /** @param {string | null} feed */
+  select(feed) {
+    this.#selected = feed;
+    for (const [id, { link }] of this.#shown) setAttribute(link, 'aria-current', id === feed ? 'page' : null);
+    this.#rove(this.#linkOf(feed) ?? this.#links()[0]);
+    this.#linkOf(feed)?.scrollIntoView({ block: 'nearest' });
+  }
+
+  focus() { (this.#linkOf(this.#selected) ?? this.#links()[0])?.focus(); }
+
+  focusSearch() {
+    this.#search.focus();
+    this.#search.select();
+  }
+
+  /** @param {string} search @param {number} wanted */
+  async #fetch(search, wanted) {
+    /** @type {any[]} */
+    const feeds = [];
+    for (;;) {
+      const parameters = new URLSearchParams({ limit: String(Math.min(maxPageSize, wanted - feeds.length)) });
+      if (search !== '') parameters.set('search', search);
+      if (feeds.length > 0) parameters.set('after', feeds[feeds.length - 1].feed);
+      const answer = await this.#api.get(`/v1/feeds?${parameters}`);
+      feeds.push(...answer.feeds);
+      const isAll = answer.next === undefined || answer.feeds.length === 0;
+      if (isAll || feeds.length >= wanted) return { ...answer, feeds, search, isAll };
+    }
+  }
+
+  /** @param {{ feeds: any[], count: number, search: string, isAll: boolean }} answer */
+  #show({ feeds, count: total, search, isAll }) {
+    const ids = new Set(feeds.map(({ feed }) => feed));
+    for (const [id, { element }] of this.#shown) {
+      if (ids.has(id)) continue;
+      element.remove();
+      this.#shown.delete(id);
+    }
+    let next = this.#list.firstElementChild;
+    for (const feed of feeds) {
+      const shown = this.#shown.get(feed.feed) ?? this.#makeFeed(feed.feed);
+      this.#fill(shown, feed);
+      if (shown.element === next) next = next.nextElementSibling;
+      else this.#list.insertBefore(shown.element, next);
+    }
+    const what = search === '' ? counted(total, 'feed') : `${counted(total, 'feed')} with “${visible(search)}”`;
+    const shownOf = isAll ? what : `${count(feeds.length)} of ${what}`;
+    setText(this.#summary, total === 0 && search === '' ? 'No feeds yet' : shownOf);
+    this.#more.hidden = isAll;
+    if (search === '') this.#onCount?.(total);
+    const links = this.#links();
+    if (!links.some((link) => link.tabIndex === 0)) this.#rove(this.#linkOf(this.#selected) ?? links[0]);
+  }
+
+  /** @param {string} id */
+  #makeFeed(id) {
+    const facts = make('span', { class: 'facts' });
+    const link = make(
+      'a', { href: `#feed=${encodeURIComponent(id)}`, 'data-feed': id, tabindex: '-1', title: id },
+      make('bdi', { class: 'id' }, visible(id)), facts,
+    );
+    setAttribute(link, 'aria-current', id === this.#selected ? 'page' : null);
+    const shown = { element: make('li', {}, link), link, revision: -1, facts };
+    this.#shown.set(id, shown);
+    return shown;
+  }
+
+  /** @param {{ link: any, revision: number, facts: any }} shown @param {any} feed */
+  #fill(shown, { revision, items, time, standing }) {
+    const when = age(Math.max(0, Date.now() - Date.parse(time)));
+    const facts = `${counted(items, 'item')} · rev ${count(revision)} · ${when}`;
+    setText(shown.facts, standing === 'must-refetch' ? 'must refetch' : facts);
+    setAttribute(shown.link, 'data-standing', standing);
+    if (shown.revision >= 0 && shown.revision !== revision) {
+      const shadow = 'inset 3px 0 0';
+      shown.link.animate([{ boxShadow: `${shadow} var(--accent)` }, { boxShadow: `${shadow} transparent` }], 1500);
+    }
+    shown.revision = revision;
+  }
+
+  #showMore() {
+    if (this.#wanted > this.#shown.size) return;
+    this.#wanted = this.#shown.size + pageSize;
+    this.refresh();
+  }
+
+  /** @returns {any[]} */
+  #links() { return [...this.#list.querySelectorAll('a')]; }
+
+  /** @param {string | null} feed */
+  #linkOf(feed) { return feed === null ? undefined : this.#shown.get(feed)?.link; }
+
+  /**
+   * Makes one of the links that which Tab goes to.
+   * @param {any} link
+   */
+  #rove(link) {
+    for (const other of this.#links()) other.tabIndex = other === link ? 0 : -1;
+  }
+
+  /** @param {KeyboardEvent} event @param {() => void} onEnter */
+  #takeKey({ key, target, altKey, ctrlKey, metaKey }, onEnter) {
+    if (altKey || ctrlKey || metaKey) return false;
+    const links = this.#links();
+    const at = links.indexOf(target);
+    const next = {
+      ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, Home: 0, End: links.length - 1,
+      PageDown: at + 10, PageUp: at - 10,
+    }[key];
+    if (next !== undefined) {
+      if (next < 0 && (key === 'ArrowUp' || key === 'k')) this.focusSearch();
+      const link = links[Math.max(0, Math.min(links.length - 1, next))];
+      if (next >= 0 || key === 'PageUp') {
+        this.#rove(link);
+        link?.focus();
+      }
+      return true;
+    }
+    if (key === 'ArrowRight' || (key === 'Enter' && links[at]?.getAttribute('aria-current') === 'page')) {
+      if (links[at]?.getAttribute('aria-current') !== 'page') links[at]?.click();
+      onEnter();
+      return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,572 @@
+/**
+ * The sections and items of a feed as one long list, of which only what can be seen is in the document. What changed
+ * is lit up by its kind, what was moved goes there, and a reload is seen to be one.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js';
+import { counted, tokenNodes, tokensOf, visible } from './format.js';
+import { Rows } from './rows.js';
+
+/** How long a change is lit, in milliseconds. After that its label stays until the next changeset. */
+const litFor = 5000;
+const previewLimit = 240;
+const prettyLimit = 100000;
+/** Of members that changed: how many are shown, and how long a value. */
+const maxChangesShown = 2;
+const changeLimit = 24;
+/** The least time between changes in which rows can be seen to move, in milliseconds. */
+const shortestPause = 120;
+/** Rows outside of what is seen, on each side. */
+const margin = 6;
+const maxExpanded = 50;
+
+/** Each has a colour, a sign and a word, so that no one needs to tell colours apart. */
+export const changeKinds = {
+  inserted: { sign: '+', word: 'inserted' },
+  moved: { sign: '⇄', word: 'moved' },
+  reconfigured: { sign: '~', word: 'reconfigured' },
+  reloaded: { sign: '⟳', word: 'reloaded' },
+  deleted: { sign: '−', word: 'deleted' },
+};
+
+/**
+ * @typedef {import('./feed-follower.js').Mark & { at: number }} LitMark
+ *
+ * A row that is in the document.
+ * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: unknown,
+ *   kind: unknown, lit: LitMark | undefined, isFresh: boolean, slide: Animation | null, glow: Animation | null }} Drawn
+ */
+
+export class FeedView {
+  #grid = byId('rows');
+  #canvas = byId('canvas');
+  #probe = byId('row-probe');
+  #flash = byId('flash');
+  #pinned = byId('pinned');
+  #placeholder = byId('placeholder');
+  /** @type {import('./replica.js').Replica['sections']} */
+  #sections = [];
+  #rows = new Rows([], 40);
+  /** Whether the sections are others than those of the rows. */
+  #isChanged = false;
+  /** @type {Map<string, Drawn>} */
+  #drawn = new Map();
+  /** @type {Map<string, LitMark>} */
+  #lit = new Map();
+  /** @type {Map<string, number>} What an expanded row has more, in pixels. */
+  #expanded = new Map();
+  /** @type {string | null} The row that the keys are about. */
+  #active = null;
+  #nextRowNumber = 0;
+  /** @type {any} */
+  #settling = null;
+  /** Whether the next frame shows another state: then what has another place goes there. */
+  #isAnimated = false;
+  /** When the last such frame was. */
+  #animatedAt = -Infinity;
+  #find;
+  #draw;
+
+  /**
+   * @param {{ find: (id: string) => any, onLeave: () => void }} options The item of an id; for when Escape is pressed.
+   */
+  constructor({ find, onLeave }) {
+    this.#find = find;
+    this.#draw = onceAFrame(() => this.#drawNow());
+    this.#grid.addEventListener('scroll', () => this.#draw(), { passive: true });
+    this.#grid.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+      if (this.#takeKey(event, onLeave)) event.preventDefault();
+    });
+    this.#canvas.addEventListener('click', (/** @type {MouseEvent} */ event) => this.#takeClick(event));
+    this.#grid.addEventListener('focus', () => {
+      if (this.#active === null && this.#rows.count > 0) this.#activate(this.#rows.indexAtHeight(this.#grid.scrollTop));
+      this.#draw();
+    });
+    new ResizeObserver(() => {
+      this.#isChanged = true;
+      this.#isAnimated = false;
+      this.#draw();
+    }).observe(this.#probe);
+    new ResizeObserver(() => this.#draw()).observe(this.#grid);
+    this.#flash.addEventListener('animationend', (/** @type {AnimationEvent} */ event) => {
+      if (event.pseudoElement === '') this.#flash.classList.remove('on');
+    });
+  }
+
+  /**
+   * Begins with another feed.
+   * @param {string} label
+   */
+  clear(label) {
+    this.#lit.clear();
+    this.#expanded.clear();
+    this.#active = null;
+    for (const { element } of this.#drawn.values()) element.remove();
+    this.#drawn.clear();
+    this.#canvas.replaceChildren();
+    this.#grid.scrollTop = 0;
+    this.#flash.classList.remove('on');
+    this.#grid.setAttribute('aria-label', `Sections and items of ${label}`);
+    this.show([], new Map());
+  }
+
+  /**
+   * Shows another state in the next frame.
+   * @param {import('./replica.js').Replica['sections']} sections
+   * @param {Map<string, import('./feed-follower.js').Mark>} marks What changed since the last one.
+   */
+  show(sections, marks) {
+    const now = performance.now();
+    for (const [key, { at }] of this.#lit) if (now - at > litFor) this.#lit.delete(key);
+    for (const [key, mark] of marks) {
+      // What comes within the time that is lit adds to it.
+      const before = this.#lit.get(key);
+      const kinds = [...new Set([...(before?.kinds ?? []), ...mark.kinds])];
+      const changed = new Map([...mark.changed, ...(before?.changed ?? [])]);
+      this.#lit.set(key, { kinds, changed, from: mark.from, at: now });
+    }
+    this.#sections = sections;
+    this.#isChanged = true;
+    this.#isAnimated = true;
+    this.#draw();
+  }
+
+  /**
+   * Shows a state that has nothing to do with the one before.
+   * @param {import('./replica.js').Replica['sections']} sections @param {{ isVisible: boolean }} options
+   */
+  reload(sections, { isVisible }) {
+    this.#lit.clear();
+    this.show(sections, new Map());
+    this.#isAnimated = false;
+    if (!isVisible) return;
+    this.#flash.classList.remove('on');
+    // So that the animation begins again.
+    void this.#flash.offsetWidth;
+    this.#flash.classList.add('on');
+  }
+
+  /**
+   * Says why there are no rows.
+   * @param {string | null} text
+   */
+  setPlaceholder(text) {
+    setText(this.#placeholder, text ?? '');
+    this.#placeholder.hidden = text === null;
+  }
+
+  focus() { this.#grid.focus({ preventScroll: true }); }
+
+  /**
+   * Lights marks up again, and goes to the first of them.
+   * @param {Map<string, import('./feed-follower.js').Mark>} marks
+   */
+  reveal(marks) {
+    this.show(this.#sections, marks);
+    const key = [...marks.keys()].find((it) => this.#indexOf(it) >= 0);
+    if (key !== undefined) this.#activate(this.#indexOf(key));
+  }
+
+  // Where things are.
+
+  #currentRows() {
+    if (!this.#isChanged) return this.#rows;
+    const height = this.#probe.getBoundingClientRect().height || 40;
+    this.#rows = new Rows(this.#sections, height, this.#expanded);
+    this.#isChanged = false;
+    return this.#rows;
+  }
+
+  /** @param {string} key */
+  #indexOf(key) {
+    const item = key[0] === 'i' ? this.#find(key.slice(1)) : undefined;
+    return key[0] === 'i' && item === undefined ? -1 : this.#currentRows().indexOf(key, item);
+  }
+
+  // Drawing.
+
+  #drawNow() {
+    const grid = this.#grid;
+    const before = this.#rows;
+    const [oldScroll, oldTops] = [grid.scrollTop, new Map([...this.#drawn].map(([key, row]) => [key, row.top]))];
+    const isAnimated = this.#isAnimated && this.#isChanged;
+    const now = performance.now();
+    const pause = now - this.#animatedAt;
+    if (isAnimated) this.#animatedAt = now;
+    const wasChanged = this.#isChanged;
+    this.#isAnimated = false;
+    const rows = this.#currentRows();
+    this.#canvas.style.height = `${rows.totalHeight}px`;
+    if (wasChanged) this.#stay(oldTops, oldScroll);
+    const keys = this.#keysInSight(rows);
+    /** @type {Set<string>} */
+    const wanted = new Set(keys.map(({ key }) => key));
+    for (const [key, row] of this.#drawn) {
+      if (wanted.has(key)) continue;
+      this.#drawn.delete(key);
+      if (isAnimated) this.#fade(key, row);
+      else row.element.remove();
+    }
+    const focused = document.activeElement;
+    let next = this.#canvas.firstElementChild;
+    for (const row of keys) {
+      let drawn = this.#drawn.get(row.key);
+      const isNew = drawn === undefined;
+      drawn ??= this.#makeRow(row);
+      this.#fill(drawn, row);
+      const visualTop = isNew ? undefined : currentTop(drawn);
+      drawn.top = rows.top(row.index);
+      drawn.element.style.transform = `translateY(${drawn.top}px)`;
+      while (next !== null && next.classList.contains('gone')) next = next.nextElementSibling;
+      if (drawn.element === next) next = next.nextElementSibling;
+      else this.#canvas.insertBefore(drawn.element, next);
+      if (!isAnimated || !mayMove()) continue;
+      this.#animate(drawn, row, { visualTop, before, shift: grid.scrollTop - oldScroll, pause });
+    }
+    if (focused instanceof HTMLElement && focused !== document.activeElement && focused.isConnected) {
+      focused.focus({ preventScroll: true });
+    }
+    if (this.#measure()) this.#draw();
+    this.#describe(rows);
+    this.#settleLater();
+  }
+
+  /**
+   * Keeps the rows on screen where they are when others come or go above.
+   * @param {Map<string, number>} oldTops @param {number} scroll
+   */
+  #stay(oldTops, scroll) {
+    // At the top, what is new is to be seen.
+    if (scroll < 2) return;
+    const rows = this.#currentRows();
+    for (const [key, top] of [...oldTops].sort((a, b) => a[1] - b[1])) {
+      if (top < scroll || this.#lit.get(key)?.kinds.includes('moved')) continue;
+      const index = this.#indexOf(key);
+      if (index < 0) continue;
+      const shift = rows.top(index) - top;
+      if (Math.abs(shift) > 0.5) this.#grid.scrollTop = scroll + shift;
+      return;
+    }
+  }
+
+  /** @param {Rows} rows */
+  #keysInSight(rows) {
+    const { scrollTop, clientHeight } = this.#grid;
+    if (rows.count === 0) return [];
+    const first = Math.max(0, rows.indexAtHeight(scrollTop) - margin);
+    const end = Math.min(rows.count, rows.indexAtHeight(scrollTop + clientHeight) + 1 + margin);
+    const result = [];
+    for (let index = first; index < end; index++) result.push(rows.row(index));
+    // Assistive technology is told of the active row, wherever it is.
+    if (this.#active !== null && !result.some(({ key }) => key === this.#active)) {
+      const index = this.#indexOf(this.#active);
+      if (index < 0) this.#active = null;
+      else if (index < first) result.unshift(rows.row(index));
+      else result.push(rows.row(index));
+    }
+    return result;
+  }
+
+  /** @param {import('./rows.js').Row} row @returns {Drawn} */
+  #makeRow({ key, item }) {
+    const cells = {
+      id: make('span', { class: 'id', role: 'gridcell' }, make('bdi')),
+      kind: make('span', { class: 'kind', role: 'gridcell' }),
+      data: make('span', { class: 'data', role: 'gridcell', dir: 'ltr' }),
+      marks: make('span', { class: 'marks', role: 'gridcell' }),
+    };
+    const element = make(
+      'div',
+      { class: item === null ? 'row section' : 'row item', role: 'row', id: `row-${this.#nextRowNumber++}` },
+      make('span', { class: 'glow', 'aria-hidden': 'true' }),
+      make('span', { class: 'line', role: 'presentation' }, cells.id, cells.kind, cells.data, cells.marks),
+    );
+    const drawn = {
+      element, cells, panel: null, top: 0, item: undefined, data: undefined, kind: undefined, lit: undefined,
+      isFresh: false, slide: null, glow: null,
+    };
+    this.#drawn.set(key, drawn);
+    return drawn;
+  }
+
+  /** @param {Drawn} drawn @param {import('./rows.js').Row} row */
+  #fill(drawn, { index, key, section, sectionIndex, item, itemIndex }) {
+    const { element, cells } = drawn;
+    const node = item ?? section;
+    const isExpanded = this.#expanded.has(key);
+    const lit = this.#lit.get(key);
+    const isFresh = lit !== undefined && performance.now() - lit.at < litFor;
+    setAttribute(element, item === null ? 'data-section' : 'data-item', node.id);
+    setAttribute(element, 'aria-level', item === null ? 1 : 2);
+    setAttribute(element, 'aria-rowindex', index + 2);
+    setAttribute(element, 'aria-posinset', (item === null ? sectionIndex : itemIndex) + 1);
+    setAttribute(element, 'aria-setsize', item === null ? this.#sections.length : section.items.length);
+    setAttribute(element, 'aria-expanded', String(isExpanded));
+    setAttribute(element, 'aria-selected', String(key === this.#active));
+    setText(cells.id.firstChild, visible(node.id));
+    setAttribute(cells.id, 'title', node.id);
+    const kind = item === null ? counted(section.items.length, 'item') : item.kind;
+    if (drawn.kind !== kind) setText(cells.kind, kind);
+    if (item !== null) setAttribute(element, 'data-kind', item.kind);
+    const isOther = drawn.item !== node || drawn.data !== node.data || drawn.kind !== kind;
+    if (isOther || drawn.lit !== lit || drawn.isFresh !== isFresh) {
+      const changed = lit?.changed;
+      cells.data.replaceChildren(
+        ...changeNodes(lit, node.data), ...tokenNodes(tokensOf(node.data, { limit: previewLimit, changed })),
+      );
+      this.#fillMarks(drawn, lit, isFresh);
+      if (drawn.lit !== lit) this.#light(drawn, lit);
+    }
+    if (isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit)) this.#fillPanel(drawn, node.data, lit);
+    else if (!isExpanded && drawn.panel !== null) {
+      drawn.panel.remove();
+      drawn.panel = null;
+    }
+    Object.assign(drawn, { item: node, data: node.data, kind, lit, isFresh });
+  }
+
+  /** @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh */
+  #fillMarks({ element, cells }, lit, isFresh) {
+    setAttribute(element, 'data-change', lit?.kinds.join(' '));
+    setAttribute(element, 'data-fresh', isFresh);
+    cells.marks.replaceChildren(...(lit?.kinds ?? []).map((kind) => {
+      const { sign, word } = changeKinds[kind];
+      return make(
+        'span', { class: 'mark', 'data-mark': kind, title: word },
+        make('span', { 'aria-hidden': 'true' }, sign), make('span', { class: 'word' }, word),
+      );
+    }));
+  }
+
+  /** @param {Drawn} drawn @param {LitMark | undefined} lit */
+  #light(drawn, lit) {
+    drawn.glow?.cancel();
+    drawn.glow = null;
+    if (lit === undefined) return;
+    const frames = mayMove()
+      ? [{ opacity: 1 }, { opacity: 0.55, offset: 0.3 }, { opacity: 0 }] : [{ opacity: 0.6 }, { opacity: 0.6 }];
+    drawn.glow = drawn.element.firstElementChild.animate(frames, { duration: litFor, easing: 'ease-out' });
+    if (drawn.glow !== null) drawn.glow.currentTime = performance.now() - lit.at;
+  }
+
+  /** @param {Drawn} drawn @param {unknown} data @param {LitMark | undefined} lit */
+  #fillPanel(drawn, data, lit) {
+    const tokens = tokensOf(data, { limit: prettyLimit, isPretty: true, changed: lit?.changed });
+    const code = drawn.panel?.querySelector('pre') ?? make('pre', { tabindex: '0', 'aria-label': 'Data', dir: 'ltr' });
+    code.replaceChildren(...tokenNodes(tokens));
+    if (drawn.panel !== null) return;
+    drawn.panel = make('div', { class: 'panel', role: 'gridcell' }, code);
+    drawn.element.append(drawn.panel);
+  }
+
+  /**
+   * Reads how tall expanded rows have become.
+   * @returns {boolean} Whether that is not what it was.
+   */
+  #measure() {
+    let isOther = false;
+    for (const [key, extra] of this.#expanded) {
+      const panel = this.#drawn.get(key)?.panel;
+      if (!panel) continue;
+      const height = panel.getBoundingClientRect().height;
+      if (Math.abs(height - extra) < 0.5) continue;
+      this.#expanded.set(key, height);
+      isOther = true;
+    }
+    if (isOther) this.#isChanged = true;
+    return isOther;
+  }
+
+  /**
+   * @param {Drawn} drawn @param {import('./rows.js').Row} row
+   * @param {{ visualTop: number | undefined, before: Rows, shift: number, pause: number }} options Where it was seen,
+   *   if it was; the rows before; how far the page was scrolled for it; the time since something moved before.
+   */
+  #animate(drawn, { key }, { visualTop, before, shift, pause }) {
+    const mark = this.#lit.get(key);
+    const isNew = mark !== undefined && performance.now() - mark.at < 100;
+    if (visualTop === undefined && isNew && mark.kinds.includes('inserted')) {
+      drawn.element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 350, easing: 'ease-out' });
+      return;
+    }
+    let from = visualTop;
+    if (from === undefined && isNew && mark.from !== null) {
+      const index = before.indexAt(mark.from.section, mark.from.index);
+      if (index >= 0) from = before.top(index);
+    }
+    if (from === undefined) return;
+    const height = this.#grid.clientHeight;
+    const way = Math.max(-height, Math.min(height, from + shift - drawn.top));
+    if (Math.abs(way) < 1) return;
+    const isMoved = isNew && mark.kinds.includes('moved');
+    drawn.slide?.cancel();
+    drawn.slide = null;
+    drawn.element.classList.remove('moving');
+    // What is always on its way is nowhere to be seen: when changes follow one another closely, rows go faster, or jump.
+    if (pause < shortestPause) return;
+    const slide = drawn.element.animate(
+      [{ transform: `translateY(${drawn.top + way}px)` }, { transform: `translateY(${drawn.top}px)` }],
+      { duration: Math.min(isMoved ? 550 : 350, pause), easing: 'cubic-bezier(.2, .8, .2, 1)' },
+    );
+    drawn.slide = slide;
+    drawn.element.classList.toggle('moving', isMoved);
+    slide.addEventListener('finish', () => {
+      if (drawn.slide !== slide) return;
+      drawn.slide = null;
+      drawn.element.classList.remove('moving');
+    });
+  }
+
+  /**
+   * Takes a row out, seen to go if its element is gone.
+   * @param {string} key @param {Drawn} drawn
+   */
+  #fade(key, { element }) {
+    const isThere = key[0] === 's' ? this.#indexOf(key) >= 0 : this.#find(key.slice(1)) !== undefined;
+    if (isThere || !mayMove()) {
+      element.remove();
+      return;
+    }
+    for (const name of ['role', 'id', 'data-item', 'data-section', 'aria-selected', 'aria-expanded']) {
+      element.removeAttribute(name);
+    }
+    element.setAttribute('aria-hidden', 'true');
+    element.setAttribute('data-change', 'deleted');
+    element.classList.add('gone');
+    const { sign, word } = changeKinds.deleted;
+    element.querySelector('.marks').replaceChildren(make('span', { class: 'mark', 'data-mark': 'deleted' }, sign,
+      make('span', { class: 'word' }, word)));
+    const fading = element.animate([{ opacity: 1 }, { opacity: 1, offset: 0.4 }, { opacity: 0 }], { duration: 700 });
+    fading.addEventListener('finish', () => element.remove());
+    fading.addEventListener('cancel', () => element.remove());
+  }
+
+  /** @param {Rows} rows */
+  #describe(rows) {
+    setAttribute(this.#grid, 'aria-rowcount', rows.count + 1);
+    const active = this.#active === null ? undefined : this.#drawn.get(this.#active);
+    setAttribute(this.#grid, 'aria-activedescendant', active?.element.id);
+    const first = rows.count === 0 ? null : rows.row(rows.indexAtHeight(this.#grid.scrollTop));
+    const isPinned = first !== null && first.item !== null;
+    setText(this.#pinned, isPinned ? visible(first.section.id) : '');
+    this.#pinned.hidden = !isPinned;
+  }
+
+  /** Draws again when what is lit has been so long enough. */
+  #settleLater() {
+    clearTimeout(this.#settling);
+    const fresh = [...this.#drawn.values()].filter(({ isFresh }) => isFresh).map(({ lit }) => lit?.at ?? 0);
+    if (fresh.length === 0) return;
+    this.#settling = setTimeout(() => this.#draw(), Math.min(...fresh) + litFor - performance.now() + 20);
+  }
+
+  // Keys and clicks.
+
+  /** @param {number} index */
+  #activate(index) {
+    const rows = this.#currentRows();
+    if (rows.count === 0) return;
+    const at = Math.max(0, Math.min(rows.count - 1, index));
+    this.#active = rows.row(at).key;
+    const top = rows.top(at);
+    const bottom = at + 1 < rows.count ? rows.top(at + 1) : rows.totalHeight;
+    const { scrollTop, clientHeight } = this.#grid;
+    const head = this.#canvas.offsetTop;
+    if (top < scrollTop) this.#grid.scrollTop = top;
+    else this.#grid.scrollTop = Math.max(scrollTop, Math.min(top, bottom + head - clientHeight));
+    this.#draw();
+  }
+
+  /** @param {string} key @param {boolean} isExpanded */
+  #expand(key, isExpanded) {
+    if (isExpanded === this.#expanded.has(key)) return;
+    if (isExpanded) this.#expanded.set(key, 0);
+    else this.#expanded.delete(key);
+    if (this.#expanded.size > maxExpanded) this.#expanded.delete([...this.#expanded.keys()][0]);
+    this.#isChanged = true;
+    this.#draw();
+  }
+
+  /**
+   * @param {KeyboardEvent} event @param {() => void} onLeave
+   * @returns {boolean} Whether the key means something here.
+   */
+  #takeKey({ key, target, altKey, ctrlKey, metaKey }, onLeave) {
+    if (altKey || ctrlKey || metaKey) return false;
+    const isInPanel = target !== this.#grid;
+    if (isInPanel) {
+      // There the arrows scroll.
+      if (key !== 'Escape') return false;
+      this.focus();
+    }
+    const rows = this.#currentRows();
+    const active = this.#active;
+    const index = active === null ? -1 : this.#indexOf(active);
+    const page = Math.max(1, Math.floor(this.#grid.clientHeight / rows.height) - 2);
+    const row = index < 0 ? null : rows.row(index);
+    switch (key) {
+      case 'ArrowDown': case 'j': this.#activate(index + 1); return true;
+      case 'ArrowUp': case 'k': this.#activate(index - 1); return true;
+      case 'PageDown': this.#activate(index + page); return true;
+      case 'PageUp': this.#activate(index - page); return true;
+      case 'Home': this.#activate(0); return true;
+      case 'End': this.#activate(rows.count - 1); return true;
+      case 'Enter': case ' ':
+        if (row !== null) this.#expand(row.key, !this.#expanded.has(row.key));
+        return true;
+      case 'ArrowRight':
+        if (row !== null) this.#expand(row.key, true);
+        return true;
+      case 'ArrowLeft':
+        if (row === null) return true;
+        if (this.#expanded.has(row.key)) this.#expand(row.key, false);
+        else this.#activate(rows.indexAt(row.section.id, -1));
+        return true;
+      case 'Escape':
+        if (row !== null && this.#expanded.has(row.key)) this.#expand(row.key, false);
+        else if (!isInPanel) onLeave();
+        return true;
+      default: return false;
+    }
+  }
+
+  /** @param {MouseEvent} event */
+  #takeClick({ target }) {
+    const element = /** @type {Element} */ (target).closest('.row');
+    if (element === null || /** @type {Element} */ (target).closest('.panel') !== null) return;
+    // Whoever selects text does not mean to open something.
+    if (getSelection()?.isCollapsed === false) return;
+    const found = [...this.#drawn].find(([, drawn]) => drawn.element === element);
+    if (found === undefined) return;
+    this.#active = found[0];
+    this.#expand(found[0], !this.#expanded.has(found[0]));
+    this.#draw();
+  }
+}
+
+/**
+ * What became of members that changed, as far as a glance takes it in: the old value, and the new.
+ * @param {LitMark | undefined} lit @param {any} data @returns {Node[]}
+ */
+function changeNodes(lit, data) {
+  if (lit === undefined || typeof data !== 'object' || data === null) return [];
+  return [...lit.changed].slice(0, maxChangesShown).map(([name, old]) => {
+    /** @param {unknown} value */
+    const short = (value) => (value === undefined ? ['none'] : tokenNodes(tokensOf(value, { limit: changeLimit })));
+    return make(
+      'span', { class: 'change' },
+      make('span', { class: 'json-name' }, name), ' ', make('span', { class: 'old' }, ...short(old)), ' → ',
+      ...short(data[name]),
+    );
+  });
+}
+
+/**
+ * Where a row is seen, perhaps on its way.
+ * @param {Drawn} drawn
+ */
+function currentTop({ element, top, slide }) {
+  return slide?.playState === 'running' ? new DOMMatrix(getComputedStyle(element).transform).m42 : top;
+}

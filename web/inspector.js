@@ -1,0 +1,386 @@
+/**
+ * The inspector: puts the parts of the page together. Which feed is shown stands in the URL's fragment.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { Api } from './api.js';
+import { byId, setAttribute, setText } from './dom.js';
+import { FeedFollower } from './feed-follower.js';
+import { FeedList } from './feed-list.js';
+import { FeedView } from './feed-view.js';
+import { age, count, counted, visible } from './format.js';
+import { Status } from './status.js';
+import { Timeline, titleOf, whyOf } from './timeline.js';
+
+/** The least time between two announcements, in milliseconds. */
+const announcementPause = 4000;
+/** How long the page may be hidden before it gives up its stream, in milliseconds. */
+const hiddenFor = 60000;
+
+const standingTexts = {
+  connecting: 'connecting', reconnecting: 'reconnecting', live: 'live', behind: 'behind',
+  'must-refetch': 'must refetch', moved: 'moved', unknown: 'no such feed', unavailable: 'unavailable',
+  'token-needed': 'token needed',
+};
+
+/**
+ * @typedef {import('./feed-follower.js').Standing} Standing
+ * @typedef {{ until?: number, text?: string, url?: string }} StandingDetail
+ */
+
+/** @type {FeedFollower | null} */
+let follower = null;
+/** @type {any} */
+let hiddenTimer = null;
+let behindTimer = 0;
+/** Whether something was wrong since it was live. */
+let isFaulty = false;
+/** @type {{ standing: Standing, detail: StandingDetail } | null} */
+let current = null;
+
+const api = new Api({ onTokenNeeded: askForToken });
+const status = new Status({ api });
+const view = new FeedView({ find: (id) => follower?.replica.item(id), onLeave: leaveFeed });
+const timeline = new Timeline({ thresholds: () => status.latest?.planner, onReveal: (marks) => {
+  showPane('feed');
+  view.focus();
+  view.reveal(marks);
+} });
+const list = new FeedList({
+  api, onEnter: enterFeed, onCount: (total) => setAttribute(document.body, 'data-has-feeds', total > 0),
+});
+
+// The feed that is shown.
+
+/** @returns {string | null} */
+function feedOfFragment() {
+  const found = /^#feed=(.+)$/.exec(location.hash);
+  if (found === null) return null;
+  try {
+    return decodeURIComponent(found[1]);
+  } catch {
+    return null;
+  }
+}
+
+function showFeed() {
+  const feed = feedOfFragment();
+  if (feed !== null && feed === follower?.feed) return;
+  follower?.close();
+  follower = null;
+  announcer.reset();
+  timeline.clear();
+  hideNotice();
+  list.select(feed);
+  setAttribute(document.body, 'data-feed', feed);
+  byId('welcome').hidden = feed !== null;
+  byId('feed-content').hidden = feed === null;
+  byId('timeline-pane').hidden = feed === null;
+  document.title = feed === null ? 'FeedStore inspector' : `${visible(feed)} – FeedStore inspector`;
+  if (feed === null) {
+    showPane('feeds');
+    return;
+  }
+  setText(byId('feed-title').firstElementChild, visible(feed));
+  setAttribute(byId('feed-title'), 'title', feed);
+  view.clear(visible(feed));
+  current = null;
+  isFaulty = false;
+  const made = new FeedFollower(feed, {
+    path: api.changesPath(feed),
+    headers: () => api.headers(),
+    onRefused: () => api.refused(),
+    onStanding: (standing, detail) => {
+      if (follower === made) takeStanding(standing, detail);
+    },
+    onEntry: (entry, marks) => {
+      if (follower === made) takeEntry(entry, marks);
+    },
+  });
+  follower = made;
+  takeStanding('connecting', {});
+  made.open();
+  showPane('feed');
+}
+
+/** @param {import('./feed-follower.js').Entry} entry @param {Map<string, import('./feed-follower.js').Mark>} marks */
+function takeEntry(entry, marks) {
+  if (follower === null) return;
+  timeline.add(entry, marks);
+  if (entry.type === 'fault' || entry.type === 'keyframe') return;
+  const { sections } = follower.replica;
+  const isFirst = entry.type === 'state' && !entry.isAnew;
+  if (entry.mode === 'reload') {
+    view.reload(sections, { isVisible: !isFirst });
+    if (!isFirst) showNotice(entry);
+  } else {
+    view.show(sections, marks);
+    // A reload is seen as long as its rows are lit, and then until something else happens.
+    if (performance.now() - noticeSince > 5000) hideNotice();
+  }
+  showFacts();
+  announcer.add(entry, marks.size);
+}
+
+function showFacts() {
+  if (follower === null) return;
+  const { replica } = follower;
+  const { revision, sections, itemCount } = replica;
+  setText(byId('fact-revision'), revision === null ? '–' : count(revision));
+  setText(byId('fact-sections'), revision === null ? '–' : count(sections.length));
+  setText(byId('fact-items'), revision === null ? '–' : count(itemCount));
+  setText(byId('fact-epoch'), replica.epoch ?? '–');
+  setText(byId('fact-checksum'), replica.checksum ?? '–');
+  showAge();
+  showPlaceholder();
+}
+
+function showAge() {
+  const time = follower?.replica.time ?? null;
+  setText(byId('fact-age'), time === null ? '–' : age(Math.max(0, Date.now() - Date.parse(time))));
+  setAttribute(byId('fact-age'), 'title', time);
+}
+
+/** @type {Record<string, string>} */
+const placeholders = {
+  deleted: 'This feed does not exist any more. If it comes into being again, it will be here.',
+  unknown: 'This instance knows of no such feed. If it comes into being, it will be here.',
+  moved: 'Another instance has this feed.',
+};
+
+function showPlaceholder() {
+  if (follower === null || current === null) return;
+  const { replica } = follower;
+  if (replica.revision === null) {
+    const { standing } = current;
+    const isDeleted = standing === 'live' || standing === 'behind';
+    view.setPlaceholder(isDeleted ? placeholders.deleted : placeholders[standing] ?? 'Waiting for the feed …');
+  } else {
+    view.setPlaceholder(replica.sections.length === 0 ? 'This feed is empty: it has no sections.' : null);
+  }
+}
+
+// Where following stands.
+
+/** @param {Standing} standing @param {StandingDetail} detail */
+function takeStanding(standing, detail) {
+  clearTimeout(behindTimer);
+  if (standing === 'behind' && current?.standing === 'live') {
+    // The server says that this was all in the same breath, unless it was not.
+    behindTimer = window.setTimeout(() => showStanding('behind', detail), 400);
+    return;
+  }
+  showStanding(standing, detail);
+}
+
+/** @param {Standing} standing @param {StandingDetail} detail */
+function showStanding(standing, detail) {
+  const isOther = current?.standing !== standing;
+  current = { standing, detail };
+  setAttribute(byId('standing'), 'data-standing', standing);
+  setText(byId('standing-text'), standingTexts[standing]);
+  setAttribute(document.body, 'data-standing', standing);
+  showStandingDetail();
+  showFacts();
+  const isFault = ['reconnecting', 'must-refetch', 'moved', 'unknown', 'unavailable'].includes(standing);
+  if (isOther && isFault) announcer.say(standingTexts[standing]);
+  else if (standing === 'live' && isFaulty) announcer.say('live again');
+  isFaulty = isFault || (isFaulty && standing !== 'live');
+}
+
+function showStandingDetail() {
+  if (current === null) return;
+  const { standing, detail } = current;
+  const seconds = detail.until === undefined ? 0 : Math.ceil((detail.until - Date.now()) / 1000);
+  const again = seconds > 1 ? `again in ${seconds} s` : '';
+  const text = standing === 'moved' ? 'the partition of this feed was given to another instance' : detail.text ?? '';
+  setText(byId('standing-detail'), [text, again].filter(Boolean).join(', '));
+  const link = byId('standing-link');
+  const url = standing === 'moved' ? otherInstance(detail.url) : null;
+  link.hidden = url === null;
+  setAttribute(link, 'href', url);
+}
+
+/**
+ * The page of another instance, if that is what the URL is.
+ * @param {string | undefined} url
+ */
+function otherInstance(url) {
+  if (url === undefined) return null;
+  try {
+    const parsed = new URL('/', url);
+    if (!['http:', 'https:'].includes(parsed.protocol)) return null;
+    parsed.hash = location.hash;
+    return parsed.href;
+  } catch {
+    return null;
+  }
+}
+
+// A reload is told in words above the rows, too.
+
+let noticeSince = -Infinity;
+
+/** @param {import('./feed-follower.js').Entry} entry */
+function showNotice(entry) {
+  noticeSince = performance.now();
+  byId('notice').hidden = false;
+  setText(byId('notice-title'), entry.type === 'state' ? titleOf(entry) : `Whole feed reloaded (${entry.reason})`);
+  setText(byId('notice-text'), whyOf(entry, status.latest?.planner));
+}
+
+function hideNotice() { byId('notice').hidden = true; }
+
+// What is told to those who do not see it, at most once in a while.
+
+const announcer = {
+  changes: 0,
+  /** @type {string | null} */
+  special: null,
+  last: -Infinity,
+  timer: 0,
+
+  reset() {
+    clearTimeout(this.timer);
+    this.timer = this.changes = 0;
+    this.special = null;
+  },
+
+  /** @param {import('./feed-follower.js').Entry} entry @param {number} changes */
+  add(entry, changes) {
+    this.changes += changes + entry.items.delete + entry.sections.delete;
+    if (entry.mode === 'delete') this.special = 'deleted';
+    else if (entry.mode === 'reload') this.special = entry.type === 'state' ? 'shown' : 'reloaded';
+    this.plan();
+  },
+
+  /** @param {string} text */
+  say(text) {
+    this.special = text;
+    this.plan();
+  },
+
+  plan() {
+    if (this.timer !== 0) return;
+    const wait = Math.max(300, this.last + announcementPause - performance.now());
+    this.timer = window.setTimeout(() => this.announce(), wait);
+  },
+
+  announce() {
+    this.timer = 0;
+    this.last = performance.now();
+    if (follower === null) return;
+    const { feed, replica } = follower;
+    const revision = replica.revision === null ? 'not there' : `revision ${count(replica.revision)}`;
+    const changes = counted(this.changes, 'change');
+    const parts = this.changes > 0 ? [this.special, changes, revision] : [this.special, revision];
+    const text = this.special === null ? `${changes} in ${visible(feed)}, ${revision}`
+      : `${visible(feed)}: ${parts.join(', ')}`;
+    this.changes = 0;
+    this.special = null;
+    setText(byId('announcements'), text);
+  },
+};
+
+// Panes: all at once where there is room, one at a time on a phone.
+
+/** @param {'feeds' | 'feed' | 'timeline' | 'instance'} pane */
+function showPane(pane) {
+  setAttribute(document.body, 'data-pane', pane);
+  for (const button of document.querySelectorAll('[data-show]')) {
+    setAttribute(button, 'aria-pressed', String(button.getAttribute('data-show') === pane));
+  }
+}
+
+function enterFeed() {
+  showPane('feed');
+  view.focus();
+}
+
+function leaveFeed() {
+  showPane('feeds');
+  list.focus();
+}
+
+// The token.
+
+/** @param {boolean} wasRefused */
+function askForToken(wasRefused) {
+  const dialog = byId('token-dialog');
+  if (wasRefused) byId('token-refused').hidden = false;
+  byId('forget-token').hidden = true;
+  if (!dialog.open) dialog.showModal();
+}
+
+function beginAgain() {
+  byId('forget-token').hidden = api.token === null;
+  list.refresh();
+  status.refresh();
+  follower?.open();
+}
+
+byId('token-form').addEventListener('submit', (/** @type {Event} */ event) => {
+  event.preventDefault();
+  const input = byId('token');
+  const token = input.value.trim();
+  if (token === '') return;
+  input.value = '';
+  api.token = token;
+  byId('token-refused').hidden = true;
+  byId('token-dialog').close();
+  beginAgain();
+});
+// There is nothing to see without one.
+byId('token-dialog').addEventListener('cancel', (/** @type {Event} */ event) => event.preventDefault());
+byId('forget-token').addEventListener('click', () => {
+  api.token = null;
+  location.reload();
+});
+
+// The page.
+
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target instanceof HTMLInputElement;
+  const isModal = document.querySelector('dialog[open]') !== null;
+  if (isTyping || isModal || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === '/') {
+    showPane('feeds');
+    list.focusSearch();
+    event.preventDefault();
+  } else if (event.key === '?') {
+    byId('help-dialog').showModal();
+    event.preventDefault();
+  }
+});
+for (const button of document.querySelectorAll('[data-show]')) {
+  button.addEventListener('click', () => showPane(/** @type {any} */ (button.getAttribute('data-show'))));
+}
+for (const button of document.querySelectorAll('[data-close]')) {
+  button.addEventListener('click', () => button.closest('dialog')?.close());
+}
+byId('skip').addEventListener('click', () => (follower === null ? list.focus() : enterFeed()));
+byId('help-button').addEventListener('click', () => byId('help-dialog').showModal());
+byId('dismiss-notice').addEventListener('click', hideNotice);
+addEventListener('hashchange', showFeed);
+addEventListener('online', () => follower?.open());
+document.addEventListener('visibilitychange', () => {
+  // A browser has few connections to one host: a page that nobody sees gives back its own, and comes again later.
+  clearTimeout(hiddenTimer);
+  if (document.hidden) hiddenTimer = setTimeout(() => follower?.close(), hiddenFor);
+  else if (current !== null && !['live', 'behind', 'token-needed'].includes(current.standing)) follower?.open();
+  else follower?.resume();
+});
+// Neither does one that was left, and may be come back to.
+addEventListener('pagehide', () => follower?.close());
+addEventListener('pageshow', () => follower?.resume());
+setInterval(() => {
+  if (document.hidden) return;
+  showStandingDetail();
+  showAge();
+}, 1000);
+
+byId('forget-token').hidden = api.token === null;
+showFeed();
+list.refresh();
+status.refresh();

@@ -1,0 +1,151 @@
+/**
+ * Where the instance stands: its counters, its lag and its planner, asked for every two seconds while they can be seen.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+import { byId, make, setAttribute, setText } from './dom.js';
+import { bytes, count, counted, percent, rate } from './format.js';
+
+const interval = 2000;
+/** Points of the curve. */
+const history = 60;
+
+const standings = {
+  bootstrapping: 'reading its partitions for the first time', 'catching-up': 'catching up', 'up-to-date': 'up to date',
+};
+
+/** Of a changeset's modes, in the order of the bar, with the counters they are under. */
+const modes = /** @type {const} */ ([
+  ['reconfigure', 'reconfigures'], ['diff', 'diffs'], ['reload', 'reloads'], ['delete', 'deletes'],
+]);
+
+export class Status {
+  /** @type {any} What was answered last. */
+  latest = null;
+  #api;
+  /** @type {any} */
+  #timer = null;
+  /** @type {{ at: number, counters: Record<string, number> } | null} */
+  #previous = null;
+  /** @type {number[]} Changesets a second. */
+  #rates = [];
+  #request = 0;
+
+  /** @param {{ api: import('./api.js').Api }} options */
+  constructor({ api }) {
+    this.#api = api;
+    byId('partitions-button').addEventListener('click', () => byId('partitions-dialog').showModal());
+    document.addEventListener('visibilitychange', () => {
+      // Nobody knows what happened while nobody looked.
+      this.#previous = null;
+      this.refresh();
+    });
+  }
+
+  async refresh() {
+    clearTimeout(this.#timer);
+    if (document.hidden) return;
+    const request = ++this.#request;
+    try {
+      const status = await this.#api.get('/v1/status');
+      if (request !== this.#request) return;
+      this.#show(status);
+    } catch (/** @type {any} */ error) {
+      if (request !== this.#request) return;
+      setAttribute(byId('instance'), 'data-standing', 'unreachable');
+      setText(byId('instance-standing'), error.status === undefined ? 'cannot be reached' : error.message);
+      this.#previous = null;
+      if (error.status === 401) return;
+    }
+    this.#timer = setTimeout(() => this.refresh(), interval);
+  }
+
+  /** @param {any} status */
+  #show(status) {
+    this.latest = status;
+    const { counters, partitions = [], feeds, http, planner } = status;
+    setText(byId('instance-name'), status.instance ?? '');
+    setAttribute(byId('instance-name'), 'title', `version ${status.version}, started ${status.startedAt}`);
+    setAttribute(byId('instance'), 'data-standing', status.standing);
+    setText(byId('instance-standing'), /** @type {any} */ (standings)[status.standing] ?? status.standing);
+    this.#showRate(counters);
+    setTile('changesets', count(counters.changesets), counted(counters.keyframes, 'keyframe'));
+    this.#showModes(counters);
+    const rejected = counters.rejected > 0 ? `${count(counters.rejected)} rejected` : 'none rejected';
+    setTile('records', count(counters.records), `${rejected}, ${counted(counters.noOps, 'no-op')}`);
+    setAttribute(byId('tile-records'), 'data-alert', counters.rejected > 0);
+    setTile('feeds', count(feeds.count), `${counted(feeds.sections, 'section')}, ${counted(feeds.items, 'item')}`);
+    setTile('bytes', bytes(counters.outputBytes), `from ${bytes(counters.inputBytes)} taken in`);
+    const dropped = http.droppedEvents > 0 ? `${counted(http.droppedEvents, 'event')} dropped` : 'no events dropped';
+    setTile('streams', count(http.streams), dropped);
+    setAttribute(byId('tile-streams'), 'data-alert', http.droppedEvents > 0);
+    const known = partitions.filter((/** @type {any} */ it) => it.inputLag !== undefined);
+    const lag = known.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + it.inputLag, 0);
+    const isKnown = known.length > 0;
+    const waiting = `${lag === 1 ? 'record waits' : 'records wait'} in ${counted(partitions.length, 'partition')}`;
+    setTile('lag', isKnown ? count(lag) : '–', isKnown ? waiting : 'not known yet');
+    setAttribute(byId('tile-lag'), 'data-alert', lag > 1000);
+    showPartitions(partitions);
+    showPlanner(planner);
+  }
+
+  /** @param {Record<string, number>} counters */
+  #showRate(counters) {
+    const at = performance.now();
+    const previous = this.#previous;
+    this.#previous = { at, counters };
+    const isGoingOn = previous !== null && counters.changesets >= previous.counters.changesets;
+    if (!isGoingOn) return;
+    const seconds = (at - previous.at) / 1000;
+    if (seconds < 0.5) return;
+    this.#rates.push((counters.changesets - previous.counters.changesets) / seconds);
+    if (this.#rates.length > history) this.#rates.shift();
+    setText(byId('rate'), `${rate(this.#rates[this.#rates.length - 1])} /s`);
+    const most = Math.max(...this.#rates, 1);
+    const first = history - this.#rates.length;
+    const points = this.#rates.map((value, at) => `${2 * (first + at)},${(23 - 21 * value / most).toFixed(1)}`);
+    byId('curve-line').setAttribute('points', points.join(' '));
+  }
+
+  /** @param {Record<string, number>} counters */
+  #showModes(counters) {
+    const bar = byId('modes');
+    const all = modes.reduce((sum, [, name]) => sum + counters[name], 0);
+    bar.replaceChildren(...modes.filter(([, name]) => counters[name] > 0).map(([mode, name]) => {
+      const part = make('span', { 'data-mode': mode });
+      part.style.width = `${100 * counters[name] / all}%`;
+      return part;
+    }));
+    const text = modes.map(([mode, name]) => `${mode} ${count(counters[name])}`).join(', ');
+    setAttribute(bar, 'aria-label', text);
+    setAttribute(bar, 'title', text);
+  }
+}
+
+/** @param {string} name @param {string} value @param {string} note */
+function setTile(name, value, note) {
+  const tile = byId(`tile-${name}`);
+  setText(tile.querySelector('.value'), value);
+  setText(tile.querySelector('.note'), note);
+}
+
+/** @param {any[]} partitions */
+function showPartitions(partitions) {
+  byId('partitions').replaceChildren(...partitions.map(({ partition, standing, position, inputLag }) => make(
+    'tr', {},
+    make('th', { scope: 'row' }, String(partition)), make('td', {}, standing), make('td', {}, count(position)),
+    make('td', {}, inputLag === undefined ? 'not known' : count(inputLag)),
+  )));
+}
+
+/** @param {import('./explain.js').Thresholds | undefined} planner */
+function showPlanner(planner) {
+  if (planner === undefined) return;
+  setText(byId('planner'), [
+    `A changeset is a reload with more than ${counted(planner.maxChanges, 'change')}, in feeds of`,
+    `${count(planner.minimumItems)} items or more also with changes of more than`,
+    `${percent(planner.maxChangedFraction)} or other kinds of more than ${percent(planner.maxKindFraction)} of the`,
+    `items, and if it would have more than ${planner.maxBytesRatio} times the reload's bytes.`,
+  ].join(' '));
+}
