@@ -25,4 +25,65 @@ struct WatermarkTests {
     }
     try consumer.close(timeoutMilliseconds: 10_000)
   }
+
+  @Test func `a partition without a leader is asked again until it has one`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.fill("ends", partitions: 2, recordsEach: 5)
+    let partition = TopicPartition(topic: "ends", partition: 1)
+    let consumer = try fixture.consumer()
+    try fixture.cluster.setLeader(partition, broker: nil)
+    let error = #expect(throws: KafkaError.self) {
+      try consumer.queryWatermarks(partition, timeoutMilliseconds: 10_000)
+    }
+    #expect(error?.kind == .leaderNotAvailable)
+    #expect(error?.isRetriable == true)
+    try fixture.cluster.setLeader(partition, broker: 1)
+    #expect(try askAgain(consumer, partition) == Watermarks(low: 0, high: 5))
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `a partition that is not there is no passing matter`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.fill("ends", partitions: 2, recordsEach: 5)
+    let consumer = try fixture.consumer()
+    let error = #expect(throws: KafkaError.self) {
+      try consumer.queryWatermarks(.init(topic: "ends", partition: 2), timeoutMilliseconds: 10_000)
+    }
+    #expect(error?.kind == .unknownPartition)
+    #expect(error?.isRetriable == false)
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test(arguments: [false, true])
+  func `a leader that is gone is not waited for when another leads`(isKnown: Bool) throws {
+    let fixture = try Fixture(brokerCount: 2)
+    defer { fixture.cluster.stop() }
+    try fixture.fill("ends", partitions: 1, recordsEach: 5)
+    let partition = TopicPartition(topic: "ends", partition: 0)
+    try fixture.cluster.setLeader(partition, broker: 2)
+    let consumer = try fixture.consumer()
+    if isKnown { #expect(try askAgain(consumer, partition).high == 5) }
+    try fixture.cluster.setBrokerDown(2)
+    let error = #expect(throws: KafkaError.self) {
+      try consumer.queryWatermarks(partition, timeoutMilliseconds: 500)
+    }
+    #expect(error?.isRetriable == true)
+    try fixture.cluster.setLeader(partition, broker: 1)
+    #expect(try askAgain(consumer, partition) == Watermarks(low: 0, high: 5))
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  /// Asks until there is an answer; a minute is there only so that a broken test ends.
+  private func askAgain(_ consumer: Consumer, _ partition: TopicPartition) throws -> Watermarks {
+    let giveUp = ContinuousClock.now + .seconds(60)
+    while true {
+      do {
+        return try consumer.queryWatermarks(partition, timeoutMilliseconds: 500)
+      } catch {
+        guard error.isRetriable, ContinuousClock.now < giveUp else { throw error }
+      }
+    }
+  }
 }

@@ -47,7 +47,10 @@ extension Consumer {
 
   /// Asks the partition's leader where the partition begins and ends.
   ///
-  /// - Throws: `_TIMED_OUT`, `_UNKNOWN_PARTITION` and other errors, naming the partition.
+  /// After a question that failed and may be asked again, it asks who leads the partition now, which may take as long
+  /// again.
+  ///
+  /// - Throws: `_TIMED_OUT`, `LEADER_NOT_AVAILABLE`, `_UNKNOWN_PARTITION` and other errors, naming the partition.
   public func queryWatermarks(
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
@@ -55,10 +58,17 @@ extension Consumer {
     // Not `rd_kafka_query_watermark_offsets`, which asks for both at once: librdkafka 2.0.2 takes the one that
     // is answered for both when the other has to be asked for again.
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
-    return Watermarks(
-      low: try queryOffset(TopicPartitionOffset.beginning, of: partition, deadline),
-      high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
-    )
+    do throws(KafkaError) {
+      return Watermarks(
+        low: try queryOffset(TopicPartitionOffset.beginning, of: partition, deadline),
+        high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
+      )
+    } catch {
+      // librdkafka 2.0.2 goes on asking the leader that it was told of first, even if there was none, for
+      // `topic.metadata.refresh.interval.ms`, by default five minutes.
+      if error.isRetriable { _ = try? metadata([partition.topic], timeoutMilliseconds: timeoutMilliseconds) }
+      throw error
+    }
   }
 
   /// - Parameter place: `TopicPartitionOffset.beginning` or `end`, which stand for a time.
@@ -71,6 +81,8 @@ extension Consumer {
     let client = try client(action)
     let list = TopicPartitionList([TopicPartitionOffset(partition, offset: place)])
     let code = rd_kafka_offsets_for_times(client, list.pointer, max(1, deadline.remainingMilliseconds))
+    // Said of a partition without a leader as well; what is wrong with the partition, its entry tells.
+    if KafkaErrorCode(code) == .unknownPartition { try list.check(action) }
     try KafkaError.check(code, client: client, action)
     guard let offset = try list.offsets(action)[partition] ?? nil else {
       throw .make(.timedOut, action, detail: "the broker told no offset")

@@ -98,6 +98,8 @@ extension KafkaErrorCode {
   public static let coordinatorLoading = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
   /// The broker did not finish in time; whether it did what it was asked is not known.
   public static let requestTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
+  /// The partition has no leader at the moment.
+  public static let leaderNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
   /// The broker is not the partition's leader.
   public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
   /// The end of an earlier transaction of the producer is still under way.
