@@ -58,6 +58,8 @@ struct FaultTests {
     Fault(.txnOffsetCommit, [.unknownMember], .withdrawn),
     Fault(.txnOffsetCommit, [.fencedInstance], .withdrawn),
     Fault(.txnOffsetCommit, [.coordinatorNotAvailable, .notCoordinator], .again),
+    // As long as a coordinator takes to move or to start.
+    Fault(.txnOffsetCommit, Array(repeating: .coordinatorLoading, count: 5), .again),
     Fault(.txnOffsetCommit, [.transport], .again),
     Fault(.txnOffsetCommit, [.invalidProducerEpoch], .recovering),
     Fault(.produce, [.notLeader], .again),

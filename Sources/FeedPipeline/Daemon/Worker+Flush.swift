@@ -8,6 +8,8 @@ import Service
 extension Worker {
   /// How long a call may take before the group is served, and a request to stop is seen.
   static let callMilliseconds: Int32 = 1_000
+  /// A coordinator that moves or starts is back in less.
+  private static let offsetsMilliseconds: Int64 = 5_000
   private static let seekMilliseconds: Int32 = 5_000
   /// How long partitions that are revoked may be kept from the group, which waits for all its members.
   private static let leavingMilliseconds: Int64 = 10_000
@@ -49,21 +51,31 @@ extension Worker {
   private func finishTransaction(_ store: isolated FeedStore, until limit: Int64) throws(DaemonError) {
     let start = MonotonicClock.milliseconds()
     while machine.isInTransaction {
-      var effect = call(store)
+      var effect = call(store, until: limit)
       let now = MonotonicClock.milliseconds()
       if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
+      noteFailure(at: now)
       try handle(effect, store)
       if now - start >= Self.slowMilliseconds, machine.isInTransaction { try keepMembership() }
     }
     try resumeAfterFlush(store)
   }
 
+  private func noteFailure(at now: Int64) {
+    guard machine.step == .abort || machine.step == .replace else { return }
+    let timeout = settings.transactionMilliseconds(slowInARow: slowTransactions.inARow)
+    slowTransactions.fail(at: now, timeoutMilliseconds: timeout)
+  }
+
   /// Makes the call that is next.
-  private func call(_ store: isolated FeedStore) -> TransactionMachine.Effect {
+  ///
+  /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
+  private func call(_ store: isolated FeedStore, until limit: Int64) -> TransactionMachine.Effect {
     do throws(KafkaError) {
       switch machine.step {
       case .begin:
         try producer.begin()
+        slowTransactions.begin(at: MonotonicClock.milliseconds())
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
@@ -75,7 +87,7 @@ extension Worker {
         try producer.sendOffsets(
           offsets,
           try consumer.groupMetadata(),
-          timeoutMilliseconds: Self.callMilliseconds
+          timeoutMilliseconds: offsetsTime(until: limit)
         )
         environment.crash?.reach(.afterOffsets)
       case .commit:
@@ -99,6 +111,13 @@ extension Worker {
       }
       return machine.fail(error)
     }
+  }
+
+  /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
+  /// there in that time.
+  private func offsetsTime(until limit: Int64) -> Int32 {
+    let left = min(limit, stop.deadline ?? .max) - MonotonicClock.milliseconds()
+    return Int32(max(Int64(Self.callMilliseconds), min(left, Self.offsetsMilliseconds)))
   }
 
   /// Queues the next part of the flush, or what is left of the last.
@@ -134,6 +153,7 @@ extension Worker {
       try wait(milliseconds)
     case .committed:
       environment.crash?.reach(.afterCommit)
+      slowTransactions.commit()
       let isWhole = part?.isLast == true
       if isWhole { positions.commit(offsets) }
       store.confirm()

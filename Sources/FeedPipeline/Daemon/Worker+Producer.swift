@@ -57,9 +57,8 @@ extension Worker {
     } catch {
       log.debug("the producer is left to close by itself", ["error": error])
     }
-    let earlier = machine.replacedInARow + machine.withdrawnInARow + 1
     producer = try TransactionalProducer(
-      configuration: settings.transactionalProducer(identity, earlierInARow: earlier),
+      configuration: settings.transactionalProducer(identity, slowInARow: slowTransactions.inARow),
       log: log.kafkaHandler
     )
   }

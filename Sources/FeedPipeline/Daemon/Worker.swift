@@ -35,6 +35,7 @@ final class Worker: @unchecked Sendable {
 
   // What publishes: Worker+Flush.swift, Worker+Producer.swift.
   var machine = TransactionMachine()
+  var slowTransactions = SlowTransactions()
   var producer: TransactionalProducer
   var writer: PublicationWriter?
   /// The part of the flush that was handed out last; nil before the first.
@@ -99,7 +100,7 @@ final class Worker: @unchecked Sendable {
     consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: logHandler)
     // Where to begin, the restoration finds out.
     consumer.assignmentStart = Consumer.startWithoutQuery
-    let producing = settings.transactionalProducer(identity, earlierInARow: 0)
+    let producing = settings.transactionalProducer(identity, slowInARow: 0)
     producer = try TransactionalProducer(configuration: producing, log: logHandler)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
     idleBatch = KafkaBatch(consumer, capacity: 1)

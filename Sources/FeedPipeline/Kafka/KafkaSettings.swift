@@ -121,17 +121,30 @@ struct KafkaSettings: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - identity: the worker's.
-  ///   - earlierInARow: producers of this worker that were given up since the last commit. What let them fail
-  ///     may have been a transaction that takes longer than it has time, so each has twice as long.
-  func transactionalProducer(_ identity: WorkerIdentity, earlierInARow: Int) -> KafkaConfiguration {
+  ///   - slowInARow: transactions in a row that failed as they took the time they had.
+  func transactionalProducer(_ identity: WorkerIdentity, slowInARow: Int) -> KafkaConfiguration {
     var configuration = producer
     let prefix =
       transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
     configuration["transactional.id"] = "\(prefix)-\(identity.number)"
-    let timeout = transactionMilliseconds ?? Self.transactionMilliseconds[earlierInARow]
+    let timeout = transactionMilliseconds(slowInARow: slowInARow)
     configuration["transaction.timeout.ms"] = String(timeout)
+    // librdkafka refuses what outlasts a transaction, and derives from its time what is not set.
+    for name in Self.timesWithinTransaction {
+      if let time = configuration[name].flatMap({ Int($0) }), time > timeout { configuration[name] = nil }
+    }
+    // Until a transaction's markers are written, brokers refuse what belongs to the next: a matter of milliseconds.
+    configuration.setIfMissing("retry.backoff.ms", String(Self.retryMilliseconds))
     configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
     return configuration
+  }
+
+  /// How long a transaction may take, in milliseconds.
+  ///
+  /// - Parameter slowInARow: transactions in a row that failed as they took the time they had; each gives the next
+  ///   twice as long, unless the user has said how long.
+  func transactionMilliseconds(slowInARow: Int) -> Int {
+    transactionMilliseconds ?? Self.transactionMilliseconds[slowInARow]
   }
 
   /// For a producer without transactions.
@@ -160,6 +173,10 @@ struct KafkaSettings: Sendable, Equatable {
   /// What a killed worker wrote is in the way of whoever reads on for so long, unless it is started again: so little
   /// at first. Brokers may not allow more than what clients have by default.
   private static let transactionMilliseconds = Doubling(from: 10_000, to: 60_000)
+  private static let timesWithinTransaction = [
+    "socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms",
+  ]
+  private static let retryMilliseconds = 20
   /// What waits to be sent; the rest of a transaction is written as it empties.
   private static let queueKilobytes = 131_072
   /// What is not set has a default; what is set to nothing names nothing.

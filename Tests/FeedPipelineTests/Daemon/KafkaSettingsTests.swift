@@ -40,20 +40,37 @@ struct KafkaSettingsTests {
     #expect(member["transactional.id"] == nil)
     #expect(settings.reader["group.id"] == nil)
     #expect(settings.producer["transactional.id"] == nil)
-    let producer = settings.transactionalProducer(worker(2, of: 3), earlierInARow: 0)
+    let producer = settings.transactionalProducer(worker(2, of: 3), slowInARow: 0)
     #expect(producer["transactional.id"] == "feedstore-\(Self.process.text)-2")
   }
 
-  @Test func `each producer that is tried has twice the time for a transaction, up to a bound`() throws {
+  @Test func `after each transaction that was too slow the next has twice the time, up to a bound`() throws {
     let settings = try settings([:])
-    func timeout(_ earlierInARow: Int) -> String? {
-      settings.transactionalProducer(worker(), earlierInARow: earlierInARow)["transaction.timeout.ms"]
+    func timeout(_ slowInARow: Int) -> String? {
+      settings.transactionalProducer(worker(), slowInARow: slowInARow)["transaction.timeout.ms"]
     }
     #expect([0, 1, 2, 5, 1_000].map(timeout) == ["10000", "20000", "40000", "60000", "60000"])
     let fixed = try self.settings(["transaction.timeout.ms": "7000"])
     #expect(
-      fixed.transactionalProducer(worker(), earlierInARow: 3)["transaction.timeout.ms"] == "7000"
+      fixed.transactionalProducer(worker(), slowInARow: 3)["transaction.timeout.ms"] == "7000"
     )
+  }
+
+  @Test func `times that outlast a transaction are not the transactional producer's`() throws {
+    let settings = try settings(["socket.timeout.ms": "30000", "message.timeout.ms": "15000"])
+    let producer = settings.transactionalProducer(worker(), slowInARow: 0)
+    #expect(producer["socket.timeout.ms"] == nil)
+    #expect(producer["message.timeout.ms"] == nil)
+    let slower = settings.transactionalProducer(worker(), slowInARow: 1)
+    #expect(slower["socket.timeout.ms"] == nil)
+    #expect(slower["message.timeout.ms"] == "15000")
+    #expect(settings.member(worker())["socket.timeout.ms"] == "30000")
+    #expect(settings.producer["message.timeout.ms"] == "15000")
+    for slowInARow in 0...3 {
+      let configuration = settings.transactionalProducer(worker(), slowInARow: slowInARow)
+      let client = try TransactionalProducer(configuration: configuration) { _, _, _ in }
+      try client.close(timeoutMilliseconds: 10_000)
+    }
   }
 
   @Test func `an instance's name is that of its group membership and of its transactions`() throws {
@@ -61,7 +78,7 @@ struct KafkaSettingsTests {
     #expect(settings.member(worker())["group.instance.id"] == "one")
     #expect(settings.member(worker(1, of: 2))["group.instance.id"] == "one-1")
     #expect(settings.reader["group.instance.id"] == nil)
-    let producer = settings.transactionalProducer(worker(1, of: 2), earlierInARow: 0)
+    let producer = settings.transactionalProducer(worker(1, of: 2), slowInARow: 0)
     #expect(producer["transactional.id"] == "g-one-1")
   }
 
@@ -93,7 +110,7 @@ struct KafkaSettingsTests {
       "group.id": "mine", "linger.ms": "20", "max.poll.interval.ms": "60000", "security.protocol": "ssl",
       "auto.offset.reset": "smallest", "transactional.id": "line", "client.id": "me",
     ])
-    let producer = settings.transactionalProducer(worker(), earlierInARow: 0)
+    let producer = settings.transactionalProducer(worker(), slowInARow: 0)
     #expect(settings.groupID == "mine")
     #expect(settings.member(worker())["group.id"] == "mine")
     #expect(settings.member(worker())["auto.offset.reset"] == "earliest")
