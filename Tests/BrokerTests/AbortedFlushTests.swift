@@ -37,7 +37,7 @@ extension OnCluster {
         let seen = run.observer.observation.records
         let names = [run.topics.names.changesets, run.topics.names.rejected]
         let all = try await run.onThread {
-          try TopicReader.contents(run.topics, names, isolation: .readUncommitted).count
+          try TopicReader.contents(run.topics, names, isolation: .readUncommitted).records.count
         }
         try BrokerFailure.check(
           all >= seen + 3 * outputs.count,

@@ -17,7 +17,7 @@ struct ReplayedOutput {
     while true {
       // The window never ends by time here, so the records' own does.
       let outcome = try await store.apply(reader, time: .records)
-      if await store.hasWaitingRecords { await take(store, options) }
+      if await store.isPublicationDue { await take(store, options) }
       if outcome == .exhausted { break }
     }
     feeds = await store.summaries()

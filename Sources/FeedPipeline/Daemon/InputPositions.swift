@@ -22,6 +22,15 @@ struct InputPositions {
     return true
   }
 
+  /// Notes that a partition was read up to an offset: what ends a transaction takes up offsets and is no record.
+  ///
+  /// - Returns: whether that is farther than its records; nothing is noted otherwise.
+  mutating func reachEnd(_ partition: TopicPartition, _ offset: Int64) -> Bool {
+    guard let next = nextOffsets[partition], next < offset else { return false }
+    nextOffsets[partition] = offset
+    return true
+  }
+
   /// Notes where the reading begins, before the first record.
   mutating func begin(at starts: [TopicPartitionOffset]) {
     for start in starts {

@@ -58,6 +58,17 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// Errors and ends of partitions that the last poll brought.
   var events: [ConsumerEvent] { messages.events }
 
+  /// Where the last poll has read partitions to their ends, once its records are taken.
+  ///
+  /// Not of paused ones: what came of them was withheld.
+  var ends: [TopicPartitionOffset] {
+    messages.events.compactMap { event in
+      guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }
+      let place = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
+      return consumer.pausedPartitions.contains(place) ? nil : TopicPartitionOffset(place, offset: offset)
+    }
+  }
+
   /// Drops what is left, to be read again.
   func discard() {
     messages.recycle()

@@ -24,7 +24,7 @@ extension Worker {
   /// - Throws: ``DaemonError`` when going on needs somebody.
   func flush(_ store: isolated FeedStore) throws(DaemonError) {
     if !machine.isInTransaction {
-      guard store.hasWaitingRecords, machine.isReady else { return }
+      guard store.isPublicationDue, machine.isReady else { return }
       machine.begin()
     }
     try finishTransaction(
@@ -42,7 +42,7 @@ extension Worker {
       // Nobody waits for the abort, and the group waits for the worker.
       try finishTransaction(store, until: MonotonicClock.milliseconds())
     }
-    if store.hasWaitingRecords { store.rollBack() }
+    if store.isPublicationDue { store.rollBack() }
   }
 
   /// Goes on until no transaction is open.
@@ -175,7 +175,7 @@ extension Worker {
       try wait(milliseconds)
     case .lost(let milliseconds):
       endFlush()
-      if store.hasWaitingRecords { store.rollBack() }
+      if store.isPublicationDue { store.rollBack() }
       log.warning(
         "it is not known what was published last: the producer is replaced, and feeds are restored",
         [

@@ -82,6 +82,7 @@ extension Worker {
       progress.add(records: portion.records, bytes: portion.bytes)
       restoration.advance(to: portion.positions)
       tellProgress()
+      if let failure = portion.failure { throw failure }
     case .takeOver(let partition):
       try takeOver(partition, store)
     case .resume(let positions):

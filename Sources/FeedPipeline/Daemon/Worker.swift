@@ -206,14 +206,23 @@ final class Worker: @unchecked Sendable {
       try flush(store)
     }
     // What is left is of partitions that are gone, or is read again.
-    if isReleased { batch.discard() }
+    if isReleased { batch.discard() } else { coverEnds(store) }
+  }
+
+  /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
+  /// something unread, and when it is deleted like records, it would be missed like records.
+  private func coverEnds(_ store: isolated FeedStore) {
+    for end in batch.ends where positions.reachEnd(end.topicPartition, end.offset) {
+      let now = MonotonicClock.milliseconds()
+      store.cover(topic: Array(end.topic.utf8), partition: end.partition, upTo: end.offset, at: now)
+    }
   }
 
   /// Records came that had come before: the reading is not where it should be. Taken as they are, some would be
   /// rejected or deleted a second time.
   private func readAgain(_ store: isolated FeedStore, _ partition: TopicPartition) throws(DaemonError) {
     log.warning("input came a second time; it is read again from what is committed", ["partition": partition])
-    if store.hasWaitingRecords { store.rollBack() }
+    if store.isPublicationDue { store.rollBack() }
     try rewind(store)
   }
 

@@ -54,7 +54,7 @@ public struct Replay: Sendable {
   }
 
   private func publish(_ store: FeedStore, _ writer: ReplayWriter) async throws {
-    guard await store.hasWaitingRecords else { return }
+    guard await store.isPublicationDue else { return }
     var part = await store.beginFlush()
     while true {
       try writer.write(part)

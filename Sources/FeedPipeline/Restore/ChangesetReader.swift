@@ -23,6 +23,19 @@ final class ChangesetReader {
     var bytes = 0
     /// Of each partition of which something came: everything before this was read.
     var positions: [Int32: Int64] = [:]
+    /// What went wrong and does not pass by itself, of one partition perhaps: what was read counts all the same, as an
+    /// end of a partition is told once.
+    var failure: KafkaError?
+
+    /// Notes what came besides records, after these.
+    mutating func note(_ event: ConsumerEvent) {
+      switch event {
+      case .endOfPartition(_, let partition, let offset):
+        positions[partition] = max(positions[partition] ?? 0, offset)
+      case .error(let error):
+        if !error.isRetriable, failure == nil { failure = error }
+      }
+    }
   }
 
   /// Records of one reading; few enough that reloads' parts, of nearly a megabyte each, are not hoarded.
@@ -59,7 +72,7 @@ final class ChangesetReader {
 
   /// Reads what there is, of whatever partition, waiting for it if need be.
   ///
-  /// - Throws: ``KafkaError``, which may pass; ``DaemonError`` for a record that is none or does not fit.
+  /// - Throws: ``KafkaError`` if the client is closed; ``DaemonError`` for a record that is none or does not fit.
   func read(timeoutMilliseconds: Int32) throws -> Portion {
     try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
     var portion = Portion()
@@ -78,13 +91,7 @@ final class ChangesetReader {
       portion.bytes += message.size
       portion.positions[current.number] = message.offset + 1
     }
-    for event in batch.events {
-      switch event {
-      case .endOfPartition(_, let partition, let offset):
-        portion.positions[partition] = max(portion.positions[partition] ?? 0, offset)
-      case .error(let error): if !error.isRetriable { throw error }
-      }
-    }
+    for event in batch.events { portion.note(event) }
     return portion
   }
 

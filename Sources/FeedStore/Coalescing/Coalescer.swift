@@ -8,7 +8,7 @@ public struct Coalescer: Sendable {
   public private(set) var waitingRecords = 0
   /// Bytes of their keys and values.
   public private(set) var waitingBytes = 0
-  /// When the first of them will have waited for the window, in milliseconds; nil when none waits.
+  /// When what waits will have waited for the window, in milliseconds; nil when nothing waits.
   public private(set) var deadline: Int64?
 
   public init(_ options: CoalescingOptions) {
@@ -21,12 +21,16 @@ public struct Coalescer: Sendable {
     return options.windowMilliseconds == 0 || time >= deadline
   }
 
+  /// Notes that something waits from this time on, be it a record or not.
+  public mutating func begin(at time: Int64) {
+    guard deadline == nil else { return }
+    let (sum, overflow) = time.addingReportingOverflow(options.windowMilliseconds)
+    deadline = overflow ? Int64.max : sum
+  }
+
   /// Notes that a record of this time waits. True when what waits must be published at once.
   public mutating func add(bytes: Int, at time: Int64) -> Bool {
-    if deadline == nil {
-      let (sum, overflow) = time.addingReportingOverflow(options.windowMilliseconds)
-      deadline = overflow ? Int64.max : sum
-    }
+    begin(at: time)
     waitingRecords += 1
     waitingBytes += bytes
     return waitingRecords >= options.maxRecords || waitingBytes >= options.maxBytes

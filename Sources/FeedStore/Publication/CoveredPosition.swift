@@ -3,6 +3,6 @@ public struct CoveredPosition: Sendable, Equatable {
   /// The topic's name as UTF-8.
   public var topic: [UInt8]
   public var partition: Int32
-  /// The offset to commit: one more than that of the newest record covered.
+  /// The offset to commit: one more than that of the newest record covered, or behind what follows and is no record.
   public var nextOffset: Int64
 }

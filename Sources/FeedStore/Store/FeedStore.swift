@@ -40,7 +40,7 @@ public actor FeedStore {
   ///
   /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
-    precondition(coalescer.waitingRecords == 0, "records of before the restoration are waiting")
+    precondition(!isPublicationDue, "records of before the restoration are waiting")
     let directory = FeedDirectory()
     for feed in try replicas.takeFeeds() { directory.insert(feed) }
     directories[partition] = directory
@@ -74,10 +74,26 @@ public actor FeedStore {
   public var deadline: Int64? { coalescer.deadline }
 
   /// Whether anything waits to be published, if only offsets.
-  public var hasWaitingRecords: Bool { coalescer.waitingRecords > 0 }
+  public var isPublicationDue: Bool { coalescer.deadline != nil }
+
+  /// Notes that an input partition has no record that was not taken before an offset: what ends a transaction takes up
+  /// offsets and is no record, and compaction leaves gaps.
+  ///
+  /// It waits for the window like a record, so that the offset is committed, and nobody takes what is not there for
+  /// unread.
+  ///
+  /// - Parameters:
+  ///   - topic: the topic's name as UTF-8.
+  ///   - time: now, in the milliseconds that `apply` is told.
+  public func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64, at time: Int64) {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    if !isPublicationDue { countersBeforeWindow = counters }
+    waiting.cover(topic: topic, partition: partition, upTo: nextOffset)
+    coalescer.begin(at: time)
+  }
 
   private func take(_ record: InputRecord, _ byteCount: Int) {
-    if coalescer.waitingRecords == 0 { countersBeforeWindow = counters }
+    if !isPublicationDue { countersBeforeWindow = counters }
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)

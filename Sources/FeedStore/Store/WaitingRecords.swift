@@ -9,24 +9,25 @@ struct WaitingRecords {
   private var recent = 0
 
   mutating func cover(_ record: InputRecord) {
-    let next = record.position.offset + 1
-    if recent < covered.count, isCovered(recent, by: record) {
-      covered[recent].nextOffset = next
-      return
-    }
-    if let known = covered.indices.first(where: { isCovered($0, by: record) }) {
-      recent = known
-      covered[known].nextOffset = next
-    } else {
-      recent = covered.count
-      covered.append(
-        CoveredPosition(topic: record.position.topic, partition: record.partition, nextOffset: next)
-      )
-    }
+    cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
   }
 
-  private func isCovered(_ index: Int, by record: InputRecord) -> Bool {
-    covered[index].partition == record.partition && covered[index].topic == record.position.topic
+  /// Notes that everything before an offset is covered.
+  mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
+    func isOf(_ index: Int) -> Bool {
+      covered[index].partition == partition && covered[index].topic == topic
+    }
+    if recent < covered.count, isOf(recent) {
+      covered[recent].nextOffset = nextOffset
+      return
+    }
+    if let known = covered.indices.first(where: isOf) {
+      recent = known
+      covered[known].nextOffset = nextOffset
+    } else {
+      recent = covered.count
+      covered.append(CoveredPosition(topic: topic, partition: partition, nextOffset: nextOffset))
+    }
   }
 
   /// By partition, then by the bytes of the feed's id.

@@ -6,7 +6,8 @@ import Kafka
 struct InputOracle: Sendable {
   private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
   private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
-  /// The offset after the last record of each partition; 0 where there is none.
+  /// The offset after the last record of each partition, and after what ends a transaction behind it; 0 where there is
+  /// none.
   private(set) var ends: [TopicPartition: Int64] = [:]
   private(set) var records = 0
   /// The checksum of a feed after each of its records, by the records' places.
@@ -20,14 +21,11 @@ struct InputOracle: Sendable {
   /// Reads all input there is.
   init(_ topics: TestTopics) throws {
     let inputs = [topics.names.sections, topics.names.items]
-    for partition in topics.all(inputs) { ends[partition] = 0 }
     var oracle = Oracle()
     // The two topics have no feed in common, so that their order does not matter.
-    for record in try TopicReader.contents(topics, inputs) {
-      let partition = TopicPartition(topic: record.topic, partition: record.partition)
-      ends[partition] = record.offset + 1
-      take(record.oracleRecord, &oracle)
-    }
+    let contents = try TopicReader.contents(topics, inputs)
+    ends = contents.ends
+    for record in contents.records { take(record.oracleRecord, &oracle) }
     for key in oracle.feedKeys { feeds[key] = oracle.current(key) }
   }
 

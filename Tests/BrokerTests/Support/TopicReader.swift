@@ -63,12 +63,12 @@ final class TopicReader {
     ends.allSatisfy { (positions[$0.key] ?? 0) >= $0.value }
   }
 
-  /// Everything there is when it begins.
+  /// Everything there is when it begins, and where it ends.
   static func contents(
     _ topics: TestTopics,
     _ names: [String],
     isolation: IsolationLevel = .readCommitted
-  ) throws -> [TopicRecord] {
+  ) throws -> (records: [TopicRecord], ends: [TopicPartition: Int64]) {
     let reader = try TopicReader(topics, names, isolation: isolation)
     defer { reader.close() }
     let ends = try reader.ends()
@@ -78,7 +78,7 @@ final class TopicReader {
       try BrokerFailure.check(ContinuousClock.now < deadline, "\(names) could not be read to their ends")
       try reader.poll(timeoutMilliseconds: 100) { records.append($0) }
     }
-    return records
+    return (records, reader.positions)
   }
 
   func close() { try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }

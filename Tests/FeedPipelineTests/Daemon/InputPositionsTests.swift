@@ -18,6 +18,17 @@ struct InputPositionsTests {
     #expect(result == isNew, sourceLocation: location)
   }
 
+  private func reachEnd(
+    _ positions: inout InputPositions,
+    _ partition: TopicPartition,
+    _ offset: Int64,
+    isFarther: Bool,
+    location: SourceLocation = #_sourceLocation
+  ) {
+    let result = positions.reachEnd(partition, offset)
+    #expect(result == isFarther, sourceLocation: location)
+  }
+
   @Test func `before a commit, reading begins again where it began`() {
     var positions = InputPositions()
     take(&positions, second, 7...7, isNew: true)
@@ -55,6 +66,22 @@ struct InputPositionsTests {
     take(&positions, first, 52...60, isNew: true)
     take(&positions, second, 0...3, isNew: true)
     #expect(positions.resume == [.init(first, offset: 40), .init(second, offset: 0)])
+  }
+
+  @Test func `an end counts only where it is farther than the records`() {
+    var positions = InputPositions()
+    reachEnd(&positions, first, 7, isFarther: false)
+    positions.begin(at: [.init(first, offset: 40)])
+    reachEnd(&positions, first, 40, isFarther: false)
+    take(&positions, first, 40...49, isNew: true)
+    reachEnd(&positions, first, 50, isFarther: false)
+    reachEnd(&positions, first, 51, isFarther: true)
+    reachEnd(&positions, first, 51, isFarther: false)
+    #expect(positions.resume == [.init(first, offset: 40)])
+    take(&positions, first, 50...50, isNew: false)
+    take(&positions, first, 51...51, isNew: true)
+    positions.rewind()
+    reachEnd(&positions, first, 41, isFarther: true)
   }
 
   @Test func `after going back the same records are new`() {

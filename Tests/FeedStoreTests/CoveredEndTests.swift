@@ -1,0 +1,74 @@
+import ChangesetTestSupport
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+/// Ends of input partitions behind which there is no record: what ends a transaction takes up offsets.
+struct CoveredEndTests {
+  private static let topic = Array("feeds.items".utf8)
+
+  private func options(window: Int64 = 100) -> FeedStoreOptions {
+    var options = FeedStoreOptions()
+    options.coalescing.windowMilliseconds = window
+    return options
+  }
+
+  private func record(_ offset: Int) -> OracleRecord {
+    OracleRecord(
+      topic: "feeds.items",
+      offset: offset,
+      key: Array("feed".utf8),
+      value: Array(#"{"op":"item.upsert","section":"s","item":"i\#(offset)"}"#.utf8)
+    )
+  }
+
+  @Test func `an end alone is published as an offset, after the window`() async {
+    let store = FeedStore(options: options())
+    await store.cover(topic: Self.topic, partition: 3, upTo: 101, at: 1_000)
+    #expect(await store.deadline == 1_100)
+    #expect(await store.isPublicationDue)
+    let part = await store.beginFlush()
+    #expect(part.records.isEmpty && part.rejected.isEmpty)
+    #expect(part.covered.map(\.topic) == [Self.topic])
+    #expect(part.covered.map(\.partition) == [3])
+    #expect(part.covered.map(\.nextOffset) == [101])
+    #expect(part.isLast && part.endsTransaction)
+    await store.confirm()
+    #expect(await !store.isPublicationDue)
+    #expect(await store.counters.records == 0)
+  }
+
+  @Test func `records before and after an end are covered with it`() async throws {
+    let store = FeedStore(options: options())
+    _ = try await store.apply(RecordBatch([record(99)]), time: .clock(1_000))
+    await store.cover(topic: Self.topic, partition: 0, upTo: 101, at: 1_050)
+    #expect(await store.deadline == 1_100)
+    var part = await store.beginFlush()
+    #expect(part.records.count == 1)
+    #expect(part.covered.map(\.nextOffset) == [101])
+    await store.confirm()
+
+    await store.cover(topic: Self.topic, partition: 0, upTo: 103, at: 2_000)
+    _ = try await store.apply(RecordBatch([record(107)]), time: .clock(2_010))
+    #expect(await store.deadline == 2_100)
+    part = await store.beginFlush()
+    #expect(part.covered.map(\.nextOffset) == [108])
+    await store.confirm()
+    #expect(await store.counters.records == 2)
+  }
+
+  @Test func `an end that is withdrawn leaves nothing`() async throws {
+    let store = FeedStore(options: options())
+    _ = try await store.apply(RecordBatch([record(0)]), time: .clock(0))
+    _ = await store.beginFlush()
+    await store.confirm()
+    let counters = await store.counters
+    await store.cover(topic: Self.topic, partition: 0, upTo: 9, at: 200)
+    _ = try await store.apply(RecordBatch([record(9)]), time: .clock(210))
+    _ = await store.beginFlush()
+    await store.rollBack()
+    #expect(await !store.isPublicationDue)
+    #expect(await store.counters == counters)
+  }
+}
