@@ -7,6 +7,7 @@ public struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
     case messageBytes = "max.message.bytes"
     case dirtyRatio = "min.cleanable.dirty.ratio"
     case segmentTime = "segment.ms"
+    case deletionTime = "delete.retention.ms"
     case retentionTime = "retention.ms"
     case retentionBytes = "retention.bytes"
   }

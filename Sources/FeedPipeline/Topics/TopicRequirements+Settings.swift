@@ -56,6 +56,12 @@ extension TopicRequirements {
         "\(Self.segmentMilliseconds) or less",
         "what is newer than a segment is not compacted"
       ) { $0 <= Self.segmentMilliseconds },
+      settings.number(
+        .should,
+        .deletionTime,
+        "\(Self.deletionMilliseconds) or more",
+        "who reads from the beginning and takes longer keeps feeds that are deleted meanwhile"
+      ) { $0 >= Self.deletionMilliseconds },
     ]
   }
 

@@ -19,6 +19,8 @@ public struct TopicRequirements: Sendable, Equatable {
   /// before it is compacted, and the time after which the newest part of it can be.
   static let dirtyRatio = 0.1
   static let segmentMilliseconds: Int64 = 3_600_000
+  /// The shortest time for which deletions should be kept: longer than any reader takes from the beginning to the end.
+  static let deletionMilliseconds: Int64 = 3_600_000
   /// The shortest time for which input should be kept: a long weekend.
   static let retentionMilliseconds: Int64 = 259_200_000
 

@@ -9,7 +9,9 @@ struct TopicRequirementsTests {
 
   /// Topics as `--create` makes them, where every other setting is a broker's default.
   private func created(_ partitions: Int32 = 6) -> [String: TopicState] {
-    let defaults = ["max.message.bytes": "1048588", "min.cleanable.dirty.ratio": "0.5"]
+    let defaults = [
+      "max.message.bytes": "1048588", "min.cleanable.dirty.ratio": "0.5", "delete.retention.ms": "86400000",
+    ]
     let states = requirements.roles.map { topic, role in
       let settings = defaults.merging(requirements.settings(for: role)) { $1 }
       return (topic, TopicState(partitions: partitions, settings: settings))
@@ -90,6 +92,8 @@ struct TopicRequirementsTests {
     Setting(topic: "feeds.changesets", name: "min.cleanable.dirty.ratio", value: "0.01", expected: nil),
     Setting(topic: "feeds.changesets", name: "segment.ms", value: "604800000", expected: .should),
     Setting(topic: "feeds.changesets", name: "segment.ms", value: "60000", expected: nil),
+    Setting(topic: "feeds.changesets", name: "delete.retention.ms", value: "3599999", expected: .should),
+    Setting(topic: "feeds.changesets", name: "delete.retention.ms", value: "3600000", expected: nil),
     Setting(topic: "feeds.rejected", name: "cleanup.policy", value: "compact", expected: .must),
     Setting(topic: "feeds.rejected", name: "max.message.bytes", value: "1000", expected: .must),
     Setting(topic: "feeds.rejected", name: "max.message.bytes", value: "1048588", expected: .should),
