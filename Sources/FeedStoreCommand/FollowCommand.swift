@@ -17,7 +17,7 @@ enum FollowCommand: Subcommand {
       """,
     arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; all of them without."),
     options: [
-      .flag("snapshot", help: "Prints the state and ends."),
+      .flag("snapshot", help: "Prints the state and ends; fails if nothing comes from the brokers for 30 s."),
       .value(
         "from",
         "WHEN",

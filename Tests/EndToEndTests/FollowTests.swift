@@ -148,6 +148,39 @@ struct FollowTests {
     await #expect(throws: StoppedEarly.self) { try await inspection.run() }
   }
 
+  @Test func `why nothing could be read is told`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.topics.changesets = "nothing.here"
+    let stop = StopRequest()
+    let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
+    let error = await #expect(throws: FeedClientError.self) { try await inspection.run() }
+    #expect(error?.code == .missingTopic)
+  }
+
+  @Test func `a state that nobody tells is not waited for without an end`() async throws {
+    let ground = try Ground()
+    ground.cluster.stop()
+    var following = FeedFollowing(
+      ground.configuration,
+      feeds: [],
+      form: .json,
+      stop: StopRequest(),
+      log: Ground.quiet
+    ) { _ in true }
+    following.patienceMilliseconds = 200
+    let error = await #expect(throws: DaemonError.self) { try await following.printSnapshot() }
+    #expect(error?.message.contains("nothing more came of topic feeds.changesets") == true)
+    var inspection = FeedInspection(
+      ground.configuration,
+      feed: "a",
+      stop: StopRequest(),
+      log: Ground.quiet
+    )
+    inspection.patienceMilliseconds = 200
+    await #expect(throws: DaemonError.self) { try await inspection.run() }
+  }
+
   private static func client(
     _ ground: Ground,
     _ path: String? = nil,

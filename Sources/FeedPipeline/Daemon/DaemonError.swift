@@ -48,6 +48,16 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     )
   }
 
+  /// A topic that is being read, and of which nothing comes.
+  static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
+    DaemonError(
+      .kafka,
+      "nothing more came of topic \(topic) within \(milliseconds) ms; "
+        + "see whether its brokers can be reached, and try again",
+      isRetriable: true
+    )
+  }
+
   /// The daemon cannot go on.
   public var isFatal: Bool { true }
   public var description: String { message }

@@ -25,6 +25,8 @@ public struct FeedFollowing: Sendable {
   public var log: Log
   /// Takes text; says whether there is still somebody who reads it.
   public var write: @Sendable (String) -> Bool
+  /// How long nothing may come of the topic when its state is printed.
+  var patienceMilliseconds = FollowSession.patienceMilliseconds
 
   public init(
     _ configuration: PipelineConfiguration,
@@ -81,10 +83,11 @@ public struct FeedFollowing: Sendable {
   /// Prints the state of the feeds as it is now.
   ///
   /// - Returns: the feeds that were asked for and are not there.
-  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, and nothing was printed.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers are silent,
+  ///   and nothing was printed.
   public func printSnapshot() async throws -> [String] {
-    try await FollowSession(configuration, state: state, stop: stop, log: log).run { client in
-      guard await client.waitUntilUpToDate() else { throw StoppedEarly() }
+    let session = try FollowSession(configuration, state: state, stop: stop, log: log)
+    return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       guard let names else {
         for content in client.contents() { _ = write(text(of: content)) }
         return []

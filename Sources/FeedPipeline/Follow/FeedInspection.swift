@@ -8,6 +8,8 @@ public struct FeedInspection: Sendable {
   public var feed: String
   public var stop: StopRequest
   public var log: Log
+  /// How long nothing may come of the topic.
+  var patienceMilliseconds = FollowSession.patienceMilliseconds
 
   public init(_ configuration: PipelineConfiguration, feed: String, stop: StopRequest, log: Log) {
     self.configuration = configuration
@@ -19,11 +21,11 @@ public struct FeedInspection: Sendable {
   /// Reads the topic to its end.
   ///
   /// - Returns: the report; nil if there is no such feed.
-  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers are silent.
   public func run() async throws -> String? {
-    try await FollowSession(configuration, stop: stop, log: log).run { client in
-      guard await client.waitUntilUpToDate() else { throw StoppedEarly() }
-      return client.content(of: feed).map(Self.report)
+    let session = try FollowSession(configuration, stop: stop, log: log)
+    return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
+      client.content(of: feed).map(Self.report)
     }
   }
 

@@ -58,12 +58,7 @@ final class TopicVerification {
       let now = MonotonicClock.milliseconds()
       if !batch.isEmpty { lastSign = now }
       guard now - lastSign < Self.patienceMilliseconds else {
-        throw DaemonError(
-          .kafka,
-          "nothing more came of topic \(topic) within \(Self.patienceMilliseconds) ms; "
-            + "see whether its brokers can be reached, and try again",
-          isRetriable: true
-        )
+        throw DaemonError.silence(of: topic, milliseconds: Self.patienceMilliseconds)
       }
       progress.update(bytes, now: MonotonicClock.nanoseconds())
     }
