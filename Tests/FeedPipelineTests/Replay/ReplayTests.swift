@@ -1,6 +1,7 @@
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Service
 import Testing
 
 @testable import FeedPipeline
@@ -98,6 +99,41 @@ import Testing
     )
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("/no/such/file") == true)
+  }
+
+  @Test(arguments: ["in.ndjson", "./in.ndjson", "hard", "symbolic"])
+  func `a file that is read is not written, whatever it is called`(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let content = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
+    let input = try folder.file("in.ndjson", content.utf8)
+    try FileManager.default.linkItem(atPath: input, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: input)
+    let written = "\(folder.url.path)/\(name)"
+    for (option, output, rejected) in [
+      ("--output", written, nil), ("--rejected", folder.path("out"), written),
+    ] {
+      let replay = Replay(
+        inputs: ["/dev/null", input],
+        output: output,
+        rejected: rejected,
+        options: FeedStoreOptions()
+      )
+      let error = await #expect(throws: UsageError.self) { try await replay.run() }
+      let same = written == input ? written : "\(written), the same file as \(input)"
+      #expect(error?.message == "\(option) is \(same), which is also read; name another file")
+      #expect(try folder.read("in.ndjson") == content)
+      #expect(!FileManager.default.fileExists(atPath: folder.path("out")))
+    }
+  }
+
+  @Test func `a device may be read and written`() async throws {
+    let replay = Replay(
+      inputs: ["/dev/null"],
+      output: "/dev/null",
+      rejected: "/dev/null",
+      options: FeedStoreOptions()
+    )
+    #expect(try await replay.run().counters.records == 0)
   }
 
   @Test func `a rejected record keeps its value's text as it stood, or as base64`() async throws {
