@@ -126,6 +126,29 @@ import Testing
     }
   }
 
+  @Test(arguments: ["out", "./out", "hard", "symbolic"])
+  func `changesets and rejected records share a file, whatever it is called`(name: String) async throws {
+    let input = randomInput(seed: 6, 300)
+    let separate = try await replay(input)
+    let folder = try TemporaryFolder()
+    let output = try folder.file("out", "what was there before".utf8)
+    try FileManager.default.linkItem(atPath: output, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: output)
+    _ = try await Replay(
+      inputs: [try folder.file("in", input.utf8)],
+      output: output,
+      rejected: "\(folder.url.path)/\(name)",
+      options: FeedStoreOptions()
+    ).run()
+    let lines = try folder.read("out").split(separator: "\n")
+    let (changesets, rejected) = (
+      lines.filter { $0.contains("feeds.changesets") }, lines.filter { $0.contains("feeds.rejected") }
+    )
+    #expect(changesets == separate.output.split(separator: "\n"))
+    #expect(rejected == separate.rejected.split(separator: "\n"))
+    #expect(changesets.count + rejected.count == lines.count)
+  }
+
   @Test func `a device may be read and written`() async throws {
     let replay = Replay(
       inputs: ["/dev/null"],
