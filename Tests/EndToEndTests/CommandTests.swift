@@ -29,4 +29,11 @@ final class CommandTests {
     let message = "\(option) is news.ndjson, which is also read; name another file"
     #expect(try refusal("replay", "news.ndjson", option, "news.ndjson") == "feedstore: \(message)\n")
   }
+
+  @Test func `demo does not write its history and play a file`() throws {
+    let message =
+      "unexpected argument 'news.ndjson' with --write, which writes the made-up history; leave out one of them"
+    let refusal = try refusal("demo", "news.ndjson", "--write", "news.ndjson")
+    #expect(refusal == "feedstore: \(message)\n")
+  }
 }
