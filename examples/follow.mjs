@@ -22,13 +22,17 @@ import { Replica, ReplicaFault } from '../web/replica.js';
  * @param {string} [options.token]
  * @param {(what: string, replica: Replica, change?: import('../web/replica.js').Change) => void} options.onNews
  *   What happened, and the feed after it: `applied` (with what it changed), `up-to-date`, `gone`, `moved`,
- *   `must-refetch` (until the next `applied` there is nothing newer than what was shown), or why it cannot be had now.
+ *   `must-refetch` (until the next `applied` there is nothing newer than what was shown), or why it cannot be had now,
+ *   once until that changes.
  * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon gave an answer, each time.
  */
 function follow(server, feed, { token, onNews, onAttempt }) {
   const replica = new Replica(feed);
   // Whether it is to be told if the feed is gone. The replica does not know: `must-refetch` empties it.
   let isShown = false;
+  // The answer that was told, instead of a stream: at each attempt it is likely to be the same.
+  /** @type {string | undefined} */
+  let refusal;
   /** @type {EventStream} */
   let stream;
 
@@ -41,11 +45,11 @@ function follow(server, feed, { token, onNews, onAttempt }) {
       onState: ({ state, status, problem }) => {
         if (isConnecting) onAttempt?.(url, state === 'open' || status !== undefined);
         isConnecting = state === 'connecting';
+        if (state === 'open') refusal = undefined;
         if (state !== 'waiting' && state !== 'refused') return;
         // It comes again by itself, with what it received last, and is sent what it missed.
         if (status === 410 && problem?.url) connect(problem.url);
-        else if (status === 404 && isShown) tellGone();
-        else if (status !== undefined) onNews(problem?.detail ?? `the server answers ${status}`, replica);
+        else tellRefusal(status, problem?.detail ?? `the server answers ${status}`);
       },
     });
     stream.open();
@@ -82,6 +86,13 @@ function follow(server, feed, { token, onNews, onAttempt }) {
         stream.restart({ isPatient: true });
         return onNews('must-refetch', replica);
     }
+  };
+
+  const tellRefusal = (/** @type {number | undefined} */ status, /** @type {string} */ answer) => {
+    const isNews = answer !== refusal;
+    refusal = status === undefined ? undefined : answer;
+    if (status === 404 && isShown) tellGone();
+    else if (status !== undefined && isNews) onNews(answer, replica);
   };
 
   const tellGone = () => {

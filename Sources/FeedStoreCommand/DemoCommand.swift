@@ -30,6 +30,12 @@ enum DemoCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     if let path = invocation.value("write") {
+      if let file = invocation.arguments.first {
+        throw UsageError(
+          .unexpectedArgument,
+          "unexpected argument '\(file)' with --write, which writes the made-up history; leave out one of them"
+        )
+      }
       try DemoHistory.write(to: path)
       return .done
     }

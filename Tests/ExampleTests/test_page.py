@@ -153,6 +153,30 @@ class PageTests(unittest.TestCase):
         for line in follower.errors:
             self.assertRegex(line, f"cannot reach {server.url};.* trying again")
 
+    def test_an_answer_that_is_no_stream_is_told_once_until_it_changes(self):
+        answers = iter([
+            (404, []), (200, [reload("f", "t/0")]), (404, []), (404, []), (503, []), (503, []), (404, []), (404, []),
+            # Who comes back after an outage is heard again.
+            (None, []), (404, []), (200, [reload("f", "t/1")]), (404, []),
+        ])
+        is_over = threading.Event()
+
+        def answer(_):
+            found = next(answers, None)
+            if found is None:
+                is_over.set()
+            return found or (404, [])
+
+        server = self.serve(answer)
+        server.listen()
+        follower = self.follow(server.url, "f")
+        self.assertTrue(is_over.wait(PATIENCE_SECONDS), follower.lines)
+        follower.close()
+        shown, missing = "f reload revision 1: 0 sections, 0 items", "f: the server answers 404"
+        self.assertEqual(
+            follower.lines,
+            [missing, shown, "f: gone", "f: the server answers 503", missing, missing, shown, "f: gone"])
+
     def test_json_tells_of_a_feed_that_is_gone(self):
         delete = {**json.loads(reload("f", "t/0").split("data: ")[1]), "revision": 2, "mode": "delete"}
         answers = iter([

@@ -26,8 +26,9 @@ import Testing
     }
   }
 
-  @Test func theSecondSignalEndsTheProcessWith130() async {
-    await #expect(processExitsWith: .exitCode(130)) {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func theSecondSignalEndsTheProcessAsShellsSayIt(_ signal: Int32) async {
+    await #expect(processExitsWith: .exitCode(128 + signal)) { [signal] in
       let entered = TestPipe()
       // The callback never returns: the second signal must not need it.
       _ = ShutdownSignals.install { _ in
@@ -36,7 +37,7 @@ import Testing
       }
       kill(getpid(), SIGTERM)
       entered.read()
-      kill(getpid(), SIGINT)
+      kill(getpid(), signal)
       // Not to be passed: nobody writes.
       TestPipe().read()
       exit(1)

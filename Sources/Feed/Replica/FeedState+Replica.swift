@@ -45,13 +45,13 @@ extension FeedState {
       guard sections[scope].idSpan.hasSameBytes(as: entry.fromSection) else {
         throw ReplicaFault(
           .position,
-          "item \(entry.id.quotedForMessage()) is in section \(sections[scope].idSpan.quotedForMessage()), "
-            + "expected \(entry.fromSection.quotedForMessage())"
+          "the changeset says section \(entry.fromSection.quotedForMessage()) of item "
+            + "\(entry.id.quotedForMessage()), expected \(sections[scope].idSpan.quotedForMessage())"
         )
       }
     }
     let rank = list(scope).pointee.tree.ranks(currentPosition(handle, scope)).published
-    guard rank == entry.from else { throw FeedState.misplaced(entry.id, found: rank, expected: entry.from) }
+    guard rank == entry.from else { throw FeedState.misplaced(entry.id, at: entry.from, expected: "\(rank)") }
     detach(handle, scope)
     return handle
   }
@@ -59,7 +59,7 @@ extension FeedState {
   private func place(section entry: DecodedEntries.Entry) throws(ReplicaFault) {
     let handle = try placeable(entry, sections) { makeSection($0, $1) }
     guard (0...Int32(sectionCount)).contains(entry.to) else {
-      throw FeedState.misplaced(entry.id, found: Int32(sectionCount), expected: entry.to)
+      throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(sectionCount)")
     }
     if let data = entry.data { setContent(section: handle, data: data) }
     attach(handle, FeedState.sectionScope, at: entry.to)
@@ -70,7 +70,7 @@ extension FeedState {
     let handle = try placeable(entry, items) { items.create($0, $1) }
     let count = list(scope).pointee.tree.currentCount
     guard (0...count).contains(entry.to) else {
-      throw FeedState.misplaced(entry.id, found: count, expected: entry.to)
+      throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(count)")
     }
     if entry.kind != nil || entry.data != nil {
       setContent(item: handle, kind: entry.kind, data: entry.data)
@@ -105,7 +105,7 @@ extension FeedState {
       throw FeedState.unknown(entry, "reconfigures or reloads")
     }
     let rank = currentRank(handle, scope)
-    guard rank == entry.to else { throw FeedState.misplaced(entry.id, found: rank, expected: entry.to) }
+    guard rank == entry.to else { throw FeedState.misplaced(entry.id, at: entry.to, expected: "\(rank)") }
     return handle
   }
 
@@ -121,8 +121,14 @@ extension FeedState {
     )
   }
 
-  private static func misplaced(_ id: ByteSpan, found: Int32, expected: Int32) -> ReplicaFault {
-    ReplicaFault(.position, "\(id.quotedForMessage()) is at position \(found), expected \(expected)")
+  /// - Parameters:
+  ///   - position: what the changeset says.
+  ///   - expected: what the feed has, or allows.
+  private static func misplaced(_ id: ByteSpan, at position: Int32, expected: String) -> ReplicaFault {
+    ReplicaFault(
+      .position,
+      "the changeset says position \(position) of \(id.quotedForMessage()), expected \(expected)"
+    )
   }
 
   // MARK: Reloads

@@ -16,11 +16,33 @@ struct KafkaSettings: Sendable, Equatable {
   /// Names a group and a client where the configuration does not.
   static let defaultName = "feedstore"
 
+  /// For what needs a cluster that is there.
+  ///
+  /// - Parameter properties: the settings under `kafka.`.
+  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  init(_ properties: [ConfigurationPair]) throws(ConfigurationError) {
+    try self.init(properties, embedded: nil, otherRemedy: "")
+  }
+
+  /// For what can bring a cluster along.
+  ///
   /// - Parameters:
   ///   - properties: the settings under `kafka.`.
   ///   - embedded: the settings of the embedded cluster, if there is one.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]? = nil) throws(ConfigurationError) {
+  init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]?) throws(ConfigurationError) {
+    try self.init(
+      properties,
+      embedded: embedded,
+      otherRemedy: ", or start one within the process with --embedded"
+    )
+  }
+
+  private init(
+    _ properties: [ConfigurationPair],
+    embedded: [ConfigurationPair]?,
+    otherRemedy: String
+  ) throws(ConfigurationError) {
     for pair in properties { try Self.check(pair) }
     let servers = properties.last { Self.serverNames.contains($0.name) }
     switch (embedded, servers) {
@@ -41,7 +63,7 @@ struct KafkaSettings: Sendable, Equatable {
         .conflict,
         """
         kafka.bootstrap.servers is not set; name a broker, as in \
-        --set kafka.bootstrap.servers=localhost:9092, or start one within the process with --embedded
+        --set kafka.bootstrap.servers=localhost:9092\(otherRemedy)
         """,
         key: "kafka.bootstrap.servers"
       )

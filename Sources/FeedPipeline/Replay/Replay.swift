@@ -22,9 +22,11 @@ public struct Replay: Sendable {
 
   /// Reads everything, publishes by the records' timestamps, and flushes at the end.
   ///
-  /// - Throws: ``ReplayError``; what was waiting then is not published.
+  /// - Throws: ``ReplayError``; what was waiting then is not published. `UsageError`, before anything is written,
+  ///   if a file is to be written that is also read.
   public func run() async throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
+    try checkOutputs()
     let reader = ReplayReader(paths: inputs, chunkBytes: chunkBytes)
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     let store = FeedStore(options: options)
@@ -51,6 +53,20 @@ public struct Replay: Sendable {
       nanoseconds: MonotonicClock.nanoseconds() - started,
       keepsRejected: rejected != nil
     )
+  }
+
+  /// Refuses to write what is read: it would be emptied first.
+  private func checkOutputs() throws(UsageError) {
+    let outputs = [("--output", output)] + (rejected.map { [("--rejected", $0)] } ?? [])
+    for (option, path) in outputs {
+      guard let written = FileIdentity(path, standard: 1), written.isRegular else { continue }
+      for input in inputs where FileIdentity(input, standard: 0) == written {
+        let name = path == "-" ? "standard output" : path
+        let other = input == "-" ? "standard input" : input
+        let same = name == other ? name : "\(name), the same file as \(other)"
+        throw UsageError(.invalidValue, "\(option) is \(same), which is also read; name another file")
+      }
+    }
   }
 
   private func publish(_ store: FeedStore, _ writer: ReplayWriter) async throws {

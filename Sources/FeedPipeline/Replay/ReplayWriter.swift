@@ -11,12 +11,15 @@ final class ReplayWriter {
 
   /// - Parameters:
   ///   - output: where changesets go.
-  ///   - rejected: where rejected records go; nil for nowhere. The same path as `output` mixes both.
+  ///   - rejected: where rejected records go; nil for nowhere. The same file as `output` has both.
   init(options: FeedStoreOptions, output: String, rejected: String?) throws(ReplayError) {
     self.options = options
     changesets = try OutputFile(output)
     if let rejected {
-      self.rejected = rejected == output ? changesets : try OutputFile(rejected)
+      // By now there is a file at `output`. One that is open twice would be overwritten from its beginning.
+      let file = FileIdentity(output, standard: 1)
+      let isShared = file != nil && file == FileIdentity(rejected, standard: 1)
+      self.rejected = isShared ? changesets : try OutputFile(rejected)
     } else {
       self.rejected = nil
     }

@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM as a request to stop, once; a second one ends the process at once with code 130.
+/// SIGINT and SIGTERM as a request to stop, once; a second one ends the process at once with code 128 and its number, as
+/// shells say it of who is ended by a signal: 130 and 143.
 ///
 /// The handler does what is safe in one: it counts, and writes a byte to a pipe. A thread of its own reads it,
 /// sets ``isRequested``, calls the callback and wakes those who wait. The second signal ends the process from
@@ -141,7 +142,7 @@ private let signalCount = Atomic<Int>(0)
 
 /// Runs in a signal handler: only what is async-signal-safe, and `errno` stays as it was.
 private func handleShutdownSignal(_ signal: Int32) {
-  if signalCount.add(1, ordering: .sequentiallyConsistent).oldValue > 0 { _exit(130) }
+  if signalCount.add(1, ordering: .sequentiallyConsistent).oldValue > 0 { _exit(128 + signal) }
   let savedError = errno
   var byte = UInt8(truncatingIfNeeded: signal)
   _ = write(signalPipe.load(ordering: .sequentiallyConsistent), &byte, 1)

@@ -17,9 +17,15 @@ struct KafkaSettingsTests {
   private static let process = ProcessIdentity(group: "settings")
 
   @Test func `a broker's address must be there`() {
-    let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([]) }
+    let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([], embedded: nil) }
     #expect(error?.description.contains("kafka.bootstrap.servers") == true)
     #expect(error?.description.contains("--embedded") == true)
+  }
+
+  @Test func `only what can bring a broker along is told of --embedded`() {
+    let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([]) }
+    #expect(error?.description.contains("kafka.bootstrap.servers") == true)
+    #expect(error?.description.contains("--embedded") == false)
   }
 
   @Test func `a broker's address does not go with the embedded broker`() {

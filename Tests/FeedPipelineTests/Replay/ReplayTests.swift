@@ -1,6 +1,7 @@
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Service
 import Testing
 
 @testable import FeedPipeline
@@ -98,6 +99,64 @@ import Testing
     )
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("/no/such/file") == true)
+  }
+
+  @Test(arguments: ["in.ndjson", "./in.ndjson", "hard", "symbolic"])
+  func `a file that is read is not written, whatever it is called`(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let content = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
+    let input = try folder.file("in.ndjson", content.utf8)
+    try FileManager.default.linkItem(atPath: input, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: input)
+    let written = "\(folder.url.path)/\(name)"
+    for (option, output, rejected) in [
+      ("--output", written, nil), ("--rejected", folder.path("out"), written),
+    ] {
+      let replay = Replay(
+        inputs: ["/dev/null", input],
+        output: output,
+        rejected: rejected,
+        options: FeedStoreOptions()
+      )
+      let error = await #expect(throws: UsageError.self) { try await replay.run() }
+      let same = written == input ? written : "\(written), the same file as \(input)"
+      #expect(error?.message == "\(option) is \(same), which is also read; name another file")
+      #expect(try folder.read("in.ndjson") == content)
+      #expect(!FileManager.default.fileExists(atPath: folder.path("out")))
+    }
+  }
+
+  @Test(arguments: ["out", "./out", "hard", "symbolic"])
+  func `changesets and rejected records share a file, whatever it is called`(name: String) async throws {
+    let input = randomInput(seed: 6, 300)
+    let separate = try await replay(input)
+    let folder = try TemporaryFolder()
+    let output = try folder.file("out", "what was there before".utf8)
+    try FileManager.default.linkItem(atPath: output, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: output)
+    _ = try await Replay(
+      inputs: [try folder.file("in", input.utf8)],
+      output: output,
+      rejected: "\(folder.url.path)/\(name)",
+      options: FeedStoreOptions()
+    ).run()
+    let lines = try folder.read("out").split(separator: "\n")
+    let (changesets, rejected) = (
+      lines.filter { $0.contains("feeds.changesets") }, lines.filter { $0.contains("feeds.rejected") }
+    )
+    #expect(changesets == separate.output.split(separator: "\n"))
+    #expect(rejected == separate.rejected.split(separator: "\n"))
+    #expect(changesets.count + rejected.count == lines.count)
+  }
+
+  @Test func `a device may be read and written`() async throws {
+    let replay = Replay(
+      inputs: ["/dev/null"],
+      output: "/dev/null",
+      rejected: "/dev/null",
+      options: FeedStoreOptions()
+    )
+    #expect(try await replay.run().counters.records == 0)
   }
 
   @Test func `a rejected record keeps its value's text as it stood, or as base64`() async throws {

@@ -85,7 +85,28 @@ import Testing
       4,
       #""section":"s","index":1"#,
       #""section":"s","index":2"#,
-      #""c" is at position 1, expected 2"#
+      #"the changeset says position 2 of "c", expected 1"#
+    ),
+    Plant(
+      "a wrong position of data",
+      3,
+      #""section":"s","index":0"#,
+      #""section":"s","index":7"#,
+      #"the changeset says position 7 of "b", expected 0"#
+    ),
+    Plant(
+      "a position beyond the end",
+      2,
+      #""section":"t","index":0"#,
+      #""section":"t","index":9"#,
+      #"the changeset says position 9 of "e", expected 0 to 2"#
+    ),
+    Plant(
+      "an item of another section",
+      4,
+      #""section":"t","index":1"#,
+      #""section":"s","index":2"#,
+      #"the changeset says section "s" of item "x", expected "t""#
     ),
     Plant("a wrong base", 3, #""base":2"#, #""base":1"#, "the base of revision 3 is 1, expected 2"),
     Plant(

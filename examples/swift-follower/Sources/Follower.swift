@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import Foundation
+@preconcurrency import Foundation
 
 /// Follows all feeds, and prints what an app with a diffable data source would do.
 ///
@@ -15,6 +15,8 @@ struct Follower {
       print("usage: Follower SERVERS [FILE]")
       exit(2)
     }
+    // Each line as it comes, also into a file or a pipe.
+    setvbuf(stdout, nil, _IOLBF, 0)
     let file = arguments.dropFirst().first
     let options = FeedClientOptions(
       kafka: ["bootstrap.servers": servers],
