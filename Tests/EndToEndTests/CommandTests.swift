@@ -30,6 +30,33 @@ final class CommandTests {
     #expect(try refusal("replay", "news.ndjson", option, "news.ndjson") == "feedstore: \(message)\n")
   }
 
+  @Test(arguments: [
+    ("kafka.foo=1", #"set the property foo = "1""#),
+    ("kafka.session.timeout.ms=abc", #"set the property session.timeout.ms = "abc""#),
+  ])
+  func `what librdkafka does not take is refused before anything is said to be there`(
+    setting: String,
+    what: String
+  ) throws {
+    let refusal = try refusal("run", "--embedded", "--set", setting)
+    #expect(refusal.contains("feedstore: could not \(what)"))
+    #expect(refusal.contains("CONFIGURATION.md"))
+  }
+
+  @Test func `an address for HTTP that is none is named by its key, and nothing is said to be there`() throws
+  {
+    let refusal = try refusal(
+      "run",
+      "--embedded",
+      "--set",
+      "http.enabled=true",
+      "--set",
+      "http.address=localhost"
+    )
+    #expect(refusal.contains("feedstore: http.address: "))
+    #expect(!refusal.contains("http.tokenFile"))
+  }
+
   @Test func `demo does not write its history and play a file`() throws {
     let message =
       "unexpected argument 'news.ndjson' with --write, which writes the made-up history; leave out one of them"

@@ -46,9 +46,14 @@ public struct Daemon: Sendable {
     }
     defer { broker?.stop() }
     let settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
-    if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
-
+    do {
+      try settings.checkProperties()
+    } catch {
+      throw error.configurationOrDaemonError
+    }
     let server = try makeServer(settings)
+    // Not before: whoever reads it takes the daemon for started.
+    if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
     // Ends with this scope, when the workers have published what waits.
     async let _ = server?.run()
@@ -95,11 +100,12 @@ public struct Daemon: Sendable {
     do {
       return try FeedServer(configuration, settings, token: httpToken, log)
     } catch {
-      let message = "http.address, http.port, http.tokenFile: \(error.message)"
       switch error.code {
       // It would be so again however often the daemon is started.
-      case .address, .tokenNeeded, .token: throw ConfigurationError(.outOfRange, message)
-      case .portInUse, .denied, .openFiles, .system: throw DaemonError(.http, message)
+      case .address: throw ConfigurationError(.outOfRange, "http.address: \(error.message)")
+      case .tokenNeeded, .token: throw ConfigurationError(.outOfRange, "http.tokenFile: \(error.message)")
+      case .portInUse, .denied: throw DaemonError(.http, "http.port: \(error.message)")
+      case .openFiles, .system: throw DaemonError(.http, "http: \(error.message)")
       }
     }
   }
@@ -112,12 +118,19 @@ public struct Daemon: Sendable {
     do {
       return try Worker(identity, configuration, settings, environment)
     } catch {
-      throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
+      throw error.configurationOrDaemonError
     }
   }
 }
 
 extension KafkaError {
   /// Whether a client could not be made for a property that it does not know or take.
-  var isProperty: Bool { kind == .invalidArgument }
+  private var isProperty: Bool { kind == .invalidArgument }
+
+  /// As an error of the configuration where a property is wrong, and of Kafka otherwise.
+  var configurationOrDaemonError: any Error {
+    guard isProperty else { return DaemonError(self) }
+    let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
+    return ConfigurationError(.outOfRange, "\(message); \(hint)")
+  }
 }

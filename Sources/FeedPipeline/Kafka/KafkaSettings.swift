@@ -179,6 +179,12 @@ struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// Refuses names and values that librdkafka does not know, before any client is made.
+  func checkProperties() throws(KafkaError) {
+    try configuration(for: .consumer).check()
+    try configuration(for: .producer).check()
+  }
+
   /// For a client that creates topics and reads their settings.
   var admin: KafkaConfiguration { configuration(for: .both) }
 

@@ -30,7 +30,7 @@ final class PublishRun {
     do {
       producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
     } catch {
-      throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
+      throw error.configurationOrDaemonError
     }
     reader = ReplayReader(paths: publisher.inputs)
     pacer = publisher.speed.map { Pacer(speed: $0) }

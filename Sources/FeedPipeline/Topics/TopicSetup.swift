@@ -46,7 +46,7 @@ public struct TopicSetup: Sendable {
       do {
         return try work(settings)
       } catch let error as KafkaError {
-        throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
+        throw error.configurationOrDaemonError
       }
     }
   }

@@ -71,7 +71,7 @@ public struct Verification: Sendable {
         try TopicVerification(settings, topic: configuration.store.topics.changesets, log: log)
           .run(verifier)
       } catch let error as KafkaError {
-        throw error.isProperty ? ConfigurationError(.outOfRange, error.message) : DaemonError(error)
+        throw error.configurationOrDaemonError
       }
     }
   }

@@ -3,8 +3,8 @@ import CRdkafka
 /// Names and values of librdkafka's configuration properties, passed on as they are.
 ///
 /// Properties are applied in the order in which they were first set; setting one again replaces its value.
-/// The names and what they accept are librdkafka's (`CONFIGURATION.md`). Nothing is checked until a client
-/// is made: that throws an error that names the property and the value.
+/// The names and what they accept are librdkafka's (`CONFIGURATION.md`). Nothing is checked until `check` is
+/// called or a client is made: these throw an error that names the property and the value.
 ///
 /// One configuration serves consumers and producers alike: librdkafka passes over, and logs, a producer's
 /// property in a consumer and the other way round.
@@ -45,6 +45,12 @@ public struct KafkaConfiguration: Sendable, Hashable {
       }
     }
   }
+
+  /// Refuses a property that librdkafka does not know, or a value that it does not take. What must fit together is
+  /// checked when a client is made.
+  ///
+  /// - Throws: `_INVALID_ARG` naming the property and its value.
+  public func check() throws(KafkaError) { _ = try ConfigurationHandle(self) }
 
   /// Sets a property that the user has not set.
   mutating func setDefault(_ name: String, _ value: String) {
