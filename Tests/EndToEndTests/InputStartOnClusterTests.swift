@@ -43,4 +43,18 @@ struct InputStartOnClusterTests {
     let report = try await ground.runDaemon(applying: 5)
     #expect(report.counters.records == 5)
   }
+
+  @Test func `that input is passed over is committed, also when nothing follows`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    try commit(8, ground)
+    ground.configuration.lostInput = .continue
+    ground.configuration.store.coalescing.windowMilliseconds = 50
+    let stop = StopRequest()
+    let report = try await ground.daemon(stop: stop) { event in
+      if case .committed = event { stop.request() }
+    }.run()
+    #expect(report.counters.records == 0)
+    #expect(report.counters.flushes == 1)
+  }
 }

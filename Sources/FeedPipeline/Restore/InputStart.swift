@@ -15,6 +15,11 @@ struct InputStart: Equatable {
   let position: TopicPartitionOffset
   let finding: Finding
 
+  /// Whether input is passed over that is gone.
+  var isLoss: Bool {
+    if case .lost = finding { true } else { false }
+  }
+
   /// - Parameters:
   ///   - committed: the group's offset; nil if it has none.
   ///   - ends: where the partition begins and ends.
