@@ -110,6 +110,8 @@ export class FeedView {
     this.#flash.classList.remove('on');
     this.#grid.setAttribute('aria-label', `Sections and items of ${label}`);
     this.show([], new Map());
+    // Nothing goes anywhere in it: what moves next is not close behind.
+    this.#isAnimated = false;
   }
 
   /**
