@@ -114,19 +114,11 @@ extension Worker {
     try consumer.seek(starts, timeoutMilliseconds: Self.askMilliseconds)
     try consumer.resume(restoration.inputs)
     positions.begin(at: starts)
-    let now = MonotonicClock.milliseconds()
     // What is lost and passed over is not to be missed again at the next start.
-    for start in restoration.starts where start.isLoss {
-      let position = start.position
-      store.cover(
-        topic: Array(position.topic.utf8),
-        partition: position.partition,
-        upTo: position.offset,
-        at: now
-      )
-    }
+    for start in restoration.starts where start.isLoss { cover(start.position, store) }
     restoration.finish()
     changesets = nil
+    let now = MonotonicClock.milliseconds()
     log.info(
       "restored",
       [

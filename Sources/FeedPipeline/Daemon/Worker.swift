@@ -212,10 +212,17 @@ final class Worker: @unchecked Sendable {
   /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
   /// something unread, and when it is deleted like records, it would be missed like records.
   private func coverEnds(_ store: isolated FeedStore) {
-    for end in batch.ends where positions.reachEnd(end.topicPartition, end.offset) {
-      let now = MonotonicClock.milliseconds()
-      store.cover(topic: Array(end.topic.utf8), partition: end.partition, upTo: end.offset, at: now)
-    }
+    for end in batch.ends where positions.reachEnd(end.topicPartition, end.offset) { cover(end, store) }
+  }
+
+  /// Has an offset committed behind which no record was taken.
+  func cover(_ position: TopicPartitionOffset, _ store: isolated FeedStore) {
+    store.cover(
+      topic: Array(position.topic.utf8),
+      partition: position.partition,
+      upTo: position.offset,
+      at: MonotonicClock.milliseconds()
+    )
   }
 
   /// Records came that had come before: the reading is not where it should be. Taken as they are, some would be
