@@ -1,3 +1,4 @@
+import FeedTestSupport
 import Foundation
 
 /// The built command, which stands beside the tests, run to its end in a folder of its own.
@@ -9,8 +10,7 @@ struct CommandRun {
   /// - Parameter folder: where it is run, and what paths are relative to.
   init(_ arguments: [String], in folder: URL) throws {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appendingPathComponent("feedstore")
+    process.executableURL = try BuiltCommand.url
     process.arguments = arguments
     process.currentDirectoryURL = folder
     process.standardInput = FileHandle.nullDevice

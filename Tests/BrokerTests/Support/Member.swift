@@ -1,3 +1,4 @@
+import FeedTestSupport
 import Foundation
 import Glibc
 
@@ -31,7 +32,7 @@ final class Member: Sendable {
     }
     defer { try? log.close() }
     let process = Process()
-    process.executableURL = try Self.command
+    process.executableURL = try BuiltCommand.url
     let options = settings.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0.key)=\($0.value)"] }
     process.arguments = ["run"] + options
     process.environment = ProcessInfo.processInfo.environment
@@ -82,16 +83,5 @@ final class Member: Sendable {
 
   private func signal(_ signal: Int32, mayEnd: Bool = false) {
     life.whileRunning(mayEnd: mayEnd) { _ = Glibc.kill(pid, signal) }
-  }
-
-  private static var command: URL {
-    get throws {
-      let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-      let command = tests.deletingLastPathComponent().appendingPathComponent("feedstore")
-      guard FileManager.default.isExecutableFile(atPath: command.path) else {
-        throw BrokerFailure("there is no \(command.path); build it with: swift build --build-tests")
-      }
-      return command
-    }
   }
 }
