@@ -10,9 +10,9 @@ public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether there is no such file.
   public var isMissing: Bool { number == ENOENT }
 
-  /// - Parameter action: what was tried, with the path.
-  init(_ action: String, _ number: Int32 = errno) {
+  /// - Parameter action: what was tried, with the path; put together once `errno` is read.
+  init(_ action: @autoclosure () -> String, _ number: Int32 = errno) {
     self.number = number
-    description = "cannot \(action): \(String(cString: strerror(number)))"
+    description = "cannot \(action()): \(String(cString: strerror(number)))"
   }
 }

@@ -16,8 +16,9 @@ public final class LineReader {
   public init(_ path: String, chunkBytes: Int = 1 << 20) throws(FileError) {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    buffer = .allocate(byteCount: max(1, chunkBytes), alignment: 64)
+    // Before anything is allocated: that may leave another number in `errno`, although it succeeds.
     guard descriptor >= 0 else { throw FileError("read \(path)") }
+    buffer = .allocate(byteCount: max(1, chunkBytes), alignment: 64)
   }
 
   deinit {
