@@ -8,9 +8,9 @@ import Kafka
 final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: Consumer
   private let messages: MessageBatch
-  private var next = 0
+  @exclusivity(unchecked) private var next = 0
   /// The topics' names by the consumer's numbers, once they are seen.
-  private var topics: [[UInt8]?] = []
+  @exclusivity(unchecked) private var topics: [[UInt8]?] = []
 
   init(_ consumer: Consumer, capacity: Int) {
     self.consumer = consumer

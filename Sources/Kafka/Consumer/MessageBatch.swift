@@ -9,7 +9,7 @@ public final class MessageBatch {
   public let capacity: Int
 
   /// The number of records.
-  public private(set) var count = 0
+  @exclusivity(unchecked) public private(set) var count = 0
 
   /// Ends of partitions and errors, in the order in which they came.
   public private(set) var events: [ConsumerEvent] = []
