@@ -8,12 +8,12 @@ extension Replica {
     OracleFeed(
       sections: state.currentHandles(FeedState.sectionScope).map { section in
         OracleSection(
-          id: Array(state.sections[section].idSpan.buffer),
+          id: Array(state.sections.id(section).buffer),
           data: Array(state.sections[section].data.buffer),
           items: state.currentHandles(section).map { item in
             OracleItem(
-              id: Array(state.items[item].idSpan.buffer),
-              kind: Array(state.items[item].kind.buffer),
+              id: Array(state.items.id(item).buffer),
+              kind: Array(state.kind(item).buffer),
               data: Array(state.items[item].data.buffer)
             )
           }

@@ -84,7 +84,7 @@ import Testing
 
   @Test func `a snapshot of a feed under way has its current content`() throws {
     let key = Array("f".utf8)
-    let id = ElementTable.copy(ByteSpan("f"))
+    let id = ByteSpan("f").copied()
     defer { id.deallocate() }
     let feed = PublishedFeed(id: ByteSpan(UnsafePointer(id), key.count))
     let decoder = RecordDecoder(limits: Limits())

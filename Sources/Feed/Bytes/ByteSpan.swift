@@ -47,6 +47,13 @@ public struct ByteSpan: @unchecked Sendable {
     count == other.count && memcmp(base, other.base, count) == 0
   }
 
+  /// A copy in a block of its own; freed with `free`.
+  func copied() -> UnsafeMutablePointer<UInt8> {
+    guard let memory = malloc(max(count, 1)) else { fatalError("out of memory") }
+    memcpy(memory, base, count)
+    return memory.assumingMemoryBound(to: UInt8.self)
+  }
+
   func matches(_ text: StaticString) -> Bool {
     count == text.utf8CodeUnitCount && memcmp(base, text.utf8Start, count) == 0
   }

@@ -7,7 +7,7 @@ final class OwnedSpan {
   private let block: UnsafeMutablePointer<UInt8>
 
   init(_ bytes: ByteSpan) {
-    block = ElementTable.copy(bytes)
+    block = bytes.copied()
     span = ByteSpan(UnsafePointer(block), bytes.count)
   }
 

@@ -275,7 +275,7 @@ struct EventForm {
   /// The identifier of a listed item, which must not be in the list yet.
   private func newItem(_ field: StaticString, _ value: (Int, Int)) throws(Rejection) -> (ByteSpan, UInt32) {
     let id = try identifier(field, value)
-    let hash = IdentifierHash.of(id)
+    let hash = ByteHash.of(id)
     guard !decoder.isListed(item: id, hash) else {
       throw Rejection(.duplicateID, event: number, field: field, problem: "lists an item twice", value: id)
     }
@@ -313,7 +313,7 @@ struct EventForm {
       }
     }
     let id = try identifier("sections.id", idValue)
-    let hash = IdentifierHash.of(id)
+    let hash = ByteHash.of(id)
     guard !decoder.isListed(section: id, hash) else {
       throw Rejection(
         .duplicateID,

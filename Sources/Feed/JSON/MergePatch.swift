@@ -124,5 +124,5 @@ struct MergePatch {
     one.decodedName.hasSameBytes(as: other.decodedName)
   }
 
-  private func nameHash(_ member: JSONScanner.Member) -> UInt32 { IdentifierHash.of(member.decodedName) }
+  private func nameHash(_ member: JSONScanner.Member) -> UInt32 { ByteHash.of(member.decodedName) }
 }

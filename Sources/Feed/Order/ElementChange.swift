@@ -7,11 +7,8 @@ struct ElementChange {
   /// The leaf of its ghost: the entry that counts only in the published order, once the element
   /// has left that place.
   var ghostLeaf: UnsafeMutablePointer<OrderLeaf>?
-  /// The published content, once another has replaced it.
-  var publishedContent: UnsafeMutablePointer<UInt8>?
-  var publishedDataCount: UInt32 = 0
-  var publishedKindCount: UInt8 = 0
-  var hasPublishedContent = false
+  /// The published content, owned, once another has replaced it.
+  var publishedContent: Content?
   var forced = Forced.none
   /// The journal that remembers the content from before its record; later ones of the same record
   /// need not be kept.

@@ -19,10 +19,10 @@ final class ElementTable {
   }
 
   deinit {
-    for change in changes where change.hasPublishedContent { Glibc.free(change.publishedContent) }
-    for handle in 0..<used where elements[handle].idCount > 0 {
-      Glibc.free(elements[handle].id)
-      Glibc.free(elements[handle].content)
+    for change in changes { Glibc.free(change.publishedContent?.bytes) }
+    for handle in 0..<used where elements[handle].isInUse {
+      elements[handle].id.release()
+      Glibc.free(elements[handle].content.bytes)
     }
     Glibc.free(elements)
   }
@@ -36,16 +36,20 @@ final class ElementTable {
     _modify { yield &elements[Int(handle)] }
   }
 
+  /// An element's identifier; valid until an element is created or destroyed.
+  @inline(__always)
+  func id(_ handle: UInt32) -> ByteSpan { ShortBytes.span(at: elements + Int(handle)) }
+
   @inline(__always)
   func find(_ id: ByteSpan, _ hash: UInt32) -> UInt32? {
     let elements = elements
-    return index.find(hash) { elements[Int($0)].idSpan.hasSameBytes(as: id) }
+    return index.find(hash) { ShortBytes.span(at: elements + Int($0)).hasSameBytes(as: id) }
   }
 
   /// The handle of an element that is in the feed now.
   @inline(__always)
   func findPresent(_ id: ByteSpan) -> UInt32? {
-    guard let handle = find(id, IdentifierHash.of(id)), self[handle].isPresent else { return nil }
+    guard let handle = find(id, ByteHash.of(id)), self[handle].isPresent else { return nil }
     return handle
   }
 
@@ -59,10 +63,7 @@ final class ElementTable {
       handle = UInt32(used)
       used += 1
     }
-    let copy = ElementTable.copy(id)
-    elements.advanced(by: Int(handle)).initialize(
-      to: Element(id: copy, content: nil, leaf: nil, hash: hash, idCount: UInt8(id.count))
-    )
+    (elements + Int(handle)).initialize(to: Element(id: ShortBytes(copying: id), hash: hash))
     index.insert(hash, handle)
     touch(handle)
     return handle
@@ -85,14 +86,18 @@ final class ElementTable {
     body(&changes[Int(elements[Int(handle)].change) - 1])
   }
 
-  /// Removes an element for good.
+  /// Removes an element, whose content was released, for good.
   func destroy(_ handle: UInt32) {
     index.remove(elements[Int(handle)].hash, handle)
-    Glibc.free(elements[Int(handle)].id)
-    Glibc.free(elements[Int(handle)].content)
-    elements[Int(handle)].idCount = 0
-    elements[Int(handle)].content = nil
+    elements[Int(handle)].id.release()
+    elements[Int(handle)].isInUse = false
     free.append(handle)
+  }
+
+  /// The contents of its elements, and those that are published and were replaced; for tests.
+  var ownedContents: [Content] {
+    (0..<used).filter { elements[$0].isInUse }.map { elements[$0].content }
+      + changes.compactMap(\.publishedContent)
   }
 
   /// Gives memory back once there are no elements.
@@ -112,32 +117,16 @@ final class ElementTable {
   }
 
   private func grow() {
+    let larger = ElementTable.allocate(capacity * 2)
+    larger.moveInitialize(from: elements, count: used)
+    Glibc.free(elements)
+    elements = larger
     capacity *= 2
-    guard let moved = realloc(elements, capacity * MemoryLayout<Element>.stride) else {
-      fatalError("out of memory")
-    }
-    elements = moved.assumingMemoryBound(to: Element.self)
   }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {
-    guard let memory = malloc(capacity * MemoryLayout<Element>.stride) else { fatalError("out of memory") }
+    let stride = MemoryLayout<Element>.stride
+    guard let memory = aligned_alloc(stride, capacity * stride) else { fatalError("out of memory") }
     return memory.bindMemory(to: Element.self, capacity: capacity)
-  }
-
-  /// A copy of the bytes in a block of its own; freed with `free`.
-  static func copy(_ bytes: ByteSpan) -> UnsafeMutablePointer<UInt8> {
-    let block = block(bytes.count)
-    memcpy(block, bytes.base, bytes.count)
-    return block
-  }
-
-  /// A copy of the bytes in a block of its own; freed with `free`.
-  static func copy(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8> {
-    bytes.withUnsafeBytes { copy(ByteSpan($0)) }
-  }
-
-  static func block(_ count: Int) -> UnsafeMutablePointer<UInt8> {
-    guard let memory = malloc(max(count, 1)) else { fatalError("out of memory") }
-    return memory.assumingMemoryBound(to: UInt8.self)
   }
 }

@@ -59,9 +59,10 @@ struct DifferenceBody {
   }
 
   private mutating func encode(_ entry: FeedDifference.Entry, _ list: List, _ state: FeedState) {
-    let element = list.isOfItems ? state.items[entry.handle] : state.sections[entry.handle]
+    let table = list.isOfItems ? state.items : state.sections
+    let element = table[entry.handle]
     bytes.append("{\"id\":")
-    bytes.append(quoted: element.idSpan)
+    bytes.append(quoted: table.id(entry.handle))
     switch list {
     case .sectionMove:
       bytes.append(",\"from\":")
@@ -70,11 +71,11 @@ struct DifferenceBody {
       bytes.append(decimal: Int(entry.to))
     case .itemMove:
       bytes.append(",\"from\":{\"section\":")
-      bytes.append(quoted: state.sections[entry.fromSection].idSpan)
+      bytes.append(quoted: state.sections.id(entry.fromSection))
       bytes.append(",\"index\":")
       bytes.append(decimal: Int(entry.from))
       bytes.append("},\"to\":{\"section\":")
-      bytes.append(quoted: state.sections[entry.toSection].idSpan)
+      bytes.append(quoted: state.sections.id(entry.toSection))
       bytes.append(",\"index\":")
       bytes.append(decimal: Int(entry.to))
       bytes.append(UInt8(ascii: "}"))
@@ -87,7 +88,7 @@ struct DifferenceBody {
     case .itemInsert, .itemReload:
       appendPosition(entry.toSection, entry.to, list, state)
       bytes.append(",\"kind\":")
-      bytes.append(quoted: element.kind)
+      bytes.append(quoted: state.kind(entry.handle))
       bytes.append(",\"data\":")
       bytes.append(element.data)
     }
@@ -98,7 +99,7 @@ struct DifferenceBody {
   private func appendPosition(_ section: UInt32, _ index: Int32, _ list: List, _ state: FeedState) {
     if list.isOfItems {
       bytes.append(",\"section\":")
-      bytes.append(quoted: state.sections[section].idSpan)
+      bytes.append(quoted: state.sections.id(section))
     }
     bytes.append(",\"index\":")
     bytes.append(decimal: Int(index))

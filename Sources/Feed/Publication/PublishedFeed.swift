@@ -24,11 +24,11 @@ public final class PublishedFeed {
   @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
   /// The greatest timestamp among them.
   @exclusivity(unchecked) var windowTime = Int64.min
-  /// For the store: whether the feed is on the list of those that the next flush looks at.
-  @exclusivity(unchecked) public var isListedForFlush = false
+  /// Whether the feed is on the store's list of those that the next flush looks at.
+  @exclusivity(unchecked) private var isListedForFlush = false
 
   public init(id: ByteSpan) {
-    idBlock = ElementTable.copy(id)
+    idBlock = id.copied()
     self.id = ByteSpan(UnsafePointer(idBlock), id.count)
     state = FeedState()
   }
@@ -36,7 +36,7 @@ public final class PublishedFeed {
   /// A feed that goes on from what a replica has; the replica's state is taken over.
   init(_ replica: Replica, version: PublishedVersion) {
     let id = Array(replica.feed.utf8)
-    idBlock = ElementTable.copy(id)
+    idBlock = id.withUnsafeBytes { ByteSpan($0).copied() }
     self.id = ByteSpan(UnsafePointer(idBlock), id.count)
     state = replica.ownState()
     exists = true
@@ -59,6 +59,14 @@ public final class PublishedFeed {
   public var checksum: UInt32 { state.totals.checksum }
 
   // MARK: Input
+
+  /// Notes that the feed is on the store's list of those that the next flush looks at.
+  ///
+  /// - Returns: false if it was there already.
+  public func listForFlush() -> Bool {
+    defer { isListedForFlush = true }
+    return !isListedForFlush
+  }
 
   /// Whether a record was taken before: it is at or before the newest taken of its topic.
   public func hasTaken(_ position: RecordPosition) -> Bool {

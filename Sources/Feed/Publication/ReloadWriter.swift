@@ -92,24 +92,24 @@ struct ReloadWriter {
     var isFirstSection = true
     var isFull = false
     while !isFull, let section = walk.sections.peek() {
-      let element = state.sections[section]
+      let sectionID = state.sections.id(section)
       let isContinued = walk.isContinued
       var items = walk.items ?? CurrentCursor(state.list(section).pointee.tree)
       // The section's own entry, with the brackets of the list where it is the first.
       var sectionCost = isFirstSection ? 14 : 1
-      sectionCost += isContinued ? 7 + JSONString.quotedCount(element.idSpan) : ReloadSize.section(element)
+      sectionCost +=
+        isContinued ? 7 + JSONString.quotedCount(sectionID) : state.sizeOfSection(section)
       if !isFirstSection, size + sectionCost > room { break }
       size += sectionCost
       output?.append(isFirstSection ? ",\"sections\":[{\"id\":" : ",{\"id\":")
-      output?.append(quoted: element.idSpan)
+      output?.append(quoted: sectionID)
       if !isContinued {
         output?.append(",\"data\":")
-        output?.append(element.data)
+        output?.append(state.sections[section].data)
       }
       var isFirstItem = true
       while let item = items.peek() {
-        let element = state.items[item]
-        let cost = room == Int.max ? 0 : ReloadSize.item(element) + (isFirstItem ? 11 : 1)
+        let cost = room == Int.max ? 0 : state.sizeOfItem(item) + (isFirstItem ? 11 : 1)
         // A part holds one entry at least.
         if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
           isFull = true
@@ -118,7 +118,7 @@ struct ReloadWriter {
         size += cost
         if let output {
           output.append(isFirstItem ? ",\"items\":[" : ",")
-          writeItem(element, to: output)
+          writeItem(item, state, to: output)
         }
         isFirstItem = false
         items.advance()
@@ -140,13 +140,13 @@ struct ReloadWriter {
     walk.isFinished = !isFull && walk.sections.peek() == nil
   }
 
-  private static func writeItem(_ item: Element, to output: ByteWriter) {
+  private static func writeItem(_ item: UInt32, _ state: FeedState, to output: ByteWriter) {
     output.append("{\"id\":")
-    output.append(quoted: item.idSpan)
+    output.append(quoted: state.items.id(item))
     output.append(",\"kind\":")
-    output.append(quoted: item.kind)
+    output.append(quoted: state.kind(item))
     output.append(",\"data\":")
-    output.append(item.data)
+    output.append(state.items[item].data)
     output.append(UInt8(ascii: "}"))
   }
 }

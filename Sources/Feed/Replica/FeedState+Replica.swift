@@ -42,11 +42,11 @@ extension FeedState {
     let scope = table[handle].container
     if scope != FeedState.sectionScope {
       // The section may have been taken out already, but it is known by its identifier.
-      guard sections[scope].idSpan.hasSameBytes(as: entry.fromSection) else {
+      guard sections.id(scope).hasSameBytes(as: entry.fromSection) else {
         throw ReplicaFault(
           .position,
           "the changeset says section \(entry.fromSection.quotedForMessage()) of item "
-            + "\(entry.id.quotedForMessage()), expected \(sections[scope].idSpan.quotedForMessage())"
+            + "\(entry.id.quotedForMessage()), expected \(sections.id(scope).quotedForMessage())"
         )
       }
     }
@@ -84,7 +84,7 @@ extension FeedState {
     _ table: ElementTable,
     make: (ByteSpan, UInt32) -> UInt32
   ) throws(ReplicaFault) -> UInt32 {
-    let hash = IdentifierHash.of(entry.id)
+    let hash = ByteHash.of(entry.id)
     guard let known = table.find(entry.id, hash) else { return make(entry.id, hash) }
     guard !table[known].isPresent else {
       throw ReplicaFault(
@@ -165,7 +165,7 @@ extension FeedState {
       }
       return section
     }
-    let section = makeSection(id, IdentifierHash.of(id))
+    let section = makeSection(id, ByteHash.of(id))
     setContent(section: section, data: data ?? ByteSpan("null"))
     attach(section, FeedState.sectionScope, at: Int32(sectionCount))
     return section
@@ -191,7 +191,7 @@ extension FeedState {
     guard (1...255).contains(id.count), kind.count <= 255 else {
       throw ReplicaFault(.invalidChangeset, "an item's id must have 1 to 255 bytes, and its kind at most 255")
     }
-    let hash = IdentifierHash.of(id)
+    let hash = ByteHash.of(id)
     guard items.find(id, hash) == nil else {
       throw ReplicaFault(.unknownElement, "the reload lists item \(id.quotedForMessage()) twice")
     }

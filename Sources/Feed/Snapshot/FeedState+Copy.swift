@@ -1,21 +1,19 @@
-import Glibc
-
 extension FeedState {
   /// Another state with the current content of this one, none of it changed since it was published.
-  /// O(n), at the cost of two allocations an element.
+  /// O(n), at the cost of an allocation an element, and one more for each long identifier.
   func copyOfCurrent() -> FeedState {
     let copy = FeedState()
     let sectionHandles = currentHandles(FeedState.sectionScope)
     let copies = sectionHandles.map { section in
-      let handle = copy.makeSection(sections[section].idSpan, sections[section].hash)
-      FeedState.settle(handle, copy.sections, as: sections[section])
+      let handle = copy.makeSection(sections.id(section), sections[section].hash)
+      copy.settle(handle, copy.sections, as: sections[section], kind: .empty)
       return handle
     }
     copy.fill(FeedState.sectionScope, copies, checksum: list(FeedState.sectionScope).pointee.checksum)
     for (section, sectionCopy) in zip(sectionHandles, copies) {
       let itemCopies = currentHandles(section).map { item in
-        let handle = copy.items.create(items[item].idSpan, items[item].hash)
-        FeedState.settle(handle, copy.items, as: items[item])
+        let handle = copy.items.create(items.id(item), items[item].hash)
+        copy.settle(handle, copy.items, as: items[item], kind: kind(item))
         return handle
       }
       copy.fill(sectionCopy, itemCopies, checksum: list(section).pointee.checksum)
@@ -26,15 +24,14 @@ extension FeedState {
   }
 
   /// Gives a new element another's content, and forgets that it is new.
-  private static func settle(_ handle: UInt32, _ table: ElementTable, as original: Element) {
-    let byteCount = Int(original.kindCount) + Int(original.dataCount)
-    if let content = original.content {
-      let block = ElementTable.block(byteCount)
-      memcpy(block, content, byteCount)
-      table[handle].content = block
+  private func settle(_ handle: UInt32, _ table: ElementTable, as original: Element, kind: ByteSpan) {
+    if original.content.bytes != nil {
+      table[handle].content = Content(
+        copying: original.data,
+        hash: original.content.dataHash,
+        kind: kinds.use(kind)
+      )
     }
-    table[handle].kindCount = original.kindCount
-    table[handle].dataCount = original.dataCount
     table[handle].change = 0
     table.changes.removeAll(keepingCapacity: true)
   }

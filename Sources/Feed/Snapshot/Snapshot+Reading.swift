@@ -81,7 +81,7 @@ extension Snapshot {
 
   /// An item's kind; nil if there is no such item. O(1).
   public func kind(ofItem item: ItemIdentifier) -> ItemKind? {
-    storage.item(item).map { ItemKind(state.items[$0].kind) }
+    storage.item(item).map { ItemKind(state.kind($0)) }
   }
 
   /// An item's data; nil if there is no such item. O(1), but for the copy.

@@ -39,32 +39,33 @@ struct SnapshotComparison {
     var matches = ListMatches()
     for (index, handle) in newSections.enumerated() {
       let section = new.sections[handle]
-      let entry = { () -> SectionChanges.Entry in
-        SectionChanges.Entry(
-          id: SectionIdentifier(section.idSpan),
-          index: index,
-          data: JSONData(checked: section.data)
-        )
-      }
-      guard let match = old.sections.find(section.idSpan, section.hash) else {
-        result.sections.inserts.append(entry())
+      guard let match = old.sections.find(new.sections.id(handle), section.hash) else {
+        result.sections.inserts.append(entry(handle, index))
         continue
       }
       matches.append(index, from: oldSectionOrder.match(match), old: match, isCrossing: false)
       if marks.reloadedSections.contains(handle) {
-        result.sections.reloads.append(entry())
-      } else if !old.sections[match].data.hasSameBytes(as: section.data) {
-        result.sections.reconfigures.append(entry())
+        result.sections.reloads.append(entry(handle, index))
+      } else if !old.sections[match].content.hasSameData(as: section.content) {
+        result.sections.reconfigures.append(entry(handle, index))
       }
     }
     matches.forEachMove { match in
-      let id = SectionIdentifier(new.sections[newSections[match.index]].idSpan)
+      let id = SectionIdentifier(new.sections.id(newSections[match.index]))
       result.sections.moves.append(SectionChanges.Move(id: id, from: Int(match.from), to: match.index))
     }
     for (index, handle) in oldSections.enumerated() where !oldSectionOrder.isMatched(handle) {
-      let id = SectionIdentifier(old.sections[handle].idSpan)
+      let id = SectionIdentifier(old.sections.id(handle))
       result.sections.deletes.append(SectionChanges.Delete(id: id, index: index))
     }
+  }
+
+  private func entry(_ handle: UInt32, _ index: Int) -> SectionChanges.Entry {
+    SectionChanges.Entry(
+      id: SectionIdentifier(new.sections.id(handle)),
+      index: index,
+      data: JSONData(checked: new.sections[handle].data)
+    )
   }
 
   // MARK: Items
@@ -73,15 +74,14 @@ struct SnapshotComparison {
     let oldLists = oldSections.map(old.currentHandles)
     for list in oldLists { oldItemOrder.append(list) }
     for section in newSections {
-      let element = new.sections[section]
-      let match = old.sections.find(element.idSpan, element.hash)
+      let match = old.sections.find(new.sections.id(section), new.sections[section].hash)
       compareItems(of: section, with: match, match.map { oldLists[Int(oldSectionOrder.index($0))] } ?? [])
     }
     for (section, list) in zip(oldSections, oldLists) where oldSectionOrder.isMatched(section) {
       for (index, item) in list.enumerated() where !oldItemOrder.isMatched(item) {
         result.items.deletes.append(
           ItemChanges.Delete(
-            id: ItemIdentifier(old.items[item].idSpan),
+            id: ItemIdentifier(old.items.id(item)),
             position: position(index, section, old)
           )
         )
@@ -99,25 +99,25 @@ struct SnapshotComparison {
     for (index, handle) in list.enumerated() {
       let item = new.items[handle]
       let found: UInt32?
-      if next < oldList.count, isSame(old.items[oldList[next]], item) {
+      if next < oldList.count, isSame(oldList[next], handle) {
         found = oldList[next]
       } else {
-        found = old.items.find(item.idSpan, item.hash)
+        found = old.items.find(new.items.id(handle), item.hash)
       }
       guard let match = found else {
-        result.items.inserts.append(entry(item, index, section))
+        result.items.inserts.append(entry(handle, index, section))
         continue
       }
       let from = oldItemOrder.match(match)
       let isCrossing = old.items[match].container != oldSection
       if !isCrossing { next = Int(from) + 1 }
       matches.append(index, from: from, old: match, isCrossing: isCrossing)
-      compareContent(handle, item, index, section, with: old.items[match])
+      compareContent(handle, index, section, with: match)
     }
     matches.forEachMove { match in
       result.items.moves.append(
         ItemChanges.Move(
-          id: ItemIdentifier(new.items[list[match.index]].idSpan),
+          id: ItemIdentifier(new.items.id(list[match.index])),
           from: position(Int(match.from), old.items[match.old].container, old),
           to: position(match.index, section, new)
         )
@@ -127,17 +127,19 @@ struct SnapshotComparison {
 
   private mutating func compareContent(
     _ handle: UInt32,
-    _ item: Element,
     _ index: Int,
     _ section: UInt32,
-    with oldItem: Element
+    with match: UInt32
   ) {
-    if !oldItem.kind.hasSameBytes(as: item.kind) || marks.reloadedItems.contains(handle) {
-      result.items.reloads.append(entry(item, index, section))
-    } else if !oldItem.data.hasSameBytes(as: item.data) || marks.reconfiguredItems.contains(handle) {
+    let item = new.items[handle]
+    if !old.kind(match).hasSameBytes(as: new.kind(handle)) || marks.reloadedItems.contains(handle) {
+      result.items.reloads.append(entry(handle, index, section))
+    } else if !old.items[match].content.hasSameData(as: item.content)
+      || marks.reconfiguredItems.contains(handle)
+    {
       result.items.reconfigures.append(
         ItemChanges.Reconfigure(
-          id: ItemIdentifier(item.idSpan),
+          id: ItemIdentifier(new.items.id(handle)),
           position: position(index, section, new),
           data: JSONData(checked: item.data)
         )
@@ -145,20 +147,23 @@ struct SnapshotComparison {
     }
   }
 
-  private func isSame(_ one: Element, _ other: Element) -> Bool {
-    one.hash == other.hash && one.idSpan.hasSameBytes(as: other.idSpan)
+  /// Whether an item of the old state and one of the new have the same identifier.
+  private func isSame(_ oldItem: UInt32, _ newItem: UInt32) -> Bool {
+    old.items[oldItem].hash == new.items[newItem].hash
+      && old.items.id(oldItem).hasSameBytes(as: new.items.id(newItem))
   }
 
-  private func entry(_ item: Element, _ index: Int, _ section: UInt32) -> ItemChanges.Entry {
-    ItemChanges.Entry(
-      id: ItemIdentifier(item.idSpan),
+  private func entry(_ handle: UInt32, _ index: Int, _ section: UInt32) -> ItemChanges.Entry {
+    let item = new.items[handle]
+    return ItemChanges.Entry(
+      id: ItemIdentifier(new.items.id(handle)),
       position: position(index, section, new),
-      kind: ItemKind(item.kind),
+      kind: ItemKind(new.kind(handle)),
       data: JSONData(checked: item.data)
     )
   }
 
   private func position(_ index: Int, _ section: UInt32, _ state: FeedState) -> ItemPosition {
-    ItemPosition(section: SectionIdentifier(state.sections[section].idSpan), index: index)
+    ItemPosition(section: SectionIdentifier(state.sections.id(section)), index: index)
   }
 }

@@ -15,8 +15,8 @@ final class SnapshotStorage: @unchecked Sendable {
     let copy = SnapshotStorage(state.copyOfCurrent())
     guard !marks.isEmpty else { return copy }
     copy.marks = marks.translated(
-      item: { copy.state.items.findPresent(self.state.items[$0].idSpan) },
-      section: { copy.state.sections.findPresent(self.state.sections[$0].idSpan) }
+      item: { copy.state.items.findPresent(self.state.items.id($0)) },
+      section: { copy.state.sections.findPresent(self.state.sections.id($0)) }
     )
     return copy
   }
@@ -38,10 +38,10 @@ final class SnapshotStorage: @unchecked Sendable {
   }
 
   func sectionIdentifier(_ handle: UInt32) -> SectionIdentifier {
-    SectionIdentifier(state.sections[handle].idSpan)
+    SectionIdentifier(state.sections.id(handle))
   }
 
-  func itemIdentifier(_ handle: UInt32) -> ItemIdentifier { ItemIdentifier(state.items[handle].idSpan) }
+  func itemIdentifier(_ handle: UInt32) -> ItemIdentifier { ItemIdentifier(state.items.id(handle)) }
 
   func count(_ scope: UInt32) -> Int32 { state.list(scope).pointee.tree.currentCount }
 
@@ -64,7 +64,7 @@ final class SnapshotStorage: @unchecked Sendable {
     _ create: (ByteSpan, UInt32) -> UInt32
   ) throws(SnapshotError) -> UInt32 {
     let (known, created) = id.withBytes { id -> (UInt32?, UInt32?) in
-      let hash = IdentifierHash.of(id)
+      let hash = ByteHash.of(id)
       if let known = table.find(id, hash) { return (known, nil) }
       return (nil, create(id, hash))
     }

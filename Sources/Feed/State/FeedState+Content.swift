@@ -1,58 +1,55 @@
 import Glibc
 
 extension FeedState {
+  /// The kind of an item.
+  func kind(_ item: UInt32) -> ByteSpan { kinds[items[item].content.kind] }
+
   /// Gives an item another kind and other data. Nil keeps what it has.
   func setContent(item handle: UInt32, kind: ByteSpan?, data: ByteSpan?) {
-    let item = items[handle]
-    setContent(handle, isItem: true, kind: kind ?? item.kind, data: data ?? item.data)
+    setContent(handle, items, kind: kind, data: data)
   }
 
   /// Gives a section other data.
   func setContent(section handle: UInt32, data: ByteSpan) {
-    setContent(handle, isItem: false, kind: .empty, data: data)
+    setContent(handle, sections, kind: nil, data: data)
   }
 
-  private func setContent(_ handle: UInt32, isItem: Bool, kind: ByteSpan, data: ByteSpan) {
-    let table = isItem ? items : sections
-    let element = table[handle]
-    if element.content != nil, element.data.hasSameBytes(as: data), element.kind.hasSameBytes(as: kind) {
-      return
-    }
+  private func setContent(_ handle: UInt32, _ table: ElementTable, kind: ByteSpan?, data: ByteSpan?) {
+    let old = table[handle].content
+    let keepsKind = kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
+    let hash = data == nil && old.bytes != nil ? old.dataHash : ByteHash.of(data ?? .empty)
+    if old.bytes != nil, keepsKind, data.map({ old.hasSameData(as: $0, hash: hash) }) ?? true { return }
     table.touch(handle)
-    let block = ElementTable.block(kind.count + data.count)
-    memcpy(block, kind.base, kind.count)
-    memcpy(block + kind.count, data.base, data.count)
-    replaceBlock(handle, isItem: isItem, block, dataCount: UInt32(data.count), kindCount: UInt8(kind.count)) {
-      old in
-      self.retireContent(handle, isItem: isItem, old)
-    }
+    var kindNumber = old.kind
+    if let kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
+    let new = Content(copying: data ?? old.data, hash: hash, kind: kindNumber)
+    retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 
-  /// Exchanges the block and keeps the totals right; `retire` takes the old one.
-  func replaceBlock(
-    _ handle: UInt32,
-    isItem: Bool,
-    _ block: UnsafeMutablePointer<UInt8>?,
-    dataCount: UInt32,
-    kindCount: UInt8,
-    retire: (Element) -> Void
-  ) {
-    let table = isItem ? items : sections
-    let old = table[handle]
-    let kindChanges = !old.kind.hasSameBytes(as: Content.kind(block, kindCount))
-    if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: -1) }
-    if old.isPresent {
-      let kinds =
-        kindChanges
-        ? JSONString.quotedCount(Content.kind(block, kindCount)) - JSONString.quotedCount(old.kind) : 0
-      let growth = Int(dataCount) - Int(old.dataCount) + kinds
-      if isItem { totals.itemBytes += growth } else { totals.sectionBytes += growth }
+  /// Gives back what a content owns.
+  func release(_ content: Content) {
+    kinds.release(content.kind)
+    free(content.bytes)
+  }
+
+  /// Exchanges the content and keeps the totals right.
+  ///
+  /// - Returns: the old one, which the caller owns now.
+  func replaceContent(_ handle: UInt32, _ table: ElementTable, with new: Content) -> Content {
+    let old = table[handle].content
+    let isPresent = table[handle].isPresent
+    let kindChanges = new.kind != old.kind
+    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].container, sign: -1) }
+    if isPresent {
+      var growth = Int(new.dataCount) - Int(old.dataCount)
+      if kindChanges {
+        growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
+      }
+      if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
     }
-    table[handle].content = block
-    table[handle].dataCount = dataCount
-    table[handle].kindCount = kindCount
-    if old.isPresent, kindChanges { addChecksumTerm(handle, old.container, sign: 1) }
-    retire(old)
+    table[handle].content = new
+    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].container, sign: 1) }
+    return old
   }
 
   private func addChecksumTerm(_ handle: UInt32, _ scope: UInt32, sign: Int) {
@@ -63,59 +60,45 @@ extension FeedState {
   }
 
   /// Content that was replaced is kept if it is the published one, or if the record may be undone.
-  private func retireContent(_ handle: UInt32, isItem: Bool, _ old: Element) {
-    let table = isItem ? items : sections
+  private func retireContent(_ handle: UInt32, _ table: ElementTable, _ old: Content) {
     let becomesPublished = table.withChange(handle) { change in
-      guard change.wasPublished, !change.hasPublishedContent else { return false }
-      change.publishedContent = old.content
-      change.publishedDataCount = old.dataCount
-      change.publishedKindCount = old.kindCount
-      change.hasPublishedContent = true
+      guard change.wasPublished, change.publishedContent == nil else { return false }
+      change.publishedContent = old
       return true
     }
     let isJournaled = journal != nil && table.withChange(handle) { $0.contentJournal } == journalNumber
     if journal != nil { table.withChange(handle) { $0.contentJournal = journalNumber } }
     if becomesPublished {
-      journal?.append(.publishedContent(handle, isItem: isItem))
+      journal?.append(.publishedContent(handle, isItem: table === items))
     } else if journal != nil, !isJournaled {
-      journal?.append(
-        .content(
-          handle,
-          isItem: isItem,
-          block: old.content,
-          dataCount: old.dataCount,
-          kindCount: old.kindCount
-        )
-      )
+      journal?.append(.content(handle, isItem: table === items, old))
     } else {
-      free(old.content)
+      release(old)
     }
   }
 
   /// Asks for an entry even if nothing changes; a reload replaces a reconfigure.
-  func force(_ handle: UInt32, isItem: Bool, _ forced: ElementChange.Forced) {
-    let table = isItem ? items : sections
+  func force(_ handle: UInt32, _ table: ElementTable, _ forced: ElementChange.Forced) {
     table.touch(handle)
     let old = table.withChange(handle) { $0.forced }
     guard forced.rawValue > old.rawValue else { return }
-    setForced(handle, isItem: isItem, forced, old: old)
+    setForced(handle, table, forced, old: old)
   }
 
   /// Forgets a forced entry, because what it names is deleted.
-  func forgetForced(_ handle: UInt32, isItem: Bool) {
-    let table = isItem ? items : sections
+  func forgetForced(_ handle: UInt32, _ table: ElementTable) {
     guard table[handle].change != 0 else { return }
     let old = table.withChange(handle) { $0.forced }
-    if old != .none { setForced(handle, isItem: isItem, .none, old: old) }
+    if old != .none { setForced(handle, table, .none, old: old) }
   }
 
   private func setForced(
     _ handle: UInt32,
-    isItem: Bool,
+    _ table: ElementTable,
     _ forced: ElementChange.Forced,
     old: ElementChange.Forced
   ) {
-    (isItem ? items : sections).withChange(handle) { $0.forced = forced }
-    journal?.append(.forced(handle, isItem: isItem, old))
+    table.withChange(handle) { $0.forced = forced }
+    journal?.append(.forced(handle, isItem: table === items, old))
   }
 }

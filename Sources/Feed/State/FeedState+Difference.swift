@@ -7,18 +7,15 @@ extension FeedState {
   /// The entry that an element in both states needs for its content.
   private func contentChange(_ element: Element, _ change: ElementChange) -> ContentChange {
     if change.forced == .reload { return .reload }
-    if change.hasPublishedContent {
-      let kind = Content.kind(change.publishedContent, change.publishedKindCount)
-      if !kind.hasSameBytes(as: element.kind) { return .reload }
-      let data = Content.data(change.publishedContent, change.publishedKindCount, change.publishedDataCount)
-      if !data.hasSameBytes(as: element.data) { return .reconfigure }
+    if let published = change.publishedContent {
+      if published.kind != element.content.kind { return .reload }
+      if !published.hasSameData(as: element.content) { return .reconfigure }
     }
     return change.forced == .reconfigure ? .reconfigure : .none
   }
 
   private func kindChanged(_ element: Element, _ change: ElementChange) -> Bool {
-    change.hasPublishedContent
-      && !Content.kind(change.publishedContent, change.publishedKindCount).hasSameBytes(as: element.kind)
+    change.publishedContent.map { $0.kind != element.content.kind } ?? false
   }
 
   // MARK: Tally

@@ -25,10 +25,10 @@ extension FeedState {
       guard let section = sections.findPresent(event.section) else { return .unknownSection }
       setOrder(section, [])
       detach(section, FeedState.sectionScope)
-      forgetForced(section, isItem: false)
+      forgetForced(section, sections)
     case .sectionReload:
       guard let section = sections.findPresent(event.section) else { return .unknownSection }
-      force(section, isItem: false, .reload)
+      force(section, sections, .reload)
     case .itemUpsert: try putItem(event, items.findPresent(event.item), number)
     case .itemMove:
       guard let item = items.findPresent(event.item) else { return .unknownItem }
@@ -39,13 +39,13 @@ extension FeedState {
     case .itemDelete:
       guard let item = items.findPresent(event.item) else { return .unknownItem }
       detach(item, items[item].container)
-      forgetForced(item, isItem: true)
+      forgetForced(item, items)
     case .itemReconfigure:
       guard let item = items.findPresent(event.item) else { return .unknownItem }
-      force(item, isItem: true, .reconfigure)
+      force(item, items, .reconfigure)
     case .itemReload:
       guard let item = items.findPresent(event.item) else { return .unknownItem }
-      force(item, isItem: true, .reload)
+      force(item, items, .reload)
     }
     return nil
   }
@@ -120,7 +120,7 @@ extension FeedState {
   }
 
   private func createSection(_ id: ByteSpan, data: ByteSpan, at rank: Int32) -> UInt32 {
-    let hash = IdentifierHash.of(id)
+    let hash = ByteHash.of(id)
     let section = sections.find(id, hash) ?? makeSection(id, hash)
     setContent(section: section, data: data)
     attach(section, FeedState.sectionScope, at: rank)
@@ -143,7 +143,7 @@ extension FeedState {
         )
       }
       scope = items[item].container
-    } else if let item, sections[items[item].container].idSpan.hasSameBytes(as: event.section) {
+    } else if let item, sections.id(items[item].container).hasSameBytes(as: event.section) {
       // The usual case, without a look into the index.
       scope = items[item].container
     } else {
@@ -173,7 +173,7 @@ extension FeedState {
         setContent(item: item, kind: event.kind, data: event.data)
       }
     } else {
-      let hash = IdentifierHash.of(event.item)
+      let hash = ByteHash.of(event.item)
       handle = items.find(event.item, hash) ?? items.create(event.item, hash)
       setContent(item: handle, kind: event.kind ?? .empty, data: event.data ?? FeedState.null)
     }
@@ -229,7 +229,7 @@ extension FeedState {
       let listedItem = decoder.items[position]
       let found: UInt32?
       if let next = expected.peek(), items[next].hash == listedItem.hash,
-        items[next].idSpan.hasSameBytes(as: listedItem.id)
+        items.id(next).hasSameBytes(as: listedItem.id)
       {
         found = next
         expected.advance()

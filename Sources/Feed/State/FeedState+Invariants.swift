@@ -8,7 +8,7 @@ extension FeedState {
     for section in currentHandles(FeedState.sectionScope) {
       precondition(sections[section].container == FeedState.sectionScope, "a listed section is not present")
       precondition(sections[section].scratch == 0, "scratch was not cleared")
-      expected.sectionBytes += ReloadSize.section(sections[section])
+      expected.sectionBytes += sizeOfSection(section)
       expected.checksum &+= checksumTerm(section, after: previousSection, FeedState.sectionScope)
       previousSection = section
       list(section).pointee.tree.checkInvariants(items)
@@ -18,7 +18,7 @@ extension FeedState {
         precondition(items[item].container == section, "a listed item does not know its section")
         precondition(items[item].scratch == 0, "scratch was not cleared")
         expected.itemCount += 1
-        expected.itemBytes += ReloadSize.item(items[item])
+        expected.itemBytes += sizeOfItem(item)
         listChecksum &+= checksumTerm(item, after: previousItem, section)
         previousItem = item
       }
@@ -27,5 +27,20 @@ extension FeedState {
       expected.checksum &+= listChecksum
     }
     precondition(expected == totals, "the totals are \(totals), and should be \(expected)")
+    checkContents()
+  }
+
+  private func checkContents() {
+    var uses: [UInt32: UInt32] = [:]
+    for content in items.ownedContents + (journal ?? []).compactMap(\.content) {
+      if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
+    }
+    precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
+    for content in items.ownedContents + sections.ownedContents where content.bytes != nil {
+      precondition(content.dataHash == ByteHash.of(content.data), "a content's hash is not its data's")
+    }
+    for content in sections.ownedContents {
+      precondition(content.kind == KindTable.empty, "a section has a kind")
+    }
   }
 }

@@ -1,5 +1,3 @@
-import Glibc
-
 extension FeedState {
   /// Notes from here on how to undo each step.
   func beginJournal() {
@@ -11,7 +9,7 @@ extension FeedState {
   func endJournal() {
     guard let steps = journal else { return }
     journal = nil
-    for step in steps { step.releaseMemory() }
+    for step in steps { if let content = step.content { release(content) } }
   }
 
   /// Undoes everything since `beginJournal`.
@@ -26,41 +24,17 @@ extension FeedState {
     case .attached(let handle, let scope): detach(handle, scope)
     case .detached(let handle, let scope, let rank, let leftGhost):
       if !leftGhost || !reviveGhost(handle, scope, at: rank) { attach(handle, scope, at: rank) }
-    case .content(let handle, let isItem, let block, let dataCount, let kindCount):
-      restoreContent(handle, isItem: isItem, block: block, dataCount: dataCount, kindCount: kindCount)
+    case .content(let handle, let isItem, let content):
+      release(replaceContent(handle, isItem ? items : sections, with: content))
     case .publishedContent(let handle, let isItem):
       let table = isItem ? items : sections
-      let change = table.withChange(handle) { change in
-        defer {
-          change.publishedContent = nil
-          change.hasPublishedContent = false
-        }
-        return change
+      guard let content = table.withChange(handle, { $0.publishedContent.take() }) else {
+        preconditionFailure("the published content is not remembered")
       }
-      restoreContent(
-        handle,
-        isItem: isItem,
-        block: change.publishedContent,
-        dataCount: change.publishedDataCount,
-        kindCount: change.publishedKindCount
-      )
+      release(replaceContent(handle, table, with: content))
     case .forced(let handle, let isItem, let forced):
       (isItem ? items : sections).withChange(handle) { $0.forced = forced }
     case .order(let scope, let handles): setOrder(scope, handles, isUndo: true)
     }
-  }
-
-  private func restoreContent(
-    _ handle: UInt32,
-    isItem: Bool,
-    block: UnsafeMutablePointer<UInt8>?,
-    dataCount: UInt32,
-    kindCount: UInt8
-  ) {
-    let table = isItem ? items : sections
-    replaceBlock(handle, isItem: isItem, block, dataCount: dataCount, kindCount: kindCount) { old in
-      free(old.content)
-    }
-    precondition(table[handle].content == block)
   }
 }

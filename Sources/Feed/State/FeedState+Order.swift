@@ -78,7 +78,7 @@ extension FeedState {
     list.pointee.tree.rebuild(entries.withUnsafeBufferPointer { $0 }, table)
     for handle in oldHandles {
       if !isUndo, !table.elements[Int(handle)].isPresent {
-        forgetForced(handle, isItem: scope != FeedState.sectionScope)
+        forgetForced(handle, table)
       }
       table.elements[Int(handle)].scratch = 0
     }
@@ -102,7 +102,7 @@ extension FeedState {
     }
     if isUndo { return }
     for handle in oldHandles where !table[handle].isPresent {
-      forgetForced(handle, isItem: scope != FeedState.sectionScope)
+      forgetForced(handle, table)
     }
   }
 

@@ -1,5 +1,3 @@
-import Glibc
-
 extension FeedState {
   /// The current state has been published: it becomes the published one.
   func confirm() {
@@ -164,21 +162,24 @@ extension FeedState {
   // MARK: Elements
 
   private func confirm(_ change: ElementChange, _ table: ElementTable) {
-    if change.hasPublishedContent { free(change.publishedContent) }
+    if let content = change.publishedContent { release(content) }
     table[change.handle].change = 0
-    if !table[change.handle].isPresent { table.destroy(change.handle) }
+    if !table[change.handle].isPresent { destroy(change.handle, table) }
   }
 
   private func rollBack(_ change: ElementChange, _ table: ElementTable) {
     table[change.handle].change = 0
     guard change.wasPublished else {
-      table.destroy(change.handle)
+      destroy(change.handle, table)
       return
     }
-    guard change.hasPublishedContent else { return }
-    free(table[change.handle].content)
-    table[change.handle].content = change.publishedContent
-    table[change.handle].dataCount = change.publishedDataCount
-    table[change.handle].kindCount = change.publishedKindCount
+    guard let content = change.publishedContent else { return }
+    release(table[change.handle].content)
+    table[change.handle].content = content
+  }
+
+  private func destroy(_ handle: UInt32, _ table: ElementTable) {
+    release(table[handle].content)
+    table.destroy(handle)
   }
 }

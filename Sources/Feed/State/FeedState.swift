@@ -7,6 +7,8 @@ import Glibc
 final class FeedState {
   let sections = ElementTable()
   let items = ElementTable()
+  /// The kinds of the items.
+  @exclusivity(unchecked) var kinds = KindTable()
   /// The order of the sections, and behind it one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
   @exclusivity(unchecked) private var listCapacity = 4
@@ -48,7 +50,7 @@ final class FeedState {
     for slot in 0...listCapacity { lists[slot].tree.removeAll() }
     lists.deallocate()
     checksumBuffer.deallocate()
-    if let journal { for undo in journal { undo.releaseMemory() } }
+    for undo in journal ?? [] { free(undo.content?.bytes) }
   }
 
   // MARK: Lists
@@ -184,9 +186,9 @@ final class FeedState {
   /// Adds or subtracts an element's encoded size, and counts it.
   func addSize(_ handle: UInt32, _ scope: UInt32, sign: Int) {
     if scope == FeedState.sectionScope {
-      totals.sectionBytes += sign * ReloadSize.section(sections[handle])
+      totals.sectionBytes += sign * sizeOfSection(handle)
     } else {
-      totals.itemBytes += sign * ReloadSize.item(items[handle])
+      totals.itemBytes += sign * sizeOfItem(handle)
       totals.itemCount += sign
     }
   }
@@ -200,17 +202,16 @@ final class FeedState {
   func checksumTerm(_ handle: UInt32, after previous: UInt32?, _ scope: UInt32) -> UInt32 {
     if scope == FeedState.sectionScope {
       return Checksum.section(
-        sections[handle].idSpan,
-        after: previous.map { sections[$0].idSpan } ?? .empty,
+        sections.id(handle),
+        after: previous.map { sections.id($0) } ?? .empty,
         checksumBuffer
       )
     }
-    let item = items[handle]
     return Checksum.item(
-      item.idSpan,
-      kind: item.kind,
-      after: previous.map { items[$0].idSpan } ?? .empty,
-      in: sections[scope].idSpan,
+      items.id(handle),
+      kind: kind(handle),
+      after: previous.map { items.id($0) } ?? .empty,
+      in: sections.id(scope),
       checksumBuffer
     )
   }

@@ -30,14 +30,14 @@ struct ReloadComparison {
     guard let handle = sections.next() else {
       return note("section \(sectionNumber) is \(found.id.quotedForMessage()), expected no more")
     }
-    let expected = state.sections[handle]
-    guard expected.idSpan.hasSameBytes(as: found.id) else {
+    section = state.sections.id(handle)
+    guard section.hasSameBytes(as: found.id) else {
       return note(
         "section \(sectionNumber) is \(found.id.quotedForMessage()), "
-          + "expected \(expected.idSpan.quotedForMessage())"
+          + "expected \(section.quotedForMessage())"
       )
     }
-    section = expected.idSpan
+    let expected = state.sections[handle]
     guard expected.data.hasSameBytes(as: data) else {
       return note(
         "section \(section.quotedForMessage()) has data \(data.quotedForMessage()), "
@@ -58,13 +58,15 @@ struct ReloadComparison {
       return note("\(place) is \(found.id.quotedForMessage()), expected no more")
     }
     let expected = state.items[handle]
+    let expectedID = state.items.id(handle)
+    let expectedKind = state.kind(handle)
     itemNumber += 1
-    if !expected.idSpan.hasSameBytes(as: found.id) {
-      note("\(place) is \(found.id.quotedForMessage()), expected \(expected.idSpan.quotedForMessage())")
-    } else if !expected.kind.hasSameBytes(as: found.kind) {
+    if !expectedID.hasSameBytes(as: found.id) {
+      note("\(place) is \(found.id.quotedForMessage()), expected \(expectedID.quotedForMessage())")
+    } else if !expectedKind.hasSameBytes(as: found.kind) {
       note(
         "item \(found.id.quotedForMessage()) has kind \(found.kind.quotedForMessage()), "
-          + "expected \(expected.kind.quotedForMessage())"
+          + "expected \(expectedKind.quotedForMessage())"
       )
     } else if !expected.data.hasSameBytes(as: found.data) {
       note(
@@ -79,14 +81,14 @@ struct ReloadComparison {
     if difference != nil { return }
     endSection()
     if difference == nil, let missing = sections.peek() {
-      note("section \(state.sections[missing].idSpan.quotedForMessage()) is missing")
+      note("section \(state.sections.id(missing).quotedForMessage()) is missing")
     }
   }
 
   private mutating func endSection() {
     guard let missing = items?.peek() else { return }
     note(
-      "item \(state.items[missing].idSpan.quotedForMessage()) of section "
+      "item \(state.items.id(missing).quotedForMessage()) of section "
         + "\(section.quotedForMessage()) is missing"
     )
   }

@@ -9,15 +9,15 @@ public actor FeedStore {
   private let options: FeedStoreOptions
   private let decoder: RecordDecoder
   private let publisher: ChangesetPublisher
-  private var coalescer: Coalescer
+  @exclusivity(unchecked) private var coalescer: Coalescer
   private var directories: [Int32: FeedDirectory] = [:]
   /// The directory looked up last: records of one partition come together.
-  private var recent: (partition: Int32, directory: FeedDirectory)?
-  private var waiting = WaitingRecords()
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
+  @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
   /// What has been published or taken so far. A flush that is rolled back leaves no trace in it.
-  public private(set) var counters = StoreCounters()
+  @exclusivity(unchecked) public private(set) var counters = StoreCounters()
   private var countersBeforeWindow = StoreCounters()
 
   /// A part of a publication ends after what passes this many bytes: one part of a reload, or one difference.
@@ -111,10 +111,7 @@ public actor FeedStore {
       counters.events += decoder.eventCount
       guard let key = record.key else { return }
       let feed = known ?? directory.makeFeed(key)
-      if !feed.isListedForFlush {
-        feed.isListedForFlush = true
-        waiting.feeds.append((record.partition, feed))
-      }
+      if feed.listForFlush() { waiting.feeds.append((record.partition, feed)) }
       try feed.apply(decoder, at: record.position) { counters.noOps[$0, default: 0] += 1 }
     } catch {
       counters.rejects[error.code, default: 0] += 1
@@ -234,12 +231,12 @@ public actor FeedStore {
   // MARK: Looking
 
   /// Feeds that exist.
-  public var feedCount: Int { directories.values.reduce(0) { $0 + $1.feeds.count } }
+  public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
 
   /// What the feeds are now: revision, sizes and checksum of each.
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in
-      directory.feeds.values.map { FeedSummary(partition: partition, $0) }
+      directory.feeds.map { FeedSummary(partition: partition, $0) }
     }.sorted {
       $0.partition != $1.partition
         ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
@@ -249,7 +246,7 @@ public actor FeedStore {
   /// Checks everything that is kept incrementally; for tests.
   public func checkInvariants() {
     for directory in directories.values {
-      for feed in directory.feeds.values { feed.checkInvariants() }
+      for feed in directory.feeds { feed.checkInvariants() }
     }
   }
 }

@@ -13,7 +13,7 @@ import Testing
     var entries: [OrderEntry] = []
 
     mutating func insert(at rank: Int) -> UInt32 {
-      let handle = withSpan("\(table.count)") { table.create($0, IdentifierHash.of($0)) }
+      let handle = withSpan("\(table.count)") { table.create($0, ByteHash.of($0)) }
       _ = tree.insert(.newcomer(handle), atCurrent: Int32(rank), table)
       current.insert(handle, at: rank)
       return handle
@@ -97,7 +97,7 @@ import Testing
       let table = ElementTable()
       var entries: [OrderEntry] = []
       for number in 0..<count {
-        let handle = withSpan("\(number)") { table.create($0, IdentifierHash.of($0)) }
+        let handle = withSpan("\(number)") { table.create($0, ByteHash.of($0)) }
         entries.append([.both(handle), .ghost(handle), .newcomer(handle)][number % 3])
       }
       var tree = OrderTree()

@@ -1,0 +1,32 @@
+/// What an element holds: data, and an item's kind. Whoever keeps it owns its bytes and a use of its kind, and gives them
+/// back with `FeedState.release`.
+struct Content {
+  /// The data in a block of its own; nil as long as nothing was set.
+  private(set) var bytes: UnsafeMutablePointer<UInt8>?
+  private(set) var dataCount: UInt32 = 0
+  /// Tells most data apart without a look at the old bytes, which are in nobody's cache.
+  private(set) var dataHash: UInt32 = 0
+  /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
+  private(set) var kind = KindTable.empty
+
+  /// Nothing.
+  init() {}
+
+  /// A copy of the data.
+  ///
+  /// - Parameter kind: its number; taken over.
+  init(copying data: ByteSpan, hash: UInt32, kind: UInt32) {
+    bytes = data.copied()
+    dataCount = UInt32(data.count)
+    dataHash = hash
+    self.kind = kind
+  }
+
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
+
+  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, hash: other.dataHash) }
+
+  func hasSameData(as other: ByteSpan, hash: UInt32) -> Bool {
+    dataHash == hash && data.hasSameBytes(as: other)
+  }
+}

@@ -1,0 +1,107 @@
+/// The kinds of a feed's items. Each is kept once, however many items have it, and goes by a number, so that kinds are compared
+/// without a look at their bytes.
+struct KindTable: ~Copyable {
+  /// Not an array: reading one in place would count a reference for each comparison.
+  private var kinds: UnsafeMutablePointer<Kind>
+  private var capacity = 4
+  private var used = 0
+  private var index = HashIndex(capacity: 4)
+  private var unusedNumbers: [UInt32] = []
+
+  private struct Kind {
+    /// Must stay the first member: `ShortBytes`.
+    let bytes: ShortBytes
+    let hash: UInt32
+    /// 0 while the number is not used.
+    var useCount: UInt32 = 1
+  }
+
+  /// The number of the kind without bytes, whose uses are not counted.
+  static let empty: UInt32 = 0
+
+  init() {
+    kinds = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    for place in 0..<used where kinds[place].useCount > 0 { kinds[place].bytes.release() }
+    kinds.deallocate()
+  }
+
+  /// A kind's bytes; valid as long as it is used.
+  subscript(number: UInt32) -> ByteSpan {
+    number == KindTable.empty ? .empty : ShortBytes.span(at: kinds + Int(number) - 1)
+  }
+
+  /// The number of kinds that are used.
+  var count: Int { index.count }
+
+  /// How often each kind is used, by number; for tests.
+  var useCounts: [UInt32: UInt32] {
+    var counts: [UInt32: UInt32] = [:]
+    for place in 0..<used where kinds[place].useCount > 0 {
+      counts[UInt32(place) + 1] = kinds[place].useCount
+    }
+    return counts
+  }
+
+  /// Uses a kind once more.
+  ///
+  /// - Parameter bytes: at most 255.
+  /// - Returns: its number, which stays the same as long as it is used.
+  mutating func use(_ bytes: ByteSpan) -> UInt32 {
+    if bytes.isEmpty { return KindTable.empty }
+    let hash = ByteHash.of(bytes)
+    if let known = index.find(hash, where: { self[$0].hasSameBytes(as: bytes) }) {
+      use(known)
+      return known
+    }
+    let number: UInt32
+    if let unused = unusedNumbers.popLast() {
+      number = unused
+    } else {
+      if used == capacity { grow() }
+      used += 1
+      number = UInt32(used)
+    }
+    (kinds + Int(number) - 1).initialize(to: Kind(bytes: ShortBytes(copying: bytes), hash: hash))
+    index.insert(hash, number)
+    return number
+  }
+
+  /// Uses a kind that is used already once more.
+  mutating func use(_ number: UInt32) {
+    if number != KindTable.empty { kinds[Int(number) - 1].useCount += 1 }
+  }
+
+  /// Ends one use; a kind that is used no more is forgotten.
+  mutating func release(_ number: UInt32) {
+    if number == KindTable.empty { return }
+    let place = Int(number) - 1
+    kinds[place].useCount -= 1
+    if kinds[place].useCount > 0 { return }
+    index.remove(kinds[place].hash, number)
+    kinds[place].bytes.release()
+    unusedNumbers.append(number)
+    if index.count == 0 { compact() }
+  }
+
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Kind>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: kinds, count: used)
+    kinds.deallocate()
+    kinds = larger
+    capacity *= 2
+  }
+
+  /// Gives memory back once there are no kinds.
+  private mutating func compact() {
+    used = 0
+    unusedNumbers = []
+    guard capacity > 64 else { return }
+    kinds.deallocate()
+    capacity = 4
+    kinds = .allocate(capacity: capacity)
+    index.removeAll()
+  }
+}
