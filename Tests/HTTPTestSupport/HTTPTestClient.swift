@@ -36,7 +36,7 @@ public final class HTTPTestClient {
       }
     }
     guard result == 0 else {
-      close(descriptor)
+      // `deinit` closes it.
       throw Failure(message: "connect: \(String(cString: strerror(errno)))")
     }
   }

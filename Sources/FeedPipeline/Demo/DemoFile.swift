@@ -16,15 +16,15 @@ final class DemoFile: Sendable {
     while !bytes.isEmpty {
       let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        close(descriptor)
-        throw DemoFile.failure()
-      }
+      // `deinit` closes it.
+      guard count > 0 else { throw DemoFile.failure() }
       bytes = bytes.dropFirst(count)
     }
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
 
   /// Opens it from the beginning, while this object lives.
   var path: String { "/proc/self/fd/\(descriptor)" }

@@ -34,9 +34,8 @@ final class EventStreamWatcher: Sendable {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     ending = eventfd(0, Int32(EFD_CLOEXEC))
     guard epoll >= 0, ending >= 0, feedstore_epoll_watch_input(epoll, ending, Self.endingNumber) == 0 else {
+      // `deinit` closes them.
       let reason = String(cString: strerror(errno))
-      if epoll >= 0 { Glibc.close(epoll) }
-      if ending >= 0 { Glibc.close(ending) }
       throw HTTPServerError(
         .system,
         "cannot watch connections: \(reason); allow the process more open files (LimitNOFILE, ulimit -n)"
@@ -49,8 +48,8 @@ final class EventStreamWatcher: Sendable {
   }
 
   deinit {
-    Glibc.close(epoll)
-    Glibc.close(ending)
+    if epoll >= 0 { Glibc.close(epoll) }
+    if ending >= 0 { Glibc.close(ending) }
   }
 
   /// Watches a socket until it is closed, or its other end is. If that is not possible, the client's end is

@@ -1,0 +1,57 @@
+import Glibc
+import HTTPTestSupport
+import Testing
+
+@testable import Service
+
+/// Objects that cannot be made must close what they opened once: the second time the number may be another's.
+@Suite struct DescriptorOwnershipTests {
+  @Test func aRefusedConnectionIsClosedOnce() async {
+    await #expect(processExitsWith: .success) {
+      let other = DescriptorUser()
+      for _ in 0..<20_000 {
+        // Nobody listens there.
+        guard (try? HTTPTestClient(port: 1)) == nil else { exit(2) }
+      }
+      other.stop()
+    }
+  }
+
+  @Test func aWatcherWithoutDescriptorsClosesItsOwnOnce() async {
+    await #expect(processExitsWith: .success) {
+      // One more, for whoever comes first; a watcher needs two.
+      let free = dup(0)
+      close(free)
+      var limit = rlimit(rlim_cur: rlim_t(free) + 1, rlim_max: rlim_t(free) + 1)
+      guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(3) }
+      let other = DescriptorUser()
+      for _ in 0..<20_000 {
+        guard (try? EventStreamWatcher(tickMilliseconds: 1, onHangUp: { _ in }, onTick: {})) == nil else {
+          exit(2)
+        }
+      }
+      other.stop()
+    }
+  }
+}
+
+/// A thread that opens and closes a descriptor over and over, and ends the process when another has closed it.
+private final class DescriptorUser: Sendable {
+  private let worker = WorkerThread(name: "other")
+  private let task: Task<Void, Never>
+
+  init() {
+    task = Task(executorPreference: worker) {
+      while !Task.isCancelled {
+        let descriptor = dup(0)
+        sched_yield()
+        if descriptor >= 0, close(descriptor) != 0 { exit(1) }
+      }
+    }
+  }
+
+  func stop() {
+    task.cancel()
+    worker.stop()
+  }
+}
