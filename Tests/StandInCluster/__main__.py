@@ -1,0 +1,78 @@
+"""A Kafka cluster for tests, on machines that have none: `python3 Tests/StandInCluster --help`."""
+
+import argparse
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+import cluster
+
+_DESCRIPTION = """
+Brokers that behave like Apache Kafka's where it matters for exactly-once processing: transactions that are open, committed or
+aborted, markers that come late, producers that are fenced, groups that rebalance. All is in memory, and nothing is replicated.
+With a command, runs that: FEEDSTORE_TEST_BOOTSTRAP is where the brokers are, FEEDSTORE_TEST_RESTART a command that restarts them.
+Without, runs until it is stopped.
+"""
+
+
+def _options():
+    parser = argparse.ArgumentParser(prog="StandInCluster", description=_DESCRIPTION)
+    parser.add_argument("--port", type=int, default=0, help="of the first broker; the others have the next ones (any free ones)")
+    parser.add_argument("--brokers", type=int, default=3, help="how many there are (3)")
+    parser.add_argument("--outage", type=float, default=3, help="how many seconds a broker is away that is restarted (3)")
+    parser.add_argument("--markers", type=float, default=0.03, help="within how many seconds a transaction's end is written (0.03)")
+    parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection (0)")
+    parser.add_argument("--restart", metavar="PORT", type=int, help="restarts the brokers of another, whose control port that is")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run, after --")
+    return parser.parse_args()
+
+
+async def _serve(options):
+    ports = [options.port and options.port + number for number in range(options.brokers)]
+    stand_in = cluster.Cluster(ports, options.markers, options.faults)
+    servers = await stand_in.start()
+
+    async def restart(_, writer):
+        await stand_in.restart(options.outage)
+        writer.close()
+
+    control = await asyncio.start_server(restart, "127.0.0.1", 0)
+    port = control.sockets[0].getsockname()[1]
+    running = asyncio.ensure_future(stand_in.run())
+    if options.command:
+        command = [one for one in options.command if one != "--"]
+        environment = os.environ | {
+            "FEEDSTORE_TEST_BOOTSTRAP": servers,
+            "FEEDSTORE_TEST_RESTART": f"'{sys.executable}' '{os.path.abspath(sys.argv[0])}' --restart {port}",
+        }
+        process = await asyncio.create_subprocess_exec(*command, env=environment)
+        # Both signals go to the command, which ends this as well.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, process.send_signal, number)
+        code = await process.wait()
+        running.cancel()
+        return code if code >= 0 else 128 - code
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+    print(f"bootstrap.servers={servers}, control port {port}", flush=True)
+    try:
+        await running
+    except asyncio.CancelledError:
+        return 0
+
+
+def _restart(port):
+    """Returns once the brokers are back."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        while connection.recv(1):
+            pass
+
+
+if __name__ == "__main__":
+    given = _options()
+    if given.restart:
+        _restart(given.restart)
+    else:
+        sys.exit(asyncio.run(_serve(given)))

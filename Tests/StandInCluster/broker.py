@@ -1,0 +1,78 @@
+"""One address of the cluster."""
+
+import asyncio
+import contextlib
+import random
+import struct
+
+import requests
+
+
+class Broker:
+    """All share what they know; each answers for what it leads."""
+
+    host = "127.0.0.1"
+
+    def __init__(self, cluster, number, port, faults):
+        self.cluster = cluster
+        self.number = number
+        self.port = port
+        # The chance of a request, and of an answer, to get lost with its connection.
+        self._faults = faults
+        self._server = None
+        self._connections = set()
+        self.is_up = True
+
+    async def start(self):
+        self._server = await asyncio.start_server(self._serve, self.host, self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def go(self):
+        """Goes away without a word: connections are cut, and new ones at once. The port stays its own."""
+        self.is_up = False
+        for writer in self._connections:
+            writer.transport.abort()
+
+    def come_back(self):
+        self.is_up = True
+
+    async def _serve(self, reader, writer):
+        if not self.is_up:
+            writer.transport.abort()
+            return
+        self._connections.add(writer)
+        answers = asyncio.Queue()
+        sending = asyncio.ensure_future(self._send(answers, writer))
+        # The end of a connection may come in the middle of a request.
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while random.random() >= self._faults:
+                (size,) = struct.unpack(">i", await reader.readexactly(4))
+                request = await reader.readexactly(size)
+                # Begun and answered in the order of their arrival.
+                answers.put_nowait(asyncio.ensure_future(requests.handle(self, request)))
+                await asyncio.sleep(0)
+        sending.cancel()
+        while not answers.empty():
+            answers.get_nowait().cancel()
+        self._connections.discard(writer)
+        writer.transport.abort()
+
+    async def _send(self, answers, writer):
+        while True:
+            answering = await answers.get()
+            try:
+                answer = await answering
+            except asyncio.CancelledError:
+                answering.cancel()
+                raise
+            except Exception:
+                # A fault of the stand-in's own: shown by asyncio, and the connection ends.
+                writer.transport.abort()
+                raise
+            if random.random() < self._faults:
+                writer.transport.abort()
+                return
+            if answer is not None:
+                with contextlib.suppress(ConnectionError):
+                    writer.write(struct.pack(">i", len(answer)) + answer)
+                    await writer.drain()

@@ -1,0 +1,87 @@
+"""The cluster: topics, groups and transactions, and which broker answers for what."""
+
+import asyncio
+import zlib
+
+import broker
+import errors
+import groups
+import topic
+import transactions
+
+_TICK_SECONDS = 0.1
+_TICKS_PER_CLEANING = 10
+
+
+class Cluster:
+    def __init__(self, ports, marker_seconds=0.03, faults=0.0):
+        self.id = "stand-in"
+        self.topics = {}
+        self.groups = groups.Groups()
+        self.transactions = transactions.Transactions(self, marker_seconds)
+        self.brokers = [broker.Broker(self, number + 1, port, faults) for number, port in enumerate(ports)]
+
+    async def start(self):
+        """Opens the ports; returns what clients need as `bootstrap.servers`."""
+        for one in self.brokers:
+            await one.start()
+        return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
+
+    async def run(self):
+        """Does what happens by itself, until it is cancelled."""
+        ticks = 0
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            ticks += 1
+            self.transactions.end_the_late()
+            for group in self.groups.all:
+                group.proceed()
+            if ticks % _TICKS_PER_CLEANING == 0:
+                for one in self.topics.values():
+                    one.clean()
+
+    async def restart(self, seconds):
+        """Takes every broker away for a while, one after the other, as a rolling restart does."""
+        for one in self.brokers:
+            one.go()
+            self._give_sessions()
+            await asyncio.sleep(seconds)
+            one.come_back()
+            self._give_sessions()
+
+    def _give_sessions(self):
+        """A new coordinator gives all members of its groups a whole session."""
+        for group in self.groups.all:
+            group.hear_all()
+
+    # Who answers for what
+
+    def leader(self, name, index):
+        """The broker that leads a partition; the next one while it is away."""
+        return self._first_up(zlib.crc32(name.encode()) + index)
+
+    def coordinator(self, key):
+        """The broker that coordinates a group or a transactional id; the next one while it is away."""
+        return self._first_up(zlib.crc32(key.encode()))
+
+    def _first_up(self, preference):
+        count = len(self.brokers)
+        order = (self.brokers[(preference + step) % count] for step in range(count))
+        return next(one for one in order if one.is_up)
+
+    # Topics
+
+    def partition(self, name, index):
+        """None if there is no such partition."""
+        known = self.topics.get(name)
+        return known.partitions[index] if known and 0 <= index < len(known.partitions) else None
+
+    def create(self, name, count, settings):
+        if name in self.topics:
+            raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS)
+        self.topics[name] = topic.Topic(name, max(count, 1), settings)
+
+    def delete(self, name):
+        if self.topics.pop(name, None) is None:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION)
+        self.groups.forget_topic(name)

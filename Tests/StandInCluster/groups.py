@@ -1,0 +1,267 @@
+"""Consumer groups, by the classic protocol: members, generations, and offsets, also those of open transactions."""
+
+import asyncio
+import time
+import uuid
+
+import errors
+
+# A group's first member waits so long for others.
+_INITIAL_DELAY = 0.2
+
+
+class Member:
+    def __init__(self, client, instance):
+        self.id = f"{instance or client}-{uuid.uuid4()}"
+        self.client = client
+        self.instance = instance
+        self.session = 6.0
+        self.rebalance = 60.0
+        self.protocols = []
+        self.assignment = b""
+        self.heard = time.monotonic()
+        # The answers that it waits for.
+        self.joining = None
+        self.syncing = None
+
+    @property
+    def is_waiting(self):
+        return self.joining is not None or self.syncing is not None
+
+    def answer(self, name, result):
+        """Gives the answer that it waits for, if it does: a value, or an error's code to be raised."""
+        future = getattr(self, name)
+        setattr(self, name, None)
+        self.heard = time.monotonic()
+        if future is not None and not future.done():
+            if isinstance(result, errors.KafkaError):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+
+class Group:
+    EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
+
+    def __init__(self, name):
+        self.name = name
+        self.state = Group.EMPTY
+        self.generation = 0
+        self.protocol_type = ""
+        self.protocol = ""
+        self.leader = ""
+        self.members = {}
+        # Ids that were given, to be shown with the next request.
+        self._promised = set()
+        self._deadline = 0.0
+        self._not_before = 0.0
+        self.offsets = {}
+        # Offsets of open transactions, by producer.
+        self.pending = {}
+
+    # Members
+
+    async def join(self, client, member, instance, session, rebalance, kind, protocols, asks_for_id):
+        """Takes part in the next generation.
+
+        Returns its number, the protocol, the leader's id, the member's own, and for the leader all members.
+        """
+        if self.members and kind != self.protocol_type:
+            raise errors.KafkaError(errors.INCONSISTENT_GROUP_PROTOCOL)
+        static = next((one for one in self.members.values() if instance and one.instance == instance), None)
+        if static is not None and member == "":
+            return await self._replace(static, client, instance, session, rebalance, protocols)
+        if static is not None and static.id != member:
+            raise errors.KafkaError(errors.FENCED_INSTANCE_ID)
+        one = self.members.get(member)
+        is_new = one is None
+        if is_new:
+            if member and member not in self._promised:
+                raise errors.KafkaError(errors.UNKNOWN_MEMBER_ID)
+            one = Member(client, instance)
+            if member:
+                self._promised.discard(member)
+                one.id = member
+            elif instance is None and asks_for_id:
+                self._promised.add(one.id)
+                failure = errors.KafkaError(errors.MEMBER_ID_REQUIRED)
+                failure.member = one.id
+                raise failure
+            self.members[one.id] = one
+            self.protocol_type = kind
+        is_same = protocols == one.protocols
+        one.session, one.rebalance, one.protocols = session, rebalance, protocols
+        one.heard = time.monotonic()
+        if not is_new and is_same:
+            if self.state == Group.COMPLETING or (self.state == Group.STABLE and one.id != self.leader):
+                return self._generation(one)
+        return await self._rejoin(one)
+
+    async def _rejoin(self, one):
+        one.answer("joining", errors.KafkaError(errors.REBALANCE_IN_PROGRESS))
+        one.joining = asyncio.get_running_loop().create_future()
+        future = one.joining
+        self._prepare()
+        self.proceed()
+        return await future
+
+    async def _replace(self, old, client, instance, session, rebalance, protocols):
+        """A member that was started again under the name of its instance."""
+        one = Member(client, instance)
+        one.session, one.rebalance = session, rebalance
+        is_same = protocols == old.protocols
+        one.protocols, one.assignment = protocols, old.assignment
+        for name in ("joining", "syncing"):
+            old.answer(name, errors.KafkaError(errors.FENCED_INSTANCE_ID))
+        self.members = {one.id if key == old.id else key: one if key == old.id else m for key, m in self.members.items()}
+        leader = self.leader
+        if leader == old.id:
+            self.leader = one.id
+        if self.state == Group.STABLE and is_same:
+            # It is told the leader's old id, so that it asks for what it had and assigns nothing.
+            return self.generation, self.protocol, leader, one.id, []
+        return await self._rejoin(one)
+
+    def _prepare(self):
+        if self.state == Group.PREPARING:
+            return
+        now = time.monotonic()
+        self._not_before = now + (_INITIAL_DELAY if self.state == Group.EMPTY else 0)
+        self._deadline = now + max((one.rebalance for one in self.members.values()), default=0)
+        self.state = Group.PREPARING
+        for one in self.members.values():
+            one.assignment = b""
+            one.answer("syncing", errors.KafkaError(errors.REBALANCE_IN_PROGRESS))
+
+    def proceed(self):
+        """Removes members that were not heard of, and begins the next generation when all are there."""
+        now = time.monotonic()
+        for one in list(self.members.values()):
+            if not one.is_waiting and now > one.heard + one.session:
+                self._remove(one)
+        if self.state != Group.PREPARING or now < self._not_before:
+            return
+        if now > self._deadline:
+            for one in list(self.members.values()):
+                if one.joining is None and one.instance is None:
+                    self._remove(one)
+        absent = [one for one in self.members.values() if one.joining is None]
+        if not self.members:
+            self.generation += 1
+            self.state = Group.EMPTY
+        elif not absent or now > self._deadline:
+            self._begin_generation()
+
+    def _begin_generation(self):
+        self.generation += 1
+        self.state = Group.COMPLETING
+        common = [name for name, _ in next(iter(self.members.values())).protocols]
+        for one in self.members.values():
+            common = [name for name in common if name in dict(one.protocols)]
+        self.protocol = common[0]
+        there = [one.id for one in self.members.values() if one.joining is not None]
+        if self.leader not in there:
+            self.leader = there[0]
+        for one in self.members.values():
+            one.answer("joining", self._generation(one))
+
+    def _generation(self, one):
+        members = []
+        if one.id == self.leader:
+            members = [(m.id, m.instance, dict(m.protocols)[self.protocol]) for m in self.members.values()]
+        return self.generation, self.protocol, self.leader, one.id, members
+
+    def _remove(self, one):
+        del self.members[one.id]
+        for name in ("joining", "syncing"):
+            one.answer(name, errors.KafkaError(errors.UNKNOWN_MEMBER_ID))
+        if self.state in (Group.STABLE, Group.COMPLETING):
+            self._prepare()
+
+    def check(self, member, generation, instance):
+        """Whether a request is of a member, and of this generation."""
+        if instance is not None:
+            static = next((one for one in self.members.values() if one.instance == instance), None)
+            if static is not None and static.id != member:
+                raise errors.KafkaError(errors.FENCED_INSTANCE_ID)
+        one = self.members.get(member)
+        if one is None:
+            raise errors.KafkaError(errors.UNKNOWN_MEMBER_ID)
+        if generation != self.generation:
+            raise errors.KafkaError(errors.ILLEGAL_GENERATION)
+        one.heard = time.monotonic()
+        return one
+
+    async def sync(self, member, generation, instance, assignments):
+        """Waits for the leader's assignments; returns the member's own."""
+        one = self.check(member, generation, instance)
+        if self.state == Group.PREPARING:
+            raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
+        if self.state == Group.STABLE:
+            return one.assignment
+        one.syncing = asyncio.get_running_loop().create_future()
+        future = one.syncing
+        if member == self.leader:
+            self.state = Group.STABLE
+            for known in self.members.values():
+                known.assignment = assignments.get(known.id, b"")
+                known.answer("syncing", known.assignment)
+        return await future
+
+    def heartbeat(self, member, generation, instance):
+        self.check(member, generation, instance)
+        if self.state == Group.PREPARING:
+            raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
+
+    def leave(self, member):
+        one = self.members.get(member)
+        if one is None:
+            raise errors.KafkaError(errors.UNKNOWN_MEMBER_ID)
+        self._remove(one)
+        self.proceed()
+
+    def hear_all(self):
+        """A new coordinator gives all members a whole session."""
+        for one in self.members.values():
+            one.heard = time.monotonic()
+
+    # Offsets
+
+    def commit(self, member, generation, instance, offsets):
+        if generation >= 0 or self.members:
+            self.check(member, generation, instance)
+            if self.state == Group.COMPLETING:
+                raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
+        self.offsets.update(offsets)
+
+    def commit_later(self, producer, member, generation, instance, offsets):
+        """Notes offsets of a transaction, which count once it is committed."""
+        if member or generation >= 0:
+            self.check(member, generation, instance)
+        self.pending.setdefault(producer, {}).update(offsets)
+
+    def end_transaction(self, producer, is_commit):
+        offsets = self.pending.pop(producer, {})
+        if is_commit:
+            self.offsets.update(offsets)
+
+    def is_unstable(self, place):
+        return any(place in offsets for offsets in self.pending.values())
+
+
+class Groups:
+    def __init__(self):
+        self._known = {}
+
+    def group(self, name):
+        if name not in self._known:
+            self._known[name] = Group(name)
+        return self._known[name]
+
+    @property
+    def all(self):
+        return list(self._known.values())
+
+    def forget_topic(self, topic):
+        for group in self._known.values():
+            group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic}

@@ -1,0 +1,651 @@
+"""What each of Kafka's requests does: https://kafka.apache.org/protocol.html.
+
+Handlers take the broker that was asked, the request's version, its fields, and the answer to be written.
+"""
+
+import asyncio
+
+import errors
+import wire
+
+_BROKER_SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "group.max.session.timeout.ms": "1800000",
+    "group.min.session.timeout.ms": "6000",
+    "offsets.retention.minutes": "10080",
+    "transaction.max.timeout.ms": "900000",
+    "transactional.id.expiration.ms": "604800000",
+}
+
+
+async def handle(broker, data):
+    """The answer to a request; None if it wants none."""
+    reader = wire.Reader(data)
+    key, version, correlation = reader.i16(), reader.i16(), reader.i32()
+    least, most, first_flexible, handler = _HANDLERS[key]
+    client = reader.text()
+    writer = wire.Writer()
+    writer.i32(correlation)
+    if not least <= version <= most:
+        # Only the question for versions may be too new; it is answered as in its first version.
+        assert key == _API_VERSIONS, f"request {key} in version {version}"
+        writer.i16(errors.UNSUPPORTED_VERSION)
+        _write_versions(writer, 0)
+        return bytes(writer.data)
+    if version >= first_flexible:
+        reader.is_flexible = writer.is_flexible = True
+        reader.tags()
+        if key != _API_VERSIONS:
+            writer.tags()
+    reader.client = client
+    wants_answer = await handler(broker, version, reader, writer)
+    return None if wants_answer is False else bytes(writer.data)
+
+
+def _code(action):
+    """The code of the error that an action ends with."""
+    try:
+        action()
+    except errors.KafkaError as error:
+        return error.code
+    return errors.NONE
+
+
+def _topics(reader, part):
+    """Topic by topic its name and what `part` reads for each partition; None for null."""
+
+    def topic():
+        name, parts = reader.text(), reader.array(part)
+        reader.tags()
+        return name, parts
+
+    return reader.array(topic)
+
+
+def _write_topics(writer, topics, part):
+    """Topic by topic its name, and each of its parts as `part` writes it."""
+
+    def topic(entry):
+        writer.text(entry[0])
+        writer.array(entry[1], lambda value: part(entry[0], value))
+        writer.tags()
+
+    writer.array(topics, topic)
+
+
+# Versions and metadata
+
+
+async def _api_versions(broker, version, reader, writer):
+    writer.i16(errors.NONE)
+    _write_versions(writer, version)
+
+
+def _write_versions(writer, version):
+    def one(entry):
+        key, (least, most, _, _) = entry
+        writer.i16(key)
+        writer.i16(least)
+        writer.i16(most)
+        writer.tags()
+
+    writer.array(list(_HANDLERS.items()), one)
+    if version >= 1:
+        writer.i32(0)
+    writer.tags()
+
+
+async def _metadata(broker, version, reader, writer):
+    cluster = broker.cluster
+    names = reader.array(reader.text)
+    if names is None or (version == 0 and not names):
+        names = list(cluster.topics)
+    if version >= 3:
+        writer.i32(0)
+
+    def node(one):
+        writer.i32(one.number)
+        writer.text(one.host)
+        writer.i32(one.port)
+        if version >= 1:
+            writer.text(None)
+
+    up = [one for one in cluster.brokers if one.is_up]
+    writer.array(up, node)
+    if version >= 2:
+        writer.text(cluster.id)
+    if version >= 1:
+        writer.i32(up[0].number)
+
+    def topic(name):
+        known = cluster.topics.get(name)
+        writer.i16(errors.NONE if known else errors.UNKNOWN_TOPIC_OR_PARTITION)
+        writer.text(name)
+        if version >= 1:
+            writer.flag(False)
+
+        def part(index):
+            leader = cluster.leader(name, index).number
+            writer.i16(errors.NONE)
+            writer.i32(index)
+            writer.i32(leader)
+            writer.array([one.number for one in cluster.brokers], writer.i32)
+            writer.array([one.number for one in up], writer.i32)
+
+        writer.array(range(len(known.partitions)) if known else [], part)
+
+    writer.array(names, topic)
+
+
+async def _find_coordinator(broker, version, reader, writer):
+    key = reader.text()
+    found = broker.cluster.coordinator(key)
+    if version >= 1:
+        writer.i32(0)
+    writer.i16(errors.NONE)
+    if version >= 1:
+        writer.text(None)
+    writer.i32(found.number)
+    writer.text(found.host)
+    writer.i32(found.port)
+
+
+# Records
+
+
+def _led(broker, topic, index):
+    """A partition that this broker leads."""
+    found = broker.cluster.partition(topic, index)
+    if found is None:
+        raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION)
+    if broker.cluster.leader(topic, index) is not broker:
+        raise errors.KafkaError(errors.NOT_LEADER_OR_FOLLOWER)
+    return found
+
+
+async def _produce(broker, version, reader, writer):
+    name, acks, _ = reader.text(), reader.i16(), reader.i32()
+    topics = _topics(reader, lambda: (reader.i32(), reader.block()))
+
+    def part(topic, value):
+        index, data = value
+        offset, start, code = -1, -1, errors.NONE
+        try:
+            found = _led(broker, topic, index)
+            if name is not None:
+                # Where the producer's id and epoch stand in a batch.
+                producer = int.from_bytes(data[43:51], "big", signed=True)
+                epoch = int.from_bytes(data[51:53], "big", signed=True)
+                broker.cluster.transactions.check(name, producer, epoch, (topic, index))
+            offset, start = found.append(data), found.start
+        except errors.KafkaError as error:
+            code = error.code
+        writer.i32(index)
+        writer.i16(code)
+        writer.i64(offset)
+        writer.i64(-1)
+        if version >= 5:
+            writer.i64(start)
+
+    _write_topics(writer, topics, part)
+    writer.i32(0)
+    return acks != 0
+
+
+async def _fetch(broker, version, reader, writer):
+    reader.i32()
+    wait, least, most = reader.i32(), reader.i32(), reader.i32()
+    is_committed = reader.i8() == 1
+
+    def wanted():
+        index, offset = reader.i32(), reader.i64()
+        if version >= 5:
+            reader.i64()
+        return index, offset, reader.i32()
+
+    topics = _topics(reader, wanted)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + wait / 1000
+    while True:
+        results, size, failed = _read_all(broker, topics, most, is_committed)
+        left = deadline - loop.time()
+        if size >= least or failed or left <= 0:
+            break
+        news = loop.create_future()
+        waited = [broker.cluster.partition(topic, value[0]) for topic, parts in topics for value in parts]
+        for found in waited:
+            found.wait(news)
+        try:
+            await asyncio.wait_for(news, left)
+        except asyncio.TimeoutError:
+            pass
+        finally:
+            for found in waited:
+                found.forget(news)
+    writer.i32(0)
+
+    def part(topic, value):
+        code, end, stable, start, aborted, data = results[topic, value[0]]
+        writer.i32(value[0])
+        writer.i16(code)
+        writer.i64(end)
+        writer.i64(stable)
+        if version >= 5:
+            writer.i64(start)
+
+        def one(entry):
+            writer.i64(entry[0])
+            writer.i64(entry[1])
+
+        writer.array(aborted, one)
+        writer.block(data)
+
+    _write_topics(writer, topics, part)
+
+
+def _read_all(broker, topics, most, is_committed):
+    """What there is for each partition, how many bytes that is, and whether something failed."""
+    results, size, failed = {}, 0, False
+    for topic, parts in topics:
+        for index, offset, most_of_part in parts:
+            try:
+                found = _led(broker, topic, index)
+                limit = min(most_of_part, max(0, most - size))
+                data, aborted = found.read(offset, limit, is_committed) if limit > 0 else (b"", [])
+                results[topic, index] = errors.NONE, found.end, found.last_stable, found.start, aborted, data
+                size += len(data)
+            except errors.KafkaError as error:
+                results[topic, index] = error.code, -1, -1, -1, [], b""
+                failed = True
+    return results, size, failed
+
+
+async def _list_offsets(broker, version, reader, writer):
+    reader.i32()
+    is_committed = version >= 2 and reader.i8() == 1
+    topics = _topics(reader, lambda: (reader.i32(), reader.i64()))
+    if version >= 2:
+        writer.i32(0)
+
+    def part(topic, value):
+        index, asked = value
+        time, offset, code = -1, -1, errors.NONE
+        try:
+            found = _led(broker, topic, index)
+            if asked == -1:
+                offset = found.last_stable if is_committed else found.end
+            elif asked == -2:
+                offset = found.start
+            else:
+                time, offset = found.offset_at(asked)
+        except errors.KafkaError as error:
+            code = error.code
+        writer.i32(index)
+        writer.i16(code)
+        writer.i64(time)
+        writer.i64(offset)
+
+    _write_topics(writer, topics, part)
+
+
+# Groups
+
+
+def _group(broker, name):
+    """A group that this broker coordinates."""
+    if broker.cluster.coordinator(name) is not broker:
+        raise errors.KafkaError(errors.NOT_COORDINATOR)
+    return broker.cluster.groups.group(name)
+
+
+async def _join_group(broker, version, reader, writer):
+    name, session = reader.text(), reader.i32() / 1000
+    rebalance = reader.i32() / 1000 if version >= 1 else session
+    member = reader.text()
+    instance = reader.text() if version >= 5 else None
+    kind = reader.text()
+    protocols = reader.array(lambda: (reader.text(), reader.block()))
+    code, generation, protocol, leader, members = errors.NONE, -1, "", "", []
+    try:
+        generation, protocol, leader, member, members = await _group(broker, name).join(
+            reader.client, member, instance, session, rebalance, kind, protocols, version >= 4
+        )
+    except errors.KafkaError as error:
+        code = error.code
+        member = getattr(error, "member", member)
+    if version >= 2:
+        writer.i32(0)
+    writer.i16(code)
+    writer.i32(generation)
+    writer.text(protocol)
+    writer.text(leader)
+    writer.text(member)
+
+    def one(entry):
+        writer.text(entry[0])
+        if version >= 5:
+            writer.text(entry[1])
+        writer.block(entry[2])
+
+    writer.array(members, one)
+
+
+async def _sync_group(broker, version, reader, writer):
+    name, generation, member = reader.text(), reader.i32(), reader.text()
+    instance = reader.text() if version >= 3 else None
+    assignments = dict(reader.array(lambda: (reader.text(), reader.block())))
+    code, assignment = errors.NONE, b""
+    try:
+        assignment = await _group(broker, name).sync(member, generation, instance, assignments)
+    except errors.KafkaError as error:
+        code = error.code
+    if version >= 1:
+        writer.i32(0)
+    writer.i16(code)
+    writer.block(assignment)
+
+
+async def _heartbeat(broker, version, reader, writer):
+    name, generation, member = reader.text(), reader.i32(), reader.text()
+    instance = reader.text() if version >= 3 else None
+    if version >= 1:
+        writer.i32(0)
+    writer.i16(_code(lambda: _group(broker, name).heartbeat(member, generation, instance)))
+
+
+async def _leave_group(broker, version, reader, writer):
+    name, member = reader.text(), reader.text()
+    if version >= 1:
+        writer.i32(0)
+    writer.i16(_code(lambda: _group(broker, name).leave(member)))
+
+
+async def _list_groups(broker, version, reader, writer):
+    writer.i16(errors.NONE)
+
+    def one(group):
+        writer.text(group.name)
+        writer.text(group.protocol_type)
+
+    mine = [group for group in broker.cluster.groups.all if broker.cluster.coordinator(group.name) is broker]
+    writer.array(mine, one)
+
+
+async def _describe_groups(broker, version, reader, writer):
+    def member(one):
+        writer.text(one.id)
+        writer.text(one.client)
+        writer.text("/127.0.0.1")
+        writer.block(dict(one.protocols).get(group.protocol, b""))
+        writer.block(one.assignment)
+
+    def one(name):
+        nonlocal group
+        code = errors.NONE
+        try:
+            group = _group(broker, name)
+        except errors.KafkaError as error:
+            code, group = error.code, None
+        writer.i16(code)
+        writer.text(name)
+        writer.text(group.state if group else "")
+        writer.text(group.protocol_type if group else "")
+        writer.text(group.protocol if group else "")
+        writer.array(list(group.members.values()) if group else [], member)
+
+    group = None
+    writer.array(reader.array(reader.text), one)
+
+
+async def _offset_commit(broker, version, reader, writer):
+    name, generation, member = reader.text(), reader.i32(), reader.text()
+    instance = reader.text() if version >= 7 else None
+    if version <= 4:
+        reader.i64()
+    topics = _topics(reader, lambda: _read_offset(reader, version >= 6))
+    offsets = {(topic, index): (offset, note) for topic, parts in topics for index, offset, note in parts}
+    code = _code(lambda: _group(broker, name).commit(member, generation, instance, offsets))
+    if version >= 3:
+        writer.i32(0)
+    _write_codes(writer, topics, code)
+
+
+def _read_offset(reader, has_epoch):
+    index, offset = reader.i32(), reader.i64()
+    if has_epoch:
+        reader.i32()
+    note = reader.text()
+    reader.tags()
+    return index, offset, note
+
+
+def _write_codes(writer, topics, code):
+    def part(_, value):
+        writer.i32(value[0])
+        writer.i16(code)
+        writer.tags()
+
+    _write_topics(writer, topics, part)
+
+
+async def _offset_fetch(broker, version, reader, writer):
+    name = reader.text()
+    topics = _topics(reader, reader.i32)
+    is_stable = version >= 7 and reader.flag()
+    code, group = errors.NONE, None
+    try:
+        group = _group(broker, name)
+    except errors.KafkaError as error:
+        code = error.code
+    if topics is None:
+        places = sorted(group.offsets) if group else []
+        topics = [(topic, [index for of, index in places if of == topic]) for topic in sorted({p[0] for p in places})]
+    if version >= 3:
+        writer.i32(0)
+
+    def part(topic, index):
+        offset, note = group.offsets.get((topic, index), (-1, "")) if group else (-1, "")
+        part_code = code
+        if group and is_stable and group.is_unstable((topic, index)):
+            offset, part_code = -1, errors.UNSTABLE_OFFSET_COMMIT
+        writer.i32(index)
+        writer.i64(offset)
+        if version >= 5:
+            writer.i32(-1)
+        writer.text(note)
+        writer.i16(part_code)
+        writer.tags()
+
+    _write_topics(writer, topics, part)
+    if version >= 2:
+        writer.i16(code)
+    writer.tags()
+
+
+# Transactions
+
+
+def _transactions(broker, name):
+    """The coordinator of a transactional id, if this broker is it."""
+    if name is not None and broker.cluster.coordinator(name) is not broker:
+        raise errors.KafkaError(errors.NOT_COORDINATOR)
+    return broker.cluster.transactions
+
+
+async def _init_producer_id(broker, version, reader, writer):
+    name, timeout = reader.text(), reader.i32()
+    producer, epoch = (reader.i64(), reader.i16()) if version >= 3 else (-1, -1)
+    code = errors.NONE
+    try:
+        producer, epoch = _transactions(broker, name).initialize(name, timeout, producer, epoch)
+    except errors.KafkaError as error:
+        code, producer, epoch = error.code, -1, -1
+        if version < 4 and code == errors.PRODUCER_FENCED:
+            code = errors.INVALID_PRODUCER_EPOCH
+    writer.i32(0)
+    writer.i16(code)
+    writer.i64(producer)
+    writer.i16(epoch)
+    writer.tags()
+
+
+async def _add_partitions(broker, version, reader, writer):
+    name, producer, epoch = reader.text(), reader.i64(), reader.i16()
+    topics = _topics(reader, reader.i32)
+    places = [(topic, index) for topic, parts in topics for index in parts]
+    code = _code(lambda: _transactions(broker, name).add(name, producer, epoch, places))
+    writer.i32(0)
+    _write_codes(writer, [(topic, [(index,) for index in parts]) for topic, parts in topics], code)
+
+
+async def _add_offsets(broker, version, reader, writer):
+    name, producer, epoch, group = reader.text(), reader.i64(), reader.i16(), reader.text()
+    writer.i32(0)
+    writer.i16(_code(lambda: _transactions(broker, name).add(name, producer, epoch, group=group)))
+
+
+async def _end_transaction(broker, version, reader, writer):
+    name, producer, epoch, is_commit = reader.text(), reader.i64(), reader.i16(), reader.flag()
+    writer.i32(0)
+    writer.i16(_code(lambda: _transactions(broker, name).end(name, producer, epoch, is_commit)))
+
+
+async def _transaction_offsets(broker, version, reader, writer):
+    name, group, producer, epoch = reader.text(), reader.text(), reader.i64(), reader.i16()
+    generation, member, instance = -1, "", None
+    if version >= 3:
+        generation, member, instance = reader.i32(), reader.text(), reader.text()
+    topics = _topics(reader, lambda: _read_offset(reader, version >= 2))
+    offsets = {(topic, index): (offset, note) for topic, parts in topics for index, offset, note in parts}
+
+    def commit():
+        coordinated = _group(broker, group)
+        broker.cluster.transactions.check_group(name, producer, epoch, group)
+        coordinated.commit_later(producer, member, generation, instance, offsets)
+
+    code = _code(commit)
+    writer.i32(0)
+    _write_codes(writer, topics, code)
+    writer.tags()
+
+
+# Administration
+
+
+async def _create_topics(broker, version, reader, writer):
+    def wanted():
+        name, count, _ = reader.text(), reader.i32(), reader.i16()
+        reader.array(lambda: (reader.i32(), reader.array(reader.i32)))
+        return name, count, dict(reader.array(lambda: (reader.text(), reader.text())))
+
+    topics = reader.array(wanted)
+    reader.i32()
+    only_checks = version >= 1 and reader.flag()
+    if version >= 2:
+        writer.i32(0)
+
+    def one(entry):
+        code = errors.NONE if only_checks else _code(lambda: broker.cluster.create(*entry))
+        writer.text(entry[0])
+        writer.i16(code)
+        if version >= 1:
+            writer.text(None)
+
+    writer.array(topics, one)
+
+
+async def _delete_topics(broker, version, reader, writer):
+    names = reader.array(reader.text)
+    if version >= 1:
+        writer.i32(0)
+
+    def one(name):
+        writer.text(name)
+        writer.i16(_code(lambda: broker.cluster.delete(name)))
+
+    writer.array(names, one)
+
+
+async def _delete_records(broker, version, reader, writer):
+    topics = _topics(reader, lambda: (reader.i32(), reader.i64()))
+    writer.i32(0)
+
+    def part(topic, value):
+        index, offset = value
+        start, code = -1, errors.NONE
+        try:
+            start = _led(broker, topic, index).delete_before(offset)
+        except errors.KafkaError as error:
+            code = error.code
+        writer.i32(index)
+        writer.i64(start)
+        writer.i16(code)
+
+    _write_topics(writer, topics, part)
+
+
+async def _describe_configs(broker, version, reader, writer):
+    resources = reader.array(lambda: (reader.i8(), reader.text(), reader.array(reader.text)))
+    writer.i32(0)
+
+    def one(resource):
+        kind, name, wanted = resource
+        known = broker.cluster.topics.get(name)
+        if kind == 2 and known is None:
+            settings, code = {}, errors.UNKNOWN_TOPIC_OR_PARTITION
+        elif kind == 2:
+            settings, code = known.all_settings, errors.NONE
+        else:
+            settings, code = _BROKER_SETTINGS, errors.NONE
+        writer.i16(code)
+        writer.text(None)
+        writer.i8(kind)
+        writer.text(name)
+
+        def setting(entry):
+            is_own = known is not None and entry[0] in known.settings
+            writer.text(entry[0])
+            writer.text(entry[1])
+            writer.flag(False)
+            if version >= 1:
+                # Set for the topic, or a default.
+                writer.i8(1 if is_own else 5)
+            else:
+                writer.flag(not is_own)
+            writer.flag(False)
+            if version >= 1:
+                writer.array([], writer.text)
+
+        writer.array([entry for entry in settings.items() if wanted is None or entry[0] in wanted], setting)
+
+    writer.array(resources, one)
+
+
+_API_VERSIONS = 18
+_NEVER = 99
+# By key: the least and the greatest version, the first that is flexible, and what answers.
+_HANDLERS = {
+    0: (3, 7, _NEVER, _produce),
+    1: (4, 5, _NEVER, _fetch),
+    2: (1, 2, _NEVER, _list_offsets),
+    3: (0, 4, _NEVER, _metadata),
+    8: (2, 7, _NEVER, _offset_commit),
+    9: (1, 7, 6, _offset_fetch),
+    10: (0, 2, _NEVER, _find_coordinator),
+    11: (0, 5, _NEVER, _join_group),
+    12: (0, 3, _NEVER, _heartbeat),
+    13: (0, 1, _NEVER, _leave_group),
+    14: (0, 3, _NEVER, _sync_group),
+    15: (0, 0, _NEVER, _describe_groups),
+    16: (0, 0, _NEVER, _list_groups),
+    _API_VERSIONS: (0, 3, 3, _api_versions),
+    19: (0, 4, _NEVER, _create_topics),
+    20: (0, 3, _NEVER, _delete_topics),
+    21: (0, 1, _NEVER, _delete_records),
+    22: (0, 4, 2, _init_producer_id),
+    24: (0, 0, _NEVER, _add_partitions),
+    25: (0, 0, _NEVER, _add_offsets),
+    26: (0, 1, _NEVER, _end_transaction),
+    28: (0, 3, 3, _transaction_offsets),
+    32: (0, 1, _NEVER, _describe_configs),
+}

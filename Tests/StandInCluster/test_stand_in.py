@@ -1,0 +1,148 @@
+"""What tests rely on in the stand-in, or any cluster, seen through librdkafka: `python3 . -- python3 -m unittest`."""
+
+import os
+import unittest
+import uuid
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+SERVERS = {"bootstrap.servers": os.environ["FEEDSTORE_TEST_BOOTSTRAP"]}
+TIMEOUT = 30
+
+
+class StandInTests(unittest.TestCase):
+    def make_topic(self, **settings):
+        name = f"t-{uuid.uuid4()}"
+        config = {key.replace("_", "."): value for key, value in settings.items()}
+        admin = AdminClient(SERVERS)
+        admin.create_topics([NewTopic(name, 1, 1, config=config)])[name].result(TIMEOUT)
+        return name
+
+    def make_producer(self, name, **settings):
+        settings = {key.replace("_", "."): value for key, value in settings.items()}
+        producer = Producer(SERVERS | {"transactional.id": name} | settings)
+        producer.init_transactions(TIMEOUT)
+        return producer
+
+    def read(self, topic, isolation="read_committed"):
+        """What a reader of that isolation finds until it is told that there is no more."""
+        settings = {"group.id": f"g-{topic}", "isolation.level": isolation, "enable.partition.eof": True}
+        consumer = Consumer(SERVERS | settings)
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        found = []
+        while True:
+            message = consumer.poll(TIMEOUT)
+            self.assertIsNotNone(message, "the end is not told")
+            if message.error() is not None:
+                self.assertEqual(message.error().code(), KafkaError._PARTITION_EOF)
+                break
+            found.append(message.value().decode())
+        consumer.close()
+        return found
+
+    def wait_to_read(self, topic, expected):
+        """Reads until that is found: markers and cleaners take their time."""
+        for _ in range(200):
+            found = self.read(topic)
+            if found == expected:
+                return
+        self.assertEqual(found, expected)
+
+    def send(self, producer, topic, *values, key="k"):
+        for value in values:
+            producer.produce(topic, value, key=key, partition=0)
+        self.assertEqual(producer.flush(TIMEOUT), 0)
+
+    def test_aborted_records_are_not_seen_and_open_ones_wait(self):
+        topic = self.make_topic()
+        one, other = self.make_producer(f"{topic}-1"), self.make_producer(f"{topic}-2")
+        one.begin_transaction()
+        self.send(one, topic, "aborted")
+        one.abort_transaction(TIMEOUT)
+        one.begin_transaction()
+        self.send(one, topic, "open")
+        other.begin_transaction()
+        self.send(other, topic, "behind")
+        other.commit_transaction(TIMEOUT)
+        self.assertEqual(self.read(topic, "read_uncommitted"), ["aborted", "open", "behind"])
+        self.assertEqual(self.read(topic), [])
+        one.commit_transaction(TIMEOUT)
+        self.wait_to_read(topic, ["open", "behind"])
+
+    def test_a_producer_is_fenced_by_another_of_its_name_and_what_it_began_is_aborted(self):
+        topic = self.make_topic()
+        zombie = self.make_producer(f"{topic}-1")
+        zombie.begin_transaction()
+        self.send(zombie, topic, "zombie")
+        heir = self.make_producer(f"{topic}-1")
+        heir.begin_transaction()
+        self.send(heir, topic, "heir")
+        heir.commit_transaction(TIMEOUT)
+        with self.assertRaises(KafkaException) as raised:
+            zombie.commit_transaction(TIMEOUT)
+        self.assertTrue(raised.exception.args[0].fatal())
+        self.wait_to_read(topic, ["heir"])
+
+    def test_a_transaction_that_takes_too_long_is_aborted(self):
+        topic = self.make_topic()
+        slow = self.make_producer(f"{topic}-1", transaction_timeout_ms=3000)
+        slow.begin_transaction()
+        self.send(slow, topic, "slow")
+        self.assertEqual(self.read(topic, "read_uncommitted"), ["slow"])
+        quick = self.make_producer(f"{topic}-2")
+        quick.begin_transaction()
+        self.send(quick, topic, "quick")
+        quick.commit_transaction(TIMEOUT)
+        # It is seen once the other, which is before it, has been aborted.
+        self.wait_to_read(topic, ["quick"])
+        with self.assertRaises(KafkaException):
+            slow.commit_transaction(TIMEOUT)
+
+    def test_offsets_are_committed_with_the_transaction_and_only_by_members(self):
+        topic = self.make_topic()
+        reader = Consumer(SERVERS | {"group.id": topic, "auto.offset.reset": "earliest", "enable.auto.commit": False})
+        self.addCleanup(reader.close)
+        reader.subscribe([topic])
+        producer = self.make_producer(f"{topic}-1")
+        producer.begin_transaction()
+        self.send(producer, topic, "a", "b")
+        producer.commit_transaction(TIMEOUT)
+        self.assertEqual([reader.poll(TIMEOUT).value() for _ in range(2)], [b"a", b"b"])
+        place = TopicPartition(topic, 0, 2)
+        for is_commit, expected in [(False, -1001), (True, 2)]:
+            producer.begin_transaction()
+            producer.send_offsets_to_transaction([place], reader.consumer_group_metadata(), TIMEOUT)
+            if is_commit:
+                producer.commit_transaction(TIMEOUT)
+            else:
+                producer.abort_transaction(TIMEOUT)
+            (found,) = reader.committed([TopicPartition(topic, 0)], TIMEOUT)
+            self.assertEqual(found.offset, expected)
+        # Another member makes another generation, of which the first knows nothing yet.
+        stale = reader.consumer_group_metadata()
+        other = Consumer(SERVERS | {"group.id": topic})
+        joined = []
+        other.subscribe([topic], on_assign=lambda *_: joined.append(True))
+        while not joined:
+            reader.poll(0.1)
+            other.poll(0.1)
+        other.close()
+        producer.begin_transaction()
+        with self.assertRaises(KafkaException) as raised:
+            producer.send_offsets_to_transaction([place], stale, TIMEOUT)
+        self.assertTrue(raised.exception.args[0].txn_requires_abort())
+
+    def test_cleaning_keeps_the_last_record_of_each_key(self):
+        topic = self.make_topic(cleanup_policy="compact", segment_ms="1")
+        producer = self.make_producer(f"{topic}-1")
+        for number in range(3):
+            producer.begin_transaction()
+            self.send(producer, topic, f"{number}")
+            self.send(producer, topic, f"other {number}", key="other")
+            producer.commit_transaction(TIMEOUT)
+        self.wait_to_read(topic, ["2", "other 2"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,42 @@
+"""A topic: its settings and its partitions."""
+
+import partition
+
+# Those of Apache Kafka 3.9, of the settings that anybody asks for here.
+DEFAULTS = {
+    "cleanup.policy": "delete",
+    "delete.retention.ms": "86400000",
+    "max.message.bytes": "1048588",
+    "min.cleanable.dirty.ratio": "0.5",
+    "min.compaction.lag.ms": "0",
+    "min.insync.replicas": "1",
+    "retention.bytes": "-1",
+    "retention.ms": "604800000",
+    "segment.bytes": "1073741824",
+    "segment.ms": "604800000",
+}
+# A topic whose segments last no longer is cleaned while a test runs.
+_CLEANED_SEGMENT_MILLISECONDS = 60_000
+
+
+class Topic:
+    def __init__(self, name, count, settings):
+        self.name = name
+        # Those that are its own.
+        self.settings = settings
+        size = int(self.setting("max.message.bytes"))
+        self.partitions = [partition.Partition(size) for _ in range(count)]
+
+    @property
+    def all_settings(self):
+        return DEFAULTS | self.settings
+
+    def setting(self, name):
+        return self.settings.get(name, DEFAULTS[name])
+
+    def clean(self):
+        """Compacts it, if it is to be compacted, but for the records of its last segment."""
+        lag = int(self.setting("segment.ms"))
+        if "compact" in self.setting("cleanup.policy") and lag <= _CLEANED_SEGMENT_MILLISECONDS:
+            for one in self.partitions:
+                one.clean(max(lag, int(self.setting("min.compaction.lag.ms"))))
