@@ -19,7 +19,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test check-swift build run test test-web test-browser test-schemas test-examples test-stand-in example-swift soak format lint check-imports benchmark clean help
+.PHONY: setup setup-test check-swift build run test test-web test-browser test-schemas test-examples test-cluster example-swift soak format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -65,8 +65,8 @@ run: build ## show it: an embedded broker, sample feeds, the daemon, a follower 
 	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
 
 test: setup-test lint check-imports ## check format and imports, then run all tests
-	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest
-	@$(MAKE) --no-print-directory test-web test-browser test-schemas test-examples test-stand-in
+	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --skip BrokerTests
+	@$(MAKE) --no-print-directory test-cluster test-web test-browser test-schemas test-examples
 
 test-web: setup-test ## run the tests of web/ only, with Node 18 or later
 	$(SWIFT) build --product feedstore
@@ -87,8 +87,12 @@ test-examples: setup-test ## run the tests of examples/ only
 example-swift: setup ## build examples/swift-follower, a package of its own; not part of `make test`
 	$(SWIFT) build --package-path examples/swift-follower
 
-test-stand-in: setup-test ## run the tests of Tests/StandInCluster only
+# Restarts would disturb the other tests.
+test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
+	$(SWIFT) build --build-tests
 	cd Tests/StandInCluster && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) . -- $(PYTHON) -m unittest
+	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests --skip BrokerRestartTests
+	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --filter BrokerRestartTests
 
 soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests

@@ -5,7 +5,7 @@ import Testing
 
 extension OnCluster {
   /// What stands in the changesets topic and was never published.
-  struct AbortedFlushTests {
+  @Suite(.serialized) struct AbortedFlushTests {
     @Test func `feeds that are deleted and made again come out right, and aborted flushes are not seen`()
       async throws
     {

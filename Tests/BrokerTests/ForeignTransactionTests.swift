@@ -4,7 +4,7 @@ import Testing
 
 extension OnCluster {
   /// Somebody else's transactions on the input.
-  struct ForeignTransactionTests {
+  @Suite(.serialized) struct ForeignTransactionTests {
     private static let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
 
     @Test(arguments: [true, false])

@@ -2,8 +2,8 @@ import FeedTestSupport
 import Testing
 
 extension OnCluster {
-  /// Ends without warning, at moments of chance and at every point that matters.
-  struct KillTests {
+  /// Ends without warning, at moments of chance.
+  @Suite(.serialized) struct KillTests {
     @Test func `members that are killed at random moments lose and double nothing`() async throws {
       try await BrokerRun.on("kill") { run in
         var random = SplitMix64(seed: run.seed)
@@ -19,28 +19,6 @@ extension OnCluster {
           members.append(try run.start())
         }
         try await run.waitForRecords(of: members)
-      }
-    }
-
-    @Test(arguments: CrashPoint.all)
-    func `a crash in the middle loses and doubles nothing`(point: CrashPoint) async throws {
-      try await BrokerRun.on(point.label) { run in
-        var random = SplitMix64(seed: run.seed)
-        // A restoration is met only by those that find something published.
-        if point.isInRestoration {
-          run.load.start()
-          let first = try run.start()
-          try await run.waitForRecords(100)
-          try await run.stop(first)
-        }
-        let times = point.isInRestoration ? 1 + random.below(3) : 1 + random.below(40)
-        let doomed = try run.start(crash: "\(point.name):\(times)")
-        run.load.start()
-        try await run.waitForEnd(of: doomed)
-        try BrokerFailure.check(doomed.end == .killed(signal: 9), "\(doomed.name): \(doomed.endText)")
-        let heir = try run.start()
-        try await run.waitForRecords(of: [heir])
-        try await run.waitForRecords(100)
       }
     }
   }

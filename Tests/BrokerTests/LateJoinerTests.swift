@@ -3,7 +3,7 @@ import Testing
 
 extension OnCluster {
   /// Whoever comes late to a topic that is cleaned meanwhile.
-  struct LateJoinerTests {
+  @Suite(.serialized) struct LateJoinerTests {
     /// The cleaner takes its time; where it is not seen to work, that is said and no fault.
     private static let mostJoiners = 25
 

@@ -2,7 +2,7 @@ import Testing
 
 extension OnCluster {
   /// Members that come and go while there is something to do.
-  struct MembershipTests {
+  @Suite(.serialized) struct MembershipTests {
     @Test func `members join and leave during load`() async throws {
       try await BrokerRun.on("membership") { run in
         run.load.start()

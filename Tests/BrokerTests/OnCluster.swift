@@ -1,7 +1,8 @@
 import Testing
 
-/// The daemon in processes of its own, on a real Kafka cluster: exactly once, whatever happens.
+/// The daemon in processes of its own, on a Kafka cluster: exactly once, whatever happens.
 ///
-/// One test after the other, as each needs the machine for itself.
-@Suite(.serialized, .enabled(if: TestCluster.isThere, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+/// Suites run at the same time, as their daemons mostly wait; the tests of one suite do not, as few machines bear all
+/// of them at once.
+@Suite(.enabled(if: TestCluster.isThere, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
 struct OnCluster {}

@@ -2,7 +2,7 @@ import Testing
 
 extension OnCluster {
   /// Going on from what is committed.
-  struct RestartTests {
+  @Suite(.serialized) struct RestartTests {
     @Test func `a daemon that was stopped, and one that was killed, go on without publishing anything twice`()
       async throws
     {

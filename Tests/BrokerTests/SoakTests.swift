@@ -3,7 +3,7 @@ import Testing
 
 extension OnCluster {
   /// Everything at once, for as long as is wanted.
-  struct SoakTests {
+  @Suite(.serialized) struct SoakTests {
     /// Members that are to run; now and then one more or fewer.
     private static let members = 3
 
@@ -18,9 +18,10 @@ extension OnCluster {
         run.load.start()
         var members = try (0..<Self.members).map { _ in try run.start() }
         try await run.waitForRecords(of: members)
+        let brokerFaults = TestCluster.restartCommand == nil ? [] : ["restart of the brokers"]
         while ContinuousClock.now < end {
           try await run.waitForRecords(1 + random.below(2_000))
-          let fault = random.pick(["kill", "stop", "hang", "join", "leave", "pause"])
+          let fault = random.pick(["kill", "stop", "hang", "join", "leave", "pause"] + brokerFaults)
           counts[fault, default: 0] += 1
           let number = random.below(members.count)
           switch fault {
@@ -39,6 +40,7 @@ extension OnCluster {
             if members.count <= Self.members { members.append(try run.start()) }
           case "leave":
             if members.count > 1 { try await run.stop(members.remove(at: number)) }
+          case "restart of the brokers": try await run.restartBrokers()
           default:
             try await run.settle()
             run.load.start()

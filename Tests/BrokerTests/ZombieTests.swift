@@ -2,7 +2,7 @@ import Testing
 
 extension OnCluster {
   /// A member that hangs, loses its partitions, and wakes up believing that they are still its own.
-  struct ZombieTests {
+  @Suite(.serialized) struct ZombieTests {
     @Test func `a member that wakes up after its session publishes nothing more to what it lost`()
       async throws
     {

@@ -21,7 +21,7 @@ def _options():
     parser = argparse.ArgumentParser(prog="StandInCluster", description=_DESCRIPTION)
     parser.add_argument("--port", type=int, default=0, help="of the first broker; the others have the next ones (any free ones)")
     parser.add_argument("--brokers", type=int, default=3, help="how many there are (3)")
-    parser.add_argument("--outage", type=float, default=3, help="how many seconds a broker is away that is restarted (3)")
+    parser.add_argument("--outage", type=float, default=1, help="how many seconds a broker is away that is restarted (1)")
     parser.add_argument("--markers", type=float, default=0.03, help="within how many seconds a transaction's end is written (0.03)")
     parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection (0)")
     parser.add_argument("--restart", metavar="PORT", type=int, help="restarts the brokers of another, whose control port that is")

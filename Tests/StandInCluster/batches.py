@@ -37,6 +37,8 @@ class Batch:
 
     def __init__(self, data):
         self.data = bytearray(data)
+        # When it was appended, by the monotonic clock.
+        self.arrival = 0.0
         (
             self.base,
             _,

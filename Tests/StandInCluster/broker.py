@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import random
 import struct
+import traceback
 
 import requests
 
@@ -20,7 +21,8 @@ class Broker:
         # The chance of a request, and of an answer, to get lost with its connection.
         self._faults = faults
         self._server = None
-        self._connections = set()
+        # Of those that are open: what writes to it, and the task that serves it, which nobody else holds.
+        self._connections = {}
         self.is_up = True
 
     async def start(self):
@@ -30,7 +32,7 @@ class Broker:
     def go(self):
         """Goes away without a word: connections are cut, and new ones at once. The port stays its own."""
         self.is_up = False
-        for writer in self._connections:
+        for writer in list(self._connections):
             writer.transport.abort()
 
     def come_back(self):
@@ -40,7 +42,7 @@ class Broker:
         if not self.is_up:
             writer.transport.abort()
             return
-        self._connections.add(writer)
+        self._connections[writer] = asyncio.current_task()
         answers = asyncio.Queue()
         sending = asyncio.ensure_future(self._send(answers, writer))
         # The end of a connection may come in the middle of a request.
@@ -51,24 +53,23 @@ class Broker:
                 # Begun and answered in the order of their arrival.
                 answers.put_nowait(asyncio.ensure_future(requests.handle(self, request)))
                 await asyncio.sleep(0)
-        sending.cancel()
-        while not answers.empty():
-            answers.get_nowait().cancel()
-        self._connections.discard(writer)
         writer.transport.abort()
+        left = [sending] + [answers.get_nowait() for _ in range(answers.qsize())]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        del self._connections[writer]
 
     async def _send(self, answers, writer):
         while True:
             answering = await answers.get()
             try:
                 answer = await answering
-            except asyncio.CancelledError:
-                answering.cancel()
-                raise
             except Exception:
-                # A fault of the stand-in's own: shown by asyncio, and the connection ends.
+                # A fault of the stand-in's own.
+                traceback.print_exc()
                 writer.transport.abort()
-                raise
+                return
             if random.random() < self._faults:
                 writer.transport.abort()
                 return

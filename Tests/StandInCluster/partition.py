@@ -75,6 +75,7 @@ class Partition:
 
     def _put(self, batch):
         batch.place(self.end)
+        batch.arrival = time.monotonic()
         if batch.is_transactional and not batch.is_control:
             self.open.setdefault(batch.producer, batch.base)
         self.log.append(batch)
@@ -148,11 +149,11 @@ class Partition:
 
     def clean(self, lag_milliseconds):
         """Keeps of each key the last record, of those older than some time; drops what was aborted."""
-        until = time.time() * 1000 - lag_milliseconds
+        until = time.monotonic() - lag_milliseconds / 1000
         count = 0
         while (
             count < len(self.log)
-            and self.log[count].timestamp < until
+            and self.log[count].arrival < until
             and self.log[count].last < self.last_stable
             and not self.log[count].is_compressed
         ):
@@ -171,6 +172,7 @@ class Partition:
                     cleaned.append(batch)
                 elif left:
                     cleaned.append(batch.keeping(left))
+                    cleaned[-1].arrival = batch.arrival
         self.log[:count] = cleaned
 
     def _is_aborted(self, batch):

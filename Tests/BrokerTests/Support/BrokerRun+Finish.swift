@@ -17,7 +17,9 @@ extension BrokerRun {
 
   /// Stops what runs, and compares what was published with the oracle.
   func finish() async throws {
+    let begin = ContinuousClock.now
     try await settle()
+    let duration = ContinuousClock.now - begin
     let published = observer.observation.records
     for member in running { member.resume() }
     for member in running { try await stop(member) }
@@ -39,7 +41,8 @@ extension BrokerRun {
       """
       \(topics.prefix): \(oracle.records) records in, \(observation.records) out; \
       \(observation.claims.count) changesets of \(observation.epochs) epochs, \
-      \(observation.rejected.count) rejected; \(oracle.feeds.count) feeds at the end
+      \(observation.rejected.count) rejected; \(oracle.feeds.count) feeds at the end; \
+      caught up in \(duration)
       """
     )
   }
