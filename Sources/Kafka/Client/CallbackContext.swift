@@ -59,9 +59,16 @@ final class CallbackContext {
         detail: reason.map { String(cString: $0) },
         client: client
       )
-      context.log(error.isFatal ? .critical : .error, error.code, error.message)
+      context.log(CallbackContext.level(of: error, code), error.code, error.message)
       context.append(error)
     }
+  }
+
+  /// What librdkafka tries again by itself is a warning, as long as there is a broker left.
+  private static func level(of error: KafkaError, _ code: Int32) -> KafkaLogLevel {
+    if error.isFatal { return .critical }
+    let isAlone = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue
+    return error.isRetriable && !isAlone ? .warning : .error
   }
 
   private static let maxErrors = 64
