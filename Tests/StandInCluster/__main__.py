@@ -20,7 +20,7 @@ Without, runs until it is stopped.
 def _options():
     parser = argparse.ArgumentParser(prog="StandInCluster", description=_DESCRIPTION)
     parser.add_argument("--port", type=int, default=0, help="of the first broker; the others have the next ones (any free ones)")
-    parser.add_argument("--brokers", type=int, default=3, help="how many there are (3)")
+    parser.add_argument("--brokers", type=int, default=3, choices=range(2, 10), metavar="2..9", help="how many there are (3)")
     parser.add_argument("--outage", type=float, default=1, help="how many seconds a broker is away that is restarted (1)")
     parser.add_argument("--markers", type=float, default=0.03, help="within how many seconds a transaction's end is written (0.03)")
     parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection (0)")
@@ -42,7 +42,7 @@ async def _serve(options):
     port = control.sockets[0].getsockname()[1]
     running = asyncio.ensure_future(stand_in.run())
     if options.command:
-        command = [one for one in options.command if one != "--"]
+        command = options.command[1:] if options.command[0] == "--" else options.command
         environment = os.environ | {
             "FEEDSTORE_TEST_BOOTSTRAP": servers,
             "FEEDSTORE_TEST_RESTART": f"'{sys.executable}' '{os.path.abspath(sys.argv[0])}' --restart {port}",
@@ -51,8 +51,14 @@ async def _serve(options):
         # Both signals go to the command, which ends this as well.
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, process.send_signal, number)
-        code = await process.wait()
+        ending = asyncio.ensure_future(process.wait())
+        await asyncio.wait({running, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            # Without it the command would wait for what does not come.
+            process.kill()
+            running.result()
         running.cancel()
+        code = ending.result()
         return code if code >= 0 else 128 - code
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, running.cancel)

@@ -43,7 +43,7 @@ class Batch:
             self.base,
             _,
             _,
-            self.magic,
+            _,
             _,
             self.attributes,
             self.last_delta,

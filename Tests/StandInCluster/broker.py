@@ -43,37 +43,28 @@ class Broker:
             writer.transport.abort()
             return
         self._connections[writer] = asyncio.current_task()
-        answers = asyncio.Queue()
-        sending = asyncio.ensure_future(self._send(answers, writer))
         # The end of a connection may come in the middle of a request.
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            while random.random() >= self._faults:
-                (size,) = struct.unpack(">i", await reader.readexactly(4))
-                request = await reader.readexactly(size)
-                # Begun and answered in the order of their arrival.
-                answers.put_nowait(asyncio.ensure_future(requests.handle(self, request)))
-                await asyncio.sleep(0)
+            await self._answer(reader, writer)
         writer.transport.abort()
-        left = [sending] + [answers.get_nowait() for _ in range(answers.qsize())]
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
         del self._connections[writer]
 
-    async def _send(self, answers, writer):
+    async def _answer(self, reader, writer):
+        """Answers one request after the other; the next is not looked at before."""
         while True:
-            answering = await answers.get()
+            (size,) = struct.unpack(">i", await reader.readexactly(4))
+            request = await reader.readexactly(size)
+            faults = 0 if requests.is_administrative(request) else self._faults
+            if random.random() < faults:
+                return
             try:
-                answer = await answering
+                answer = await requests.handle(self, request)
             except Exception:
                 # A fault of the stand-in's own.
                 traceback.print_exc()
-                writer.transport.abort()
                 return
-            if random.random() < self._faults:
-                writer.transport.abort()
+            if random.random() < faults:
                 return
             if answer is not None:
-                with contextlib.suppress(ConnectionError):
-                    writer.write(struct.pack(">i", len(answer)) + answer)
-                    await writer.drain()
+                writer.write(struct.pack(">i", len(answer)) + answer)
+                await writer.drain()

@@ -1,6 +1,8 @@
 """The cluster: topics, groups and transactions, and which broker answers for what."""
 
 import asyncio
+import random
+import time
 import zlib
 
 import broker
@@ -11,6 +13,8 @@ import transactions
 
 _TICK_SECONDS = 0.1
 _TICKS_PER_CLEANING = 10
+_MOST_LATE_SECONDS = 1
+_MOST_SETTLING_SECONDS = 0.5
 
 
 class Cluster:
@@ -19,6 +23,8 @@ class Cluster:
         self.topics = {}
         self.groups = groups.Groups()
         self.transactions = transactions.Transactions(self, marker_seconds)
+        # Until then leaders and coordinators that have moved are not ready.
+        self._settled_at = 0.0
         self.brokers = [broker.Broker(self, number + 1, port, faults) for number, port in enumerate(ports)]
 
     async def start(self):
@@ -30,9 +36,17 @@ class Cluster:
     async def run(self):
         """Does what happens by itself, until it is cancelled."""
         ticks = 0
+        last = time.monotonic()
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             ticks += 1
+            late = time.monotonic() - last - _TICK_SECONDS
+            last += late + _TICK_SECONDS
+            if late > _MOST_LATE_SECONDS:
+                # The machine stood still, and what clients sent meanwhile is still to be read.
+                self.groups.delay(late)
+                self.transactions.delay(late)
+                continue
             self.transactions.end_the_late()
             for group in self.groups.all:
                 group.proceed()
@@ -43,16 +57,28 @@ class Cluster:
     async def restart(self, seconds):
         """Takes every broker away for a while, one after the other, as a rolling restart does."""
         for one in self.brokers:
-            one.go()
-            self._give_sessions()
+            self._move(one.go)
             await asyncio.sleep(seconds)
-            one.come_back()
-            self._give_sessions()
+            self._move(one.come_back)
+            await asyncio.sleep(seconds)
 
-    def _give_sessions(self):
-        """A new coordinator gives all members of its groups a whole session."""
+    def _move(self, change):
+        """Lets a broker come or go. Those who take over need a while, and give members of groups another session."""
+        before = {group.name: self.coordinator(group.name) for group in self.groups.all}
+        change()
         for group in self.groups.all:
-            group.hear_all()
+            if self.coordinator(group.name) is not before[group.name]:
+                group.hear_all()
+        self._settled_at = time.monotonic() + random.random() * _MOST_SETTLING_SECONDS
+
+    @property
+    def is_settled(self):
+        return time.monotonic() >= self._settled_at
+
+    async def settle(self):
+        """Waits until it is settled."""
+        while not self.is_settled:
+            await asyncio.sleep(_TICK_SECONDS / 10)
 
     # Who answers for what
 
@@ -79,7 +105,7 @@ class Cluster:
     def create(self, name, count, settings):
         if name in self.topics:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS)
-        self.topics[name] = topic.Topic(name, max(count, 1), settings)
+        self.topics[name] = topic.Topic(max(count, 1), settings)
 
     def delete(self, name):
         if self.topics.pop(name, None) is None:

@@ -8,6 +8,8 @@ import errors
 
 # A group's first member waits so long for others.
 _INITIAL_DELAY = 0.2
+_MIN_SESSION = 6
+_MAX_SESSION = 1800
 
 
 class Member:
@@ -24,6 +26,10 @@ class Member:
         self.joining = None
         self.syncing = None
 
+    def hear(self):
+        """Gives it another session."""
+        self.heard = time.monotonic()
+
     @property
     def is_waiting(self):
         return self.joining is not None or self.syncing is not None
@@ -31,9 +37,11 @@ class Member:
     def answer(self, name, result):
         """Gives the answer that it waits for, if it does: a value, or an error's code to be raised."""
         future = getattr(self, name)
+        if future is None:
+            return
         setattr(self, name, None)
-        self.heard = time.monotonic()
-        if future is not None and not future.done():
+        self.hear()
+        if not future.done():
             if isinstance(result, errors.KafkaError):
                 future.set_exception(result)
             else:
@@ -56,8 +64,9 @@ class Group:
         self._deadline = 0.0
         self._not_before = 0.0
         self.offsets = {}
-        # Offsets of open transactions, by producer.
-        self.pending = {}
+        # Offsets of open transactions, by producer, and the last epoch of each.
+        self._pending = {}
+        self._epochs = {}
 
     # Members
 
@@ -66,7 +75,10 @@ class Group:
 
         Returns its number, the protocol, the leader's id, the member's own, and for the leader all members.
         """
-        if self.members and kind != self.protocol_type:
+        if not _MIN_SESSION <= session <= _MAX_SESSION:
+            raise errors.KafkaError(errors.INVALID_SESSION_TIMEOUT)
+        common = self._common_protocols()
+        if self.members and (kind != self.protocol_type or not any(name in common for name, _ in protocols)):
             raise errors.KafkaError(errors.INCONSISTENT_GROUP_PROTOCOL)
         static = next((one for one in self.members.values() if instance and one.instance == instance), None)
         if static is not None and member == "":
@@ -91,7 +103,7 @@ class Group:
             self.protocol_type = kind
         is_same = protocols == one.protocols
         one.session, one.rebalance, one.protocols = session, rebalance, protocols
-        one.heard = time.monotonic()
+        one.hear()
         if not is_new and is_same:
             if self.state == Group.COMPLETING or (self.state == Group.STABLE and one.id != self.leader):
                 return self._generation(one)
@@ -145,23 +157,24 @@ class Group:
             for one in list(self.members.values()):
                 if one.joining is None and one.instance is None:
                     self._remove(one)
-        absent = [one for one in self.members.values() if one.joining is None]
+        joined = [one for one in self.members.values() if one.joining is not None]
         if not self.members:
             self.generation += 1
             self.state = Group.EMPTY
-        elif not absent or now > self._deadline:
-            self._begin_generation()
+        elif joined and (len(joined) == len(self.members) or now > self._deadline):
+            self._begin_generation(joined)
 
-    def _begin_generation(self):
+    def _common_protocols(self):
+        """Those that all members know, in the order of the first."""
+        known = [[name for name, _ in one.protocols] for one in self.members.values()]
+        return [name for name in known[0] if all(name in names for names in known)] if known else []
+
+    def _begin_generation(self, joined):
         self.generation += 1
         self.state = Group.COMPLETING
-        common = [name for name, _ in next(iter(self.members.values())).protocols]
-        for one in self.members.values():
-            common = [name for name in common if name in dict(one.protocols)]
-        self.protocol = common[0]
-        there = [one.id for one in self.members.values() if one.joining is not None]
-        if self.leader not in there:
-            self.leader = there[0]
+        self.protocol = self._common_protocols()[0]
+        if all(one.id != self.leader for one in joined):
+            self.leader = joined[0].id
         for one in self.members.values():
             one.answer("joining", self._generation(one))
 
@@ -189,12 +202,12 @@ class Group:
             raise errors.KafkaError(errors.UNKNOWN_MEMBER_ID)
         if generation != self.generation:
             raise errors.KafkaError(errors.ILLEGAL_GENERATION)
-        one.heard = time.monotonic()
         return one
 
     async def sync(self, member, generation, instance, assignments):
         """Waits for the leader's assignments; returns the member's own."""
         one = self.check(member, generation, instance)
+        one.hear()
         if self.state == Group.PREPARING:
             raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
         if self.state == Group.STABLE:
@@ -209,7 +222,7 @@ class Group:
         return await future
 
     def heartbeat(self, member, generation, instance):
-        self.check(member, generation, instance)
+        self.check(member, generation, instance).hear()
         if self.state == Group.PREPARING:
             raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
 
@@ -221,37 +234,56 @@ class Group:
         self.proceed()
 
     def hear_all(self):
-        """A new coordinator gives all members a whole session."""
+        """Gives all members another session, as a new coordinator does."""
         for one in self.members.values():
-            one.heard = time.monotonic()
+            one.hear()
 
     # Offsets
 
     def commit(self, member, generation, instance, offsets):
         if generation >= 0 or self.members:
-            self.check(member, generation, instance)
+            self.check(member, generation, instance).hear()
             if self.state == Group.COMPLETING:
                 raise errors.KafkaError(errors.REBALANCE_IN_PROGRESS)
         self.offsets.update(offsets)
 
-    def commit_later(self, producer, member, generation, instance, offsets):
+    def has_open(self, producer):
+        """Whether it has offsets of an open transaction."""
+        return producer in self._pending
+
+    def commit_later(self, producer, epoch, member, generation, instance, offsets):
         """Notes offsets of a transaction, which count once it is committed."""
+        if epoch < self._epochs.get(producer, epoch):
+            raise errors.KafkaError(errors.INVALID_PRODUCER_EPOCH)
         if member or generation >= 0:
             self.check(member, generation, instance)
-        self.pending.setdefault(producer, {}).update(offsets)
+        self._epochs[producer] = epoch
+        self._pending.setdefault(producer, {}).update(offsets)
 
-    def end_transaction(self, producer, is_commit):
-        offsets = self.pending.pop(producer, {})
+    def end_transaction(self, producer, epoch, is_commit):
+        self._epochs[producer] = epoch
+        offsets = self._pending.pop(producer, {})
         if is_commit:
             self.offsets.update(offsets)
 
     def is_unstable(self, place):
-        return any(place in offsets for offsets in self.pending.values())
+        return any(place in offsets for offsets in self._pending.values())
+
+    def forget_topic(self, topic):
+        for offsets in [self.offsets, *self._pending.values()]:
+            for place in [place for place in offsets if place[0] == topic]:
+                del offsets[place]
 
 
 class Groups:
     def __init__(self):
         self._known = {}
+
+    def delay(self, seconds):
+        """Gives members more time."""
+        for group in self._known.values():
+            for one in group.members.values():
+                one.heard += seconds
 
     def group(self, name):
         if name not in self._known:
@@ -264,4 +296,4 @@ class Groups:
 
     def forget_topic(self, topic):
         for group in self._known.values():
-            group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic}
+            group.forget_topic(topic)

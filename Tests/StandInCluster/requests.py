@@ -18,6 +18,11 @@ _BROKER_SETTINGS = {
 }
 
 
+def is_administrative(data):
+    """Whether clients do not try such a request again by themselves."""
+    return wire.Reader(data).i16() in _ADMINISTRATIVE
+
+
 async def handle(broker, data):
     """The answer to a request; None if it wants none."""
     reader = wire.Reader(data)
@@ -176,7 +181,8 @@ async def _produce(broker, version, reader, writer):
                 # Where the producer's id and epoch stand in a batch.
                 producer = int.from_bytes(data[43:51], "big", signed=True)
                 epoch = int.from_bytes(data[51:53], "big", signed=True)
-                broker.cluster.transactions.check(name, producer, epoch, (topic, index))
+                if producer not in found.open:
+                    broker.cluster.transactions.check(name, producer, epoch, (topic, index))
             offset, start = found.append(data), found.start
         except errors.KafkaError as error:
             code = error.code
@@ -272,6 +278,8 @@ async def _list_offsets(broker, version, reader, writer):
         time, offset, code = -1, -1, errors.NONE
         try:
             found = _led(broker, topic, index)
+            if asked == -1 and not broker.cluster.is_settled:
+                raise errors.KafkaError(errors.LEADER_NOT_AVAILABLE)
             if asked == -1:
                 offset = found.last_stable if is_committed else found.end
             elif asked == -2:
@@ -295,6 +303,8 @@ def _group(broker, name):
     """A group that this broker coordinates."""
     if broker.cluster.coordinator(name) is not broker:
         raise errors.KafkaError(errors.NOT_COORDINATOR)
+    if not broker.cluster.is_settled:
+        raise errors.KafkaError(errors.COORDINATOR_LOAD_IN_PROGRESS)
     return broker.cluster.groups.group(name)
 
 
@@ -469,6 +479,8 @@ def _transactions(broker, name):
     """The coordinator of a transactional id, if this broker is it."""
     if name is not None and broker.cluster.coordinator(name) is not broker:
         raise errors.KafkaError(errors.NOT_COORDINATOR)
+    if name is not None and not broker.cluster.is_settled:
+        raise errors.KafkaError(errors.COORDINATOR_LOAD_IN_PROGRESS)
     return broker.cluster.transactions
 
 
@@ -520,8 +532,9 @@ async def _transaction_offsets(broker, version, reader, writer):
 
     def commit():
         coordinated = _group(broker, group)
-        broker.cluster.transactions.check_group(name, producer, epoch, group)
-        coordinated.commit_later(producer, member, generation, instance, offsets)
+        if not coordinated.has_open(producer):
+            broker.cluster.transactions.check_group(name, producer, epoch, group)
+        coordinated.commit_later(producer, epoch, member, generation, instance, offsets)
 
     code = _code(commit)
     writer.i32(0)
@@ -623,6 +636,8 @@ async def _describe_configs(broker, version, reader, writer):
 
 _API_VERSIONS = 18
 _NEVER = 99
+# Topics are created, deleted and described.
+_ADMINISTRATIVE = (19, 20, 32)
 # By key: the least and the greatest version, the first that is flexible, and what answers.
 _HANDLERS = {
     0: (3, 7, _NEVER, _produce),

@@ -1,6 +1,7 @@
 """What tests rely on in the stand-in, or any cluster, seen through librdkafka: `python3 . -- python3 -m unittest`."""
 
 import os
+import time
 import unittest
 import uuid
 
@@ -43,7 +44,8 @@ class StandInTests(unittest.TestCase):
 
     def wait_to_read(self, topic, expected):
         """Reads until that is found: markers and cleaners take their time."""
-        for _ in range(200):
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
             found = self.read(topic)
             if found == expected:
                 return
@@ -108,7 +110,10 @@ class StandInTests(unittest.TestCase):
         producer.begin_transaction()
         self.send(producer, topic, "a", "b")
         producer.commit_transaction(TIMEOUT)
-        self.assertEqual([reader.poll(TIMEOUT).value() for _ in range(2)], [b"a", b"b"])
+        for value in (b"a", b"b"):
+            message = reader.poll(TIMEOUT)
+            self.assertIsNotNone(message)
+            self.assertEqual(message.value(), value)
         place = TopicPartition(topic, 0, 2)
         for is_commit, expected in [(False, -1001), (True, 2)]:
             producer.begin_transaction()
@@ -124,7 +129,9 @@ class StandInTests(unittest.TestCase):
         other = Consumer(SERVERS | {"group.id": topic})
         joined = []
         other.subscribe([topic], on_assign=lambda *_: joined.append(True))
+        deadline = time.monotonic() + TIMEOUT
         while not joined:
+            self.assertLess(time.monotonic(), deadline, "nobody joined")
             reader.poll(0.1)
             other.poll(0.1)
         other.close()

@@ -20,8 +20,7 @@ _CLEANED_SEGMENT_MILLISECONDS = 60_000
 
 
 class Topic:
-    def __init__(self, name, count, settings):
-        self.name = name
+    def __init__(self, count, settings):
         # Those that are its own.
         self.settings = settings
         size = int(self.setting("max.message.bytes"))

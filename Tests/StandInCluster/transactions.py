@@ -12,6 +12,7 @@ import time
 import errors
 
 _MAX_EPOCH = 0x7FFE
+_MAX_TIMEOUT_MILLISECONDS = 900_000
 
 
 class State(enum.Enum):
@@ -53,6 +54,8 @@ class Transactions:
         """Gives a producer its id and epoch, which ends what others with its transactional id are doing."""
         if name is None:
             return self._new_producer(), 0
+        if timeout > _MAX_TIMEOUT_MILLISECONDS:
+            raise errors.KafkaError(errors.INVALID_TRANSACTION_TIMEOUT)
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = _Transaction(self._new_producer())
@@ -94,13 +97,14 @@ class Transactions:
             known.groups.add(group)
 
     def check(self, name, producer, epoch, place):
-        """Whether records for a partition belong to a transaction that has it."""
+        """Whether records for a partition belong to a transaction that has it. Asked with the first of them only: until its
+        marker is there, a producer that was fenced can go on with those that follow."""
         known = self._checked(name, producer, epoch)
         if known.state is not State.ONGOING or place not in known.partitions:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
 
     def check_group(self, name, producer, epoch, group):
-        """Whether offsets of a group belong to a transaction that has it."""
+        """Whether offsets of a group belong to a transaction that has it; also asked with the first of them only."""
         known = self._checked(name, producer, epoch)
         if known.state is not State.ONGOING or group not in known.groups:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
@@ -115,6 +119,11 @@ class Transactions:
             raise errors.KafkaError(errors.CONCURRENT_TRANSACTIONS)
         elif known.state is not done:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
+
+    def delay(self, seconds):
+        """Gives open transactions more time."""
+        for known in self._known.values():
+            known.began += seconds
 
     def end_the_late(self):
         """Aborts transactions that have been open for too long, and fences their producers."""
@@ -140,6 +149,7 @@ class Transactions:
     async def _write_markers(self, known, is_commit):
         async def write(end):
             await asyncio.sleep(random.random() * self._marker_seconds)
+            await self._cluster.settle()
             end()
 
         def in_partition(place):
@@ -147,7 +157,7 @@ class Transactions:
             return lambda: partition and partition.end_transaction(known.producer, known.epoch, is_commit)
 
         def in_group(group):
-            return lambda: self._cluster.groups.group(group).end_transaction(known.producer, is_commit)
+            return lambda: self._cluster.groups.group(group).end_transaction(known.producer, known.epoch, is_commit)
 
         ends = [in_partition(place) for place in known.partitions] + [in_group(group) for group in known.groups]
         await asyncio.gather(*(write(end) for end in ends))
