@@ -12,7 +12,7 @@ extension OnCluster {
       options.compaction = [
         "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01",
         // The observer, which expects every record, is seldom so far behind.
-        "min.compaction.lag.ms": "10000",
+        "min.compaction.lag.ms": "20000",
       ]
       try await BrokerRun.on("late", options) { run in
         run.load.start()
