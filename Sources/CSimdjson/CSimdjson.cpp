@@ -50,8 +50,10 @@ feedstore_json_status feedstore_json_index(
       return feedstore_json_invalid_utf8;
     return error == simdjson::EMPTY ? feedstore_json_empty : feedstore_json_invalid_string;
   }
-  *offsets = indexer->implementation->structural_indexes.get();
   *offset_count = indexer->implementation->n_structural_indexes;
+  // The list has room for more than a text can have.
+  indexer->implementation->structural_indexes[*offset_count] = uint32_t(count);
+  *offsets = indexer->implementation->structural_indexes.get();
   return feedstore_json_ok;
 }
 

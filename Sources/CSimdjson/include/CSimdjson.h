@@ -30,8 +30,9 @@ feedstore_json_indexer *feedstore_json_indexer_create(void);
 void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer);
 
 /// Checks that the text is UTF-8 and that its strings end, and finds the offset of every
-/// bracket, colon, comma, opening quote and first byte of a number or literal. The index
-/// belongs to the indexer and lives until its next use. No byte past `count` is read.
+/// bracket, colon, comma, opening quote and first byte of a number or literal. After the last
+/// offset stands `count`. The index belongs to the indexer and lives until its next use. No byte
+/// past `count` is read.
 feedstore_json_status feedstore_json_index(
     feedstore_json_indexer *indexer, const uint8_t *bytes, size_t count,
     const uint32_t **offsets, size_t *offset_count);

@@ -16,51 +16,60 @@ private struct ItemListFields {
 
 /// The form of one event: reads its fields and checks each in the order of the protocol's table.
 struct EventForm {
-  let text: JSONText
-  let decoder: RecordDecoder
+  private let text: JSONText
+  private let decoder: RecordDecoder
   /// The event's number in an array, for messages.
-  let number: Int?
+  private let number: Int?
 
-  /// The first and end tokens of each known field's value; a first of 0 means absent.
-  private var op = (0, 0)
-  private var item = (0, 0)
-  private var section = (0, 0)
-  private var kind = (0, 0)
-  private var data = (0, 0)
-  private var at = (0, 0)
-  private var items = (0, 0)
-  private var sections = (0, 0)
+  /// Where each known field's value is; a first token of 0 means absent.
+  private struct Fields {
+    var op = (0, 0)
+    var item = (0, 0)
+    var section = (0, 0)
+    var kind = (0, 0)
+    var data = (0, 0)
+    var at = (0, 0)
+    var items = (0, 0)
+    var sections = (0, 0)
 
-  init(text: JSONText, decoder: RecordDecoder, number: Int?) {
-    self.text = text
-    self.decoder = decoder
-    self.number = number
-  }
-
-  private var limits: Limits { decoder.limits }
-
-  /// Notes where each known field is; of duplicates the last counts.
-  mutating func readFields(from first: Int) {
-    let text = text
-    text.forEachMember(of: first, arena: decoder.arena) { name, value in
-      switch name.count {
-      case 2:
-        if name.matches("op") { op = value } else if name.matches("at") { at = value }
-      case 4:
-        if name.matches("item") {
-          item = value
-        } else if name.matches("data") {
-          data = value
-        } else if name.matches("kind") {
-          kind = value
+    /// Reads the names of an object's members; of duplicates the last counts.
+    init(_ text: JSONText, of object: Int, _ arena: ScratchArena) {
+      text.forEachMember(of: object, arena: arena) { name, value in
+        switch name.count {
+        case 2:
+          if name.matches("op") { op = value } else if name.matches("at") { at = value }
+        case 4:
+          if name.matches("item") {
+            item = value
+          } else if name.matches("data") {
+            data = value
+          } else if name.matches("kind") {
+            kind = value
+          }
+        case 5: if name.matches("items") { items = value }
+        case 7: if name.matches("section") { section = value }
+        case 8: if name.matches("sections") { sections = value }
+        default: break
         }
-      case 5: if name.matches("items") { items = value }
-      case 7: if name.matches("section") { section = value }
-      case 8: if name.matches("sections") { sections = value }
-      default: break
       }
     }
   }
+
+  private let fields: Fields
+
+  /// - Parameters:
+  ///   - object: the event's first token.
+  ///   - number: the event's number in an array, for messages.
+  init(of object: Int, in text: JSONText, decoder: RecordDecoder, number: Int?) {
+    self.text = text
+    self.decoder = decoder
+    self.number = number
+    fields = Fields(text, of: object, decoder.arena)
+  }
+
+  private var limits: Limits { decoder.limits }
+  private var op: (Int, Int) { fields.op }
+  private var at: (Int, Int) { fields.at }
 
   /// The event, if its form is right.
   func event() throws(Rejection) -> Event {
@@ -84,38 +93,38 @@ struct EventForm {
     case .feedReplace:
       event.sections = try listedSections()
     case .sectionUpsert:
-      event.section = try identifier("section", section)
-      event.data = try optionalData("data", data)
+      event.section = try identifier("section", fields.section)
+      event.data = try optionalData("data", fields.data)
       event.place = try optionalPlace()
     case .sectionReplace:
-      event.section = try identifier("section", section)
-      guard items.0 != 0 else { throw missing("items") }
+      event.section = try identifier("section", fields.section)
+      guard fields.items.0 != 0 else { throw missing("items") }
       decoder.beginItemList()
-      event.items = try listedItems(items, fields: .ofSection)
-      event.data = try optionalData("data", data)
+      event.items = try listedItems(fields.items, fields: .ofSection)
+      event.data = try optionalData("data", fields.data)
       event.place = try optionalPlace()
     case .sectionMove:
-      event.section = try identifier("section", section)
+      event.section = try identifier("section", fields.section)
       guard at.0 != 0 else { throw missing("at") }
       event.place = try optionalPlace()
     case .sectionDelete, .sectionReload:
-      event.section = try identifier("section", section)
+      event.section = try identifier("section", fields.section)
     case .itemUpsert:
-      event.item = try identifier("item", item)
-      event.section = try optionalIdentifier("section", section)
-      event.kind = try optionalKind("kind", kind)
-      event.data = try optionalData("data", data)
+      event.item = try identifier("item", fields.item)
+      event.section = try optionalIdentifier("section", fields.section)
+      event.kind = try optionalKind("kind", fields.kind)
+      event.data = try optionalData("data", fields.data)
       event.place = try optionalPlace()
     case .itemPatch:
-      event.item = try identifier("item", item)
-      guard data.0 != 0 else { throw missing("data") }
-      event.data = try optionalData("data", data)
+      event.item = try identifier("item", fields.item)
+      guard fields.data.0 != 0 else { throw missing("data") }
+      event.data = try optionalData("data", fields.data)
     case .itemMove:
-      event.item = try identifier("item", item)
-      event.section = try optionalIdentifier("section", section)
+      event.item = try identifier("item", fields.item)
+      event.section = try optionalIdentifier("section", fields.section)
       event.place = try optionalPlace()
     case .itemDelete, .itemReconfigure, .itemReload:
-      event.item = try identifier("item", item)
+      event.item = try identifier("item", fields.item)
     }
     return event
   }
@@ -283,14 +292,15 @@ struct EventForm {
   }
 
   private func listedSections() throws(Rejection) -> Range<Int> {
-    guard sections.0 != 0 else { throw missing("sections") }
-    guard text.character(sections.0) == UInt8(ascii: "[") else {
-      throw invalid("sections", "must be an array", sections)
+    let list = fields.sections
+    guard list.0 != 0 else { throw missing("sections") }
+    guard text.character(list.0) == UInt8(ascii: "[") else {
+      throw invalid("sections", "must be an array", list)
     }
     decoder.beginItemList()
     decoder.beginSectionList()
     let start = decoder.sections.count
-    try text.forEachElement(of: sections.0) { element throws(Rejection) in
+    try text.forEachElement(of: list.0) { element throws(Rejection) in
       decoder.append(try listedSection(element))
     }
     return start..<decoder.sections.count

@@ -12,7 +12,7 @@ public struct InputRecord {
     case null
     case bytes(ByteSpan)
     /// Part of a longer text that was validated as a whole.
-    case json(JSONText, first: Int, end: Int, depthBound: Int)
+    case json(JSONText, first: Int, end: Int)
   }
 
   public init(partition: Int32, position: RecordPosition, key: ByteSpan?, value: Value) {
@@ -27,7 +27,7 @@ public struct InputRecord {
     switch value {
     case .null: nil
     case .bytes(let bytes): bytes
-    case .json(let text, let first, let end, _): text.span(from: first, to: end)
+    case .json(let text, let first, let end): text.span(from: first, to: end)
     }
   }
 
@@ -41,8 +41,8 @@ extension RecordDecoder {
     switch record.value {
     case .null: try decode(key: record.key, value: nil)
     case .bytes(let bytes): try decode(key: record.key, value: bytes)
-    case .json(let text, let first, let end, let depthBound):
-      try decode(key: record.key, valueIn: text, from: first, to: end, depthBound: depthBound)
+    case .json(let text, let first, let end):
+      try decode(key: record.key, valueIn: text, from: first, to: end)
     }
   }
 }

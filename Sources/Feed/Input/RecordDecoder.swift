@@ -54,12 +54,11 @@ public final class RecordDecoder {
     }
     defer { if value.count > 4 << 20 { indexer.trim() } }
     let text: JSONText
-    let depth: Int
     do {
       text = try indexer.index(value)
       // The sizes come before the grammar, and after UTF-8, which indexing has checked.
       try checkSizes(key: key, valueCount: value.count)
-      depth = try text.validate()
+      try text.validate()
     } catch let rejection as Rejection {
       throw rejection
     } catch let fault as JSONFault {
@@ -72,20 +71,16 @@ public final class RecordDecoder {
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
     }
-    try checkDepth(depth)
+    try checkDepth(text.depth)
     try decodeEvents(of: text, from: 0, to: text.offsetCount)
   }
 
   /// Decodes a record whose value is part of a longer text that was validated as a whole.
-  ///
-  /// - Parameters:
-  ///   - depthBound: a depth that the value does not exceed.
   public func decode(
     key: ByteSpan?,
     valueIn text: JSONText,
     from first: Int,
-    to end: Int,
-    depthBound: Int
+    to end: Int
   ) throws(Rejection) {
     reset()
     guard let key, !key.isEmpty else {
@@ -96,16 +91,18 @@ public final class RecordDecoder {
     if let fault = text.unpairedSurrogate(from: first, to: end) {
       throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
     }
-    if depthBound > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
+    // The value is not nested deeper than what it is part of.
+    if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
     try decodeEvents(of: text, from: first, to: end)
   }
 
   static let notUTF8 = Rejection(.invalidUTF8, "the value is not UTF-8")
 
   private func reset() {
-    events.removeAll(keepingCapacity: true)
-    if items.capacity > 1 << 16 { items = [] } else { items.removeAll(keepingCapacity: true) }
-    if sections.capacity > 1 << 16 { sections = [] } else { sections.removeAll(keepingCapacity: true) }
+    // Most records have one event, and list nothing.
+    if events.count == 1 { events.removeLast() } else { events.removeAll(keepingCapacity: true) }
+    if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
+    if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
     if sectionIDs.isLarge { sectionIDs = HashIndex() }
     arena.reset()
@@ -177,9 +174,7 @@ public final class RecordDecoder {
         prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage()
       )
     }
-    var form = EventForm(text: text, decoder: self, number: number)
-    form.readFields(from: first)
-    events.append(try form.event())
+    events.append(try EventForm(of: first, in: text, decoder: self, number: number).event())
   }
 
   // MARK: Duplicate identifiers

@@ -3,13 +3,34 @@ internal import CSimdjson
 /// Finds the structure of JSON texts: simdjson's vectorised first stage behind a Swift type.
 public final class JSONIndexer {
   private let indexer: OpaquePointer
+  private let text: JSONText
+  /// Where the text notes which bracket closes which.
+  @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
+  /// Numbers that they have room for.
+  @exclusivity(unchecked) private var capacity = usualCapacity
+
+  private static let usualCapacity = 1024
 
   public init() {
     guard let indexer = feedstore_json_indexer_create() else { fatalError("out of memory") }
     self.indexer = indexer
+    closings = .allocate(capacity: JSONIndexer.usualCapacity)
+    text = JSONText(closings: closings)
   }
 
-  deinit { feedstore_json_indexer_destroy(indexer) }
+  deinit {
+    feedstore_json_indexer_destroy(indexer)
+    closings.deallocate()
+  }
+
+  /// Finds the structure of a text and checks the whole of it.
+  ///
+  /// The result is valid until the next call.
+  public func validated(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
+    let text = try index(bytes)
+    try text.validate()
+    return text
+  }
 
   /// Finds brackets, colons, commas and the starts of strings, numbers and literals.
   ///
@@ -20,7 +41,9 @@ public final class JSONIndexer {
     switch feedstore_json_index(indexer, bytes.base, bytes.count, &offsets, &count) {
     case feedstore_json_ok:
       guard let offsets else { throw JSONFault(.empty, at: 0) }
-      return JSONText(bytes: bytes, offsets: offsets, offsetCount: count)
+      if count > capacity { reserve(max(count, capacity * 2)) }
+      text.describe(bytes, offsets: offsets, offsetCount: count, closings: closings)
+      return text
     case feedstore_json_empty: throw JSONFault(.empty, at: 0)
     case feedstore_json_invalid_utf8: throw JSONFault(.invalidUTF8, at: 0)
     case feedstore_json_invalid_string: throw JSONFault(.invalidString, at: 0)
@@ -28,8 +51,17 @@ public final class JSONIndexer {
     }
   }
 
+  private func reserve(_ count: Int) {
+    closings.deallocate()
+    closings = .allocate(capacity: count)
+    capacity = count
+  }
+
   /// Gives memory back after a text much larger than usual.
-  public func trim() { feedstore_json_indexer_trim(indexer, 4 << 20) }
+  public func trim() {
+    feedstore_json_indexer_trim(indexer, 4 << 20)
+    if capacity > 1 << 20 { reserve(JSONIndexer.usualCapacity) }
+  }
 
   /// Whether the bytes are well-formed UTF-8.
   public static func isUTF8(_ bytes: ByteSpan) -> Bool {

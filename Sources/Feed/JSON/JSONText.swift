@@ -4,20 +4,72 @@ import Glibc
 /// of every string, number and literal is.
 ///
 /// A value is named by the position in the index where it starts (a *token*). After `validate`
-/// has passed, the other methods may rely on the grammar.
-public struct JSONText {
+/// has passed, and only then, the other methods may be called.
+///
+/// One object serves an indexer's texts one after the other.
+public final class JSONText {
   /// The text.
-  public let bytes: ByteSpan
-  let offsets: UnsafePointer<UInt32>
-  let offsetCount: Int
+  @exclusivity(unchecked) public private(set) var bytes: ByteSpan
+  /// Where each token starts, and after the last one the length of the text.
+  @exclusivity(unchecked) private(set) var offsets: UnsafePointer<UInt32>
+  @exclusivity(unchecked) private(set) var offsetCount = 0
   /// Whether there is a backslash anywhere, and so an escape in some string.
-  let hasEscapes: Bool
+  @exclusivity(unchecked) private(set) var hasEscapes = false
+  /// For the token of each bracket that opens, the token of the one that closes it.
+  @exclusivity(unchecked) private(set) var closings: UnsafeMutablePointer<UInt32>
+  /// Whether there is white space between tokens or at the end, so that a token may end before the next one starts.
+  @exclusivity(unchecked) private var hasSpaces = true
+  /// How deep the text is nested: 0 for a scalar.
+  @exclusivity(unchecked) private(set) var depth = 0
 
-  init(bytes: ByteSpan, offsets: UnsafePointer<UInt32>, offsetCount: Int) {
-    hasEscapes = bytes.contains(UInt8(ascii: "\\"))
+  /// A text of nothing, until `describe` is called.
+  ///
+  /// - Parameter closings: memory that is not touched.
+  init(closings: UnsafeMutablePointer<UInt32>) {
+    bytes = .empty
+    offsets = UnsafePointer(closings)
+    self.closings = closings
+  }
+
+  /// Another text of the same structure as one that was validated.
+  init(_ bytes: ByteSpan, structuredAs other: JSONText) {
+    precondition(bytes.count == other.bytes.count, "texts of one structure are of one length")
+    self.bytes = bytes
+    offsets = other.offsets
+    offsetCount = other.offsetCount
+    hasEscapes = other.hasEscapes
+    closings = other.closings
+    hasSpaces = other.hasSpaces
+    depth = other.depth
+  }
+
+  /// Makes this the description of another text.
+  ///
+  /// - Parameters:
+  ///   - offsets: where the tokens start, with one more than `offsetCount`, the length of the text.
+  ///   - closings: memory for `offsetCount` numbers.
+  func describe(
+    _ bytes: ByteSpan,
+    offsets: UnsafePointer<UInt32>,
+    offsetCount: Int,
+    closings: UnsafeMutablePointer<UInt32>
+  ) {
     self.bytes = bytes
     self.offsets = offsets
     self.offsetCount = offsetCount
+    self.closings = closings
+    hasEscapes = bytes.contains(UInt8(ascii: "\\"))
+    hasSpaces = true
+  }
+
+  /// Checks the whole text against the grammar of RFC 8259.
+  ///
+  /// Unpaired surrogate escapes are not looked at here, as they are within the grammar: see
+  /// `unpairedSurrogate(from:to:)`.
+  func validate() throws(JSONFault) {
+    let findings = try JSONValidator.validate(self)
+    hasSpaces = findings.hasSpaces
+    depth = findings.deepest
   }
 
   /// The first byte of a token.
@@ -25,18 +77,12 @@ public struct JSONText {
   func character(_ token: Int) -> UInt8 { bytes.base[Int(offsets[token])] }
 
   /// The token after the value that starts at `token`.
+  @inline(__always)
   func tokenAfterValue(_ token: Int) -> Int {
-    var depth = 0
-    var token = token
-    repeat {
-      switch character(token) {
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      default: break
-      }
-      token += 1
-    } while depth > 0
-    return token
+    switch character(token) {
+    case UInt8(ascii: "{"), UInt8(ascii: "["): Int(closings[token]) + 1
+    default: token + 1
+    }
   }
 
   /// The depth of the value in tokens `first..<end`: 0 for a scalar.
@@ -56,21 +102,21 @@ public struct JSONText {
   }
 
   /// The offset where a token ends: after its bracket, closing quote, last digit or letter.
+  @inline(__always)
   func endOffset(_ token: Int) -> Int {
+    hasSpaces ? endOffsetBeforeSpaces(token) : Int(offsets[token + 1])
+  }
+
+  private func endOffsetBeforeSpaces(_ token: Int) -> Int {
     let start = Int(offsets[token])
-    switch bytes.base[start] {
-    case UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ":"),
-      UInt8(ascii: ","):
-      return start + 1
-    default:
-      // Only white space stands between a scalar's end and the next token, or the text's end.
-      var end = token + 1 < offsetCount ? Int(offsets[token + 1]) : bytes.count
-      while end > start + 1, JSONText.isSpace(bytes.base[end - 1]) { end -= 1 }
-      return end
-    }
+    var end = Int(offsets[token + 1])
+    // Only white space stands between a token's end and the next one, or the text's end.
+    while end > start + 1, JSONText.isSpace(bytes.base[end - 1]) { end -= 1 }
+    return end
   }
 
   /// The bytes of the value in tokens `first..<end`, as they stand.
+  @inline(__always)
   func span(from first: Int, to end: Int) -> ByteSpan {
     let start = Int(offsets[first])
     return ByteSpan(bytes.base + start, endOffset(end - 1) - start)
@@ -78,7 +124,12 @@ public struct JSONText {
 
   /// The bytes of the value in tokens `first..<end` without white space between tokens: the text
   /// itself where there is none, else a copy in the arena.
+  @inline(__always)
   func compactSpan(from first: Int, to end: Int, arena: ScratchArena) -> ByteSpan {
+    hasSpaces ? withoutSpaces(from: first, to: end, arena) : span(from: first, to: end)
+  }
+
+  private func withoutSpaces(from first: Int, to end: Int, _ arena: ScratchArena) -> ByteSpan {
     let whole = span(from: first, to: end)
     var token = first + 1
     while token < end, !JSONText.isSpace(bytes.base[Int(offsets[token]) - 1]) { token += 1 }
@@ -96,15 +147,21 @@ public struct JSONText {
   }
 
   /// What is between a string token's quotes, escapes not resolved.
+  @inline(__always)
   func rawString(_ token: Int) -> ByteSpan {
     let start = Int(offsets[token]) + 1
     return ByteSpan(bytes.base + start, endOffset(token) - 1 - start)
   }
 
   /// A string token's content with its escapes resolved: the text itself where it has none.
+  @inline(__always)
   func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
+    hasEscapes ? unescapedString(token, arena) : rawString(token)
+  }
+
+  private func unescapedString(_ token: Int, _ arena: ScratchArena) -> ByteSpan {
     let raw = rawString(token)
-    if !hasEscapes || !raw.contains(UInt8(ascii: "\\")) { return raw }
+    if !raw.contains(UInt8(ascii: "\\")) { return raw }
     let copy = arena.allocate(raw.count)
     let count = JSONString.unescape(raw, into: copy)
     arena.giveBack(raw.count - count)
@@ -131,6 +188,17 @@ public struct JSONText {
       at += 1
     }
     return value
+  }
+
+  /// The first string in tokens `first..<end` with a surrogate escape that has no partner.
+  func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
+    guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
+    for token in first..<end where character(token) == UInt8(ascii: "\"") {
+      if JSONString.hasUnpairedSurrogate(rawString(token)) {
+        return JSONFault(.unpairedSurrogate, at: Int(offsets[token]))
+      }
+    }
+    return nil
   }
 
   /// Whether the byte is one of JSON's four white space characters.

@@ -47,8 +47,7 @@ public final class ReplayLineParser {
     if wasLarge { indexer.trim() }
     wasLarge = line.count > 4 << 20
     do {
-      let text = try indexer.index(line)
-      return try record(of: text, depth: try text.validate(), isUTF8: true)
+      return try record(of: try indexer.validated(line), isUTF8: true)
     } catch let fault as JSONFault {
       guard fault.reason == .invalidUTF8 else {
         throw ReplayLineError("is not a JSON object: \(fault.explanation)")
@@ -67,10 +66,8 @@ public final class ReplayLineParser {
     let copy = arena.allocate(line.count)
     for at in 0..<line.count { copy[at] = line[at] < 0x80 ? line[at] : UInt8(ascii: "?") }
     do {
-      let ascii = try indexer.index(ByteSpan(UnsafePointer(copy), line.count))
-      let depth = try ascii.validate()
-      let text = JSONText(bytes: line, offsets: ascii.offsets, offsetCount: ascii.offsetCount)
-      return try record(of: text, depth: depth, isUTF8: false)
+      let ascii = try indexer.validated(ByteSpan(UnsafePointer(copy), line.count))
+      return try record(of: JSONText(line, structuredAs: ascii), isUTF8: false)
     } catch let fault as JSONFault {
       throw ReplayLineError("is not a JSON object: \(fault.explanation)")
     } catch let error as ReplayLineError {
@@ -80,7 +77,7 @@ public final class ReplayLineParser {
     }
   }
 
-  private func record(of text: JSONText, depth: Int, isUTF8: Bool) throws(ReplayLineError) -> InputRecord {
+  private func record(of text: JSONText, isUTF8: Bool) throws(ReplayLineError) -> InputRecord {
     guard text.character(0) == UInt8(ascii: "{") else {
       throw ReplayLineError("is not a JSON object")
     }
@@ -92,7 +89,7 @@ public final class ReplayLineParser {
     let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
     try checkHeaders(envelope.headers, text)
     let key = try optionalString("key", envelope.key, text)
-    let value = try value(envelope, text, depth: depth, isUTF8: isUTF8)
+    let value = try value(envelope, text, isUTF8: isUTF8)
 
     let offset = try nextOffset(topic, partition, explicitOffset)
     lastTimestamp = timestamp
@@ -231,7 +228,6 @@ public final class ReplayLineParser {
   private func value(
     _ envelope: Envelope,
     _ text: JSONText,
-    depth: Int,
     isUTF8: Bool
   ) throws(ReplayLineError) -> InputRecord.Value {
     switch (envelope.payload.first != 0, envelope.value.first != 0) {
@@ -243,8 +239,7 @@ public final class ReplayLineParser {
     case (false, true):
       if isNull(envelope.value, text) { return .null }
       guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
-      // Within the envelope's object the value is one level less deep than the line.
-      return .json(text, first: envelope.value.first, end: envelope.value.end, depthBound: depth - 1)
+      return .json(text, first: envelope.value.first, end: envelope.value.end)
     }
   }
 

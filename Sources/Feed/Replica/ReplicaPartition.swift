@@ -164,8 +164,7 @@ public final class ReplicaPartition {
 
   private func decode(_ value: ByteSpan) throws(ReplicaFault) -> DecodedChangeset {
     do {
-      let text = try indexer.index(value)
-      _ = try text.validate()
+      let text = try indexer.validated(value)
       return try DecodedChangeset(text, arena: arena)
     } catch let fault as JSONFault {
       throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(fault.explanation)")
@@ -337,7 +336,7 @@ public final class ReplicaPartition {
   private func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(ReplicaFault) {
     let text: JSONText
     do throws(JSONFault) {
-      text = try partIndexer.index(part)
+      text = try partIndexer.validated(part)
     } catch {
       throw ReplicaFault(.invalidChangeset, "a part is not JSON: \(error.explanation)")
     }

@@ -181,9 +181,7 @@ package final class SavedStateReader {
 
   private func validated(_ line: ByteSpan) throws(SavedStateFault) -> JSONText {
     do throws(JSONFault) {
-      let text = try indexer.index(line)
-      _ = try text.validate()
-      return text
+      return try indexer.validated(line)
     } catch {
       throw SavedStateFault("is not JSON: \(error.explanation)")
     }

@@ -38,8 +38,7 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
   private static func compact(_ bytes: ByteSpan) -> Result<ByteText?, JSONFault> {
     Result { () throws(JSONFault) in
       let indexer = JSONIndexer()
-      let json = try indexer.index(bytes)
-      _ = try json.validate()
+      let json = try indexer.validated(bytes)
       if let fault = json.unpairedSurrogate(from: 0, to: json.offsetCount) { throw fault }
       let arena = ScratchArena(capacity: bytes.count)
       let compact = json.compactSpan(from: 0, to: json.offsetCount, arena: arena)

@@ -22,9 +22,7 @@ final class ChangesetDecoder {
 
   private static func index(_ value: ByteSpan, _ indexer: JSONIndexer) throws(Violation) -> JSONText {
     do throws(JSONFault) {
-      let text = try indexer.index(value)
-      _ = try text.validate()
-      return text
+      return try indexer.validated(value)
     } catch {
       throw Violation("the value is not JSON: \(error.explanation)")
     }

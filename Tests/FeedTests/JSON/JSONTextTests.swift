@@ -15,12 +15,11 @@ import Testing
       let indexer = JSONIndexer()
       let arena = ScratchArena()
       do {
-        let text = try indexer.index(span)
-        let depth = try text.validate()
+        let text = try indexer.validated(span)
         if text.unpairedSurrogate(from: 0, to: text.offsetCount) != nil { return .invalidJSON }
         let compact = text.compactSpan(from: 0, to: text.offsetCount, arena: arena)
-        #expect(depth == text.depth(from: 0, to: text.offsetCount))
-        return .json(depth: depth, compact: Array(compact.buffer))
+        #expect(text.depth == text.depth(from: 0, to: text.offsetCount))
+        return .json(depth: text.depth, compact: Array(compact.buffer))
       } catch let fault as JSONFault {
         return fault.reason == .invalidUTF8 ? .invalidUTF8 : .invalidJSON
       } catch {
@@ -79,6 +78,38 @@ import Testing
   @Test func `scalars end where the text ends`() {
     for text in ["1", "-", "tru", "nul", "1.", "\"", "\"a", "01", "1 ", " 1", "", " "] {
       #expect(verdict(Array(text.utf8)) == expected(Array(text.utf8)), "\(text)")
+    }
+  }
+
+  /// The members of the outer object with their values as they stand.
+  private func members(_ text: JSONText) -> [String] {
+    var members: [String] = []
+    let arena = ScratchArena()
+    text.forEachMember(of: 0, arena: arena) { name, value in
+      members.append("\(name.text)=\(text.span(from: value.first, to: value.end).text)")
+    }
+    return members
+  }
+
+  @Test(arguments: [
+    #"{"a":{"b":[{},[1]]},"c":[[],{"d":"x y"}],"e":12,"f":""}"#,
+    #" {"a":{"b":[{},[1]]},"c":[[],{"d":"x y"}],"e":12,"f":""}"#,
+    #"{"a":{"b":[{},[1]]},"c":[[],{"d":"x y"}],"e":12,"f":""} "#,
+    #"{ "a" : {"b":[{},[1]]} , "c" : [[],{"d":"x y"}] , "e" : 12 , "f" : "" }"#,
+  ])
+  func `values end where they end, with and without white space`(_ spelling: String) throws {
+    let indexer = JSONIndexer()
+    let found = try withSpan(Array(spelling.utf8)) { members(try indexer.validated($0)) }
+    #expect(found == [#"a={"b":[{},[1]]}"#, #"c=[[],{"d":"x y"}]"#, "e=12", #"f="""#])
+  }
+
+  @Test func `an indexer serves texts of any size one after the other`() throws {
+    let indexer = JSONIndexer()
+    let large = "{\"a\":[" + String(repeating: "[],", count: 700_000) + "1],\"b\":2}"
+    for spelling in [#"{"a":[1],"b":2}"#, large, #"{"a":[1],"b":2}"#, large] {
+      let found = try withSpan(Array(spelling.utf8)) { members(try indexer.validated($0)) }
+      #expect(found.count == 2 && found.last == "b=2")
+      indexer.trim()
     }
   }
 }
