@@ -228,7 +228,7 @@ extension FeedState {
     _ entries: inout FeedDifference.Entries
   ) {
     var hasSparseLists = false
-    for scope in scopes {
+    for scope in scopes where hasChangedOrder(scope) {
       if isWalked(scope) {
         walkForMoves(scope, table, &entries)
       } else {
@@ -236,6 +236,12 @@ extension FeedState {
       }
     }
     if hasSparseLists { findSparseMoves(table, &entries) }
+  }
+
+  /// Whether a list has entries that count in one of the two orders only; without any, nothing has moved.
+  private func hasChangedOrder(_ scope: UInt32) -> Bool {
+    let tree = list(scope).pointee.tree
+    return tree.entryCount > tree.publishedCount || tree.entryCount > tree.currentCount
   }
 
   private func appendMove(
