@@ -75,7 +75,8 @@ public final class ByteWriter {
     count += length
   }
 
-  public func append(_ text: String) {
+  /// Not just `append`, which literals would take for this one rather than for the one of static texts.
+  public func append(string text: String) {
     var text = text
     text.withUTF8 { append(ByteSpan(UnsafeRawBufferPointer($0))) }
   }

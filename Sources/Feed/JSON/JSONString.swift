@@ -111,14 +111,41 @@ enum JSONString {
   /// Whether the string has bytes that JSON requires to be escaped.
   @inline(__always)
   static func needsEscapes(_ text: ByteSpan) -> Bool {
-    // Without an early exit, so that the loop is vectorised.
-    var found: UInt8 = 0
-    for byte in text.buffer {
-      found |= byte < 0x20 ? 1 : 0
-      found |= byte == UInt8(ascii: "\"") ? 1 : 0
-      found |= byte == UInt8(ascii: "\\") ? 1 : 0
+    let raw = UnsafeRawPointer(text.base)
+    guard text.count >= 8 else { return needsEscapes(shortWord(raw, text.count)) }
+    // Eight bytes at a time, the last of them again where that fills the word. Most strings are short.
+    var at = 0
+    let last = text.count - 8
+    while at < last {
+      if needsEscapes(raw.loadUnaligned(fromByteOffset: at, as: UInt64.self)) { return true }
+      at += 8
     }
-    return found != 0
+    return needsEscapes(raw.loadUnaligned(fromByteOffset: last, as: UInt64.self))
+  }
+
+  /// Fewer than eight bytes as a word, filled up with bytes that need no escape; some of them may be in it twice.
+  @inline(__always)
+  private static func shortWord(_ raw: UnsafeRawPointer, _ count: Int) -> UInt64 {
+    if count >= 4 {
+      let first = raw.loadUnaligned(as: UInt32.self)
+      let last = raw.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self)
+      return UInt64(first) << 32 | UInt64(last)
+    }
+    var word = UInt64(0x2020_2020_2020_2020)
+    for at in 0..<count { word = word << 8 | UInt64(raw.load(fromByteOffset: at, as: UInt8.self)) }
+    return word
+  }
+
+  /// Whether one of the word's eight bytes is a quote, a backslash or a control character.
+  @inline(__always)
+  private static func needsEscapes(_ word: UInt64) -> Bool {
+    // The classic test for a byte below a bound: of those the subtraction borrows for the top bit.
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quotes = word ^ (ones &* 0x22)
+    let backslashes = word ^ (ones &* 0x5C)
+    let found =
+      ((word &- ones &* 0x20) & ~word) | ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes)
+    return found & (ones &* 0x80) != 0
   }
 
   /// Bytes that the quoted string takes: two quotes, and escapes for `"`, `\` and control characters.

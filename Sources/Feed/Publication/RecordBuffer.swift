@@ -41,7 +41,7 @@ public final class RecordBuffer {
       bytes.append(UInt8(ascii: "@"))
       bytes.append(decimal: revision)
       bytes.append(UInt8(ascii: "/"))
-      bytes.append(eventSuffix)
+      bytes.append(string: eventSuffix)
       eventID = key.upperBound..<bytes.count
     }
     records.append(

@@ -23,7 +23,7 @@ package struct SavedStateWriter {
   /// Begins with the header.
   package init(_ header: SavedStateHeader) {
     write { output in
-      output.append(Self.beginning)
+      output.append(string: Self.beginning)
       output.append(",\"version\":")
       output.append(decimal: Int(Self.version))
       output.append(",\"topic\":")
@@ -123,7 +123,7 @@ package struct SavedStateWriter {
       output.append("{\"lines\":")
       output.append(decimal: checksum.lineCount)
       output.append(",\"checksum\":\"")
-      output.append(checksum.text)
+      output.append(string: checksum.text)
       output.append("\"}")
     }
   }

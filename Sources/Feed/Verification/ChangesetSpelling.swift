@@ -44,7 +44,7 @@ struct ChangesetSpelling {
       output.append(decimal: Int(entry.offset))
     }
     output.append("},\"checksum\":\"")
-    output.append(Replica.hexadecimal(record.checksum))
+    output.append(string: Replica.hexadecimal(record.checksum))
     output.append("\"")
   }
 

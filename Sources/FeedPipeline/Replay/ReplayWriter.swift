@@ -87,7 +87,7 @@ final class ReplayWriter {
     _ timestamp: Int64
   ) {
     line.append("{\"topic\":\"")
-    line.append(topic)
+    line.append(string: topic)
     line.append("\",\"partition\":")
     line.append(decimal: Int(partition))
     line.append(",\"offset\":")

@@ -15,7 +15,7 @@ public enum ChangesetHeaders {
     body("content-type", ByteSpan("application/json"))
     body("ce_specversion", ByteSpan("1.0"))
     body("ce_type", ByteSpan("feedstore.changeset"))
-    writer.append(source)
+    writer.append(string: source)
     body("ce_source", writer.written)
     body("ce_id", publication.bytes(record.eventID))
     body("ce_subject", publication.bytes(record.feed))

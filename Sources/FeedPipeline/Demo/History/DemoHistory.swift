@@ -32,7 +32,7 @@ extension DemoHistory {
   public static func write(to path: String) throws(ReplayError) {
     let file = try OutputFile(path)
     for line in lines {
-      file.buffer.append(line)
+      file.buffer.append(string: line)
       file.buffer.append("\n")
     }
     try file.flush()
