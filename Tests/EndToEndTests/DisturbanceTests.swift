@@ -141,6 +141,29 @@ struct DisturbanceTests {
     #expect(thrown?.message.contains("start feedstore again") == true)
   }
 
+  @Test func `a record that is refused while offsets are added ends the daemon, with the reason`()
+    async throws
+  {
+    var ground = try Self.ground(brokers: 2)
+    defer { ground.cluster.stop() }
+    ground.configuration.kafka.append(ConfigurationPair(name: "transactional.id", value: "refused"))
+    for topic in ["feeds.items", "feeds.changesets"] {
+      try ground.cluster.setLeader(TopicPartition(topic: topic, partition: 0), broker: 1)
+    }
+    try ground.cluster.setCoordinator(.transaction("refused-0"), broker: 1)
+    try ground.cluster.setCoordinator(.group("feedstore"), broker: 2)
+    _ = try await ground.publish(Self.lines)
+    // The broker that takes the records answers long before the one that takes the offsets.
+    try ground.cluster.setRoundTrip(2, milliseconds: 300)
+    try ground.cluster.pushRequestErrors(.produce, [.messageTooLarge])
+    let run = FaultRun(records: Self.lines.count)
+    let thrown = await #expect(throws: DaemonError.self) {
+      try await ground.daemon(stop: run.stop) { run.note($0) }.run()
+    }
+    #expect(thrown?.message.contains("MSG_SIZE_TOO_LARGE") == true)
+    #expect(run.ways.isEmpty)
+  }
+
   @Test func `a rejected record that is too large is cut, and says so`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }

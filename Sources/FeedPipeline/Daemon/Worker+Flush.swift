@@ -109,8 +109,23 @@ extension Worker {
       if error.kind != .queueFull, machine.failuresInARow % 10 == 0 {
         log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
       }
-      return machine.fail(error)
+      return machine.fail(refusal(behind: error) ?? error)
     }
+  }
+
+  /// Why a record of the transaction is refused, if that is what a call has failed for; nil if only time is needed.
+  ///
+  /// When a record is refused while another call is under way, librdkafka 2.0.2 says of that call no more than that the
+  /// state is wrong (`_STATE`); taken for something that passes, the same record would be sent again and again.
+  private func refusal(behind error: KafkaError) -> KafkaError? {
+    if error.isRetriable || error.kind == .queueFull { return nil }
+    do throws(KafkaError) {
+      guard try producer.poll(timeoutMilliseconds: 0) else { return nil }
+    } catch {
+      return nil
+    }
+    undelivered = producer.takeDeliveryErrors()
+    return undelivered.errors.first { $0.kind.needsSomebody }
   }
 
   /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
