@@ -9,9 +9,11 @@ let package = Package(
     .package(name: "feedstore", path: "..")
   ],
   targets: [
+    .target(name: "CBareLoop", linkerSettings: [.linkedLibrary("rdkafka")]),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
+        "CBareLoop",
         .product(name: "Feed", package: "feedstore"),
         .product(name: "FeedStore", package: "feedstore"),
       ],
@@ -21,6 +23,6 @@ let package = Package(
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
       ]
-    )
+    ),
   ]
 )

@@ -1,3 +1,4 @@
+import CBareLoop
 import Glibc
 
 /// Measures FeedStore and prints Markdown tables.
@@ -11,7 +12,14 @@ enum BenchmarksCommand {
 
     """
 
+  /// The argument with which ``KafkaCost`` runs this program once more, as a bare loop.
+  static let bareLoop = "--bare-loop"
+
   static func main() async {
+    if CommandLine.arguments.count == 3, CommandLine.arguments[1] == bareLoop {
+      // At once: the loop's clients are still there, whom nothing that ends with the process is to disturb.
+      _exit(runBareLoop(Int32(CommandLine.arguments[2]) ?? 0))
+    }
     var only: String?
     var feedstore: String?
     var files: [String] = []

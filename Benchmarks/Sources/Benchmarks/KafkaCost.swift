@@ -1,6 +1,8 @@
 import Glibc
 
 /// The processor time of the way from Kafka to Kafka by stage, seen from outside, on the embedded broker.
+///
+/// Beside the daemon runs a bare loop in C, in turn: what it takes tells how fast the machine is at the moment.
 enum KafkaCost {
   private static let recordCount = 300_000
   /// The embedded broker keeps 5 MiB of a partition: what is not read soon is gone.
@@ -13,20 +15,25 @@ enum KafkaCost {
 
   private struct Run {
     var threads: DaemonThreads
-    var stages: StoreStages
+    /// Nil of the bare loop, which has none.
+    var stages: StoreStages?
     var report: DaemonReport
     var total: UInt64 { threads.consumer + threads.worker + threads.producer }
     /// What the worker spends besides the stages: in the clients' calls, and as its caches are colder.
     var calls: Double {
-      Double(threads.worker) - Double(stages.decode) - Double(stages.apply) - Double(stages.publish)
+      let staged = stages.map { $0.decode + $0.apply + $0.publish } ?? 0
+      return Double(threads.worker) - Double(staged)
     }
   }
 
   static func run(feedstore: String) async {
     let records = sampleRecords(recordCount)
     var results: [[Run]] = windows.map { _ in [] }
-    // In turn, so that what else the machine does concerns all windows.
+    var loops: [Run] = []
+    // In turn, so that what else the machine does concerns all.
     for _ in 0..<runs {
+      let (threads, report) = runBareLoop(feedstore, records)
+      loops.append(Run(threads: threads, stages: nil, report: report))
       for (index, window) in windows.enumerated() {
         let (threads, report) = runDaemon(feedstore, records, windowMilliseconds: window)
         let perTransaction = max(1, recordCount / max(1, report.sum(of: "transactions")))
@@ -34,7 +41,7 @@ enum KafkaCost {
         results[index].append(Run(threads: threads, stages: stages, report: report))
       }
     }
-    print(results)
+    print(results, loops)
   }
 
   // MARK: Input
@@ -63,21 +70,38 @@ enum KafkaCost {
       feedstore,
       ["run", "--embedded", "--set", "coalesce.window=\(windowMilliseconds)"]
     )
-    let address = daemon.readLine()
-    daemon.wait(for: " restored ", seconds: 30)
+    return measure(daemon, onceItSays: " restored ", feedstore, records)
+  }
+
+  private static func runBareLoop(
+    _ feedstore: String,
+    _ records: [(feed: String, text: String)]
+  ) -> (DaemonThreads, DaemonReport) {
+    let loop = RunningProcess("/proc/self/exe", [BenchmarksCommand.bareLoop, "\(windows[0])"])
+    return measure(loop, onceItSays: "ready", feedstore, records)
+  }
+
+  private static func measure(
+    _ process: RunningProcess,
+    onceItSays ready: String,
+    _ feedstore: String,
+    _ records: [(feed: String, text: String)]
+  ) -> (DaemonThreads, DaemonReport) {
+    let address = process.readLine()
+    process.wait(for: ready, seconds: 30)
     var before: [ThreadTime] = []
-    publish(feedstore, records, recordsPerSecond, to: address) { before = ThreadTime.all(of: daemon.id) }
+    publish(feedstore, records, recordsPerSecond, to: address) { before = ThreadTime.all(of: process.id) }
     // For what is still on its way.
     sleep(1)
-    let after = ThreadTime.all(of: daemon.id)
-    let report = DaemonReport(daemon.stop())
+    let after = ThreadTime.all(of: process.id)
+    let report = DaemonReport(process.stop())
     let read = report.sum(of: "records")
     guard read == recordCount else {
       BenchmarksCommand.fail("the embedded broker dropped \(recordCount - read) of \(recordCount) records")
     }
     guard let threads = DaemonThreads(from: before, to: after) else {
       let names = after.map(\.name).joined(separator: ", ")
-      BenchmarksCommand.fail("whose the daemon's threads are cannot be told: \(names)")
+      BenchmarksCommand.fail("whose the threads are cannot be told: \(names)")
     }
     return (threads, report)
   }
@@ -106,33 +130,43 @@ enum KafkaCost {
 
   // MARK: Output
 
-  private static func print(_ results: [[Run]]) {
+  private static func print(_ results: [[Run]], _ loops: [Run]) {
+    let columns = results + [loops]
     var table = MarkdownTable(
       ["processor seconds per million records"] + windows.map { "window of \($0) ms" }
+        + ["bare loop, window of \(windows[0]) ms"]
     )
-    func add(_ name: String, _ value: (Run) -> Double) {
-      let cells = results.map { runs in
-        let values = runs.map(value).sorted()
-        return Format.decimal(values[values.count / 2] / Double(recordCount) * 1e6 / 1e9)
+    func add(_ name: String, _ value: (Run) -> Double?) {
+      let cells = columns.map { runs in
+        median(runs.compactMap(value)).map { Format.decimal($0 / Double(recordCount) * 1e6 / 1e9) } ?? ""
       }
       table.add([name] + cells)
     }
-    func addNumbers(_ name: String, _ text: (DaemonReport) -> String) {
-      table.add([name] + results.map { text($0[$0.count / 2].report) })
+    func addText(_ name: String, of runs: [[Run]], _ text: (DaemonReport) -> String) {
+      let cells = runs.map { text($0[$0.count / 2].report) }
+      table.add([name] + cells + [String](repeating: "", count: columns.count - cells.count))
     }
     add("consume: threads of the consumer") { Double($0.threads.consumer) }
-    add("decode") { Double($0.stages.decode) }
-    add("apply") { Double($0.stages.apply) }
-    add("plan and encode") { Double($0.stages.publish) }
+    add("decode") { $0.stages.map { Double($0.decode) } }
+    add("apply") { $0.stages.map { Double($0.apply) } }
+    add("plan and encode") { $0.stages.map { Double($0.publish) } }
     add("calls of the clients, and what is left of the worker", \.calls)
     add("produce: threads of the producer") { Double($0.threads.producer) }
     add("**all**") { Double($0.total) }
-    addNumbers("records in") { Format.grouped($0.sum(of: "records")) }
-    addNumbers("bytes in") { $0.text(of: "bytes in") }
-    addNumbers("transactions") { Format.grouped($0.sum(of: "transactions")) }
-    addNumbers("changesets out") { Format.grouped($0.sum(of: "changesets")) }
-    addNumbers("bytes out") { $0.text(of: "bytes out") }
+    // Of runs that followed each other, so that a machine that slows down does not count.
+    let ratios = results.map { runs in zip(runs, loops).map { Double($0.total) / Double($1.total) } }
+    let cells = (ratios + [loops.map { _ in 1 }]).map { Format.decimal(median($0) ?? 0) }
+    table.add(["times the bare loop"] + cells)
+    addText("records in", of: columns) { Format.grouped($0.sum(of: "records")) }
+    addText("bytes in", of: results) { $0.text(of: "bytes in") }
+    addText("transactions", of: columns) { Format.grouped($0.sum(of: "transactions")) }
+    addText("changesets out", of: results) { Format.grouped($0.sum(of: "changesets")) }
+    addText("bytes out", of: results) { $0.text(of: "bytes out") }
     Swift.print("### The way from Kafka to Kafka\n\nMedians of \(runs) runs.\n")
     Swift.print(table.text)
+  }
+
+  private static func median(_ values: [Double]) -> Double? {
+    values.isEmpty ? nil : values.sorted()[values.count / 2]
   }
 }
