@@ -10,13 +10,13 @@ struct JSONValidator {
   private let byteCount: Int
   private let offsets: UnsafePointer<UInt32>
   private let tokenCount: Int
-  private let hasEscapes: Bool
   private let closings: UnsafeMutablePointer<UInt32>
   /// The token that is looked at next.
   private var next = 0
   /// The innermost open bracket's token, if `depth` is not 0.
   private var open: UInt32 = 0
-  private var isInObject = false
+  /// The byte that closes it; 0 if there is none.
+  private var closer: UInt8 = 0
   private var depth = 0
   /// The least byte before a token but the first, or at the end of the text.
   private var leastBeforeToken: UInt8 = .max
@@ -26,31 +26,40 @@ struct JSONValidator {
   /// Whether there is white space between tokens or at the end.
   var hasSpaces: Bool { leastBeforeToken <= 0x20 }
 
+  private static let objectEnd = UInt8(ascii: "}")
+  private static let arrayEnd = UInt8(ascii: "]")
+
   /// What is found out about a text.
   static func validate(_ text: JSONText) throws(JSONFault) -> JSONValidator {
+    let findings = try walk(text)
+    // Few texts have escapes, so the walk does not stop at strings.
+    if text.hasEscapes { try validateEscapes(text) }
+    return findings
+  }
+
+  private static func walk(_ text: JSONText) throws(JSONFault) -> JSONValidator {
     // What the walk changes stays in a variable whose address nobody is given, and so in registers.
     var walk = JSONValidator(text)
     guard walk.tokenCount > 0 else { throw JSONFault(.unexpectedEnd, at: walk.byteCount) }
     walk.leastBeforeToken = walk.base[walk.byteCount - 1]
-    walk.next = 1
     var byte = text.character(0)
+    walk.next = 1
     while true {
       // A value begins with the byte.
       switch byte {
-      case UInt8(ascii: "\""):
-        if walk.hasEscapes { try validateEscapes(text, walk.next - 1) }
+      case UInt8(ascii: "\""): break
       case UInt8(ascii: "{"):
-        walk.push(isObject: true)
-        byte = try walk.take()
-        if byte != UInt8(ascii: "}") {
-          byte = try walk.takeName(text, byte)
+        walk.push(closer: objectEnd)
+        if try walk.peek() != objectEnd {
+          byte = try walk.takeMember()
           continue
         }
+        _ = try walk.take()
         walk.pop()
       case UInt8(ascii: "["):
-        walk.push(isObject: false)
+        walk.push(closer: arrayEnd)
         byte = try walk.take()
-        if byte != UInt8(ascii: "]") { continue }
+        if byte != arrayEnd { continue }
         walk.pop()
       case UInt8(ascii: "-"), 0x30...0x39: try validateNumber(text, walk.next - 1)
       case UInt8(ascii: "t"): try validateLiteral("true", text, walk.next - 1)
@@ -60,19 +69,17 @@ struct JSONValidator {
       }
       // It ends, and with it perhaps what is around it.
       while true {
-        if walk.depth == 0 {
-          guard walk.next == walk.tokenCount else { throw walk.unexpected(walk.next) }
-          return walk
-        }
+        if walk.depth == 0, walk.next == walk.tokenCount { return walk }
         byte = try walk.take()
         if byte == UInt8(ascii: ",") { break }
-        guard byte == (walk.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-          throw walk.unexpected(walk.next - 1)
-        }
+        guard byte == walk.closer else { throw walk.unexpected(walk.next - 1) }
         walk.pop()
       }
-      byte = try walk.take()
-      if walk.isInObject { byte = try walk.takeName(text, byte) }
+      switch walk.closer {
+      case objectEnd: byte = try walk.takeMember()
+      case arrayEnd: byte = try walk.take()
+      default: throw walk.unexpected(walk.next - 1)
+      }
     }
   }
 
@@ -81,41 +88,62 @@ struct JSONValidator {
     byteCount = text.bytes.count
     offsets = text.offsets
     tokenCount = text.offsetCount
-    hasEscapes = text.hasEscapes
     closings = text.closings
   }
 
-  @inline(__always)
   private func unexpected(_ token: Int) -> JSONFault {
     JSONFault(.unexpectedCharacter, at: Int(offsets[token]))
+  }
+
+  /// The first byte of the next token.
+  @inline(__always)
+  private func peek() throws(JSONFault) -> UInt8 {
+    guard next < tokenCount else { throw JSONFault(.unexpectedEnd, at: byteCount) }
+    return base[Int(offsets[next])]
   }
 
   /// The first byte of the next token, which is not the first.
   @inline(__always)
   private mutating func take() throws(JSONFault) -> UInt8 {
     guard next < tokenCount else { throw JSONFault(.unexpectedEnd, at: byteCount) }
+    return takeKnown()
+  }
+
+  @inline(__always)
+  private mutating func takeKnown() -> UInt8 {
     let offset = Int(offsets[next])
     next += 1
     leastBeforeToken = min(leastBeforeToken, base[offset - 1])
     return base[offset]
   }
 
-  /// Takes a member's name, of which the first byte was taken, and its colon.
+  /// Takes a member's name and its colon.
   ///
   /// - Returns: the first byte of its value.
   @inline(__always)
-  private mutating func takeName(_ text: JSONText, _ byte: UInt8) throws(JSONFault) -> UInt8 {
-    guard byte == UInt8(ascii: "\"") else { throw unexpected(next - 1) }
-    if hasEscapes { try JSONValidator.validateEscapes(text, next - 1) }
-    guard try take() == UInt8(ascii: ":") else { throw unexpected(next - 1) }
-    return try take()
+  private mutating func takeMember() throws(JSONFault) -> UInt8 {
+    // One look ahead for all three.
+    guard next + 3 <= tokenCount else { throw faultInMember(at: next) }
+    let name = takeKnown()
+    let colon = takeKnown()
+    guard name == UInt8(ascii: "\""), colon == UInt8(ascii: ":") else { throw faultInMember(at: next - 2) }
+    return takeKnown()
+  }
+
+  /// What is wrong with a member that has no colon or no value, or no string for its name.
+  private func faultInMember(at first: Int) -> JSONFault {
+    for (token, byte) in zip(first..<tokenCount, [UInt8(ascii: "\""), UInt8(ascii: ":")])
+    where base[Int(offsets[token])] != byte {
+      return unexpected(token)
+    }
+    return JSONFault(.unexpectedEnd, at: byteCount)
   }
 
   @inline(__always)
-  private mutating func push(isObject: Bool) {
+  private mutating func push(closer: UInt8) {
     closings[next - 1] = open
     open = UInt32(truncatingIfNeeded: next - 1)
-    isInObject = isObject
+    self.closer = closer
     depth += 1
     deepest = max(deepest, depth)
   }
@@ -126,7 +154,8 @@ struct JSONValidator {
     open = closings[closed]
     closings[closed] = UInt32(truncatingIfNeeded: next - 1)
     depth -= 1
-    if depth > 0 { isInObject = base[Int(offsets[Int(open)])] == UInt8(ascii: "{") }
+    // In ASCII a bracket is closed by the second character after it.
+    closer = depth > 0 ? base[Int(offsets[Int(open)])] + 2 : 0
   }
 
   // MARK: Scalars
@@ -167,6 +196,12 @@ struct JSONValidator {
       if digits() == 0 { isValid = false }
     }
     guard isValid, at == end else { throw JSONFault(.invalidNumber, at: start) }
+  }
+
+  private static func validateEscapes(_ text: JSONText) throws(JSONFault) {
+    for token in 0..<text.offsetCount where text.character(token) == UInt8(ascii: "\"") {
+      try validateEscapes(text, token)
+    }
   }
 
   private static func validateEscapes(_ text: JSONText, _ token: Int) throws(JSONFault) {

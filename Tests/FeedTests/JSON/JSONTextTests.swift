@@ -75,6 +75,29 @@ import Testing
     #expect(verdict(Array(deep.dropLast())) == .invalidJSON)
   }
 
+  @Test(arguments: [
+    (#"{1:2}"#, JSONFault.Reason.unexpectedCharacter, 1), (#"{"a" "b"}"#, .unexpectedCharacter, 5),
+    (#"{"a","b"}"#, .unexpectedCharacter, 4), (#"{"a"}"#, .unexpectedCharacter, 4),
+    (#"{"a":}"#, .unexpectedCharacter, 5),
+    (#"{"a":1,}"#, .unexpectedCharacter, 7), (#"{"a":1]"#, .unexpectedCharacter, 6),
+    (#"[1}"#, .unexpectedCharacter, 2),
+    (#"[1,]"#, .unexpectedCharacter, 3), (#"[1 2]"#, .unexpectedCharacter, 3),
+    (#"1 2"#, .unexpectedCharacter, 2),
+    (#"1,2"#, .unexpectedCharacter, 1), (#"]"#, .unexpectedCharacter, 0),
+    (#"{"a":1}}"#, .unexpectedCharacter, 7),
+    ("{", .unexpectedEnd, 1), (#"{"a""#, .unexpectedEnd, 4), (#"{"a":"#, .unexpectedEnd, 5),
+    (#"{"a":1"#, .unexpectedEnd, 6),
+    (#"{"a":1,"#, .unexpectedEnd, 7), (#"{"a":1,"b""#, .unexpectedEnd, 10), ("[", .unexpectedEnd, 1),
+    ("[1,", .unexpectedEnd, 3),
+    (#"{"\q":1}"#, .invalidEscape, 3), (#"["a","\u12"]"#, .invalidEscape, 7),
+  ])
+  func `says what is wrong, and where`(_ text: String, _ reason: JSONFault.Reason, _ offset: Int) {
+    let indexer = JSONIndexer()
+    #expect(throws: JSONFault(reason, at: offset)) {
+      _ = try withSpan(Array(text.utf8)) { try indexer.validated($0).depth }
+    }
+  }
+
   @Test func `scalars end where the text ends`() {
     for text in ["1", "-", "tru", "nul", "1.", "\"", "\"a", "01", "1 ", " 1", "", " "] {
       #expect(verdict(Array(text.utf8)) == expected(Array(text.utf8)), "\(text)")
