@@ -1,3 +1,5 @@
+import Glibc
+
 /// What an element holds: data, and an item's kind. Whoever keeps it owns its bytes and a use of its kind, and gives them
 /// back with `FeedState.release`.
 struct Content {
@@ -14,9 +16,13 @@ struct Content {
 
   /// A copy of the data.
   ///
-  /// - Parameter kind: its number; taken over.
-  init(copying data: ByteSpan, hash: UInt32, kind: UInt32) {
-    bytes = data.copied()
+  /// - Parameters:
+  ///   - kind: its number; taken over.
+  ///   - blocks: where the memory comes from, if not from the allocator.
+  init(copying data: ByteSpan, hash: UInt32, kind: UInt32, blocks: BlockPool? = nil) {
+    let block = BlockPool.block(data.count, from: blocks)
+    memcpy(block, data.base, data.count)
+    bytes = block
     dataCount = UInt32(data.count)
     dataHash = hash
     self.kind = kind

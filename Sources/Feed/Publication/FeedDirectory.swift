@@ -4,6 +4,7 @@ public final class FeedDirectory {
   @exclusivity(unchecked) private var entries: ContiguousArray<Entry?> = []
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
+  private let blocks: BlockPool?
 
   private struct Entry {
     /// The feed's own; here, so that others need not be looked at.
@@ -11,7 +12,10 @@ public final class FeedDirectory {
     let feed: PublishedFeed
   }
 
-  public init() {}
+  /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is.
+  public init(blocks: BlockPool? = nil) {
+    self.blocks = blocks
+  }
 
   /// How many feeds there are.
   public var count: Int { index.count }
@@ -34,6 +38,7 @@ public final class FeedDirectory {
   /// Adds a feed of an id that there is none of.
   public func insert(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
+    feed.state.blocks = blocks
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
     let entry = Entry(id: feed.id, feed: feed)
     if let unused = unusedNumbers.popLast() {

@@ -12,7 +12,11 @@ public struct TopicOffset: Sendable, Equatable {
 
 extension [TopicOffset] {
   /// The offset for a topic.
-  func offset(_ topic: [UInt8]) -> Int64? { first { $0.topic == topic }?.offset }
+  func offset(_ topic: [UInt8]) -> Int64? {
+    // By position, which copies neither the list nor a name.
+    for position in indices where self[position].topic == topic { return self[position].offset }
+    return nil
+  }
 
   /// Raises a topic's offset, keeping the list sorted by name.
   mutating func raise(_ topic: [UInt8], to offset: Int64) {

@@ -5,8 +5,9 @@ extension FeedState {
     settleEntries(items, scopes, confirming: true)
     settleEntries(sections, scopes, confirming: true)
     endSettling(scopes, confirming: true)
-    for change in items.changes { confirm(change, items) }
-    for change in sections.changes { confirm(change, sections) }
+    let blocks = blocks
+    for change in items.changes { confirm(change, items, blocks) }
+    for change in sections.changes { confirm(change, sections, blocks) }
     removeChanges()
     publishedTotals = totals
   }
@@ -161,8 +162,8 @@ extension FeedState {
 
   // MARK: Elements
 
-  private func confirm(_ change: ElementChange, _ table: ElementTable) {
-    if let content = change.publishedContent { release(content) }
+  private func confirm(_ change: ElementChange, _ table: ElementTable, _ blocks: BlockPool?) {
+    if let content = change.publishedContent { release(content, blocks) }
     table[change.handle].change = 0
     if !table[change.handle].isPresent { destroy(change.handle, table) }
   }

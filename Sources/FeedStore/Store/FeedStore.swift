@@ -11,6 +11,8 @@ public actor FeedStore {
   private let publisher: ChangesetPublisher
   @exclusivity(unchecked) private var coalescer: Coalescer
   private var directories: [Int32: FeedDirectory] = [:]
+  /// Memory for all feeds' data.
+  private let blocks = BlockPool()
   /// The directory looked up last: records of one partition come together.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
@@ -41,7 +43,7 @@ public actor FeedStore {
   /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
     precondition(!isPublicationDue, "records of before the restoration are waiting")
-    let directory = FeedDirectory()
+    let directory = FeedDirectory(blocks: blocks)
     for feed in try replicas.takeFeeds() { directory.insert(feed) }
     directories[partition] = directory
     recent = nil
@@ -125,7 +127,7 @@ public actor FeedStore {
     if let known = directories[partition] {
       directory = known
     } else {
-      directory = FeedDirectory()
+      directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
     recent = (partition, directory)
