@@ -7,18 +7,29 @@ import Glibc
 ///
 /// All blocks are the allocator's: each may also be freed with `free`.
 public final class BlockPool {
+  /// What the feeds keep of a pool, which must outlive it: to use it counts no references, as those of an object
+  /// would be for every content.
+  struct Handle {
+    fileprivate let storage: UnsafeMutablePointer<Storage>
+  }
+
+  fileprivate struct Storage {
+    /// By size, in steps of 16 bytes.
+    let stacks: UnsafeMutablePointer<Stack>
+    let maxBytes: Int
+    var byteCount = 0
+  }
+
   /// Blocks of one size.
-  private struct Stack {
+  fileprivate struct Stack {
     var blocks: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>>?
     var count = 0
     var capacity = 0
   }
 
-  /// By size, in steps of 16 bytes.
-  private let stacks: UnsafeMutablePointer<Stack>
-  private let maxBytes: Int
+  let handle: Handle
   /// What the blocks that are kept here have room for.
-  @exclusivity(unchecked) private(set) var byteCount = 0
+  var byteCount: Int { handle.storage.pointee.byteCount }
 
   /// 16 bytes.
   private static let stepBits = 4
@@ -27,28 +38,31 @@ public final class BlockPool {
 
   /// - Parameter maxBytes: the most bytes of room that are kept.
   public init(maxBytes: Int = 4 << 20) {
-    self.maxBytes = maxBytes
-    stacks = .allocate(capacity: BlockPool.sizeCount)
+    let stacks = UnsafeMutablePointer<Stack>.allocate(capacity: BlockPool.sizeCount)
     stacks.initialize(repeating: Stack(), count: BlockPool.sizeCount)
+    handle = Handle(storage: .allocate(capacity: 1))
+    handle.storage.initialize(to: Storage(stacks: stacks, maxBytes: maxBytes))
   }
 
   deinit {
+    let stacks = handle.storage.pointee.stacks
     for size in 0..<BlockPool.sizeCount {
       for place in 0..<stacks[size].count { free(stacks[size].blocks?[place]) }
       free(stacks[size].blocks)
     }
     stacks.deallocate()
+    handle.storage.deallocate()
   }
 
   /// A block that has room for so many bytes; from a pool if there is one, and then perhaps used before.
   @inline(__always)
-  static func block(_ count: Int, from pool: BlockPool?) -> UnsafeMutablePointer<UInt8> {
+  static func block(_ count: Int, from pool: Handle?) -> UnsafeMutablePointer<UInt8> {
     pool?.pop(sizeIndex(count)) ?? allocate(count)
   }
 
   /// Gives a block back of which so many bytes were used; to a pool if there is one.
   @inline(__always)
-  static func giveBack(_ block: UnsafeMutablePointer<UInt8>?, _ count: Int, to pool: BlockPool?) {
+  static func giveBack(_ block: UnsafeMutablePointer<UInt8>?, _ count: Int, to pool: Handle?) {
     guard let block else { return }
     if pool?.push(block, sizeIndex(count)) != true { free(block) }
   }
@@ -57,7 +71,7 @@ public final class BlockPool {
   /// before each block, wastes nothing.
   private static func sizeIndex(_ count: Int) -> Int { (count + 7) >> stepBits }
 
-  private static func room(_ size: Int) -> Int { size << stepBits + 8 }
+  fileprivate static func room(_ size: Int) -> Int { size << stepBits + 8 }
 
   private static func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     let size = sizeIndex(count)
@@ -65,27 +79,37 @@ public final class BlockPool {
     return memory.assumingMemoryBound(to: UInt8.self)
   }
 
-  private func pop(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
-    guard size < BlockPool.sizeCount, stacks[size].count > 0 else { return nil }
-    stacks[size].count -= 1
-    byteCount -= BlockPool.room(size)
-    return stacks[size].blocks?[stacks[size].count]
+  fileprivate static func keeps(_ size: Int) -> Bool { size < sizeCount }
+}
+
+extension BlockPool.Handle {
+  fileprivate func pop(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
+    guard BlockPool.keeps(size) else { return nil }
+    let stack = storage.pointee.stacks + size
+    guard stack.pointee.count > 0 else { return nil }
+    stack.pointee.count -= 1
+    storage.pointee.byteCount -= BlockPool.room(size)
+    return stack.pointee.blocks?[stack.pointee.count]
   }
 
-  private func push(_ block: UnsafeMutablePointer<UInt8>, _ size: Int) -> Bool {
-    guard size < BlockPool.sizeCount, byteCount + BlockPool.room(size) <= maxBytes else { return false }
-    if stacks[size].count == stacks[size].capacity { grow(size) }
-    stacks[size].blocks?[stacks[size].count] = block
-    stacks[size].count += 1
-    byteCount += BlockPool.room(size)
+  fileprivate func push(_ block: UnsafeMutablePointer<UInt8>, _ size: Int) -> Bool {
+    guard BlockPool.keeps(size), storage.pointee.byteCount + BlockPool.room(size) <= storage.pointee.maxBytes
+    else { return false }
+    let stack = storage.pointee.stacks + size
+    if stack.pointee.count == stack.pointee.capacity { stack.pointee.grow() }
+    stack.pointee.blocks?[stack.pointee.count] = block
+    stack.pointee.count += 1
+    storage.pointee.byteCount += BlockPool.room(size)
     return true
   }
+}
 
-  private func grow(_ size: Int) {
-    let capacity = max(16, stacks[size].capacity * 2)
-    let bytes = capacity * MemoryLayout<UnsafeMutablePointer<UInt8>>.stride
-    guard let memory = realloc(stacks[size].blocks, bytes) else { fatalError("out of memory") }
-    stacks[size].blocks = memory.assumingMemoryBound(to: UnsafeMutablePointer<UInt8>.self)
-    stacks[size].capacity = capacity
+extension BlockPool.Stack {
+  fileprivate mutating func grow() {
+    let larger = max(16, capacity * 2)
+    let bytes = larger * MemoryLayout<UnsafeMutablePointer<UInt8>>.stride
+    guard let memory = realloc(blocks, bytes) else { fatalError("out of memory") }
+    blocks = memory.assumingMemoryBound(to: UnsafeMutablePointer<UInt8>.self)
+    capacity = larger
   }
 }

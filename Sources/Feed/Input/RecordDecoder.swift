@@ -5,6 +5,8 @@
 public final class RecordDecoder {
   let limits: Limits
   private let indexer = JSONIndexer()
+  /// The indexer's; here, as to fetch it from there counts its references for every record.
+  private let text: JSONText
   let arena = ScratchArena()
 
   /// The latest record's events, in order.
@@ -18,6 +20,9 @@ public final class RecordDecoder {
   /// Whether the value was an array, so that messages name the event's number.
   @exclusivity(unchecked) var isArray = false
 
+  /// The number in an array of the event that is being decoded, for messages.
+  @exclusivity(unchecked) private(set) var eventNumber: Int?
+
   /// For `item.patch`, which is applied where the item's data is known.
   @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
@@ -27,6 +32,7 @@ public final class RecordDecoder {
 
   public init(limits: Limits) {
     self.limits = limits
+    text = indexer.text
   }
 
   /// Decodes a record.
@@ -53,9 +59,8 @@ public final class RecordDecoder {
       return
     }
     defer { if value.count > 4 << 20 { indexer.trim() } }
-    let text: JSONText
     do {
-      text = try indexer.index(value)
+      try indexer.index(value)
       // The sizes come before the grammar, and after UTF-8, which indexing has checked.
       try checkSizes(key: key, valueCount: value.count)
       try text.validate()
@@ -174,7 +179,8 @@ public final class RecordDecoder {
         prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage()
       )
     }
-    events.append(try EventForm(of: first, in: text, decoder: self, number: number).event())
+    eventNumber = number
+    events.append(try event(of: first, in: text))
   }
 
   // MARK: Duplicate identifiers

@@ -3,7 +3,8 @@ internal import CSimdjson
 /// Finds the structure of JSON texts: simdjson's vectorised first stage behind a Swift type.
 public final class JSONIndexer {
   private let indexer: OpaquePointer
-  private let text: JSONText
+  /// The latest text.
+  let text: JSONText
   /// Where the text notes which bracket closes which.
   @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
   /// Numbers that they have room for.
@@ -27,15 +28,15 @@ public final class JSONIndexer {
   ///
   /// The result is valid until the next call.
   public func validated(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
-    let text = try index(bytes)
+    try index(bytes)
     try text.validate()
     return text
   }
 
   /// Finds brackets, colons, commas and the starts of strings, numbers and literals.
   ///
-  /// The result is valid until the next call. It says nothing of the grammar: see `JSONText.validate`.
-  public func index(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
+  /// What is then found in `text` is valid until the next call. It says nothing of the grammar: see `JSONText.validate`.
+  func index(_ bytes: ByteSpan) throws(JSONFault) {
     var offsets: UnsafePointer<UInt32>?
     var count = 0
     switch feedstore_json_index(indexer, bytes.base, bytes.count, &offsets, &count) {
@@ -43,7 +44,6 @@ public final class JSONIndexer {
       guard let offsets else { throw JSONFault(.empty, at: 0) }
       if count > capacity { reserve(max(count, capacity * 2)) }
       text.describe(bytes, offsets: offsets, offsetCount: count, closings: closings)
-      return text
     case feedstore_json_empty: throw JSONFault(.empty, at: 0)
     case feedstore_json_invalid_utf8: throw JSONFault(.invalidUTF8, at: 0)
     case feedstore_json_invalid_string: throw JSONFault(.invalidString, at: 0)

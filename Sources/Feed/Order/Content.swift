@@ -19,7 +19,7 @@ struct Content {
   /// - Parameters:
   ///   - kind: its number; taken over.
   ///   - blocks: where the memory comes from, if not from the allocator.
-  init(copying data: ByteSpan, hash: UInt32, kind: UInt32, blocks: BlockPool? = nil) {
+  init(copying data: ByteSpan, hash: UInt32, kind: UInt32, blocks: BlockPool.Handle? = nil) {
     let block = BlockPool.block(data.count, from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block

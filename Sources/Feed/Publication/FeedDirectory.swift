@@ -12,7 +12,7 @@ public final class FeedDirectory {
     let feed: PublishedFeed
   }
 
-  /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is.
+  /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
   public init(blocks: BlockPool? = nil) {
     self.blocks = blocks
   }
@@ -38,7 +38,7 @@ public final class FeedDirectory {
   /// Adds a feed of an id that there is none of.
   public func insert(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
-    feed.state.blocks = blocks
+    feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
     let entry = Entry(id: feed.id, feed: feed)
     if let unused = unusedNumbers.popLast() {

@@ -22,17 +22,12 @@ extension FeedState {
     table.touch(handle)
     var kindNumber = old.kind
     if let kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    // Read once, as each time counts its references.
-    let blocks = blocks
     let new = Content(copying: data ?? old.data, hash: hash, kind: kindNumber, blocks: blocks)
-    retireContent(handle, table, replaceContent(handle, table, with: new), blocks)
+    retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 
   /// Gives back what a content owns.
-  func release(_ content: Content) { release(content, blocks) }
-
-  /// Gives back what a content owns, its memory to `blocks`.
-  func release(_ content: Content, _ blocks: BlockPool?) {
+  func release(_ content: Content) {
     kinds.release(content.kind)
     BlockPool.giveBack(content.bytes, Int(content.dataCount), to: blocks)
   }
@@ -65,7 +60,7 @@ extension FeedState {
   }
 
   /// Content that was replaced is kept if it is the published one, or if the record may be undone.
-  private func retireContent(_ handle: UInt32, _ table: ElementTable, _ old: Content, _ blocks: BlockPool?) {
+  private func retireContent(_ handle: UInt32, _ table: ElementTable, _ old: Content) {
     let becomesPublished = table.withChange(handle) { change in
       guard change.wasPublished, change.publishedContent == nil else { return false }
       change.publishedContent = old
@@ -78,7 +73,7 @@ extension FeedState {
     } else if journal != nil, !isJournaled {
       journal?.append(.content(handle, isItem: table === items, old))
     } else {
-      release(old, blocks)
+      release(old)
     }
   }
 

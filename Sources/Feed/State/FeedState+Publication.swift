@@ -5,9 +5,8 @@ extension FeedState {
     settleEntries(items, scopes, confirming: true)
     settleEntries(sections, scopes, confirming: true)
     endSettling(scopes, confirming: true)
-    let blocks = blocks
-    for change in items.changes { confirm(change, items, blocks) }
-    for change in sections.changes { confirm(change, sections, blocks) }
+    for change in items.changes { confirm(change, items) }
+    for change in sections.changes { confirm(change, sections) }
     removeChanges()
     publishedTotals = totals
   }
@@ -162,8 +161,8 @@ extension FeedState {
 
   // MARK: Elements
 
-  private func confirm(_ change: ElementChange, _ table: ElementTable, _ blocks: BlockPool?) {
-    if let content = change.publishedContent { release(content, blocks) }
+  private func confirm(_ change: ElementChange, _ table: ElementTable) {
+    if let content = change.publishedContent { release(content) }
     table[change.handle].change = 0
     if !table[change.handle].isPresent { destroy(change.handle, table) }
   }

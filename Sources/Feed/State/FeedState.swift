@@ -10,7 +10,7 @@ final class FeedState {
   /// The kinds of the items.
   @exclusivity(unchecked) var kinds = KindTable()
   /// Where memory for data comes from and goes to, if not the allocator.
-  @exclusivity(unchecked) var blocks: BlockPool?
+  @exclusivity(unchecked) var blocks: BlockPool.Handle?
   /// The order of the sections, and behind it one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
   @exclusivity(unchecked) private var listCapacity = 4
