@@ -10,7 +10,7 @@ extension OnCluster {
     @Test func `a late joiner reads the topic while it is written and cleaned`() async throws {
       var options = RunOptions()
       options.compaction = [
-        "segment.ms": "1000", "min.cleanable.dirty.ratio": "0.01",
+        "segment.ms": "1000", "segment.bytes": "100000", "min.cleanable.dirty.ratio": "0.01",
         // The observer, which expects every record, is seldom so far behind.
         "min.compaction.lag.ms": "20000",
       ]

@@ -115,6 +115,36 @@ struct DisturbanceTests {
     #expect(changesets.count == expected.changesets.count)
   }
 
+  @Test func `batches that are too large for a segment are sent again in smaller ones`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
+    let sizes = Mutex<[String]>([])
+    let log = Ground.log { line in
+      guard line.contains("brokers refuse batches") else { return }
+      sizes.withLock { $0.append(line) }
+    }
+    let run = FaultRun(records: Self.lines.count)
+    try await check(ground, run, log: log)
+    #expect(run.ways == [.withdrawn])
+    #expect(sizes.withLock { $0.count } == 1)
+    #expect(sizes.withLock { $0.first?.contains("100000") } == true)
+  }
+
+  @Test func `a record that is too large for a segment ends the daemon, with the reason`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.pushRequestErrors(.produce, Array(repeating: .recordListTooLarge, count: 100))
+    let run = FaultRun(records: Self.lines.count)
+    let thrown = await #expect(throws: DaemonError.self) {
+      try await ground.daemon(stop: run.stop) { run.note($0) }.run()
+    }
+    #expect(thrown?.message.contains("RECORD_LIST_TOO_LARGE") == true)
+    #expect(thrown?.message.contains("segment.bytes") == true)
+  }
+
   struct Refusal: Sendable {
     let request: EmbeddedCluster.RequestKind
     let error: KafkaErrorCode

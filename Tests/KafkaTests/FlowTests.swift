@@ -1,4 +1,6 @@
+import Glibc
 import Kafka
+import Synchronization
 import Testing
 
 /// Pausing, resuming and seeking, on partitions assigned by hand.
@@ -86,6 +88,28 @@ struct FlowTests {
     try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 30_000)
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends again")
     #expect(collector.values(0) == ["27", "28", "29"])
+    try consumer.close(timeoutMilliseconds: 10_000)
+  }
+
+  @Test func `seek waits as long as it is told`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.fill("numbers", partitions: 1, recordsEach: 30)
+    // Holds up the thread that answers, longer than a thousandth of the time.
+    let heldUp = Mutex(0)
+    let consumer = try Consumer(configuration: fixture.configuration(["debug": "topic"])) {
+      _,
+      facility,
+      message in
+      guard facility == "FETCH", message.contains("Seek numbers") else { return }
+      heldUp.withLock { $0 += 1 }
+      usleep(100_000)
+    }
+    let collector = Collector(consumer)
+    try consumer.assign([.init(first, offset: 0)])
+    try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends")
+    try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 30_000)
+    #expect(heldUp.withLock { $0 } > 0)
     try consumer.close(timeoutMilliseconds: 10_000)
   }
 }

@@ -17,12 +17,13 @@ class _Producer:
 
 
 class Partition:
-    def __init__(self, max_bytes):
+    def __init__(self, max_bytes, segment_bytes):
         self.log = []
         self.start = 0
         # The offset of the next record, and the high watermark: there are no replicas to wait for.
         self.end = 0
         self.max_bytes = max_bytes
+        self.segment_bytes = segment_bytes
         # Where open transactions begin, by producer.
         self.open = {}
         # Producer, first offset and marker's offset of aborted transactions, in the markers' order.
@@ -43,6 +44,8 @@ class Partition:
         for batch in batches.split(data):
             if len(batch.data) > self.max_bytes:
                 raise errors.KafkaError(errors.MESSAGE_TOO_LARGE)
+            if len(batch.data) > self.segment_bytes:
+                raise errors.KafkaError(errors.RECORD_LIST_TOO_LARGE)
             known = self._check(batch)
             if known is None:
                 known = self._put(batch)

@@ -140,6 +140,23 @@ class StandInTests(unittest.TestCase):
             producer.send_offsets_to_transaction([place], stale, TIMEOUT)
         self.assertTrue(raised.exception.args[0].txn_requires_abort())
 
+    def test_a_batch_that_is_larger_than_a_segment_is_refused(self):
+        topic = self.make_topic(segment_bytes="1000")
+        producer = self.make_producer(f"{topic}-1", linger_ms=100)
+        producer.begin_transaction()
+        for _ in range(3):
+            producer.produce(topic, "x" * 400, partition=0)
+        with self.assertRaises(KafkaException) as raised:
+            producer.commit_transaction(TIMEOUT)
+        self.assertEqual(raised.exception.args[0].name(), "RECORD_LIST_TOO_LARGE")
+        producer.abort_transaction(TIMEOUT)
+        small = self.make_producer(f"{topic}-2", batch_size=1)
+        small.begin_transaction()
+        for _ in range(3):
+            small.produce(topic, "x" * 400, partition=0)
+        small.commit_transaction(TIMEOUT)
+        self.wait_to_read(topic, ["x" * 400] * 3)
+
     def test_cleaning_keeps_the_last_record_of_each_key(self):
         topic = self.make_topic(cleanup_policy="compact", segment_ms="1")
         producer = self.make_producer(f"{topic}-1")

@@ -24,7 +24,8 @@ class Topic:
         # Those that are its own.
         self.settings = settings
         size = int(self.setting("max.message.bytes"))
-        self.partitions = [partition.Partition(size) for _ in range(count)]
+        segment = int(self.setting("segment.bytes"))
+        self.partitions = [partition.Partition(size, segment) for _ in range(count)]
 
     @property
     def all_settings(self):

@@ -63,8 +63,7 @@ extension Worker {
 
   private func noteFailure(at now: Int64) {
     guard machine.step == .abort || machine.step == .replace else { return }
-    let timeout = settings.transactionMilliseconds(slowInARow: slowTransactions.inARow)
-    slowTransactions.fail(at: now, timeoutMilliseconds: timeout)
+    slowTransactions.fail(at: now, timeoutMilliseconds: producerMilliseconds)
   }
 
   /// Makes the call that is next.
@@ -96,8 +95,7 @@ extension Worker {
         let isToCrash = environment.crash?.isAt(.inCommit) == true
         try producer.commit(timeoutMilliseconds: isToCrash ? 1 : Self.callMilliseconds)
       case .abort:
-        let errors = producer.takeDeliveryErrors()
-        if !errors.isEmpty { undelivered = errors }
+        noteUndelivered()
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
       case .replace, .register:
         try makeProducerCall()
@@ -109,7 +107,8 @@ extension Worker {
       if error.kind != .queueFull, machine.failuresInARow % 10 == 0 {
         log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
       }
-      return machine.fail(refusal(behind: error) ?? error)
+      if let refusal = refusal(behind: error) { return machine.refuse(refusal) }
+      return machine.fail(error)
     }
   }
 
@@ -124,8 +123,28 @@ extension Worker {
     } catch {
       return nil
     }
-    undelivered = producer.takeDeliveryErrors()
-    return undelivered.errors.first { $0.kind.needsSomebody }
+    let isRecord = batchLimit.isLeast
+    noteUndelivered()
+    return undelivered.errors.first {
+      $0.kind.needsSomebody || isRecord && $0.kind == .recordListTooLarge
+    }
+  }
+
+  /// Takes the records that could not be delivered; if they came in too large a batch, the next producer's are smaller.
+  private func noteUndelivered() {
+    let errors = producer.takeDeliveryErrors()
+    if errors.isEmpty { return }
+    func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
+    if !batchLimit.isLeast, errors.errors.contains(where: isTooLarge),
+      !undelivered.errors.contains(where: isTooLarge)
+    {
+      batchLimit.shrink(from: settings.batchBytes)
+      log.warning(
+        "brokers refuse batches of records as too large for a segment; smaller ones are sent",
+        ["bytes": batchLimit.bytes ?? 0]
+      )
+    }
+    undelivered = errors
   }
 
   /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
@@ -177,6 +196,7 @@ extension Worker {
       let counters = earlierCounters.adding(store.counters)
       environment.status.committed(counters, by: identity.number)
       onEvent(.committed(counters))
+      renewSlowProducer()
     case .withdrawn(let milliseconds):
       endFlush()
       store.rollBack()
@@ -207,6 +227,14 @@ extension Worker {
       tellUndelivered()
       throw .cannot("publish", error)
     }
+  }
+
+  /// What the producer may leave open when the process is killed holds back whoever comes after for as long as its
+  /// transactions may take; when they go well again, that is to be short again.
+  private func renewSlowProducer() {
+    guard producerMilliseconds > settings.transactionMilliseconds(slowInARow: 0) else { return }
+    // Whoever waits for the partitions does not wait for that.
+    if !isInRebalance, !stop.isRequested { machine.renew() }
   }
 
   private func endFlush() {

@@ -57,9 +57,11 @@ extension Worker {
     } catch {
       log.debug("the producer is left to close by itself", ["error": error])
     }
+    let slowInARow = slowTransactions.inARow
     producer = try TransactionalProducer(
-      configuration: settings.transactionalProducer(identity, slowInARow: slowTransactions.inARow),
+      configuration: settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit),
       log: log.kafkaHandler
     )
+    producerMilliseconds = settings.transactionMilliseconds(slowInARow: slowInARow)
   }
 }

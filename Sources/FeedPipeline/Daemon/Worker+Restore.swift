@@ -10,6 +10,8 @@ extension Worker {
   private static let pauseMilliseconds: Int32 = 100
   /// How long an error is believed to pass that often does not.
   private static let doubtMilliseconds: Int64 = 30_000
+  /// How long a broker may take for a partition's leader that is none any more, and name an end of long ago.
+  private static let staleMilliseconds: Int64 = 10_000
 
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
@@ -38,7 +40,21 @@ extension Worker {
       if progress.line(at: MonotonicClock.milliseconds()) != nil {
         log.warning("Kafka is disturbed; restoring goes on by itself", ["error": error])
       }
+    } catch let stale as StaleAnswer {
+      restorePause = Self.pauseMilliseconds
+      if progress.line(at: MonotonicClock.milliseconds()) != nil {
+        log.warning(
+          "the group has committed more than a broker says there is; it is asked again",
+          ["partition": stale.partition]
+        )
+      }
     }
+  }
+
+  /// A broker has named an end of a partition before the group's offset: either it is no leader any more and has not
+  /// heard of it, or input is gone.
+  private struct StaleAnswer: Error {
+    let partition: TopicPartition
   }
 
   /// Whether a step that failed may succeed later.
@@ -50,13 +66,18 @@ extension Worker {
     case .state: return true
     // The topics were there when the worker began: this broker may not have heard of them yet, or something is
     // wrong with it that it has no word for. Both pass, or are found out by asking for a while.
-    case .unknownTopicOrPartition, .unknown:
-      let now = MonotonicClock.milliseconds()
-      let since = doubtfulSince ?? now
-      doubtfulSince = since
-      return now - since < Self.doubtMilliseconds
+    // A broker that goes away or is just starting may end a connection in such a way.
+    case .unknownTopicOrPartition, .unknown, .tls, .authentication: return isInDoubt(Self.doubtMilliseconds)
     default: return false
     }
+  }
+
+  /// Whether what is doubtful, and has been since the last step that was not, is so for less than this time.
+  private func isInDoubt(_ milliseconds: Int64) -> Bool {
+    let now = MonotonicClock.milliseconds()
+    let since = doubtfulSince ?? now
+    doubtfulSince = since
+    return now - since < milliseconds
   }
 
   private func take(_ step: Restoration.Step, _ store: isolated FeedStore) throws {
@@ -65,10 +86,11 @@ extension Worker {
     case .locate(let inputs):
       restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: Self.askMilliseconds))
     case .measure(let input):
-      try restoration.measure(
-        try reader().ends(of: input, timeoutMilliseconds: Self.askMilliseconds),
-        lostInput
-      )
+      let ends = try reader().ends(of: input, timeoutMilliseconds: Self.askMilliseconds)
+      if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
+        throw StaleAnswer(partition: input)
+      }
+      try restoration.measure(ends, lostInput)
       if let start = restoration.starts.last { tell(start) }
     case .bound(let partition):
       let reader = try reader()

@@ -37,6 +37,9 @@ final class Worker: @unchecked Sendable {
   var machine = TransactionMachine()
   var slowTransactions = SlowTransactions()
   var producer: TransactionalProducer
+  /// How long a transaction of this producer may take.
+  var producerMilliseconds: Int
+  var batchLimit = BatchLimit()
   var writer: PublicationWriter?
   /// The part of the flush that was handed out last; nil before the first.
   var part: Publication?
@@ -102,6 +105,7 @@ final class Worker: @unchecked Sendable {
     consumer.assignmentStart = Consumer.startWithoutQuery
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
     producer = try TransactionalProducer(configuration: producing, log: logHandler)
+    producerMilliseconds = settings.transactionMilliseconds(slowInARow: 0)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
     idleBatch = KafkaBatch(consumer, capacity: 1)
   }

@@ -90,6 +90,11 @@ struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
+    Self.noticeSilence(&configuration)
+    Self.noticeMoves(&configuration)
+    // A request to join waits at a coordinator for as long as a poll may take; that another broker has become
+    // coordinator ends that.
+    configuration.setIfMissing("coordinator.query.interval.ms", String(Self.moveMilliseconds))
     return configuration
   }
 
@@ -99,6 +104,7 @@ struct KafkaSettings: Sendable, Equatable {
     configuration["group.id"] = nil
     configuration["group.instance.id"] = nil
     configuration["auto.offset.reset"] = "earliest"
+    Self.noticeSilence(&configuration)
     return configuration
   }
 
@@ -132,6 +138,7 @@ struct KafkaSettings: Sendable, Equatable {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "32768")
     configuration.setIfMissing("fetch.wait.max.ms", "100")
+    Self.noticeMoves(&configuration)
     return configuration
   }
 
@@ -144,8 +151,14 @@ struct KafkaSettings: Sendable, Equatable {
   /// - Parameters:
   ///   - identity: the worker's.
   ///   - slowInARow: transactions in a row that failed as they took the time they had.
-  func transactionalProducer(_ identity: WorkerIdentity, slowInARow: Int) -> KafkaConfiguration {
+  ///   - batchLimit: how large batches may be.
+  func transactionalProducer(
+    _ identity: WorkerIdentity,
+    slowInARow: Int,
+    _ batchLimit: BatchLimit = BatchLimit()
+  ) -> KafkaConfiguration {
     var configuration = producer
+    if let bytes = batchLimit.bytes { configuration["batch.size"] = String(bytes) }
     let prefix =
       transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
     configuration["transactional.id"] = "\(prefix)-\(identity.number)"
@@ -194,6 +207,25 @@ struct KafkaSettings: Sendable, Equatable {
   /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
   var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
 
+  /// Has a consumer give up soon on a broker that keeps its connections and says nothing.
+  private static func noticeSilence(_ configuration: inout KafkaConfiguration) {
+    // An answer may take as long as the broker may wait for records.
+    let wait = configuration["fetch.wait.max.ms"].flatMap { Int($0) } ?? 0
+    configuration.setIfMissing(
+      "socket.timeout.ms",
+      String(max(silenceMilliseconds, wait + silenceMilliseconds / 2))
+    )
+  }
+
+  /// Has a consumer ask now and then who leads its partitions, as one that is led by nobody any more may not say so.
+  private static func noticeMoves(_ configuration: inout KafkaConfiguration) {
+    configuration.setIfMissing("topic.metadata.refresh.interval.ms", String(moveMilliseconds))
+    // By default three times the interval, after which a topic counts as unknown.
+    configuration.setIfMissing("metadata.max.age.ms", "900000")
+  }
+
+  private static let silenceMilliseconds = 10_000
+  private static let moveMilliseconds = 5_000
   private static let reconnectMilliseconds = 2_000
   private static let greatestMessageBytes = 1_000_000_000
   /// A member that is gone without a word is missed this long.

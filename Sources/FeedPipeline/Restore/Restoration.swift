@@ -98,6 +98,14 @@ struct Restoration {
     state = .measuring(0)
   }
 
+  /// Whether the group has committed more of the input partition that is measured than there is.
+  func isCommittedBeyond(_ ends: Watermarks) -> Bool {
+    guard case .measuring(let index) = state, let offset = committed[inputs[index]] ?? nil else {
+      return false
+    }
+    return offset > ends.high
+  }
+
   /// The ends of an input partition are known.
   ///
   /// - Throws: ``DaemonError`` if input is lost and the policy is to fail.

@@ -33,7 +33,9 @@ extension KafkaErrorCode {
   /// Whether only a change of the configuration, of topics or of access rights can help.
   var needsSomebody: Bool {
     switch self {
-    case .messageTooLarge, .invalidTransactionTimeout, .unsupportedFeature, .unsupportedVersion: true
+    case .messageTooLarge, .invalidRecord, .invalidTimestamp, .policyViolation, .unsupportedForMessageFormat,
+      .invalidTransactionTimeout, .unsupportedFeature, .unsupportedVersion:
+      true
     default: isRefusal
     }
   }

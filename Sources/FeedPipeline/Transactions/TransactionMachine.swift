@@ -35,6 +35,10 @@ struct TransactionMachine: Equatable {
     case renewing
     /// The producer is of no use any more.
     case broken
+    /// No transaction is open, and the producer is to be replaced all the same.
+    case retiring
+    /// No transaction is open, and the producer that has taken its place is to be registered.
+    case succeeding
   }
 
   /// The call to be made next.
@@ -80,16 +84,18 @@ struct TransactionMachine: Equatable {
     case .addingOffsets: .addOffsets
     case .committing: .commit
     case .aborting: .abort
-    case .replacing, .broken: .replace
-    case .renewing: .register
+    case .replacing, .broken, .retiring: .replace
+    case .renewing, .succeeding: .register
     }
   }
 
-  /// Whether a transaction is under way, which has to be brought to an end.
+  /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
   var isInTransaction: Bool {
     switch state {
     case .unregistered, .idle, .broken: false
-    case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing: true
+    case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing, .retiring,
+      .succeeding:
+      true
     }
   }
 
@@ -108,6 +114,12 @@ struct TransactionMachine: Equatable {
   mutating func finishWriting() {
     precondition(state == .writing, "the writing ends in state \(state)")
     state = .addingOffsets
+  }
+
+  /// Another producer is wanted, although this one works.
+  mutating func renew() {
+    precondition(state == .idle, "a producer is renewed in state \(state)")
+    state = .retiring
   }
 
   // MARK: What came of the call
@@ -138,6 +150,10 @@ struct TransactionMachine: Equatable {
       state = .renewing
     case .renewing:
       return withdraw()
+    case .retiring:
+      state = .succeeding
+    case .succeeding:
+      state = .idle
     case .broken:
       replacedInARow += 1
       state = .unregistered
@@ -164,6 +180,9 @@ struct TransactionMachine: Equatable {
     }
   }
 
+  /// The call of `step` has failed, as a record is refused that somebody has to do something about.
+  mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
+
   /// There is no time left: the transaction is to come to an end with the next calls.
   mutating func giveUp() -> Effect {
     switch state {
@@ -171,6 +190,8 @@ struct TransactionMachine: Equatable {
     case .beginning, .writing, .addingOffsets: abort(nil)
     // It may have been committed, or not.
     case .committing, .aborting, .replacing, .renewing: lose()
+    // Nothing is open; but there is no producer then.
+    case .retiring, .succeeding: lose()
     }
   }
 
@@ -189,7 +210,8 @@ struct TransactionMachine: Equatable {
       // Left to the next producer, or to its time.
       state = .broken
       return .stop(earlier)
-    case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken:
+    case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken,
+      .retiring, .succeeding:
       guard let permanent else { return lose() }
       state = .broken
       return .stop(permanent)

@@ -78,7 +78,7 @@ extension Consumer {
       return
     }
     let list = TopicPartitionList(offsets)
-    if let error = rd_kafka_seek_partitions(client, list.pointer, max(1, timeoutMilliseconds)) {
+    if let error = rd_kafka_seek_partitions(client, list.pointer, Self.seekTimeout(timeoutMilliseconds)) {
       defer { rd_kafka_error_destroy(error) }
       // The object is not marked as retriable, which only transaction calls are; its kind tells.
       let kind = KafkaErrorCode(rd_kafka_error_code(error))
@@ -86,6 +86,13 @@ extension Consumer {
     }
     try list.check("change the position")
     for offset in offsets { withheld[offset.topicPartition] = nil }
+  }
+
+  /// What librdkafka is to be told so that it waits that long: before 2.1 it waits a thousandth of what it is told
+  /// (its issue 4230).
+  private static func seekTimeout(_ milliseconds: Int32) -> Int32 {
+    let factor: Int64 = rd_kafka_version() < 0x02_01_00_00 ? 1_000 : 1
+    return Int32(clamping: max(1, Int64(milliseconds)) * factor)
   }
 
   /// Lifts every pause, as librdkafka would carry it over into the next assignment of the partition.

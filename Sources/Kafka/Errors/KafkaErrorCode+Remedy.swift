@@ -49,6 +49,14 @@ extension KafkaErrorCode {
       "create the topic, or check its name and its number of partitions"
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       "raise message.max.bytes here and max.message.bytes of the topic, or send less"
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+      "raise segment.bytes of the topic to what a record may have at least"
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+      "look into the broker's log for what it does not accept"
+    case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+      "set the clock, or raise message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic"
+    case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
+      "raise message.format.version of the topic"
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
       RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
       "grant the client's user the access it needs"

@@ -66,6 +66,22 @@ extension KafkaErrorCode {
   public static let unknown = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN)
   /// The record is larger than the client or the broker accepts.
   public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+  /// The batch of records is larger than a segment of the topic may be.
+  public static let recordListTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
+  /// The broker does not accept the record, for example one without a key in a compacted topic.
+  public static let invalidRecord = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_RECORD)
+  /// The record's timestamp is outside of what the topic accepts.
+  public static let invalidTimestamp = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
+  /// The brokers' policy does not allow the request.
+  public static let policyViolation = KafkaErrorCode(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
+  /// The topic is kept in a format that is too old for the request.
+  public static let unsupportedForMessageFormat = KafkaErrorCode(
+    RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
+  )
+  /// A connection failed in TLS.
+  public static let tls = KafkaErrorCode(RD_KAFKA_RESP_ERR__SSL)
+  /// The broker does not know who the client is.
+  public static let authentication = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTHENTICATION)
   /// The broker is not the group's or the transaction's coordinator.
   public static let notCoordinator = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
   /// The coordinator cannot be reached.

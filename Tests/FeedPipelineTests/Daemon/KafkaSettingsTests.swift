@@ -50,6 +50,40 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "feedstore-\(Self.process.text)-2")
   }
 
+  @Test func `brokers that say nothing, and moves that nobody tells of, are noticed soon`() throws {
+    let settings = try settings([:])
+    for configuration in [settings.member(worker()), settings.reader, settings.follower, settings.restorer] {
+      #expect(configuration["socket.timeout.ms"] == "10000")
+    }
+    for configuration in [settings.member(worker()), settings.follower] {
+      #expect(configuration["topic.metadata.refresh.interval.ms"] == "5000")
+      #expect(configuration["metadata.max.age.ms"] == "900000")
+    }
+    #expect(settings.member(worker())["coordinator.query.interval.ms"] == "5000")
+    #expect(settings.restorer["topic.metadata.refresh.interval.ms"] == "100")
+    // Brokers may take as long as they are told.
+    let patient = try self.settings(["fetch.wait.max.ms": "60000"])
+    #expect(patient.member(worker())["socket.timeout.ms"] == "65000")
+    let own = try self.settings(["socket.timeout.ms": "2000", "coordinator.query.interval.ms": "7000"])
+    #expect(own.member(worker())["socket.timeout.ms"] == "2000")
+    #expect(own.member(worker())["coordinator.query.interval.ms"] == "7000")
+    for configuration in [settings.member(worker()), patient.member(worker()), patient.follower] {
+      let consumer = try Consumer(configuration: configuration) { _, _, _ in }
+      try consumer.close(timeoutMilliseconds: 10_000)
+    }
+  }
+
+  @Test func `batches are as small as brokers want them`() throws {
+    let settings = try settings(["batch.size": "500000"])
+    var limit = BatchLimit()
+    func size() -> String? {
+      settings.transactionalProducer(worker(), slowInARow: 0, limit)["batch.size"]
+    }
+    #expect(size() == "500000")
+    limit.shrink(from: settings.batchBytes)
+    #expect(size() == "50000")
+  }
+
   @Test func `after each transaction that was too slow the next has twice the time, up to a bound`() throws {
     let settings = try settings([:])
     func timeout(_ slowInARow: Int) -> String? {

@@ -11,6 +11,17 @@ struct RestorationTests {
     TopicPartition(topic: "sections", partition: partition)
   }
 
+  @Test func `an offset beyond what a broker says there is`() throws {
+    var restoration = Restoration()
+    #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 0)))
+    restoration.assign([Self.items(0), Self.items(1)])
+    restoration.locate([Self.items(0): 5, Self.items(1): nil])
+    #expect(restoration.isCommittedBeyond(Watermarks(low: 0, high: 4)))
+    #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 5)))
+    try restoration.measure(Watermarks(low: 0, high: 5), .fail)
+    #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 0)))
+  }
+
   @Test func `from the assignment to the input, step by step`() throws {
     var restoration = Restoration()
     #expect(restoration.step == .nothing)

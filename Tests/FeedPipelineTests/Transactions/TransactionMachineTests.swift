@@ -8,7 +8,8 @@ struct TransactionMachineTests {
 
   /// The calls of a transaction before its end was asked for.
   private static let open: [State] = [.beginning, .writing, .addingOffsets]
-  private static let inTransaction: [State] = open + [.committing, .aborting(nil), .renewing]
+  private static let inTransaction: [State] =
+    open + [.committing, .aborting(nil), .renewing, .retiring, .succeeding]
 
   private static func error(
     _ kind: KafkaErrorCode = .state,
@@ -36,6 +37,12 @@ struct TransactionMachineTests {
     if state == .unregistered { return machine }
     _ = machine.succeed()
     if state == .idle { return machine }
+    if state == .retiring || state == .succeeding {
+      machine.renew()
+      if state == .succeeding { _ = machine.succeed() }
+      #expect(machine.state == state)
+      return machine
+    }
     machine.begin()
     if state == .beginning { return machine }
     _ = machine.succeed()
@@ -112,6 +119,21 @@ struct TransactionMachineTests {
     #expect(machine.isReady)
   }
 
+  @Test func `a producer that works is replaced on request, and nothing is withdrawn`() {
+    var machine = machine(in: .idle)
+    machine.renew()
+    #expect(machine.isInTransaction)
+    #expect(!machine.isReady)
+    #expect(machine.step == .replace)
+    #expect(machine.succeed() == .proceed)
+    #expect(machine.step == .register)
+    #expect(machine.isInTransaction)
+    #expect(machine.succeed() == .proceed)
+    #expect(machine.isReady)
+    #expect(machine.withdrawnInARow == 0)
+    #expect(machine.replacedInARow == 0)
+  }
+
   // MARK: Errors
 
   @Test(arguments: [.unregistered] + inTransaction)
@@ -165,7 +187,9 @@ struct TransactionMachineTests {
       #expect(machine.fail(error) == .proceed)
       #expect(machine.state == .aborting(nil))
     }
-    for state in [.unregistered, .beginning, .aborting(nil), .replacing, .renewing] as [State] {
+    for state in [.unregistered, .beginning, .aborting(nil), .replacing, .renewing, .retiring, .succeeding]
+      as [State]
+    {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .lost(waitMilliseconds: 0))
     }
@@ -181,7 +205,8 @@ struct TransactionMachineTests {
     arguments: [
       .messageTooLarge, .topicAuthorizationFailed, .groupAuthorizationFailed,
       .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed, .invalidTransactionTimeout,
-      .unsupportedFeature, .unsupportedVersion,
+      .unsupportedFeature, .unsupportedVersion, .invalidRecord, .invalidTimestamp, .policyViolation,
+      .unsupportedForMessageFormat,
     ] as [KafkaErrorCode]
   )
   func `what would fail again in the same way needs somebody, once nothing is left open`(
@@ -195,11 +220,24 @@ struct TransactionMachineTests {
       #expect(machine.succeed() == .stop(error))
       #expect(!machine.isInTransaction)
     }
-    for state in [.unregistered, .beginning, .aborting(nil), .renewing] as [State] {
+    for state in [.unregistered, .beginning, .aborting(nil), .renewing, .retiring, .succeeding] as [State] {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .stop(error))
       #expect(!machine.isInTransaction)
     }
+  }
+
+  @Test func `a record that is refused needs somebody, whatever the error says`() {
+    let error = Self.error(.recordListTooLarge, isRetriable: true)
+    for state in [.writing, .addingOffsets] as [State] {
+      var machine = machine(in: state)
+      #expect(machine.refuse(error) == .proceed)
+      #expect(machine.step == .abort)
+      #expect(machine.succeed() == .stop(error))
+    }
+    var machine = machine(in: .committing)
+    #expect(machine.refuse(error) == .stop(error))
+    #expect(machine.state == .broken)
   }
 
   @Test func `a commit that may not be made, and cannot be aborted, is left to the next producer`() {
@@ -228,7 +266,9 @@ struct TransactionMachineTests {
       #expect(machine.giveUp() == .proceed)
       #expect(machine.state == .aborting(nil))
     }
-    for state in [.beginning, .committing, .aborting(nil), .replacing, .renewing] as [State] {
+    for state in [.beginning, .committing, .aborting(nil), .replacing, .renewing, .retiring, .succeeding]
+      as [State]
+    {
       var machine = machine(in: state)
       #expect(machine.giveUp() == .lost(waitMilliseconds: 0))
       #expect(machine.state == .broken)
