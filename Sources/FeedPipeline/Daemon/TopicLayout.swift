@@ -17,7 +17,7 @@ struct TopicLayout: Equatable {
         .missingTopic,
         """
         \(missing.count == 1 ? "topic \(names) does" : "topics \(names) do") not exist, or may not be read; \
-        create \(missing.count == 1 ? "it" : "them"), or set topics.* to other names
+        create \(missing.count == 1 ? "it" : "them") (feedstore topics --create), or set topics.* to other names
         """
       )
     }

@@ -104,6 +104,7 @@ extension Worker {
       }
       return machine.succeed()
     } catch {
+      if error.kind != .queueFull { lastFailure = error }
       if error.kind != .queueFull, machine.failuresInARow % 10 == 0 {
         log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
       }
@@ -188,6 +189,7 @@ extension Worker {
     case .committed:
       environment.crash?.reach(.afterCommit)
       slowTransactions.commit()
+      lastFailure = nil
       let isWhole = part?.isLast == true
       if isWhole { positions.commit(offsets) }
       store.confirm()
@@ -202,7 +204,7 @@ extension Worker {
       store.rollBack()
       log.warning(
         "a transaction was aborted; its input is read again",
-        ["undelivered": undelivered.count, "inARow": machine.withdrawnInARow]
+        ["cause": cause, "undelivered": undelivered.count, "inARow": machine.withdrawnInARow]
       )
       tellUndelivered()
       onEvent(.withdrawn)
@@ -214,6 +216,7 @@ extension Worker {
       log.warning(
         "it is not known what was published last: the producer is replaced, and feeds are restored",
         [
+          "cause": cause,
           "inARow": machine.replacedInARow,
           "wait": Quantity.duration(nanoseconds: Int64(milliseconds) * 1_000_000),
         ]
@@ -240,6 +243,11 @@ extension Worker {
   private func endFlush() {
     part = nil
     writer?.discard()
+  }
+
+  /// Which call of a transaction failed last, and how, for the log.
+  private var cause: String {
+    lastFailure.map { "\($0)" } ?? "partitions were lost, or there was no time left"
   }
 
   private func tellUndelivered() {

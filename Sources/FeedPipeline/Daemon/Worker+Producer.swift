@@ -25,6 +25,7 @@ extension Worker {
       try makeProducerCall()
       _ = machine.succeed()
     } catch {
+      lastFailure = error
       let effect = machine.fail(error)
       switch effect {
       case .retry(let milliseconds):

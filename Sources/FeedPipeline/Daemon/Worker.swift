@@ -40,6 +40,8 @@ final class Worker: @unchecked Sendable {
   /// How long a transaction of this producer may take.
   var producerMilliseconds: Int
   var batchLimit = BatchLimit()
+  /// What a call for a transaction failed with since the last commit.
+  var lastFailure: KafkaError?
   var writer: PublicationWriter?
   /// The part of the flush that was handed out last; nil before the first.
   var part: Publication?

@@ -41,6 +41,15 @@ struct InputStart: Equatable {
       return
     }
     guard policy == .continue else {
+      guard committed <= ends.high else {
+        throw DaemonError(
+          .lostInput,
+          """
+          \(loss); feeds pass over records up to the offsets they have taken, so going on would lose what is new: \
+          set kafka.group.id and topics.changesets to new names, so that all feeds are made anew from the input
+          """
+        )
+      }
       throw DaemonError(
         .lostInput,
         """

@@ -10,6 +10,8 @@ import Kafka
 ///         │                                             ╰────── abortable ───────┴──▸ aborting ──▸ replacing
 ///         ╰── replace ◂── broken ◂───────────── fatal, or an outcome that is not known ───────────╯
 ///
+/// And on request, from idle: `idle ──▸ retiring ── replace ──▸ succeeding ── register ──▸ idle`.
+///
 /// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
 /// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
 /// duplicates; and what arrives late of an aborted transaction must find its epoch over.
