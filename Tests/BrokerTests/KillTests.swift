@@ -5,7 +5,23 @@ extension OnCluster {
   /// Ends without warning, at moments of chance.
   @Suite(.serialized) struct KillTests {
     @Test func `members that are killed at random moments lose and double nothing`() async throws {
-      try await BrokerRun.on("kill") { run in
+      try await kill("kill", RunOptions())
+    }
+
+    /// Where a part of a window may be committed, and the rest not.
+    @Test func `members of two workers that commit windows in several transactions lose and double nothing`()
+      async throws
+    {
+      var options = RunOptions()
+      options.partitions = 6
+      options.settings["workers"] = "2"
+      // Each feed is one then.
+      options.settings["transactions.maxBytes"] = "1"
+      try await kill("parts", options)
+    }
+
+    private func kill(_ name: String, _ options: RunOptions) async throws {
+      try await BrokerRun.on(name, options) { run in
         var random = SplitMix64(seed: run.seed)
         run.load.start()
         var members = [try run.start(), try run.start(), try run.start()]
