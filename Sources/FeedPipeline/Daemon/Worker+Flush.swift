@@ -91,9 +91,14 @@ extension Worker {
         environment.crash?.reach(.afterOffsets)
       case .commit:
         defer { environment.crash?.reach(.inCommit) }
-        // To be ended in the middle of it, it is not waited for.
-        let isToCrash = environment.crash?.isAt(.inCommit) == true
-        try producer.commit(timeoutMilliseconds: isToCrash ? 1 : Self.callMilliseconds)
+        if environment.crash?.isNext(.inCommit) == true {
+          // Asked for, and not waited for. Only this once: librdkafka 2.0.2 aborts the process when a commit that is
+          // under way is asked for again and its main thread takes longer than the call may.
+          try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
+          try producer.commit(timeoutMilliseconds: 1)
+        } else {
+          try producer.commit(timeoutMilliseconds: Self.callMilliseconds)
+        }
       case .abort:
         noteUndelivered()
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)

@@ -56,6 +56,8 @@ public final class CrashInjection: Sendable {
     if reached.add(1, ordering: .relaxed).newValue == times { end() }
   }
 
-  /// Whether a point is the one.
-  func isAt(_ point: Point) -> Bool { point == self.point }
+  /// Whether the process is ended the next time that a point is reached.
+  func isNext(_ point: Point) -> Bool {
+    point == self.point && reached.load(ordering: .relaxed) + 1 == times
+  }
 }

@@ -17,20 +17,24 @@ struct CrashInjectionTests {
     let crash = try #require(CrashInjection(point.rawValue) { ends.add() })
     for other in CrashInjection.Point.allCases where other != point {
       crash.reach(other)
-      #expect(!crash.isAt(other))
+      #expect(!crash.isNext(other))
     }
     #expect(ends.value == 0)
-    #expect(crash.isAt(point))
+    #expect(crash.isNext(point))
     crash.reach(point)
     #expect(ends.value == 1)
+    #expect(!crash.isNext(point))
   }
 
   @Test func `a number says which time`() throws {
     let ends = Ends()
     let crash = try #require(CrashInjection("after-produce:3") { ends.add() })
-    crash.reach(.afterProduce)
-    crash.reach(.afterProduce)
+    for _ in 1..<3 {
+      #expect(!crash.isNext(.afterProduce))
+      crash.reach(.afterProduce)
+    }
     #expect(ends.value == 0)
+    #expect(crash.isNext(.afterProduce))
     crash.reach(.afterProduce)
     #expect(ends.value == 1)
   }
