@@ -75,7 +75,7 @@ public final class BlockPool {
 
   private static func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
     let size = sizeIndex(count)
-    guard let memory = malloc(size < sizeCount ? room(size) : count) else { fatalError("out of memory") }
+    guard let memory = malloc(keeps(size) ? room(size) : count) else { fatalError("out of memory") }
     return memory.assumingMemoryBound(to: UInt8.self)
   }
 

@@ -220,18 +220,7 @@ extension RecordDecoder {
       throw invalid("at", form, at, text)
     }
     guard text.character(at.0) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
-    var before = (0, 0)
-    var after = (0, 0)
-    var index = (0, 0)
-    text.forEachMember(of: at.0, arena: arena) { name, value in
-      if name.matches("before") {
-        before = value
-      } else if name.matches("after") {
-        after = value
-      } else if name.matches("index") {
-        index = value
-      }
-    }
+    let (before, after, index) = members("before", "after", "index", of: at.0, text)
     switch (before.0 != 0, after.0 != 0, index.0 != 0) {
     case (true, false, false): return .before(try identifier("at.before", before, text))
     case (false, true, false): return .after(try identifier("at.after", after, text))
@@ -247,6 +236,28 @@ extension RecordDecoder {
     let digits = text.span(from: value.0, to: value.1)
     guard digits.buffer.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
     return text.integer(value.0).map(Int.init) ?? Int.max
+  }
+
+  /// The values of an object's members of three names; a first token of 0 means absent, and of duplicates the last counts.
+  @inline(__always)
+  private func members(
+    _ first: StaticString,
+    _ second: StaticString,
+    _ third: StaticString,
+    of object: Int,
+    _ text: JSONText
+  ) -> (JSONText.Field, JSONText.Field, JSONText.Field) {
+    var values: (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
+    text.forEachMember(of: object, arena: arena) { name, value in
+      if name.matches(first) {
+        values.0 = value
+      } else if name.matches(second) {
+        values.1 = value
+      } else if name.matches(third) {
+        values.2 = value
+      }
+    }
+    return values
   }
 
   // MARK: Lists
@@ -276,18 +287,7 @@ extension RecordDecoder {
       let (id, hash) = try newItem(fields.list, element, text)
       return ListedItem(id: id, hash: hash, kind: nil, data: nil)
     case UInt8(ascii: "{"):
-      var idValue = (0, 0)
-      var kindValue = (0, 0)
-      var dataValue = (0, 0)
-      text.forEachMember(of: element.0, arena: arena) { name, value in
-        if name.matches("id") {
-          idValue = value
-        } else if name.matches("kind") {
-          kindValue = value
-        } else if name.matches("data") {
-          dataValue = value
-        }
-      }
+      let (idValue, kindValue, dataValue) = members("id", "kind", "data", of: element.0, text)
       let (id, hash) = try newItem(fields.id, idValue, text)
       let kind = try optionalKind(fields.kind, kindValue, text)
       let data = try optionalData(fields.data, dataValue, text)
@@ -335,18 +335,7 @@ extension RecordDecoder {
     guard text.character(element.0) == UInt8(ascii: "{") else {
       throw invalid("sections", "must list objects with an id", element, text)
     }
-    var idValue = (0, 0)
-    var dataValue = (0, 0)
-    var itemsValue = (0, 0)
-    text.forEachMember(of: element.0, arena: arena) { name, value in
-      if name.matches("id") {
-        idValue = value
-      } else if name.matches("data") {
-        dataValue = value
-      } else if name.matches("items") {
-        itemsValue = value
-      }
-    }
+    let (idValue, dataValue, itemsValue) = members("id", "data", "items", of: element.0, text)
     let id = try identifier("sections.id", idValue, text)
     let hash = ByteHash.of(id)
     guard !isListed(section: id, hash) else {

@@ -109,9 +109,11 @@ extension Worker {
       }
       return machine.succeed()
     } catch {
-      if error.kind != .queueFull { lastFailure = error }
-      if error.kind != .queueFull, machine.failuresInARow % 10 == 0 {
-        log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
+      if error.kind != .queueFull {
+        lastFailure = error
+        if machine.failuresInARow % 10 == 0 {
+          log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
+        }
       }
       if let refusal = refusal(behind: error) { return machine.refuse(refusal) }
       return machine.fail(error)
@@ -255,9 +257,11 @@ extension Worker {
     lastFailure.map { "\($0)" } ?? "partitions were lost, or there was no time left"
   }
 
+  /// The end of telling why a transaction has ended.
   private func tellUndelivered() {
     for error in undelivered.errors { log.warning("not delivered", ["error": error]) }
     undelivered = DeliveryErrors()
+    lastFailure = nil
   }
 
   /// Waits, serving the producer meanwhile.

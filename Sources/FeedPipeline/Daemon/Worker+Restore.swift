@@ -36,19 +36,19 @@ extension Worker {
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
-      restorePause = Self.pauseMilliseconds
-      if progress.line(at: MonotonicClock.milliseconds()) != nil {
-        log.warning("Kafka is disturbed; restoring goes on by itself", ["error": error])
-      }
+      pauseRestoring("Kafka is disturbed; restoring goes on by itself", ["error": error])
     } catch let stale as StaleAnswer {
-      restorePause = Self.pauseMilliseconds
-      if progress.line(at: MonotonicClock.milliseconds()) != nil {
-        log.warning(
-          "the group has committed more than a broker says there is; it is asked again",
-          ["partition": stale.partition]
-        )
-      }
+      pauseRestoring(
+        "the group has committed more than a broker says there is; it is asked again",
+        ["partition": stale.partition]
+      )
     }
+  }
+
+  /// Has the step that failed wait before it is done again, and says why now and then.
+  private func pauseRestoring(_ reason: String, _ fields: LogFields) {
+    restorePause = Self.pauseMilliseconds
+    if progress.line(at: MonotonicClock.milliseconds()) != nil { log.warning(reason, fields) }
   }
 
   /// A broker has named an end of a partition before the group's offset: either it is no leader any more and has not

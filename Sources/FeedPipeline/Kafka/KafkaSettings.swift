@@ -127,9 +127,7 @@ struct KafkaSettings: Sendable, Equatable {
     }
     // The end of a partition is told when the broker has had nothing to add for so long.
     configuration.setIfMissing("fetch.wait.max.ms", "50")
-    configuration.setIfMissing("topic.metadata.refresh.interval.ms", "100")
-    // By default three times the interval, after which a topic counts as unknown.
-    configuration.setIfMissing("metadata.max.age.ms", "900000")
+    Self.noticeMoves(&configuration, everyMilliseconds: 100)
     return configuration
   }
 
@@ -218,8 +216,11 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   /// Has a consumer ask now and then who leads its partitions, as one that is led by nobody any more may not say so.
-  private static func noticeMoves(_ configuration: inout KafkaConfiguration) {
-    configuration.setIfMissing("topic.metadata.refresh.interval.ms", String(moveMilliseconds))
+  private static func noticeMoves(
+    _ configuration: inout KafkaConfiguration,
+    everyMilliseconds interval: Int = moveMilliseconds
+  ) {
+    configuration.setIfMissing("topic.metadata.refresh.interval.ms", String(interval))
     // By default three times the interval, after which a topic counts as unknown.
     configuration.setIfMissing("metadata.max.age.ms", "900000")
   }

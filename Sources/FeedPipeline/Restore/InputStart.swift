@@ -41,22 +41,7 @@ struct InputStart: Equatable {
       return
     }
     guard policy == .continue else {
-      guard committed <= ends.high else {
-        throw DaemonError(
-          .lostInput,
-          """
-          \(loss); feeds pass over records up to the offsets they have taken, so going on would lose what is new: \
-          set kafka.group.id and topics.changesets to new names, so that all feeds are made anew from the input
-          """
-        )
-      }
-      throw DaemonError(
-        .lostInput,
-        """
-        \(loss); send again what is missing and reset the group's offset, or set kafka.onLostInput to \
-        "continue" to go on at the earliest record, offset \(ends.low), without it
-        """
-      )
+      throw DaemonError(.lostInput, "\(loss); \(Self.remedy(committed, ends))")
     }
     position = TopicPartitionOffset(partition, offset: ends.low)
     finding = .lost(loss)
@@ -79,5 +64,18 @@ struct InputStart: Equatable {
         """
     }
     return nil
+  }
+
+  private static func remedy(_ committed: Int64, _ ends: Watermarks) -> String {
+    if committed > ends.high {
+      return """
+        feeds pass over records up to the offsets they have taken, so going on would lose what is new: set \
+        kafka.group.id and topics.changesets to new names, so that all feeds are made anew from the input
+        """
+    }
+    return """
+      send again what is missing and reset the group's offset, or set kafka.onLostInput to \
+      "continue" to go on at the earliest record, offset \(ends.low), without it
+      """
   }
 }

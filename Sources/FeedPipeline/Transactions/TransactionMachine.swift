@@ -190,10 +190,8 @@ struct TransactionMachine: Equatable {
     switch state {
     case .unregistered, .idle, .broken: .proceed
     case .beginning, .writing, .addingOffsets: abort(nil)
-    // It may have been committed, or not.
-    case .committing, .aborting, .replacing, .renewing: lose()
-    // Nothing is open; but there is no producer then.
-    case .retiring, .succeeding: lose()
+    // It may have been committed, or not; or there is no producer.
+    case .committing, .aborting, .replacing, .renewing, .retiring, .succeeding: lose()
     }
   }
 
