@@ -143,32 +143,145 @@ struct RestoreTests {
     #expect(replicas.map(\.checksum) == last.feeds.map(\.checksum))
   }
 
-  @Test func `a changesets topic that cannot be read stops the daemon, with the place`() async throws {
-    let ground = try Self.ground()
-    defer { ground.cluster.stop() }
-    let good = Self.records(0..<1)
-    try ground.produce(good, to: "feeds.items")
-    _ = try await ground.runDaemon(applying: good.count)
-    let count = try ground.contents(of: "feeds.changesets", partitions: 2).count { $0.partition == 1 }
-    try ground.produce([StoredRecord(partition: 1, "k0/other", "{\"feed\":")], to: "feeds.changesets")
+  /// A partition of the changesets topic that cannot be restored, and what the log says of it.
+  struct Damage: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// What somebody else writes after the only changeset of `feed-1`, which has this epoch.
+    let record: @Sendable (_ epoch: String) -> (key: String, value: String)
+    /// How the reason begins, as the log quotes it.
+    let reason: String
 
-    let error = await #expect(throws: DaemonError.self) { try await ground.runDaemon(applying: 1) }
-    #expect(error?.code == .unreadableChangesets)
-    #expect(error?.message.contains("feeds.changesets [1], offset \(count): ") == true)
-    #expect(error?.message.contains("topics.changesets") == true)
+    var testDescription: String { name }
+
+    /// A changeset from revision 1 to 2 that changes nothing.
+    static func delta(_ feed: String, _ epoch: String, parts: String = "") -> (key: String, value: String) {
+      let value = """
+        {"feed":"\(feed)","epoch":"\(epoch)","revision":2,"base":1\(parts),"mode":"diff",\
+        "time":"2026-01-01T00:00:00.000Z","through":{},"checksum":"00000000"}
+        """
+      return ("d1/\(feed)", value)
+    }
   }
 
-  @Test func `a feed whose reload is missing stops the daemon, with the first record that it lacks`()
-    async throws
-  {
+  @Test(arguments: [
+    Damage(
+      name: "no record",
+      record: { _ in ("k0/feed-1", #"{"feed":"#) },
+      reason: "the value is not JSON"
+    ),
+    Damage(
+      name: "no base",
+      record: { Damage.delta("other", $0) },
+      reason: #"feed \"other\" has changes"#
+    ),
+    Damage(
+      name: "wrong checksum",
+      record: { Damage.delta("feed-1", $0) },
+      reason: #"feed \"feed-1\" revision 2: the checksum is "#
+    ),
+    Damage(
+      name: "a part is missing",
+      record: { Damage.delta("feed-1", $0, parts: #","part":0,"parts":2"#) },
+      reason: #"feed \"feed-1\" has 1 of the 2 parts of revision 2"#
+    ),
+  ])
+  func `a partition that cannot be restored is stopped, with the place, and the others go on`(
+    damage: Damage
+  ) async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
-    let head = #""feed":"f","epoch":"feeds.items/0","revision":2,"base":1,"mode":"diff""#
-    let delta = "{\(head)," + #""time":"2026-01-01T00:00:00.000Z","through":{},"checksum":"00000000"}"#
-    try ground.produce([StoredRecord("d1/f", delta)], to: "feeds.changesets")
+    let before = try await Self.prepare(ground, damage)
+    try ground.produce(Self.records(1..<2), to: "feeds.items")
 
-    let error = await #expect(throws: DaemonError.self) { try await ground.runDaemon(applying: 1) }
-    #expect(error?.code == .unreadableChangesets)
-    #expect(error?.message.contains("feeds.changesets [0], offset 0: feed \"f\" has changes") == true)
+    let lines = Mutex<[String]>([])
+    let stop = StopRequest()
+    let received = Mutex(0)
+    let events = Mutex<[DaemonEvent]>([])
+    // Of three feeds two are in the other partition, with two records each.
+    let expected = 4
+    let report = try await ground.daemon(
+      stop: stop,
+      log: Ground.log(.error) { line in lines.withLock { $0.append(line) } }
+    ) { event in
+      events.withLock { $0.append(event) }
+      guard case .received(let count) = event else { return }
+      let total = received.withLock { sum in
+        sum += count
+        return sum
+      }
+      if total >= expected { stop.request() }
+    }.run()
+
+    #expect(events.withLock { $0.filter { $0 == .stopped(partition: 1) } }.count == 1)
+    #expect(received.withLock { $0 } == expected, "nothing is read of the partition")
+    #expect(report.feeds.map(\.feed) == ["feed-0", "feed-2"])
+    #expect(report.feeds.allSatisfy { $0.revision == 2 })
+    let line = try #require(lines.withLock { $0.first { $0.contains("a partition is stopped") } })
+    #expect(line.contains("feeds.changesets [1], offset 1: \(damage.reason)"), "\(line)")
+    #expect(line.contains("topics.changesets"), "the remedy is named: \(line)")
+    // Nothing was published there, and nothing else was hindered.
+    let after = try ground.contents(of: "feeds.changesets", partitions: 2)
+    #expect(after.count { $0.partition == 1 } == 2)
+    #expect(after.count { $0.partition == 0 } == before.count { $0.partition == 0 } + 2)
+  }
+
+  @Test func `a stopped partition stays so after a slow transaction`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    let damage = Damage(name: "no record", record: { _ in ("k0/feed-1", "{") }, reason: "")
+    _ = try await Self.prepare(ground, damage)
+    let stop = StopRequest()
+    let received = Mutex(0)
+    let isSlow = Mutex(false)
+    let commits = AsyncStream<Void>.makeStream()
+    let cluster = ground.cluster
+    // The window is as long as its three records; by then the cluster answers late, so that the group is polled in
+    // the middle of the transaction, with everything paused.
+    async let end = ground.daemon(stop: stop) { event in
+      switch event {
+      case .received(let count):
+        let total = received.withLock { sum in
+          sum += count
+          return sum
+        }
+        if total >= 30 {
+          let isFirst = isSlow.withLock { isSlow in
+            defer { isSlow = true }
+            return !isSlow
+          }
+          if isFirst { #expect(throws: Never.self) { try cluster.setRoundTrip(nil, milliseconds: 1_200) } }
+        }
+        if total >= 34 { stop.request() }
+      case .committed: commits.continuation.yield()
+      default: break
+      }
+    }.run()
+    // With the two that were there before, thirty records of the other partition.
+    try ground.produce(Self.records(1..<15), to: "feeds.items")
+    var commit = commits.stream.makeAsyncIterator()
+    await commit.next()
+    try cluster.setRoundTrip(nil, milliseconds: 0)
+    try ground.produce(Self.records(15..<17), to: "feeds.items")
+    let report = try await end
+    #expect(report.feeds.map(\.feed) == ["feed-0", "feed-2"])
+    #expect(try ground.contents(of: "feeds.changesets", partitions: 2).count { $0.partition == 1 } == 2)
+  }
+
+  /// Has a daemon publish the first changeset of each feed, and writes what damages partition 1.
+  ///
+  /// - Returns: the changesets before that, of which partition 1 has one.
+  private static func prepare(_ ground: Ground, _ damage: Damage) async throws -> [StoredRecord] {
+    let good = records(0..<1)
+    try ground.produce(good, to: "feeds.items")
+    let report = try await ground.runDaemon(applying: good.count)
+    #expect(report.feeds.map(\.revision) == [1, 1, 1])
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 2)
+    #expect(changesets.count { $0.partition == 1 } == 1)
+    let changeset = try #require(changesets.first { $0.partition == 1 })
+    let text = String(decoding: changeset.value ?? [], as: UTF8.self)
+    let epoch = try #require(text.firstMatch(of: /"epoch":"([^"]+)"/)).output.1
+    let record = damage.record(String(epoch))
+    try ground.produce([StoredRecord(partition: 1, record.key, record.value)], to: "feeds.changesets")
+    return changesets
   }
 }

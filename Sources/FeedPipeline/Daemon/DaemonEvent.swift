@@ -10,6 +10,8 @@ public enum DaemonEvent: Sendable, Equatable {
   case assigned(partitions: Int)
   /// Of so many input partitions the feeds are what was published last.
   case restored(partitions: Int, feeds: Int)
+  /// The feeds of a partition could not be restored: its input is not read, and nothing of it is published.
+  case stopped(partition: Int32)
   /// Input is read from here on.
   case running
   /// A poll brought so many records; they are applied before anything else happens.

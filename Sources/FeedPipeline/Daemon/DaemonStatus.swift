@@ -39,8 +39,9 @@ final class DaemonStatus: Sendable {
     changeServed { $0.assign(Set(partitions.map(\.partition)), to: worker) }
   }
 
-  func running(_ worker: Int) {
-    changeServed { $0.run(worker) }
+  /// - Parameter stopped: partitions that could not be restored.
+  func running(_ worker: Int, except stopped: Set<Int32> = []) {
+    changeServed { $0.run(worker, except: stopped) }
   }
 
   func released(_ worker: Int) {

@@ -310,9 +310,9 @@ extension Worker {
   private func keepMembership() throws(DaemonError) {
     if isInRebalance { return }
     do throws(KafkaError) {
-      if pausedForFlush.isEmpty, !restoration.isUnderWay, !assigned.isEmpty {
-        try consumer.pause(assigned)
-        pausedForFlush = assigned
+      if pausedForFlush.isEmpty, !restoration.isUnderWay, !readable.isEmpty {
+        try consumer.pause(readable)
+        pausedForFlush = readable
       }
       try idleBatch.poll(timeoutMilliseconds: 0)
     } catch {

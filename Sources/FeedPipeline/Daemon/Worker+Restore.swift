@@ -13,6 +13,8 @@ extension Worker {
   /// How long a broker may take for a partition's leader that is none any more, and name an end of long ago.
   private static let staleMilliseconds: Int64 = 10_000
 
+  private static let reminderMilliseconds: Int64 = 60_000
+
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
     try consumer.pause(partitions)
@@ -103,6 +105,7 @@ extension Worker {
       let portion = try reader().read(timeoutMilliseconds: Self.readMilliseconds)
       progress.add(records: portion.records, bytes: portion.bytes)
       restoration.advance(to: portion.positions)
+      for (partition, error) in portion.unreadable { stopPartition(partition, error) }
       tellProgress()
       if let failure = portion.failure { throw failure }
     case .takeOver(let partition):
@@ -126,18 +129,39 @@ extension Worker {
       do throws(ReplicaFault) {
         try store.restore(partition: partition, from: read.takeReplicas())
       } catch {
-        throw read.failure(error)
+        return stopPartition(partition, read.failure(error))
       }
     }
     restoration.takeOver(partition: partition)
   }
 
+  /// Leaves a partition alone whose feeds cannot be restored: its input stays paused and uncommitted, and the others go
+  /// on.
+  private func stopPartition(_ partition: Int32, _ error: DaemonError) {
+    restoration.stop(partition: partition, error)
+    log.error("a partition is stopped; the others go on", ["partition": partition, "error": error])
+    nextReminder = MonotonicClock.milliseconds() + Self.reminderMilliseconds
+    onEvent(.stopped(partition: partition))
+  }
+
+  /// Says now and then which partitions are stopped, as nothing else goes wrong where they are.
+  func remindOfStoppedPartitions() {
+    guard let first = restoration.stopped.min(by: { $0.key < $1.key }) else { return }
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextReminder else { return }
+    nextReminder = now + Self.reminderMilliseconds
+    log.error(
+      "partitions are stopped since their feeds could not be restored",
+      ["partitions": Self.list(restoration.stopped.keys.sorted()), "error": first.value]
+    )
+  }
+
   private func resume(at starts: [TopicPartitionOffset], _ store: isolated FeedStore) throws {
     try consumer.seek(starts, timeoutMilliseconds: Self.askMilliseconds)
-    try consumer.resume(restoration.inputs)
+    try consumer.resume(starts.map(\.topicPartition))
     positions.begin(at: starts)
     // What is lost and passed over is not to be missed again at the next start.
-    for start in restoration.starts where start.isLoss { cover(start.position, store) }
+    for start in restoration.resumed where start.isLoss { cover(start.position, store) }
     restoration.finish()
     changesets = nil
     let now = MonotonicClock.milliseconds()
@@ -150,7 +174,7 @@ extension Worker {
       ]
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
-    environment.status.running(identity.number)
+    environment.status.running(identity.number, except: Set(restoration.stopped.keys))
     onEvent(.running)
   }
 
@@ -171,7 +195,7 @@ extension Worker {
     guard !unread.isEmpty else { return }
     let fields: LogFields = [
       "records": progress.records, "bytes": Quantity.bytes(progress.bytes),
-      "remaining": unread.reduce(0) { $0 + $1.remaining }, "partitions": Self.list(unread),
+      "remaining": unread.reduce(0) { $0 + $1.remaining }, "partitions": Self.list(unread.map(\.number)),
       "rate": progress.rate(at: now),
     ]
     switch line {
@@ -186,9 +210,9 @@ extension Worker {
 
   private static let mostListed = 10
 
-  /// The partitions that are left, by number.
-  private static func list(_ partitions: [RestoredPartition]) -> String {
-    let numbers = partitions.prefix(mostListed).map { String($0.number) }.joined(separator: ",")
+  /// Partitions by number, the first of many.
+  private static func list(_ partitions: [Int32]) -> String {
+    let numbers = partitions.prefix(mostListed).map(String.init).joined(separator: ",")
     return partitions.count > mostListed ? numbers + ",… (\(partitions.count))" : numbers
   }
 }

@@ -29,6 +29,8 @@ final class Worker: @unchecked Sendable {
   let idleBatch: KafkaBatch
   /// Input partitions that the group has given us.
   var assigned: [TopicPartition] = []
+  /// Those of them whose feeds could be restored.
+  var readable: [TopicPartition] { assigned.filter { restoration.stopped[$0.partition] == nil } }
   var positions = InputPositions()
   /// Whether the store has to be dropped: its partitions are gone, or it is not known what is published.
   var isReleased = false
@@ -61,6 +63,8 @@ final class Worker: @unchecked Sendable {
   var restorePause: Int32 = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
   var doubtfulSince: Int64?
+  /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
+  var nextReminder: Int64 = 0
 
   /// What was done with stores that are gone.
   private(set) var earlierCounters = StoreCounters()
@@ -163,6 +167,7 @@ final class Worker: @unchecked Sendable {
       try applyBatch(to: store)
       if isReleased { break }
       noteLag()
+      remindOfStoppedPartitions()
       let step = WorkerStep(
         deadline: store.deadline,
         now: MonotonicClock.milliseconds(),

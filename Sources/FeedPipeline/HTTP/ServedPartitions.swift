@@ -7,19 +7,25 @@
 struct ServedPartitions: Sendable, Equatable {
   private struct Share: Equatable {
     var partitions: Set<Int32> = []
+    /// Those of them that could not be restored.
+    var stopped: Set<Int32> = []
     /// Whether they are what the worker has now, rather than what it had.
     var isCurrent = false
     var isRunning = false
+
+    var readable: Set<Int32> { partitions.subtracting(stopped) }
   }
 
   private var shares: [Int: Share] = [:]
   /// The partitions to serve.
   private(set) var served: Set<Int32> = []
 
-  /// Whether every worker knows its share and has restored it.
+  /// Whether every worker knows its share and has restored all of it.
   var isSettled: Bool {
     !shares.isEmpty
-      && shares.values.allSatisfy { $0.isCurrent && ($0.isRunning || $0.partitions.isEmpty) }
+      && shares.values.allSatisfy {
+        $0.isCurrent && $0.stopped.isEmpty && ($0.isRunning || $0.partitions.isEmpty)
+      }
   }
 
   /// A worker was given partitions, whose feeds are restored next.
@@ -28,9 +34,10 @@ struct ServedPartitions: Sendable, Equatable {
     update()
   }
 
-  /// A worker has restored its feeds.
-  mutating func run(_ worker: Int) {
+  /// A worker has restored its feeds, except those of partitions where that cannot be done.
+  mutating func run(_ worker: Int, except stopped: Set<Int32> = []) {
     shares[worker]?.isRunning = true
+    shares[worker]?.stopped = stopped
     update()
   }
 
@@ -41,10 +48,10 @@ struct ServedPartitions: Sendable, Equatable {
   }
 
   private mutating func update() {
-    let ready = shares.values.filter(\.isRunning).reduce(into: Set()) { $0.formUnion($1.partitions) }
+    let ready = shares.values.filter(\.isRunning).reduce(into: Set()) { $0.formUnion($1.readable) }
     served.formUnion(ready)
     guard shares.values.allSatisfy(\.isCurrent) else { return }
-    let owned = shares.values.reduce(into: Set()) { $0.formUnion($1.partitions) }
+    let owned = shares.values.reduce(into: Set()) { $0.formUnion($1.readable) }
     served.formIntersection(owned)
   }
 }

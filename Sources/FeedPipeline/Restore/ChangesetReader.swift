@@ -23,6 +23,8 @@ final class ChangesetReader {
     var bytes = 0
     /// Of each partition of which something came: everything before this was read.
     var positions: [Int32: Int64] = [:]
+    /// Partitions of which a record is none or does not fit; they are not read on.
+    var unreadable: [Int32: DaemonError] = [:]
     /// What went wrong and does not pass by itself, of one partition perhaps: what was read counts all the same, as an
     /// end of a partition is told once.
     var failure: KafkaError?
@@ -72,21 +74,28 @@ final class ChangesetReader {
 
   /// Reads what there is, of whatever partition, waiting for it if need be.
   ///
-  /// - Throws: ``KafkaError`` if the client is closed; ``DaemonError`` for a record that is none or does not fit.
-  func read(timeoutMilliseconds: Int32) throws -> Portion {
+  /// - Throws: if the client is closed.
+  func read(timeoutMilliseconds: Int32) throws(KafkaError) -> Portion {
     try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
     var portion = Portion()
     var current: ChangesetPartition?
     for index in 0..<batch.count {
       let message = batch[index]
-      if message.partition != current?.number { current = partitions[message.partition] }
+      if message.partition != current?.number || !portion.unreadable.isEmpty {
+        current = partitions[message.partition]
+      }
       guard let current else { continue }
       // What was written after the end was asked for is not what the committed offsets belong to.
       guard message.offset < current.end else {
         portion.positions[current.number] = current.end
         continue
       }
-      try current.apply(message)
+      do throws(DaemonError) {
+        try current.apply(message)
+      } catch {
+        portion.unreadable[current.number] = error
+        partitions[current.number] = nil
+      }
       portion.records += 1
       portion.bytes += message.size
       portion.positions[current.number] = message.offset + 1

@@ -2,7 +2,8 @@ import Kafka
 
 /// Leads from partitions that were assigned to their feeds restored and their input read: says what to do
 /// next, and is told what came of it. All partitions are read at once, and each is handed to the store when
-/// it has been read: one that an open transaction keeps back does not hold up the others.
+/// it has been read: one that an open transaction keeps back does not hold up the others, and one whose feeds cannot be
+/// restored is left out, with its inputs.
 ///
 /// Whoever does it keeps polling the (paused) group consumer between any two steps. A step that fails for a
 /// passing reason is simply done again. When the partitions are gone in the middle, `release` forgets
@@ -22,7 +23,7 @@ struct Restoration {
     case opening
     /// The changesets partitions are read, and handed to the store one by one.
     case reading
-    /// Everything is restored; the input has to be set going.
+    /// Everything is restored that can be; the input has to be set going.
     case resuming
     /// The input is read.
     case done
@@ -41,9 +42,10 @@ struct Restoration {
     /// Begin to read these from their beginnings, all at once, then ``open()``; what was read of others is
     /// dropped.
     case open([RestoredPartition])
-    /// Read on, whatever partition has something, then ``advance(to:)``.
+    /// Read on, whatever partition has something, then ``advance(to:)``, and ``stop(partition:_:)`` for what is
+    /// unreadable.
     case read
-    /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``.
+    /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
     case takeOver(partition: Int32)
     /// Seek to these offsets and resume the input, then ``finish()``.
     case resume([TopicPartitionOffset])
@@ -56,6 +58,8 @@ struct Restoration {
   private(set) var starts: [InputStart] = []
   /// The changesets partitions of which the ends are known, sorted.
   private(set) var partitions: [RestoredPartition] = []
+  /// Why partitions cannot be restored, by number. Their inputs stay paused.
+  private(set) var stopped: [Int32: DaemonError] = [:]
   private var committed: [TopicPartition: Int64?] = [:]
   /// Changesets partitions of which the ends are wanted, the next one last.
   private var unbounded: [Int32] = []
@@ -63,7 +67,9 @@ struct Restoration {
   /// Whether there is something to do before input may be taken.
   var isUnderWay: Bool { state != .idle && state != .done }
   /// The partitions that are still read.
-  var unread: [RestoredPartition] { partitions.filter { !$0.isRead } }
+  var unread: [RestoredPartition] { partitions.filter { !$0.isRead && stopped[$0.number] == nil } }
+  /// Where the reading begins of those inputs that are read.
+  var resumed: [InputStart] { starts.filter { stopped[$0.position.partition] == nil } }
 
   var step: Step {
     switch state {
@@ -73,12 +79,14 @@ struct Restoration {
     case .bounding: unbounded.last.map { .bound(partition: $0) } ?? .nothing
     case .opening: .open(unread)
     case .reading: complete.map { .takeOver(partition: $0.number) } ?? .read
-    case .resuming: .resume(starts.map(\.position))
+    case .resuming: .resume(resumed.map(\.position))
     }
   }
 
   /// A partition that was read, but is not in the store yet.
-  private var complete: RestoredPartition? { partitions.first { $0.isRead && !$0.isTakenOver } }
+  private var complete: RestoredPartition? {
+    partitions.first { $0.isRead && !$0.isTakenOver && stopped[$0.number] == nil }
+  }
 
   /// Input partitions were assigned, and are paused.
   mutating func assign(_ partitions: [TopicPartition]) {
@@ -146,7 +154,19 @@ struct Restoration {
       partitions[index].isRead
     else { preconditionFailure("a take-over of partition \(partition) in state \(state)") }
     partitions[index].takeOver()
-    if partitions.allSatisfy(\.isTakenOver) { state = .resuming }
+    resumeIfRestored()
+  }
+
+  /// The partition's feeds cannot be restored.
+  mutating func stop(partition: Int32, _ error: DaemonError) {
+    guard case .reading = state, partitions.contains(where: { $0.number == partition && !$0.isTakenOver })
+    else { preconditionFailure("a stop of partition \(partition) in state \(state)") }
+    stopped[partition] = error
+    resumeIfRestored()
+  }
+
+  private mutating func resumeIfRestored() {
+    if partitions.allSatisfy({ $0.isTakenOver || stopped[$0.number] != nil }) { state = .resuming }
   }
 
   /// The input is read.

@@ -95,6 +95,40 @@ struct RestorationTests {
     #expect(restoration.step == .resume(restoration.starts.map(\.position)))
   }
 
+  @Test func `a partition that cannot be restored is left out, and no other`() {
+    var restoration = Self.reading(ends: [10, 10, 10])
+    restoration.advance(to: [0: 4, 2: 10])
+    restoration.stop(partition: 0, Self.unreadable)
+    #expect(restoration.stopped == [0: Self.unreadable])
+    #expect(restoration.unread.map(\.number) == [1])
+    // What is told of it later means nothing.
+    restoration.advance(to: [0: 10])
+    #expect(restoration.step == .takeOver(partition: 2))
+    // Read to the end, its feeds may turn out to lack something.
+    restoration.stop(partition: 2, Self.unreadable)
+    #expect(restoration.step == .read)
+    restoration.advance(to: [1: 10])
+    restoration.takeOver(partition: 1)
+    #expect(restoration.resumed.map(\.position.partition) == [1])
+    #expect(restoration.step == .resume(restoration.resumed.map(\.position)))
+    restoration.finish()
+    #expect(!restoration.isUnderWay)
+    #expect(restoration.stopped.keys.sorted() == [0, 2])
+
+    // Who has the partition next tries it again.
+    restoration.assign([Self.items(0)])
+    #expect(restoration.stopped.isEmpty)
+    #expect(restoration.step == .locate([Self.items(0)]))
+  }
+
+  @Test func `where no partition can be restored, no input is read`() {
+    var restoration = Self.reading(ends: [10])
+    restoration.stop(partition: 0, Self.unreadable)
+    #expect(restoration.step == .resume([]))
+  }
+
+  private static let unreadable = DaemonError(.unreadableChangesets, "no record")
+
   @Test func `an empty partition is not read`() {
     var restoration = Self.bounding([0, 1])
     restoration.bound(Watermarks(low: 8, high: 8))

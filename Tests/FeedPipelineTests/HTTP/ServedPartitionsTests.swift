@@ -43,6 +43,25 @@ struct ServedPartitionsTests {
     #expect(partitions.served == [0, 2, 3])
   }
 
+  @Test func `partitions that cannot be restored are not served, and are not taken for settled`() {
+    var partitions = ServedPartitions()
+    partitions.assign([0, 1], to: 0)
+    partitions.run(0, except: [1])
+    #expect(partitions.served == [0])
+    #expect(!partitions.isSettled)
+
+    // The next time it is another one.
+    partitions.release(0)
+    partitions.assign([0, 1], to: 0)
+    partitions.run(0, except: [0])
+    #expect(partitions.served == [1])
+    partitions.release(0)
+    partitions.assign([0, 1], to: 0)
+    partitions.run(0)
+    #expect(partitions.served == [0, 1])
+    #expect(partitions.isSettled)
+  }
+
   @Test func `a worker without partitions has nothing to restore`() {
     var partitions = ServedPartitions()
     partitions.assign([], to: 0)
