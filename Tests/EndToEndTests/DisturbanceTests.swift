@@ -66,6 +66,21 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
+  @Test func `a commit that is answered late is asked for again, and nothing is withdrawn`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.delayRequest(.endTxn, broker: 1, milliseconds: 2_500)
+    let failures = Mutex<[String]>([])
+    let run = FaultRun(records: Self.lines.count)
+    let log = Ground.log { line in
+      if line.contains("call=commit") { failures.withLock { $0.append(line) } }
+    }
+    try await check(ground, run, log: log)
+    #expect(run.ways.isEmpty)
+    #expect(failures.withLock { $0.first }?.contains("_TIMED_OUT") == true)
+  }
+
   @Test func `leaders and coordinators that move are followed`() async throws {
     var ground = try Self.ground(brokers: 3)
     defer { ground.cluster.stop() }
@@ -304,5 +319,44 @@ struct DisturbanceTests {
     try cluster.setBrokerUp(2)
     _ = try await other
     _ = try await first
+  }
+
+  @Test func `partitions that were lost are published by nobody until they are restored`() async throws {
+    var ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    // The window stays open until the group says that the member is none.
+    ground.configuration.store.coalescing.maxRecords = Self.lines.count
+    _ = try await ground.publish(Array(Self.lines.dropLast(100)))
+    let (cluster, published, running) = (ground.cluster, ground, ground)
+    let events = AsyncStream<DaemonEvent>.makeStream()
+    let lines = Mutex<[String]>([])
+    let stop = StopRequest()
+    async let end = running.daemon(
+      stop: stop,
+      log: Ground.log { line in lines.withLock { $0.append(line) } }
+    ) { events.continuation.yield($0) }.run()
+
+    var told = events.stream.makeAsyncIterator()
+    while let event = await told.next() {
+      if case .received = event { break }
+    }
+    try cluster.pushRequestErrors(.heartbeat, [.unknownMember])
+    var isReleased = false
+    while let event = await told.next() {
+      if case .committed = event { Issue.record("what waits was published") }
+      if event == .released { isReleased = true }
+      if event == .running { break }
+    }
+    #expect(isReleased)
+    #expect(lines.withLock { $0.contains { $0.contains("partitions lost") } })
+    #expect(try published.contents(of: "feeds.changesets", partitions: 1).isEmpty)
+
+    _ = try await published.publish(Array(Self.lines.suffix(100)))
+    while let event = await told.next() {
+      if case .committed(let counters) = event, counters.records >= Self.lines.count { break }
+    }
+    stop.request()
+    let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
+    #expect(try await end.feeds == expected.feeds)
   }
 }

@@ -65,6 +65,11 @@ struct FaultTests {
     Fault(.produce, [.notLeader], .again),
     Fault(.produce, [.transport, .transport], .again),
     Fault(.produce, [.requestTimedOut], .again),
+    // Brokers say the next of a record; this would be one that fails, and the abort would be refused as well.
+    Fault(.produce, [.producerFenced], .withdrawn),
+    Fault(.produce, [.invalidProducerEpoch], .recovering),
+    Fault(.initProducerID, [.producerFenced], .recovering),
+    Fault(.initProducerID, [.invalidProducerEpoch], .recovering),
     Fault(.initProducerID, [.concurrentTransactions, .coordinatorNotAvailable], .again),
     Fault(.initProducerID, [.notCoordinator, .transport], .again),
     Fault(.findCoordinator, [.coordinatorNotAvailable, .coordinatorNotAvailable], .again),

@@ -1,5 +1,5 @@
 import FeedStore
-import Glibc
+import Foundation
 import Kafka
 import Service
 import Testing
@@ -49,14 +49,7 @@ struct TopicSetupTests {
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
   func `on a real cluster, topics are created as they are needed, and not again`() async throws {
-    let servers = try #require(Self.bootstrapServers)
-    let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
-    var configuration = PipelineConfiguration()
-    configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: servers)]
-    configuration.store.topics.sections = prefix + "sections"
-    configuration.store.topics.items = prefix + "items"
-    configuration.store.topics.changesets = prefix + "changesets"
-    configuration.store.topics.rejected = prefix + "rejected"
+    let configuration = try Self.clusterConfiguration()
     let setup = TopicSetup(
       configuration,
       creates: true,
@@ -71,6 +64,63 @@ struct TopicSetupTests {
     let again = try await setup.run()
     #expect(again.created.isEmpty)
     #expect(again.isFit)
+    try Self.deleteTopics(configuration)
+  }
+
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `the command ends with 1 when topics are checked that do not fit, and with 0 otherwise`() throws {
+    let configuration = try Self.clusterConfiguration()
+    let missing = try Self.run(configuration)
+    #expect(missing.exitCode == 0, "\(missing.error)")
+    #expect(missing.output.contains("must"))
+    let check = try Self.run(configuration, "--check")
+    #expect(check.exitCode == 1)
+    #expect(check.output == missing.output)
+    for topic in configuration.store.topics.distinct { #expect(check.error.contains(topic)) }
+
+    let creation = try Self.run(configuration, "--create", "--check", "--partitions", "3")
+    #expect(creation.exitCode == 0, "\(creation.error)")
+    #expect(try Self.run(configuration, "--check").exitCode == 0)
+    #expect(try Self.run(configuration, "--create").exitCode == 0)
+
+    // The inputs must have equal numbers of partitions.
+    var other = configuration
+    other.store.topics.sections += ".other"
+    let unequal = try Self.run(other, "--create", "--partitions", "2")
+    #expect(unequal.exitCode == 1)
+    #expect(unequal.error.contains(configuration.store.topics.items))
+    #expect(try Self.run(other, "--check").exitCode == 1, "nothing was created")
+    try Self.deleteTopics(configuration)
+  }
+
+  /// The cluster, and topics of which there are none.
+  private static func clusterConfiguration() throws -> PipelineConfiguration {
+    let servers = try #require(bootstrapServers)
+    let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
+    var configuration = PipelineConfiguration()
+    configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: servers)]
+    configuration.store.topics.sections = prefix + "sections"
+    configuration.store.topics.items = prefix + "items"
+    configuration.store.topics.changesets = prefix + "changesets"
+    configuration.store.topics.rejected = prefix + "rejected"
+    return configuration
+  }
+
+  private static func run(_ configuration: PipelineConfiguration, _ options: String...) throws -> CommandRun {
+    let topics = configuration.store.topics
+    let settings = [
+      "kafka.bootstrap.servers=\(try #require(bootstrapServers))", "topics.sections=\(topics.sections)",
+      "topics.items=\(topics.items)", "topics.changesets=\(topics.changesets)",
+      "topics.rejected=\(topics.rejected)",
+    ]
+    return try CommandRun(
+      ["topics"] + settings.flatMap { ["--set", $0] } + options,
+      in: FileManager.default.temporaryDirectory
+    )
+  }
+
+  private static func deleteTopics(_ configuration: PipelineConfiguration) throws {
+    let servers = try #require(bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
     let topics = configuration.store.topics.distinct
     #expect(try admin.deleteTopics(topics, timeoutMilliseconds: 30_000).isEmpty)
