@@ -4,14 +4,14 @@ import Service
 
 /// The end of a run: everything must have been applied, once.
 extension BrokerRun {
-  private static let askMilliseconds: Int32 = 5_000
-
   /// Waits until all input is committed and all output seen; nothing else may be on its way.
   func settle() async throws {
     load.pause()
     try await wait("the input's end") { _ in self.load.isIdle }
     let oracle = try await onThread { try InputOracle(self.topics) }
-    try await onThread { try self.waitForCommits(oracle.ends) }
+    try await onThread {
+      try self.topics.waitForCommits(oracle.ends) { self.running.first(where: \.hasFailed) }
+    }
     try await waitForOutput()
   }
 
@@ -57,33 +57,6 @@ extension BrokerRun {
     }
     try await wait("the output's end") { observation in
       ends.allSatisfy { (observation.positions[$0.key] ?? 0) >= $0.value }
-    }
-  }
-
-  /// Waits until the group has committed all that there is to read.
-  private func waitForCommits(_ ends: [TopicPartition: Int64]) throws {
-    var configuration = topics.client
-    configuration["group.id"] = topics.prefix
-    let consumer = try Consumer(
-      configuration: configuration,
-      isolationLevel: .readCommitted,
-      log: { _, _, _ in }
-    )
-    defer { try? consumer.close(timeoutMilliseconds: Self.askMilliseconds) }
-    let batch = consumer.makeBatch(capacity: 1)
-    let deadline = ContinuousClock.now + .seconds(120)
-    var left = ends.filter { $0.value > 0 }
-    while !left.isEmpty {
-      try BrokerFailure.check(ContinuousClock.now < deadline, "the group has not committed \(left)")
-      if let failed = running.first(where: \.hasFailed) { throw BrokerFailure("\(failed.name) has ended") }
-      do throws(KafkaError) {
-        let committed = try consumer.committed(Array(left.keys), timeoutMilliseconds: Self.askMilliseconds)
-        left = left.filter { (committed[$0.key] ?? nil) ?? 0 < $0.value }
-      } catch {
-        // Offsets of a transaction that is open are not told.
-        if !error.isRetriable { throw error }
-      }
-      try consumer.poll(into: batch, timeoutMilliseconds: 100)
     }
   }
 

@@ -95,21 +95,9 @@ final class BrokerRun: Sendable {
     }
   }
 
-  /// What all daemons are configured with: many small windows, and failures that are soon noticed.
+  /// What all daemons are configured with: many small windows.
   private var common: [String: String] {
-    [
-      "kafka.bootstrap.servers": TestCluster.bootstrapServers ?? "",
-      "kafka.group.id": topics.prefix,
-      // The least that brokers allow by default.
-      "kafka.session.timeout.ms": "6000",
-      "kafka.heartbeat.interval.ms": "500",
-      "topics.sections": topics.names.sections,
-      "topics.items": topics.names.items,
-      "topics.changesets": topics.names.changesets,
-      "topics.rejected": topics.names.rejected,
-      "coalesce.window": "20",
-      "keyframe.maxDeltas": "5",
-    ]
+    topics.settings.merging(["coalesce.window": "20", "keyframe.maxDeltas": "5"]) { $1 }
   }
 
   /// Those that run.

@@ -28,6 +28,21 @@ struct TestTopics: Sendable {
   /// What clients of the tests are made with.
   var client: KafkaConfiguration { ["bootstrap.servers": TestCluster.bootstrapServers ?? ""] }
 
+  /// What daemons are configured with; failures are soon noticed.
+  var settings: [String: String] {
+    [
+      "kafka.bootstrap.servers": TestCluster.bootstrapServers ?? "",
+      "kafka.group.id": prefix,
+      // The least that brokers allow by default.
+      "kafka.session.timeout.ms": "6000",
+      "kafka.heartbeat.interval.ms": "500",
+      "topics.sections": names.sections,
+      "topics.items": names.items,
+      "topics.changesets": names.changesets,
+      "topics.rejected": names.rejected,
+    ]
+  }
+
   /// Every partition of these topics.
   func all(_ topics: [String]) -> [TopicPartition] {
     topics.flatMap { topic in (0..<partitions).map { TopicPartition(topic: topic, partition: $0) } }

@@ -1,0 +1,37 @@
+import Kafka
+
+extension TestTopics {
+  private static let askMilliseconds: Int32 = 5_000
+
+  /// Waits until the group has committed all that there is to read.
+  ///
+  /// - Parameters:
+  ///   - ends: the offsets to be committed.
+  ///   - failed: a daemon that has ended although nobody wanted it to.
+  /// - Throws: ``BrokerFailure`` if that is so, or after two minutes.
+  func waitForCommits(_ ends: [TopicPartition: Int64], failed: () -> Member?) throws {
+    var configuration = client
+    configuration["group.id"] = prefix
+    let consumer = try Consumer(
+      configuration: configuration,
+      isolationLevel: .readCommitted,
+      log: { _, _, _ in }
+    )
+    defer { try? consumer.close(timeoutMilliseconds: Self.askMilliseconds) }
+    let batch = consumer.makeBatch(capacity: 1)
+    let deadline = ContinuousClock.now + .seconds(120)
+    var left = ends.filter { $0.value > 0 }
+    while !left.isEmpty {
+      try BrokerFailure.check(ContinuousClock.now < deadline, "the group has not committed \(left)")
+      if let failed = failed() { throw BrokerFailure("\(failed.name) has ended") }
+      do throws(KafkaError) {
+        let committed = try consumer.committed(Array(left.keys), timeoutMilliseconds: Self.askMilliseconds)
+        left = left.filter { (committed[$0.key] ?? nil) ?? 0 < $0.value }
+      } catch {
+        // Offsets of a transaction that is open are not told.
+        if !error.isRetriable { throw error }
+      }
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+    }
+  }
+}
