@@ -65,6 +65,8 @@ struct FaultTests {
     Fault(.produce, [.notLeader], .again),
     Fault(.produce, [.transport, .transport], .again),
     Fault(.produce, [.requestTimedOut], .again),
+    Fault(.produce, [.notEnoughReplicas, .notEnoughReplicas], .again),
+    Fault(.produce, [.notEnoughReplicasAfterAppend], .again),
     // Brokers say the next of a record; this would be one that fails, and the abort would be refused as well.
     Fault(.produce, [.producerFenced], .withdrawn),
     Fault(.produce, [.invalidProducerEpoch], .recovering),

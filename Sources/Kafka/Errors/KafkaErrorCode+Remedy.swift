@@ -54,7 +54,7 @@ extension KafkaErrorCode {
     case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
       "look into the broker's log for what it does not accept"
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
-      "set the clock, or raise message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic"
+      "raise message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic, or send other times"
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:
       "raise message.format.version of the topic"
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,

@@ -118,6 +118,12 @@ extension KafkaErrorCode {
   public static let leaderNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
   /// The broker is not the partition's leader.
   public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
+  /// Fewer replicas are in sync than the topic wants, and nothing was written.
+  public static let notEnoughReplicas = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
+  /// Fewer replicas are in sync than the topic wants; the leader has written all the same.
+  public static let notEnoughReplicasAfterAppend = KafkaErrorCode(
+    RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
+  )
   /// The end of an earlier transaction of the producer is still under way.
   public static let concurrentTransactions = KafkaErrorCode(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
   /// A newer producer with the same `transactional.id` has taken over.
