@@ -52,45 +52,14 @@ extension OnCluster {
 
     /// Replaces the data of the same items again and again.
     private static func produce(to topics: TestTopics) throws {
-      let producer = try Producer(configuration: topics.client, log: { _, _, _ in })
       let padding = String(repeating: "x", count: dataBytes)
-      for number in 0..<records {
+      try topics.produce(records) { number in
         let feed = number % feeds
         let value = """
           {"op":"item.upsert","item":"i\(number / (20 * feeds) % items)","section":"s","kind":"k",\
           "data":{"n":\(number),"padding":"\(padding)"}}
           """
-        try send("feed-\(feed)", value, to: Int32(feed) % topics.partitions, topics, producer)
-      }
-      try producer.flush(timeoutMilliseconds: 60_000)
-      let errors = producer.takeDeliveryErrors()
-      try BrokerFailure.check(errors.isEmpty, "\(errors.errors)")
-      try producer.close(timeoutMilliseconds: 10_000)
-    }
-
-    private static func send(
-      _ key: String,
-      _ value: String,
-      to partition: Int32,
-      _ topics: TestTopics,
-      _ producer: Producer
-    ) throws {
-      let (key, value) = (Array(key.utf8), Array(value.utf8))
-      try key.withUnsafeBytes { key in
-        try value.withUnsafeBytes { value in
-          while true {
-            do {
-              return try producer.produce(
-                topic: topics.names.items,
-                partition: partition,
-                key: key,
-                value: value
-              )
-            } catch let error as KafkaError where error.kind == .queueFull {
-              try producer.poll(timeoutMilliseconds: 100)
-            }
-          }
-        }
+        return (Int32(feed) % topics.partitions, "feed-\(feed)", value)
       }
     }
 

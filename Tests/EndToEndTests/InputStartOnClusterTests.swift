@@ -1,6 +1,7 @@
 import FeedStore
 import Kafka
 import Service
+import Synchronization
 import Testing
 
 @testable import FeedPipeline
@@ -9,11 +10,17 @@ import Testing
 struct InputStartOnClusterTests {
   private static let record = StoredRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
 
-  private func commit(_ offset: Int64, _ ground: Ground) throws {
+  private func commit(
+    _ offset: Int64,
+    metadata: String = "",
+    partition: Int32 = 0,
+    _ ground: Ground
+  ) throws {
     var client = ground.client
     client["group.id"] = "feedstore"
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
-    try consumer.commit([TopicPartitionOffset(topic: "feeds.items", partition: 0, offset: offset)])
+    let input = TopicPartition(topic: "feeds.items", partition: partition)
+    try consumer.commit([input: CommittedOffset(offset, metadata: metadata)])
     try consumer.close(timeoutMilliseconds: 10_000)
   }
 
@@ -57,4 +64,32 @@ struct InputStartOnClusterTests {
     #expect(report.counters.records == 0)
     #expect(report.counters.flushes == 1)
   }
+
+  @Test func `changesets that end before what is committed stop their partition, and no other`() async throws
+  {
+    let ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    for partition in 0..<2 as Range<Int32> {
+      let records = (0..<2).map { StoredRecord(partition: partition, "a\(partition)", Self.text($0)) }
+      try ground.produce(records, to: "feeds.items")
+      // As if there had been changesets in both, up to here.
+      try commit(1, metadata: "changesets=\(partition)", partition: partition, ground)
+    }
+    let lines = Mutex<[String]>([])
+    let stop = StopRequest()
+    let report = try await ground.daemon(
+      stop: stop,
+      log: Ground.log(.error) { line in lines.withLock { $0.append(line) } }
+    ) { event in
+      if case .received = event { stop.request() }
+    }.run()
+    #expect(report.feeds.map(\.feed) == ["a0"])
+    #expect(try ground.contents(of: "feeds.changesets", partitions: 2).map(\.partition) == [0])
+    let line = try #require(lines.withLock { $0.first })
+    #expect(line.contains("a partition is stopped"))
+    #expect(line.contains("feeds.changesets [1]: it ends at offset 0, and the group has committed"))
+    #expect(line.contains("changesets up to 1"))
+  }
+
+  private static func text(_ number: Int) -> String { #"{"op":"section.upsert","section":"s\#(number)"}"# }
 }

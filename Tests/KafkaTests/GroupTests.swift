@@ -18,7 +18,7 @@ struct GroupTests {
     let first = Collector(one, maxMessages: 10)
     var told: [RebalanceEvent] = []
     var held: [Set<TopicPartition>] = []
-    var committed: [TopicPartition: Int64?] = [:]
+    var committed: [TopicPartition: CommittedOffset] = [:]
     var recordsBefore: Int?
     one.onRebalance = { [unowned one, both] event in
       told.append(event)
@@ -40,7 +40,8 @@ struct GroupTests {
 
     // Committed now, as the embedded cluster refuses commits during a rebalance.
     let counts = both.map { Int64(first.values($0.partition).count) }
-    try one.commit(zip(both, counts).map { TopicPartitionOffset($0, offset: $1) })
+    let offsets = zip(both, counts).map { ($0, CommittedOffset($1, metadata: "\($0.partition)'s")) }
+    try one.commit(Dictionary(uniqueKeysWithValues: offsets))
     // One of the two is paused when it goes, the other in full flow.
     try one.pause([both[0]])
 
@@ -71,7 +72,7 @@ struct GroupTests {
     }
     #expect(told[1] == .revoking(both))
     #expect(held[1] == Set(both), "the partitions were held while their revocation was told")
-    #expect(committed == [both[0]: counts[0], both[1]: counts[1]])
+    #expect(committed == Dictionary(uniqueKeysWithValues: offsets))
     #expect(mine.count == 1 && theirs.count == 1)
     #expect(Set(mine + theirs) == Set(both))
     #expect(one.pausedPartitions.isEmpty, "pauses go with the partitions")
@@ -137,7 +138,7 @@ struct GroupTests {
       { try $0.subscribe(["numbers"]) },
       { _ = try $0.groupMetadata() },
       { [both] in _ = try $0.committed(both, timeoutMilliseconds: 1_000) },
-      { [both] in try $0.commit([.init(both[0], offset: 1)]) },
+      { [both] in try $0.commit([both[0]: CommittedOffset(1)]) },
     ]
     for call in calls {
       let error = #expect(throws: KafkaError.self) { try call(consumer) }

@@ -17,7 +17,7 @@ struct TransactionTests {
         try producer.produce(topic: "output", partition: 0, key: nil, value: value)
       }
       try producer.sendOffsets(
-        [TopicPartitionOffset(topic: "input", partition: 0, offset: 7)],
+        [TopicPartition(topic: "input", partition: 0): CommittedOffset(7, metadata: "seven")],
         consumer.groupMetadata()
       )
       try producer.commit()
@@ -82,7 +82,7 @@ struct TransactionTests {
     try producer.begin()
     try fixture.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
     let error = #expect(throws: KafkaError.self) {
-      try producer.sendOffsets([.init(topic: "input", partition: 0, offset: 7)], consumer.groupMetadata())
+      try producer.sendOffsets([.init(topic: "input", partition: 0): .init(7)], consumer.groupMetadata())
     }
     #expect(error?.requiresAbort == true)
     #expect(error?.message.contains("input [0] @ 7") == true)

@@ -48,6 +48,18 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     )
   }
 
+  /// A partition of the changesets topic that ends before what belongs to the committed offsets.
+  static func cutChangesets(_ partition: TopicPartition, end: Int64, least: Int64) -> DaemonError {
+    DaemonError(
+      .unreadableChangesets,
+      """
+      feeds cannot be restored from \(partition): it ends at offset \(end), and the group has committed its offsets with \
+      changesets up to \(least): the topic was truncated or made anew. Name a new kafka.group.id (and, if something \
+      is left in the topic, a new topics.changesets), so that all feeds are made anew from the input
+      """
+    )
+  }
+
   /// A topic that is being read, and of which nothing comes.
   static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
     DaemonError(

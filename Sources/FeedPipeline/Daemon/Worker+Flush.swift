@@ -84,7 +84,7 @@ extension Worker {
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
         try producer.sendOffsets(
-          offsets,
+          committedOffsets,
           try consumer.groupMetadata(),
           timeoutMilliseconds: offsetsTime(until: limit)
         )
@@ -187,6 +187,15 @@ extension Worker {
     }
   }
 
+  /// The same as the group keeps it.
+  private var committedOffsets: [TopicPartition: CommittedOffset] {
+    let entries = offsets.map {
+      let metadata = writer?.ends.metadata(of: $0.partition) ?? ""
+      return ($0.topicPartition, CommittedOffset($0.offset, metadata: metadata))
+    }
+    return Dictionary(entries) { $1 }
+  }
+
   /// Does what comes of a call.
   func handle(_ effect: TransactionMachine.Effect, _ store: isolated FeedStore) throws(DaemonError) {
     switch effect {
@@ -196,6 +205,7 @@ extension Worker {
     case .committed:
       environment.crash?.reach(.afterCommit)
       slowTransactions.commit()
+      writer?.ends.commit()
       lastFailure = nil
       let isWhole = part?.isLast == true
       if isWhole { positions.commit(offsets) }

@@ -53,8 +53,8 @@ extension Worker {
     if progress.line(at: MonotonicClock.milliseconds()) != nil { log.warning(reason, fields) }
   }
 
-  /// A broker has named an end of a partition before the group's offset: either it is no leader any more and has not
-  /// heard of it, or input is gone.
+  /// A broker has named an end of a partition before what is committed: either it is no leader any more and has not
+  /// heard of it, or records are gone.
   private struct StaleAnswer: Error {
     let partition: TopicPartition
   }
@@ -97,7 +97,7 @@ extension Worker {
     case .bound(let partition):
       let reader = try reader()
       let target = TopicPartition(topic: reader.topic, partition: partition)
-      restoration.bound(try reader.ends(of: target, timeoutMilliseconds: Self.askMilliseconds))
+      try bound(target, try reader.ends(of: target, timeoutMilliseconds: Self.askMilliseconds))
     case .open(let partitions):
       try reader().open(partitions)
       restoration.open()
@@ -113,6 +113,18 @@ extension Worker {
     case .resume(let positions):
       try resume(at: positions, store)
     }
+  }
+
+  private func bound(_ target: TopicPartition, _ ends: Watermarks) throws(StaleAnswer) {
+    let least = restoration.leastEnd(of: target.partition)
+    guard ends.high < least else {
+      restoration.bound(ends)
+      // Nobody writes there but whoever has the partition.
+      writer?.ends.note(ends.high, of: target.partition)
+      return
+    }
+    if isInDoubt(Self.staleMilliseconds) { throw StaleAnswer(partition: target) }
+    stopPartition(target.partition, .cutChangesets(target, end: ends.high, least: least))
   }
 
   private func reader() throws(KafkaError) -> ChangesetReader {

@@ -37,7 +37,7 @@ struct Restoration {
     /// Ask where an input partition begins and ends, then ``measure(_:_:)``.
     case measure(TopicPartition)
     /// Ask where a changesets partition begins and ends, aborted and open transactions included, then
-    /// ``bound(_:)``.
+    /// ``bound(_:)``, or ``stop(partition:_:)``.
     case bound(partition: Int32)
     /// Begin to read these from their beginnings, all at once, then ``open()``; what was read of others is
     /// dropped.
@@ -60,7 +60,7 @@ struct Restoration {
   private(set) var partitions: [RestoredPartition] = []
   /// Why partitions cannot be restored, by number. Their inputs stay paused.
   private(set) var stopped: [Int32: DaemonError] = [:]
-  private var committed: [TopicPartition: Int64?] = [:]
+  private var committed: [TopicPartition: CommittedOffset] = [:]
   /// Changesets partitions of which the ends are wanted, the next one last.
   private var unbounded: [Int32] = []
 
@@ -100,7 +100,7 @@ struct Restoration {
   mutating func release() { self = Restoration() }
 
   /// The committed offsets are known.
-  mutating func locate(_ committed: [TopicPartition: Int64?]) {
+  mutating func locate(_ committed: [TopicPartition: CommittedOffset]) {
     guard case .locating = state else { preconditionFailure("offsets in state \(state)") }
     self.committed = committed
     state = .measuring(0)
@@ -108,10 +108,16 @@ struct Restoration {
 
   /// Whether the group has committed more of the input partition that is measured than there is.
   func isCommittedBeyond(_ ends: Watermarks) -> Bool {
-    guard case .measuring(let index) = state, let offset = committed[inputs[index]] ?? nil else {
+    guard case .measuring(let index) = state, let offset = committed[inputs[index]]?.offset else {
       return false
     }
     return offset > ends.high
+  }
+
+  /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
+  func leastEnd(of partition: Int32) -> Int64 {
+    committed.filter { $0.key.partition == partition }
+      .compactMap { ChangesetEnds.end(in: $0.value.metadata) }.max() ?? 0
   }
 
   /// The ends of an input partition are known.
@@ -120,7 +126,7 @@ struct Restoration {
   mutating func measure(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
     guard case .measuring(let index) = state else { preconditionFailure("input's ends in state \(state)") }
     let input = inputs[index]
-    starts.append(try InputStart(input, committed: committed[input] ?? nil, ends, policy))
+    starts.append(try InputStart(input, committed: committed[input]?.offset, ends, policy))
     state = index + 1 < inputs.count ? .measuring(index + 1) : .bounding
   }
 
@@ -130,7 +136,13 @@ struct Restoration {
       preconditionFailure("a changesets partition's ends in state \(state)")
     }
     partitions.append(RestoredPartition(partition, ends))
-    if unbounded.isEmpty { state = unread.isEmpty ? .reading : .opening }
+    openIfBounded()
+  }
+
+  private mutating func openIfBounded() {
+    guard unbounded.isEmpty else { return }
+    state = unread.isEmpty ? .reading : .opening
+    resumeIfRestored()
   }
 
   /// The reading has begun.
@@ -159,10 +171,16 @@ struct Restoration {
 
   /// The partition's feeds cannot be restored.
   mutating func stop(partition: Int32, _ error: DaemonError) {
-    guard case .reading = state, partitions.contains(where: { $0.number == partition && !$0.isTakenOver })
-    else { preconditionFailure("a stop of partition \(partition) in state \(state)") }
-    stopped[partition] = error
-    resumeIfRestored()
+    switch state {
+    case .bounding where unbounded.last == partition:
+      unbounded.removeLast()
+      stopped[partition] = error
+      openIfBounded()
+    case .reading where partitions.contains { $0.number == partition && !$0.isTakenOver }:
+      stopped[partition] = error
+      resumeIfRestored()
+    default: preconditionFailure("a stop of partition \(partition) in state \(state)")
+    }
   }
 
   private mutating func resumeIfRestored() {

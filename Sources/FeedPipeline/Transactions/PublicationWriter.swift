@@ -13,6 +13,8 @@ struct PublicationWriter {
   private var part: Publication?
   private var nextRecord = 0
   private var nextRejected = 0
+  /// How far the changesets topic reaches with what was written.
+  var ends = ChangesetEnds()
 
   init(
     _ options: FeedStoreOptions,
@@ -36,8 +38,11 @@ struct PublicationWriter {
     nextRejected = 0
   }
 
-  /// Forgets what is left of a part.
-  mutating func discard() { part = nil }
+  /// Forgets what is left of a part, and what was written in a transaction that is not known to be committed.
+  mutating func discard() {
+    part = nil
+    ends.discard()
+  }
 
   /// Queues what is left of the part.
   mutating func write(to producer: TransactionalProducer) throws(KafkaError) {
@@ -70,6 +75,7 @@ struct PublicationWriter {
       headers: headers,
       timestampMilliseconds: record.time
     )
+    ends.add(to: record.partition)
     if let crash {
       crash.reach(.afterProduce)
       if part.isKeyframe(record) { crash.reach(.inKeyframe) }

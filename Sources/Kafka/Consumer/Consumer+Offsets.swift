@@ -1,7 +1,7 @@
 import CRdkafka
 
 extension Consumer {
-  /// The offsets that the group has committed for these partitions, nil where it has not.
+  /// What the group has committed for these partitions, of those where it has.
   ///
   /// For a `readCommitted` consumer the broker answers only when no transaction with offsets of the
   /// partitions is open; until then this waits.
@@ -10,7 +10,7 @@ extension Consumer {
   public func committed(
     _ partitions: [TopicPartition],
     timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [TopicPartition: Int64?] {
+  ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
     let action = "read the committed offsets"
     let client = try groupClient(action)
     if partitions.isEmpty {
@@ -19,7 +19,7 @@ extension Consumer {
     let list = TopicPartitionList(partitions)
     let code = rd_kafka_committed(client, list.pointer, timeoutMilliseconds)
     try KafkaError.check(code, client: client, "\(action) of \(partitions)")
-    return try list.offsets(action)
+    return try list.committed(action)
   }
 
   /// The offset after the last record handed out of each partition, nil before the first.
@@ -95,7 +95,7 @@ extension Consumer {
   /// For tools and tests: what reads and publishes commits through `TransactionalProducer.sendOffsets`.
   ///
   /// - Parameter offsets: of each partition the offset of the next record to read.
-  public func commit(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
+  public func commit(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
     let client = try groupClient("commit \(offsets)")
     let list = TopicPartitionList(offsets)
     try KafkaError.check(rd_kafka_commit(client, list.pointer, 0), client: client, "commit \(offsets)")

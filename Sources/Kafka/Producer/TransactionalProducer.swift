@@ -86,7 +86,7 @@ public final class TransactionalProducer {
   ///   - timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
   /// - Throws: an error that requires an abort if the group has moved on without the consumer.
   public func sendOffsets(
-    _ offsets: [TopicPartitionOffset],
+    _ offsets: [TopicPartition: CommittedOffset],
     _ group: ConsumerGroupMetadata,
     timeoutMilliseconds: Int32 = -1
   ) throws(KafkaError) {
@@ -96,7 +96,11 @@ public final class TransactionalProducer {
     }
     let list = TopicPartitionList(offsets)
     let error = rd_kafka_send_offsets_to_transaction(client, list.pointer, group.pointer, timeoutMilliseconds)
-    try KafkaError.check(error, "add the offsets \(offsets) to the transaction")
+    try KafkaError.check(error, "add the offsets \(Self.list(offsets)) to the transaction")
+  }
+
+  private static func list(_ offsets: [TopicPartition: CommittedOffset]) -> String {
+    offsets.map { "\($0.key) @ \($0.value.offset)" }.sorted().joined(separator: ", ")
   }
 
   /// Delivers what is queued and commits the transaction.

@@ -1,4 +1,5 @@
 import CRdkafka
+import Glibc
 
 /// librdkafka's list of partitions with offsets, destroyed with this value.
 struct TopicPartitionList: ~Copyable {
@@ -24,6 +25,18 @@ struct TopicPartitionList: ~Copyable {
     }
   }
 
+  init(_ offsets: [TopicPartition: CommittedOffset]) {
+    pointer = rd_kafka_topic_partition_list_new(Int32(offsets.count))
+    for (partition, committed) in offsets {
+      let entry = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)!
+      entry.pointee.offset = committed.offset
+      guard !committed.metadata.isEmpty, let metadata = strdup(committed.metadata) else { continue }
+      // Freed with the list.
+      entry.pointee.metadata = UnsafeMutableRawPointer(metadata)
+      entry.pointee.metadata_size = strlen(metadata)
+    }
+  }
+
   deinit {
     rd_kafka_topic_partition_list_destroy(pointer)
   }
@@ -39,6 +52,25 @@ struct TopicPartitionList: ~Copyable {
     for index in 0..<Int(pointer.pointee.cnt) {
       let entry = pointer.pointee.elems[index]
       result.updateValue(entry.offset >= 0 ? entry.offset : nil, forKey: Self.partition(of: entry))
+    }
+    return result
+  }
+
+  /// The offsets that a group has committed, of the partitions where it has.
+  ///
+  /// - Throws: the first error that an entry carries, naming its partition.
+  func committed(_ action: @autoclosure () -> String) throws(KafkaError) -> [TopicPartition: CommittedOffset]
+  {
+    try check(action())
+    var result: [TopicPartition: CommittedOffset] = [:]
+    for index in 0..<Int(pointer.pointee.cnt) {
+      let entry = pointer.pointee.elems[index]
+      guard entry.offset >= 0 else { continue }
+      let metadata = UnsafeRawBufferPointer(start: entry.metadata, count: entry.metadata_size)
+      result[Self.partition(of: entry)] = CommittedOffset(
+        entry.offset,
+        metadata: String(decoding: metadata, as: UTF8.self)
+      )
     }
     return result
   }

@@ -8,11 +8,35 @@ extension BrokerRun {
   func settle() async throws {
     load.pause()
     try await wait("the input's end") { _ in self.load.isIdle }
-    let oracle = try await onThread { try InputOracle(self.topics) }
-    try await onThread {
-      try self.topics.waitForCommits(oracle.ends) { self.running.first(where: \.hasFailed) }
+    let committed = try await onThread {
+      let inputs = [self.topics.names.sections, self.topics.names.items]
+      let ends = try TopicReader.contents(self.topics, inputs).ends
+      return try self.topics.waitForCommits(ends) { self.running.first(where: \.hasFailed) }
     }
     try await waitForOutput()
+    try await checkLeastEnds(committed)
+  }
+
+  /// What goes with the offsets must not say more of the changesets topic than there is: whoever restores the feeds
+  /// would take it for cut off.
+  private func checkLeastEnds(_ committed: [TopicPartition: CommittedOffset]) async throws {
+    let ends = try await onThread {
+      let reader = try TopicReader(
+        self.topics,
+        [self.topics.names.changesets],
+        isolation: .readUncommitted
+      )
+      defer { reader.close() }
+      return try reader.ends()
+    }
+    for (input, offset) in committed {
+      let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
+      let least = offset.metadata.split(separator: "=").last.flatMap { Int64($0) }
+      try BrokerFailure.check(
+        least.map { $0 <= ends[changesets] ?? 0 } == true,
+        "\(input) has \(offset), and \(changesets) ends at \(ends[changesets] ?? 0)"
+      )
+    }
   }
 
   /// Stops what runs, and compares what was published with the oracle.

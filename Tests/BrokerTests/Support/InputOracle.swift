@@ -6,9 +6,6 @@ import Kafka
 struct InputOracle: Sendable {
   private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
   private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
-  /// The offset after the last record of each partition, and after what ends a transaction behind it; 0 where there is
-  /// none.
-  private(set) var ends: [TopicPartition: Int64] = [:]
   private(set) var records = 0
   /// The checksum of a feed after each of its records, by the records' places.
   private var checksums: [OracleFeedKey: [Place: String]] = [:]
@@ -23,9 +20,8 @@ struct InputOracle: Sendable {
     let inputs = [topics.names.sections, topics.names.items]
     var oracle = Oracle()
     // The two topics have no feed in common, so that their order does not matter.
-    let contents = try TopicReader.contents(topics, inputs)
-    ends = contents.ends
-    for record in contents.records { take(record.oracleRecord, &oracle) }
+    let records = try TopicReader.contents(topics, inputs).records
+    for record in records { take(record.oracleRecord, &oracle) }
     for key in oracle.feedKeys { feeds[key] = oracle.current(key) }
   }
 

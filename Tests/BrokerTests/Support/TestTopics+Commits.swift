@@ -8,8 +8,13 @@ extension TestTopics {
   /// - Parameters:
   ///   - ends: the offsets to be committed.
   ///   - failed: a daemon that has ended although nobody wanted it to.
-  /// - Throws: ``BrokerFailure`` if that is so, or after two minutes.
-  func waitForCommits(_ ends: [TopicPartition: Int64], failed: () -> Member?) throws {
+  /// - Returns: what is committed, of those partitions that have something to read.
+  /// - Throws: ``BrokerFailure`` if a daemon has failed, or after two minutes.
+  @discardableResult
+  func waitForCommits(
+    _ ends: [TopicPartition: Int64],
+    failed: () -> Member?
+  ) throws -> [TopicPartition: CommittedOffset] {
     var configuration = client
     configuration["group.id"] = prefix
     let consumer = try Consumer(
@@ -21,17 +26,20 @@ extension TestTopics {
     let batch = consumer.makeBatch(capacity: 1)
     let deadline = ContinuousClock.now + .seconds(120)
     var left = ends.filter { $0.value > 0 }
+    var result: [TopicPartition: CommittedOffset] = [:]
     while !left.isEmpty {
       try BrokerFailure.check(ContinuousClock.now < deadline, "the group has not committed \(left)")
       if let failed = failed() { throw BrokerFailure("\(failed.name) has ended") }
       do throws(KafkaError) {
         let committed = try consumer.committed(Array(left.keys), timeoutMilliseconds: Self.askMilliseconds)
-        left = left.filter { (committed[$0.key] ?? nil) ?? 0 < $0.value }
+        result.merge(committed) { $1 }
+        left = left.filter { committed[$0.key]?.offset ?? 0 < $0.value }
       } catch {
         // Offsets of a transaction that is open are not told.
         if !error.isRetriable { throw error }
       }
       try consumer.poll(into: batch, timeoutMilliseconds: 100)
     }
+    return result
   }
 }

@@ -63,7 +63,8 @@ final class TopicReader {
     ends.allSatisfy { (positions[$0.key] ?? 0) >= $0.value }
   }
 
-  /// Everything there is when it begins, and where it ends.
+  /// Everything there is when it begins, and where it ends: for each partition the offset after its last record, and
+  /// after what ends a transaction behind it; 0 where there is none.
   static func contents(
     _ topics: TestTopics,
     _ names: [String],

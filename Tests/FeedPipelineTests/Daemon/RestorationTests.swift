@@ -15,7 +15,7 @@ struct RestorationTests {
     var restoration = Restoration()
     #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 0)))
     restoration.assign([Self.items(0), Self.items(1)])
-    restoration.locate([Self.items(0): 5, Self.items(1): nil])
+    restoration.locate([Self.items(0): CommittedOffset(5)])
     #expect(restoration.isCommittedBeyond(Watermarks(low: 0, high: 4)))
     #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 5)))
     try restoration.measure(Watermarks(low: 0, high: 5), .fail)
@@ -33,7 +33,7 @@ struct RestorationTests {
     // The offsets come first: what belongs to them is in the changesets topic then.
     #expect(restoration.step == .locate(inputs))
 
-    restoration.locate([inputs[0]: 5, inputs[1]: nil, inputs[2]: 7])
+    restoration.locate([inputs[0]: CommittedOffset(5), inputs[2]: CommittedOffset(7)])
     for input in inputs {
       #expect(restoration.step == .measure(input))
       try restoration.measure(Watermarks(low: 3, high: 10), .fail)
@@ -127,6 +127,37 @@ struct RestorationTests {
     #expect(restoration.step == .resume([]))
   }
 
+  @Test func `how far changesets reach at least goes with the offsets`() throws {
+    var restoration = Restoration()
+    let inputs = [Self.items(0), Self.sections(0), Self.items(1)]
+    restoration.assign(inputs)
+    restoration.locate([
+      inputs[0]: CommittedOffset(5, metadata: "changesets=7"),
+      inputs[1]: CommittedOffset(5, metadata: "changesets=9"),
+      inputs[2]: CommittedOffset(5, metadata: "somebody else's"),
+    ])
+    #expect(restoration.leastEnd(of: 0) == 9)
+    #expect(restoration.leastEnd(of: 1) == 0)
+    #expect(restoration.leastEnd(of: 2) == 0)
+  }
+
+  @Test func `a partition that ends too early is left out before anything is read`() {
+    var restoration = Self.bounding([0, 1])
+    restoration.stop(partition: 0, Self.unreadable)
+    #expect(restoration.step == .bound(partition: 1))
+    restoration.bound(Watermarks(low: 0, high: 5))
+    #expect(restoration.step == .open([RestoredPartition(1, Watermarks(low: 0, high: 5))]))
+    restoration.open()
+    restoration.advance(to: [1: 5])
+    restoration.takeOver(partition: 1)
+    #expect(restoration.step == .resume(restoration.resumed.map(\.position)))
+    #expect(restoration.resumed.map(\.position.partition) == [1])
+
+    var alone = Self.bounding([0])
+    alone.stop(partition: 0, Self.unreadable)
+    #expect(alone.step == .resume([]))
+  }
+
   private static let unreadable = DaemonError(.unreadableChangesets, "no record")
 
   @Test func `an empty partition is not read`() {
@@ -196,7 +227,7 @@ struct RestorationTests {
   @Test func `input that is lost stops before anything is restored`() {
     var restoration = Restoration()
     restoration.assign([Self.items(1)])
-    restoration.locate([Self.items(1): 5])
+    restoration.locate([Self.items(1): CommittedOffset(5)])
     let error = #expect(throws: DaemonError.self) {
       try restoration.measure(Watermarks(low: 9, high: 20), .fail)
     }

@@ -1,0 +1,41 @@
+/// How far partitions of the changesets topic reach at least, as far as this worker knows.
+///
+/// It goes with the offsets that are committed, and whoever restores the feeds next does not believe a broker that
+/// names an earlier end: one that was cut off while others took over, and still answers, would have it restore feeds
+/// as they were before what the offsets stand for. A bound from below: what others, or aborted transactions, have
+/// written is not counted.
+struct ChangesetEnds: Equatable {
+  private var ends: [Int32: Int64] = [:]
+  /// Records of the open transaction.
+  private var pending: [Int32: Int64] = [:]
+
+  private static let prefix = "changesets="
+
+  /// A partition was found to reach to an offset.
+  mutating func note(_ end: Int64, of partition: Int32) { ends[partition] = end }
+
+  /// A record was queued for a partition.
+  mutating func add(to partition: Int32) { pending[partition, default: 0] += 1 }
+
+  /// The transaction was committed: behind its records, each partition has a marker.
+  mutating func commit() {
+    for (partition, count) in pending {
+      if let end = ends[partition] { ends[partition] = end + count + 1 }
+    }
+    pending = [:]
+  }
+
+  /// The transaction was aborted, or it is not known what became of it.
+  mutating func discard() { pending = [:] }
+
+  /// What goes with a committed offset of the input partition of this number, if the open transaction is committed; empty
+  /// if nothing is known.
+  func metadata(of partition: Int32) -> String {
+    ends[partition].map { Self.prefix + String($0 + pending[partition, default: 0]) } ?? ""
+  }
+
+  /// The end that goes with a committed offset; nil if it is somebody else's and has none.
+  static func end(in metadata: String) -> Int64? {
+    metadata.hasPrefix(prefix) ? Int64(metadata.dropFirst(prefix.count)) : nil
+  }
+}
