@@ -97,7 +97,7 @@ test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stan
 soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests
 	FEEDSTORE_SOAK_MINUTES=$${FEEDSTORE_SOAK_MINUTES:-10} \
-	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --) \
+	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --abort-interval 10 --) \
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
 
 # Each target may import only what Package.swift says it depends on.

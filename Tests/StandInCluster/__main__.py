@@ -24,6 +24,9 @@ def _options():
     parser.add_argument("--outage", type=float, default=1, help="how many seconds a broker is away that is restarted (1)")
     parser.add_argument("--markers", type=float, default=0.03, help="within how many seconds a transaction's end is written (0.03)")
     parser.add_argument("--faults", type=float, default=0, help="the chance of a request, or an answer, to be lost with its connection (0)")
+    parser.add_argument(
+        "--abort-interval", type=float, default=0, help="how many seconds late transactions may be left open (0; Kafka's 10)"
+    )
     parser.add_argument("--restart", metavar="PORT", type=int, help="restarts the brokers of another, whose control port that is")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run, after --")
     return parser.parse_args()
@@ -31,7 +34,7 @@ def _options():
 
 async def _serve(options):
     ports = [options.port and options.port + number for number in range(options.brokers)]
-    stand_in = cluster.Cluster(ports, options.markers, options.faults)
+    stand_in = cluster.Cluster(ports, options.markers, options.faults, options.abort_interval)
     servers = await stand_in.start()
 
     async def restart(_, writer):

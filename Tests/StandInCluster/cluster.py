@@ -18,11 +18,12 @@ _MOST_SETTLING_SECONDS = 0.5
 
 
 class Cluster:
-    def __init__(self, ports, marker_seconds=0.03, faults=0.0):
+    def __init__(self, ports, marker_seconds=0.03, faults=0.0, abort_seconds=0.0):
         self.id = "stand-in"
         self.topics = {}
         self.groups = groups.Groups()
         self.transactions = transactions.Transactions(self, marker_seconds)
+        self._abort_seconds = abort_seconds
         # Until then leaders and coordinators that have moved are not ready.
         self._settled_at = 0.0
         self.brokers = [broker.Broker(self, number + 1, port, faults) for number, port in enumerate(ports)]
@@ -37,6 +38,7 @@ class Cluster:
         """Does what happens by itself, until it is cancelled."""
         ticks = 0
         last = time.monotonic()
+        next_abort = last
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             ticks += 1
@@ -47,7 +49,9 @@ class Cluster:
                 self.groups.delay(late)
                 self.transactions.delay(late)
                 continue
-            self.transactions.end_the_late()
+            if last >= next_abort:
+                self.transactions.end_the_late()
+                next_abort = last + self._abort_seconds
             for group in self.groups.all:
                 group.proceed()
             if ticks % _TICKS_PER_CLEANING == 0:
