@@ -2,6 +2,7 @@ import FeedStore
 import Foundation
 import Kafka
 import Service
+import Synchronization
 import Testing
 
 @testable import FeedPipeline
@@ -90,6 +91,50 @@ struct TopicSetupTests {
     #expect(unequal.exitCode == 1)
     #expect(unequal.error.contains(configuration.store.topics.items))
     #expect(try Self.run(other, "--check").exitCode == 1, "nothing was created")
+    try Self.deleteTopics(configuration)
+  }
+
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `a daemon warns of topics that it cannot work with, and runs`() async throws {
+    var configuration = try Self.clusterConfiguration()
+    let topics = configuration.store.topics
+    configuration.kafka.append(ConfigurationPair(name: "group.id", value: topics.changesets))
+    let admin = try AdminClient(
+      configuration: ["bootstrap.servers": try #require(Self.bootstrapServers)],
+      log: { _, _, _ in }
+    )
+    let changesets = TopicSpecification(
+      topics.changesets,
+      partitions: 1,
+      configuration: ["cleanup.policy": "delete"]
+    )
+    #expect(try admin.createTopics([changesets], timeoutMilliseconds: 30_000).isEmpty)
+    try admin.close(timeoutMilliseconds: 10_000)
+    _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
+
+    let stop = StopRequest()
+    let warnings = Mutex<[String]>([])
+    // Whatever comes first; the worker does not wait for the check.
+    let met = Mutex<Set<String>>([])
+    @Sendable func meet(_ what: String) {
+      let isAll = met.withLock { met in
+        met.insert(what)
+        return met.count == 2
+      }
+      if isAll { stop.request() }
+    }
+    let log = Ground.log(.warning) { line in
+      guard line.contains("a topic does not fit") else { return }
+      warnings.withLock { $0.append(line) }
+      meet("warning")
+    }
+    _ = try await Daemon(configuration, stop: stop, log: log) { event in
+      if event == .running { meet("running") }
+    }.run()
+    let lines = warnings.withLock { $0 }
+    #expect(lines.count == 1)
+    #expect(lines.first?.contains(topics.changesets) == true)
+    #expect(lines.first?.contains("cleanup.policy") == true)
     try Self.deleteTopics(configuration)
   }
 

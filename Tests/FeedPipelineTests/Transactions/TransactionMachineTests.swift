@@ -8,8 +8,11 @@ struct TransactionMachineTests {
 
   /// The calls of a transaction before its end was asked for.
   private static let open: [State] = [.beginning, .writing, .addingOffsets]
-  private static let inTransaction: [State] =
-    open + [.committing, .aborting(nil), .renewing, .retiring, .succeeding]
+  /// Those in which a producer is made or registered, outside of transactions or after one.
+  private static let withoutProducer: [State] =
+    [.unregistered, .replacing, .renewing, .retiring, .succeeding, .broken]
+  /// All in which there is a call to make.
+  private static let calling: [State] = open + [.committing, .aborting(nil)] + withoutProducer
 
   private static func error(
     _ kind: KafkaErrorCode = .state,
@@ -136,7 +139,7 @@ struct TransactionMachineTests {
 
   // MARK: Errors
 
-  @Test(arguments: [.unregistered] + inTransaction)
+  @Test(arguments: calling)
   func `what may succeed later is tried again, whatever the call, and more and more seldom`(
     state: TransactionMachine.State
   ) {
@@ -172,7 +175,7 @@ struct TransactionMachineTests {
     #expect(machine.state == .aborting(nil))
   }
 
-  @Test(arguments: [.unregistered] + inTransaction)
+  @Test(arguments: calling)
   func `a fatal error costs the producer, whatever else it is`(state: TransactionMachine.State) {
     var machine = machine(in: state)
     let error = Self.error(.fenced, isRetriable: true, isFatal: true, requiresAbort: true)
@@ -187,11 +190,10 @@ struct TransactionMachineTests {
       #expect(machine.fail(error) == .proceed)
       #expect(machine.state == .aborting(nil))
     }
-    for state in [.unregistered, .beginning, .aborting(nil), .replacing, .renewing, .retiring, .succeeding]
-      as [State]
-    {
+    for state in [.beginning, .aborting(nil)] + Self.withoutProducer {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .lost(waitMilliseconds: 0))
+      #expect(machine.state == .broken)
     }
   }
 
@@ -220,7 +222,7 @@ struct TransactionMachineTests {
       #expect(machine.succeed() == .stop(error))
       #expect(!machine.isInTransaction)
     }
-    for state in [.unregistered, .beginning, .aborting(nil), .renewing, .retiring, .succeeding] as [State] {
+    for state in [.beginning, .aborting(nil)] + Self.withoutProducer {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .stop(error))
       #expect(!machine.isInTransaction)
