@@ -2,7 +2,7 @@ import FeedTestSupport
 import Testing
 
 extension OnCluster {
-  /// Whoever comes late to a topic that is cleaned meanwhile.
+  /// Whoever comes late to a topic that is cleaned meanwhile, a follower or a daemon.
   @Suite(.serialized) struct LateJoinerTests {
     /// The cleaner takes its time; where it is not seen to work, that is said and no fault.
     private static let mostJoiners = 25
@@ -16,7 +16,7 @@ extension OnCluster {
       ]
       try await BrokerRun.on("late", options) { run in
         run.load.start()
-        _ = try run.start()
+        let first = try run.start()
         var found: [LateJoiner] = []
         for _ in 0..<Self.mostJoiners {
           try await run.waitForRecords(300)
@@ -25,6 +25,10 @@ extension OnCluster {
           found.append(joiner)
           if joiner.records < least * 3 / 4 { break }
         }
+        // Whoever restores the feeds is a late joiner as well.
+        try await run.kill(first)
+        let heir = try run.start()
+        try await run.waitForRecords(of: [heir])
         try await run.settle()
         let last = try await run.onThread { try LateJoiner(run.topics) }
         let oracle = try await run.onThread { try InputOracle(run.topics) }
