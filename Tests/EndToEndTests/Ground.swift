@@ -62,11 +62,12 @@ struct Ground {
   /// Runs a daemon until it has applied so many records, and stops it well.
   func runDaemon(
     applying records: Int,
+    log: Log = quiet,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
   ) async throws -> DaemonReport {
     let stop = StopRequest()
     let received = Mutex(0)
-    return try await daemon(stop: stop) { event in
+    return try await daemon(stop: stop, log: log) { event in
       onEvent(event)
       guard case .received(let count) = event else { return }
       let total = received.withLock { sum in

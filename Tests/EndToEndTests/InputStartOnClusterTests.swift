@@ -76,13 +76,10 @@ struct InputStartOnClusterTests {
       try commit(1, metadata: "changesets=\(partition)", partition: partition, ground)
     }
     let lines = Mutex<[String]>([])
-    let stop = StopRequest()
-    let report = try await ground.daemon(
-      stop: stop,
+    let report = try await ground.runDaemon(
+      applying: 1,
       log: Ground.log(.error) { line in lines.withLock { $0.append(line) } }
-    ) { event in
-      if case .received = event { stop.request() }
-    }.run()
+    )
     #expect(report.feeds.map(\.feed) == ["a0"])
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).map(\.partition) == [0])
     let line = try #require(lines.withLock { $0.first })

@@ -194,26 +194,19 @@ struct RestoreTests {
     try ground.produce(Self.records(1..<2), to: "feeds.items")
 
     let lines = Mutex<[String]>([])
-    let stop = StopRequest()
-    let received = Mutex(0)
     let events = Mutex<[DaemonEvent]>([])
     // Of three feeds two are in the other partition, with two records each.
     let expected = 4
-    let report = try await ground.daemon(
-      stop: stop,
+    let report = try await ground.runDaemon(
+      applying: expected,
       log: Ground.log(.error) { line in lines.withLock { $0.append(line) } }
-    ) { event in
-      events.withLock { $0.append(event) }
-      guard case .received(let count) = event else { return }
-      let total = received.withLock { sum in
-        sum += count
-        return sum
-      }
-      if total >= expected { stop.request() }
-    }.run()
+    ) { event in events.withLock { $0.append(event) } }
 
     #expect(events.withLock { $0.filter { $0 == .stopped(partition: 1) } }.count == 1)
-    #expect(received.withLock { $0 } == expected, "nothing is read of the partition")
+    let received = events.withLock { events in
+      events.reduce(0) { if case .received(let count) = $1 { $0 + count } else { $0 } }
+    }
+    #expect(received == expected, "nothing is read of the partition")
     #expect(report.feeds.map(\.feed) == ["feed-0", "feed-2"])
     #expect(report.feeds.allSatisfy { $0.revision == 2 })
     let line = try #require(lines.withLock { $0.first { $0.contains("a partition is stopped") } })
@@ -230,32 +223,25 @@ struct RestoreTests {
     defer { ground.cluster.stop() }
     let damage = Damage(name: "no record", record: { _ in ("k0/feed-1", "{") }, reason: "")
     _ = try await Self.prepare(ground, damage)
-    let stop = StopRequest()
     let received = Mutex(0)
-    let isSlow = Mutex(false)
     let commits = AsyncStream<Void>.makeStream()
     let cluster = ground.cluster
-    // The window is as long as its three records; by then the cluster answers late, so that the group is polled in
-    // the middle of the transaction, with everything paused.
-    async let end = ground.daemon(stop: stop) { event in
+    // The window ends with its thirtieth record; by then the cluster answers late, so that the group is polled in the
+    // middle of the transaction, with everything paused.
+    async let end = ground.runDaemon(applying: 34) { event in
       switch event {
       case .received(let count):
-        let total = received.withLock { sum in
+        let (before, total) = received.withLock { sum in
           sum += count
-          return sum
+          return (sum - count, sum)
         }
-        if total >= 30 {
-          let isFirst = isSlow.withLock { isSlow in
-            defer { isSlow = true }
-            return !isSlow
-          }
-          if isFirst { #expect(throws: Never.self) { try cluster.setRoundTrip(nil, milliseconds: 1_200) } }
+        if before < 30, total >= 30 {
+          #expect(throws: Never.self) { try cluster.setRoundTrip(nil, milliseconds: 1_200) }
         }
-        if total >= 34 { stop.request() }
       case .committed: commits.continuation.yield()
       default: break
       }
-    }.run()
+    }
     // With the two that were there before, thirty records of the other partition.
     try ground.produce(Self.records(1..<15), to: "feeds.items")
     var commit = commits.stream.makeAsyncIterator()

@@ -81,24 +81,23 @@ final class ChangesetReader {
     var current: ChangesetPartition?
     for index in 0..<batch.count {
       let message = batch[index]
-      if message.partition != current?.number || !portion.unreadable.isEmpty {
-        current = partitions[message.partition]
-      }
-      guard let current else { continue }
+      if message.partition != current?.number { current = partitions[message.partition] }
+      guard let partition = current else { continue }
       // What was written after the end was asked for is not what the committed offsets belong to.
-      guard message.offset < current.end else {
-        portion.positions[current.number] = current.end
+      guard message.offset < partition.end else {
+        portion.positions[partition.number] = partition.end
         continue
       }
       do throws(DaemonError) {
-        try current.apply(message)
+        try partition.apply(message)
       } catch {
-        portion.unreadable[current.number] = error
-        partitions[current.number] = nil
+        portion.unreadable[partition.number] = error
+        partitions[partition.number] = nil
+        current = nil
       }
       portion.records += 1
       portion.bytes += message.size
-      portion.positions[current.number] = message.offset + 1
+      portion.positions[partition.number] = message.offset + 1
     }
     for event in batch.events { portion.note(event) }
     return portion

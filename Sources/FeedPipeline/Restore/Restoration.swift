@@ -56,7 +56,7 @@ struct Restoration {
   private(set) var inputs: [TopicPartition] = []
   /// Where their reading begins, as far as that is known.
   private(set) var starts: [InputStart] = []
-  /// The changesets partitions of which the ends are known, sorted.
+  /// The changesets partitions that are restored, as far as their ends are known, sorted.
   private(set) var partitions: [RestoredPartition] = []
   /// Why partitions cannot be restored, by number. Their inputs stay paused.
   private(set) var stopped: [Int32: DaemonError] = [:]
@@ -67,7 +67,7 @@ struct Restoration {
   /// Whether there is something to do before input may be taken.
   var isUnderWay: Bool { state != .idle && state != .done }
   /// The partitions that are still read.
-  var unread: [RestoredPartition] { partitions.filter { !$0.isRead && stopped[$0.number] == nil } }
+  var unread: [RestoredPartition] { partitions.filter { !$0.isRead } }
   /// Where the reading begins of those inputs that are read.
   var resumed: [InputStart] { starts.filter { stopped[$0.position.partition] == nil } }
 
@@ -84,9 +84,7 @@ struct Restoration {
   }
 
   /// A partition that was read, but is not in the store yet.
-  private var complete: RestoredPartition? {
-    partitions.first { $0.isRead && !$0.isTakenOver && stopped[$0.number] == nil }
-  }
+  private var complete: RestoredPartition? { partitions.first { $0.isRead && !$0.isTakenOver } }
 
   /// Input partitions were assigned, and are paused.
   mutating func assign(_ partitions: [TopicPartition]) {
@@ -174,17 +172,17 @@ struct Restoration {
     switch state {
     case .bounding where unbounded.last == partition:
       unbounded.removeLast()
-      stopped[partition] = error
       openIfBounded()
     case .reading where partitions.contains { $0.number == partition && !$0.isTakenOver }:
-      stopped[partition] = error
+      partitions.removeAll { $0.number == partition }
       resumeIfRestored()
     default: preconditionFailure("a stop of partition \(partition) in state \(state)")
     }
+    stopped[partition] = error
   }
 
   private mutating func resumeIfRestored() {
-    if partitions.allSatisfy({ $0.isTakenOver || stopped[$0.number] != nil }) { state = .resuming }
+    if partitions.allSatisfy(\.isTakenOver) { state = .resuming }
   }
 
   /// The input is read.

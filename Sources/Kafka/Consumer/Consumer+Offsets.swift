@@ -96,9 +96,10 @@ extension Consumer {
   ///
   /// - Parameter offsets: of each partition the offset of the next record to read.
   public func commit(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
-    let client = try groupClient("commit \(offsets)")
+    let action = "commit \(offsets.text)"
+    let client = try groupClient(action)
     let list = TopicPartitionList(offsets)
-    try KafkaError.check(rd_kafka_commit(client, list.pointer, 0), client: client, "commit \(offsets)")
+    try KafkaError.check(rd_kafka_commit(client, list.pointer, 0), client: client, action)
     try list.check("commit the offset")
   }
 

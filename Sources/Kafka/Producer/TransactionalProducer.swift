@@ -96,11 +96,7 @@ public final class TransactionalProducer {
     }
     let list = TopicPartitionList(offsets)
     let error = rd_kafka_send_offsets_to_transaction(client, list.pointer, group.pointer, timeoutMilliseconds)
-    try KafkaError.check(error, "add the offsets \(Self.list(offsets)) to the transaction")
-  }
-
-  private static func list(_ offsets: [TopicPartition: CommittedOffset]) -> String {
-    offsets.map { "\($0.key) @ \($0.value.offset)" }.sorted().joined(separator: ", ")
+    try KafkaError.check(error, "add the offsets \(offsets.text) to the transaction")
   }
 
   /// Delivers what is queued and commits the transaction.

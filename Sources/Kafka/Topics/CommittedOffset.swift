@@ -10,3 +10,10 @@ public struct CommittedOffset: Hashable, Sendable {
     self.metadata = metadata
   }
 }
+
+extension [TopicPartition: CommittedOffset] {
+  /// The places, for messages.
+  var text: String {
+    map { TopicPartitionOffset($0.key, offset: $0.value.offset).description }.sorted().joined(separator: ", ")
+  }
+}

@@ -20,15 +20,7 @@ extension BrokerRun {
   /// What goes with the offsets must not say more of the changesets topic than there is: whoever restores the feeds
   /// would take it for cut off.
   private func checkLeastEnds(_ committed: [TopicPartition: CommittedOffset]) async throws {
-    let ends = try await onThread {
-      let reader = try TopicReader(
-        self.topics,
-        [self.topics.names.changesets],
-        isolation: .readUncommitted
-      )
-      defer { reader.close() }
-      return try reader.ends()
-    }
+    let ends = try await ends(of: [topics.names.changesets])
     for (input, offset) in committed {
       let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
       let least = offset.metadata.split(separator: "=").last.flatMap { Int64($0) }
@@ -73,14 +65,18 @@ extension BrokerRun {
 
   /// Waits until the observer has seen all that there is now, which may need the end of transactions.
   func waitForOutput() async throws {
-    let outputs = [topics.names.changesets, topics.names.rejected]
-    let ends = try await onThread {
-      let reader = try TopicReader(self.topics, outputs, isolation: .readUncommitted)
-      defer { reader.close() }
-      return try reader.ends()
-    }
+    let ends = try await ends(of: [topics.names.changesets, topics.names.rejected])
     try await wait("the output's end") { observation in
       ends.allSatisfy { (observation.positions[$0.key] ?? 0) >= $0.value }
+    }
+  }
+
+  /// Where topics end, whatever becomes of open transactions.
+  private func ends(of names: [String]) async throws -> [TopicPartition: Int64] {
+    try await onThread {
+      let reader = try TopicReader(self.topics, names, isolation: .readUncommitted)
+      defer { reader.close() }
+      return try reader.ends()
     }
   }
 

@@ -1,6 +1,8 @@
 import FeedStore
 import Kafka
 
+@testable import FeedPipeline
+
 extension TestTopics {
   /// Sends records of items, outside of transactions.
   ///
@@ -9,7 +11,7 @@ extension TestTopics {
     let producer = try Producer(configuration: client, log: { _, _, _ in })
     for number in 0..<count {
       let (partition, key, value) = record(number)
-      try produce(Array(key.utf8), Array(value.utf8), to: partition, producer)
+      try produce(OwnedBytes(Array(key.utf8)), OwnedBytes(Array(value.utf8)), to: partition, producer)
     }
     try producer.flush(timeoutMilliseconds: 60_000)
     let errors = producer.takeDeliveryErrors()
@@ -17,16 +19,23 @@ extension TestTopics {
     try producer.close(timeoutMilliseconds: 10_000)
   }
 
-  private func produce(_ key: [UInt8], _ value: [UInt8], to partition: Int32, _ producer: Producer) throws {
-    try key.withUnsafeBytes { key in
-      try value.withUnsafeBytes { value in
-        while true {
-          do {
-            return try producer.produce(topic: names.items, partition: partition, key: key, value: value)
-          } catch let error as KafkaError where error.kind == .queueFull {
-            try producer.poll(timeoutMilliseconds: 100)
-          }
-        }
+  private func produce(
+    _ key: borrowing OwnedBytes,
+    _ value: borrowing OwnedBytes,
+    to partition: Int32,
+    _ producer: Producer
+  ) throws(KafkaError) {
+    while true {
+      do throws(KafkaError) {
+        return try producer.produce(
+          topic: names.items,
+          partition: partition,
+          key: key.bytes,
+          value: value.bytes
+        )
+      } catch {
+        guard error.kind == .queueFull else { throw error }
+        try producer.poll(timeoutMilliseconds: 100)
       }
     }
   }
