@@ -12,14 +12,27 @@ SWIFT ?= swift
 NODE ?= node
 # On Debian its own, as that has Debian's modules.
 PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
-# Runs a command with a Kafka cluster: the one that FEEDSTORE_TEST_BOOTSTRAP names, or one that stands in for it.
+# Runs suites, side by side, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
+RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner
 STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
-ON_CLUSTER = $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --)
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
+# How often `make test-busy` runs the suites, and which ones; all, if it names none.
+RUNS ?= 20
+SUITES ?=
+# What `make fuzz` tries, and how long each.
+TARGET ?=
+INPUT ?=
+MINUTES ?= 10
+SECONDS ?= $(shell expr $(MINUTES) '*' 60)
+# Tests that `make test-asan` and `make test-tsan` run, if not all that they can: options of the test runner.
+TESTS ?=
+# Of the same folder as Swift: it knows Swift's calling convention.
+CLANG ?= $(dir $(shell command -v $(SWIFT)))clang
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources \
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test check-swift build run test test-web test-browser test-schemas test-examples test-cluster example-swift soak format lint check-imports benchmark clean help
+.PHONY: setup setup-test check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
+  example-swift soak mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -64,41 +77,67 @@ run: build ## show it: an embedded broker, sample feeds, the daemon, a follower 
 	@if [ -t 1 ]; then again=--loop; fi; \
 	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
 
-test: setup-test lint check-imports ## check format and imports, then run all tests
-	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --skip BrokerTests
-	@$(MAKE) --no-print-directory test-cluster test-web test-browser test-schemas test-examples
+test: setup-test lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
+	$(RUN_SUITES)
+
+test-slow: setup-test check-imports ## run what takes minutes: random tests with many more cases, and fuzzing for a minute a target
+	$(RUN_SUITES) --slow
+
+test-busy: setup-test check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
+	$(RUN_SUITES) --runs $(RUNS) --busy 4 $(SUITES)
 
 test-web: setup-test ## run the tests of web/ only, with Node 18 or later
 	$(SWIFT) build --product feedstore
-	$(NODE) --test Tests/WebTests/*.test.mjs
+	$(RUN_SUITES) web
 
 test-browser: setup-test ## test the inspector in a browser only; screenshots come into .build/screenshots
 	$(SWIFT) build --product feedstore
-	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+	$(RUN_SUITES) browser
 
 test-schemas: setup-test ## test docs/schemas and docs/asyncapi.yaml only
 	$(SWIFT) build --product feedstore
-	cd Tests/SchemaTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+	$(RUN_SUITES) schemas
 
 test-examples: setup-test ## run the tests of examples/ only
 	$(SWIFT) build --product feedstore
-	cd Tests/ExampleTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+	$(RUN_SUITES) examples
+
+test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
+	$(SWIFT) build --build-tests
+	$(RUN_SUITES) stand-in broker restart
+
+test-hostile: setup-test ## test only what input that means harm may cost
+	$(SWIFT) build --product feedstore
+	$(RUN_SUITES) hostile
 
 example-swift: setup ## build examples/swift-follower, a package of its own; not part of `make test`
 	$(SWIFT) build --package-path examples/swift-follower
-
-# Restarts would disturb the other tests.
-test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
-	$(SWIFT) build --build-tests
-	cd Tests/StandInCluster && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) . -- $(PYTHON) -m unittest
-	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests --skip BrokerRestartTests
-	$(ON_CLUSTER) $(SWIFT) test --skip-build --disable-xctest --filter BrokerRestartTests
 
 soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests
 	FEEDSTORE_SOAK_MINUTES=$${FEEDSTORE_SOAK_MINUTES:-10} \
 	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --abort-interval 10 --) \
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
+
+mutants: setup-test ## plant one bug after the other in a copy, and see that a test finds it; ONLY=word for some; an hour
+	$(PYTHON) Tests/Mutants/mutants.py $(if $(ONLY),--only "$(ONLY)")
+
+fuzz: setup ## fuzz what parses for MINUTES (10) each: all, or TARGET=name; INPUT=file repeats one input
+	$(SWIFT) build -c release --sanitize=fuzzer -Xswiftc -enable-testing --package-path Fuzz --scratch-path .build/fuzz
+	Fuzz/run.sh .build/fuzz/release/Fuzz $(SECONDS) "$(TARGET)" "$(INPUT)"
+
+fuzz-short: setup ## the same for 5 seconds each without coverage, with the tests as they are built
+	$(SWIFT) build --build-tests
+	FEEDSTORE_FUZZ_SECONDS=$${FEEDSTORE_FUZZ_SECONDS:-5} $(SWIFT) test --skip-build --disable-xctest --filter FuzzTests
+
+test-asan: setup-test ## run the tests with the address sanitizer, built apart and without pools of memory
+	$(SWIFT) build --build-tests --sanitize=address -Xswiftc -DSANITIZE_ADDRESS --scratch-path .build/sanitize-address
+	Tests/Sanitizers/run.sh address $(TESTS)
+
+test-tsan: setup-test ## run the tests with the thread sanitizer, built apart
+	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/sanitize-thread
+	$(CLANG) -O1 -g -Wall -Wextra -Werror -shared -fPIC Tests/Sanitizers/ThreadShim.c -o .build/libThreadShim.so
+	Tests/Sanitizers/run.sh thread $(TESTS)
 
 # Each target may import only what Package.swift says it depends on.
 check-imports: setup
@@ -109,12 +148,16 @@ format: check-swift ## format the sources
 
 lint: check-swift ## check the format
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
+	@# A pointer that is lent to a closure means nothing outside of it.
+	@if grep -rnE --include='*.swift' 'with(Unsafe|Contiguous|UTF8|CString|Bytes|Span|Memory)[A-Za-z0-9]*(\([^)]*\))? *\{ *\$$0(\.baseAddress!?)? *\}' $(SOURCES); then \
+	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
+	fi
 
 benchmark: build ## measure; FILES="a.ndjson …" are replayed besides
 	$(SWIFT) run --package-path Benchmarks -c release Benchmarks --feedstore .build/release/feedstore $(FILES)
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/.build examples/swift-follower/.build
+	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -19,6 +19,8 @@ let package = Package(
     .library(name: "Feed", targets: ["Feed"]),
     .library(name: "FeedStore", targets: ["FeedStore"]),
     .library(name: "FeedClient", targets: ["FeedClient", "Kafka"]),
+    // For the package in Fuzz, which is built in another way.
+    .library(name: "FuzzTargets", targets: ["FuzzTargets"]),
   ],
   targets: [
     // C libraries of the system.
@@ -66,6 +68,14 @@ let package = Package(
       path: "Tests/ChangesetTestSupport",
       swiftSettings: swiftSettings
     ),
+    // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
+    .target(
+      name: "FuzzTargets",
+      dependencies: ["Feed", "FeedPipeline", "FeedTestSupport", "Service"],
+      path: "Tests/FuzzTargets",
+      exclude: ["Corpus"],
+      swiftSettings: swiftSettings
+    ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedTestSupportTests",
@@ -78,6 +88,7 @@ let package = Package(
       dependencies: ["ChangesetTestSupport", "Feed", "FeedStore", "FeedTestSupport"],
       swiftSettings: swiftSettings
     ),
+    .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], swiftSettings: swiftSettings),
     .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedClientTests",

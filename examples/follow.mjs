@@ -4,9 +4,10 @@
  *
  *     node examples/follow.mjs http://127.0.0.1:8321 news weather
  *
- * With --json it prints the feed itself, on a line, whenever that is up to date, and {"feed":"news","mode":"delete"} when
- * it is gone. A token is taken from the environment: FEEDSTORE_HTTP_TOKEN. For a web page, copy `follow` and the two files
- * that are imported.
+ * With --json it prints the feed itself, on a line, whenever that is up to date, {"feed":"news","mode":"delete"} when it is
+ * gone, and {"feed":"news","error":"absent"} when there is no such feed, for which it waits. A token is taken from the
+ * environment: FEEDSTORE_HTTP_TOKEN; one that is refused ends it with exit code 1. For a web page, copy `follow` and the
+ * two files that are imported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,12 +22,13 @@ import { Replica, ReplicaFault } from '../web/replica.js';
  * @param {object} options
  * @param {string} [options.token]
  * @param {(what: string, replica: Replica, change?: import('../web/replica.js').Change) => void} options.onNews
- *   What happened, and the feed after it: `applied` (with what it changed), `up-to-date`, `gone`, `moved`,
- *   `must-refetch` (until the next `applied` there is nothing newer than what was shown), or why it cannot be had now,
- *   once until that changes.
+ *   What happened, and the feed after it: `applied` (with what it changed), `up-to-date`, `gone`, `moved`, or
+ *   `must-refetch` (until the next `applied` there is nothing newer than what was shown).
+ * @param {(status: number, answer: string) => void} options.onRefusal Why it cannot be had now, once until that
+ *   changes: 404 if there is no such feed, 401 for the token, after which it ends. It comes again after all others.
  * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon gave an answer, each time.
  */
-function follow(server, feed, { token, onNews, onAttempt }) {
+function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   const replica = new Replica(feed);
   // Whether it is to be told if the feed is gone. The replica does not know: `must-refetch` empties it.
   let isShown = false;
@@ -92,7 +94,7 @@ function follow(server, feed, { token, onNews, onAttempt }) {
     const isNews = answer !== refusal;
     refusal = status === undefined ? undefined : answer;
     if (status === 404 && isShown) tellGone();
-    else if (status !== undefined && isNews) onNews(answer, replica);
+    else if (status !== undefined && isNews) onRefusal(status, answer);
   };
 
   const tellGone = () => {
@@ -129,6 +131,16 @@ try {
 // Those that were told: each once, for all its feeds, until it answers.
 const unreached = new Set();
 for (const feed of feeds) {
+  // Whether the last line of JSON said that there is no such feed.
+  let isAbsent = false;
+  const print = (/** @type {object} */ value) => {
+    try {
+      console.log(JSON.stringify(value));
+    } catch (fault) {
+      // Data that is nested thousands of levels deep can be read, but not written.
+      console.error(`follow.mjs: ${feed} cannot be printed: ${fault}`);
+    }
+  };
   follow(server.replace(/\/+$/, ''), feed, {
     token: process.env.FEEDSTORE_HTTP_TOKEN,
     onAttempt: (url, isReached) => {
@@ -136,10 +148,19 @@ for (const feed of feeds) {
       if (isNews) console.error(`follow.mjs: cannot reach ${url}; trying again, less and less often, up to every 30 s`);
       unreached[isReached ? 'delete' : 'add'](url);
     },
+    onRefusal: (status, answer) => {
+      if (status === 401) process.exitCode = 1;
+      if (!isJSON && status !== 401) return console.log(`${feed}: ${answer}`);
+      if (status !== 404) return console.error(`follow.mjs: ${feed}: ${answer}`);
+      if (!isAbsent) print({ feed, error: 'absent' });
+      isAbsent = true;
+      return undefined;
+    },
     onNews: (what, replica, change) => {
       const { epoch, revision, checksum, sections } = replica;
-      if (isJSON && what === 'up-to-date') console.log(JSON.stringify({ feed, epoch, revision, checksum, sections }));
-      if (isJSON && what === 'gone') console.log(JSON.stringify({ feed, mode: 'delete' }));
+      if (isJSON && what === 'up-to-date') print({ feed, epoch, revision, checksum, sections });
+      if (isJSON && what === 'gone') print({ feed, mode: 'delete' });
+      if (what === 'up-to-date' || what === 'gone') isAbsent = what === 'gone';
       if (isJSON || what === 'up-to-date') return;
       const size = `${sections.length} sections, ${replica.itemCount} items`;
       console.log(change ? `${feed} ${change.mode} revision ${revision}: ${size}` : `${feed}: ${what}`);

@@ -6,10 +6,14 @@
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
 rules are those of docs/protocol.md, "Rules for replicas". With --once it prints the feeds at the end of the topic as
-JSON, one a line, and exits.
+JSON, one a line, and exits. Brokers that go and come are waited for. What Kafka refuses, such as an unknown topic, ends
+it with exit code 1.
 """
 import argparse
 import json
+import math
+import re
+import sys
 
 import confluent_kafka as kafka
 import xxhash
@@ -143,40 +147,127 @@ def join(parts):
     return whole
 
 
+class Refused(Exception):
+    """What does not pass by itself: somebody has to do what the message says."""
+
+
+# Python's json is recursive, and its numbers have bounds. What passes them stays the text that it is in the topic.
+MOST_DIGITS, MOST_LEVELS = 600, 100
+
+
+def integer(text):
+    return int(text) if len(text) <= MOST_DIGITS else text
+
+
+def fraction(text):
+    return float(text) if math.isfinite(float(text)) else text
+
+
+def no_json(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def shallow(text):
+    """The JSON with what is nested too deep as a string that has its text."""
+    pieces, level, end = [], 0, 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
+        if token[0] in "[{":
+            level += 1
+            if level == MOST_LEVELS + 1:
+                pieces.append(text[end:token.start()])
+                end = token.start()
+        elif token[0] in "]}":
+            if level == MOST_LEVELS + 1:
+                pieces.append(json.dumps(text[end:token.end()]))
+                end = token.end()
+            level -= 1
+    return "".join(pieces) + text[end:]
+
+
+def parse(value):
+    text = value.decode()
+    if text.count("[") + text.count("{") > MOST_LEVELS:
+        text = shallow(text)
+    return json.loads(text, parse_int=integer, parse_float=fraction, parse_constant=no_json)
+
+
+def warn(text):
+    print(f"follow.py: {text}", file=sys.stderr, flush=True)
+
+
+def partitions_of(consumer, topic):
+    """The numbers of the topic's partitions."""
+    try:
+        # All of them: asking for one by its name could create it.
+        found = consumer.list_topics(timeout=10).topics.get(topic)
+    except kafka.KafkaException as error:
+        raise Refused(f"no broker answers: {error.args[0].str()}; check the address, and that they are up") from None
+    if found is None:
+        raise Refused(f"there is no topic {topic}, or you may not read it; check its name and your rights")
+    if found.error is not None:
+        raise Refused(f"cannot read topic {topic}: {found.error.str()}; check your rights")
+    for partition in found.partitions.values():
+        if partition.error is not None:
+            warn(f"waiting for partition {partition.id} of {topic}: {partition.error.str()}")
+    return sorted(found.partitions)
+
+
 def follow(servers, topic, once, on_change):
+    """Calls `on_change(partition, name, changeset, feed)`; returns the feeds at the end, by partition and name."""
     consumer = kafka.Consumer({
         "bootstrap.servers": servers, "group.id": "follow.py", "enable.auto.commit": False,
-        "isolation.level": "read_committed", "enable.partition.eof": True})
-    partitions = consumer.list_topics(topic, 10).topics[topic].partitions
+        "isolation.level": "read_committed", "enable.partition.eof": True, "error_cb": lambda error: warn(error.str())})
+    partitions = partitions_of(consumer, topic)
     consumer.assign([kafka.TopicPartition(topic, number, kafka.OFFSET_BEGINNING) for number in partitions])
     feeds, ended = {}, set()
     while not (once and len(ended) == len(partitions)):
         message = consumer.poll(1)
         if message is None:
             continue
-        if message.error():
-            if message.error().code() != kafka.KafkaError._PARTITION_EOF:
-                raise kafka.KafkaException(message.error())
+        error = message.error()
+        if error is None:
+            take(message, feeds, on_change)
+        elif error.code() == kafka.KafkaError._PARTITION_EOF:
             ended.add(message.partition())
-            continue
+        else:
+            raise Refused(f"cannot read topic {topic}: {error.str()}; check its name and your rights")
+    consumer.close()
+    return {key: feed for key, feed in feeds.items() if not feed.is_stale}
+
+
+def take(message, feeds, on_change):
+    """Applies a record to its feed. Ids count by partition: the same one in two is two feeds."""
+    feed = None
+    try:
         kind, _, name = message.key().decode().partition("/")
-        feed = (message.partition(), name)
+        key = (message.partition(), name)
+        feed = feeds.get(key) or Feed()
+        changeset = {"mode": "delete"} if message.value() is None else parse(message.value())
         if message.value() is None:
             outcome = "removed" if kind == "k0" else "skipped"
         else:
-            changeset = json.loads(message.value())
-            outcome = feeds.setdefault(feed, Feed()).apply(changeset)
-            if outcome == "applied":
-                on_change(name, changeset, feeds[feed])
-        if outcome == "removed" and feeds.pop(feed, None):
-            on_change(name, {"mode": "delete"}, None)
-    consumer.close()
-    return {name: feed for (_, name), feed in feeds.items() if not feed.is_stale}
+            outcome = feed.apply(changeset)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
+        # It is no changeset, or does not fit: the feed's next reload makes up for it.
+        place = f"partition {message.partition()}, offset {message.offset()}"
+        warn(f"{place} is passed over: {type(fault).__name__}: {fault}")
+        if feed:
+            feed.is_stale = True
+        return
+    if outcome == "removed":
+        # Who has never had the feed is told nothing.
+        if feeds.pop(key, feed).epoch is not None:
+            on_change(*key, changeset, None)
+        return
+    if outcome in ("applied", "waiting"):
+        feeds[key] = feed
+    if outcome == "applied":
+        on_change(*key, changeset, feed)
 
 
-def show(name, changeset, feed):
+def show(partition, name, changeset, feed):
     size = f"{len(feed.order)} sections, {len(feed.contents)} items" if feed else "gone"
-    print(f"{name} {changeset['mode']} revision {changeset.get('revision', '-')}: {size}", flush=True)
+    print(f"{name} [{partition}] {changeset['mode']} revision {changeset.get('revision', '-')}: {size}", flush=True)
 
 
 if __name__ == "__main__":
@@ -185,11 +276,15 @@ if __name__ == "__main__":
     parser.add_argument("--topic", default="feeds.changesets")
     parser.add_argument("--once", action="store_true", help="print all feeds as JSON and exit")
     arguments = parser.parse_args()
+    # A terminal may not have all characters.
+    sys.stdout.reconfigure(errors="backslashreplace")
     try:
         feeds = follow(arguments.servers, arguments.topic, arguments.once, (lambda *_: None) if arguments.once else show)
+    except Refused as error:
+        sys.exit(f"follow.py: {error}")
     except KeyboardInterrupt:
         feeds = {}
-    for name, feed in sorted(feeds.items()):
+    for (partition, name), feed in sorted(feeds.items()):
         print(json.dumps({
-            "feed": name, "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum(),
-            "sections": feed.document()}))
+            "feed": name, "partition": partition, "epoch": feed.epoch, "revision": feed.revision,
+            "checksum": feed.checksum(), "sections": feed.document()}))

@@ -360,8 +360,27 @@ function changedMembers(before, after) {
     .every((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
   if (!areObjects) return new Map();
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return new Map([...names].filter((name) => !isEqual(before[name], after[name])).map((name) => [name, before[name]]));
+  return new Map([...names].filter((name) => !isEqual(own(before, name), own(after, name)))
+    .map((name) => [name, own(before, name)]));
 }
 
-/** @param {any} one @param {any} other */
-const isEqual = (one, other) => one === other || JSON.stringify(one) === JSON.stringify(other);
+/** What stands in the data, and not what every object has, as `__proto__` or `toString`. @param {any} object @param {string} name */
+const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
+/**
+ * Whether two values are spelled the same in JSON. Without recursion: data may be nested deeper than the stack reaches.
+ * @param {any} one @param {any} other
+ */
+export function isEqual(one, other) {
+  const pairs = [[one, other]];
+  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
+    const [left, right] = pair;
+    if (left === right) continue;
+    const areNested = typeof left === 'object' && typeof right === 'object' && left !== null && right !== null;
+    if (!areNested || Array.isArray(left) !== Array.isArray(right)) return false;
+    const [names, others] = [Object.keys(left), Object.keys(right)];
+    if (names.length !== others.length || names.some((name, at) => name !== others[at])) return false;
+    for (const name of names) pairs.push([left[name], right[name]]);
+  }
+  return true;
+}

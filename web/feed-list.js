@@ -29,6 +29,14 @@ export class FeedList {
   #timer = null;
   /** Counts the requests, so that an answer that was overtaken is dropped. */
   #request = 0;
+  /**
+   * Tells when the list's end is near, a screen away at most. Not when it is in sight: rows that have not been drawn
+   * yet have a height that is guessed, so the end moves away when one scrolls to it.
+   */
+  #end = new IntersectionObserver((entries) => {
+    // Several are told at once when the page is busy; the last one holds.
+    if (entries[entries.length - 1].isIntersecting && !this.#more.hidden) this.#showMore();
+  }, { root: byId('feeds-scroller'), rootMargin: '0px 0px 100% 0px' });
 
   /**
    * @param {{ api: import('./api.js').Api, onEnter: () => void, onCount?: (count: number) => void }} options For when
@@ -63,9 +71,6 @@ export class FeedList {
       if (link?.getAttribute('aria-current') !== null && link !== null) onEnter();
     });
     this.#more.addEventListener('click', () => this.#showMore());
-    new IntersectionObserver(([{ isIntersecting }]) => {
-      if (isIntersecting && !this.#more.hidden) this.#showMore();
-    }, { root: byId('feeds-scroller') }).observe(this.#more);
     document.addEventListener('visibilitychange', () => this.refresh());
   }
 
@@ -137,6 +142,9 @@ export class FeedList {
     const shownOf = isAll ? what : `${count(feeds.length)} of ${what}`;
     setText(this.#summary, total === 0 && search === '' ? 'No feeds yet' : shownOf);
     this.#more.hidden = isAll;
+    // It tells only of changes: that the end is still near after these feeds it tells when it begins anew.
+    this.#end.disconnect();
+    if (!isAll) this.#end.observe(this.#more);
     if (search === '') this.#onCount?.(total);
     const links = this.#links();
     if (!links.some((link) => link.tabIndex === 0)) this.#rove(this.#linkOf(this.#selected) ?? links[0]);

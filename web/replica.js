@@ -655,8 +655,8 @@ export class ReplicaPartition {
    * @throws {ReplicaFault} If it is no record of a changesets topic; nothing has changed then.
    */
   apply(key, value) {
-    const [, kind, number, feed] = /^([kd])([0-9]{1,9})\/(.+)$/s.exec(key) ?? [];
-    if (feed === undefined) {
+    const [, kind, number, feed] = /^(k(?=0\/)|[kd](?=[1-9]))([0-9]{1,7})\/(.+)$/s.exec(key) ?? [];
+    if (feed === undefined || Number(number) > greatestKeyNumber) {
       throw new ReplicaFault('invalid-key', `the key ${quoted(key)} is neither k<part>/<feed> nor d<n>/<feed>`);
     }
     const replica = this.#replicas.get(feed) ?? new Replica(feed, this.#options);
@@ -678,6 +678,9 @@ export class ReplicaPartition {
     return outcome;
   }
 }
+
+/** The greatest number in a key. */
+const greatestKeyNumber = 1_000_000;
 
 // Changesets as they come.
 
@@ -818,7 +821,14 @@ const hexadecimal = (checksum) => checksum.toString(16).padStart(8, '0');
  * A value for a message, cut if it is long.
  * @param {unknown} value
  */
-const quoted = (value) => String(JSON.stringify(value)).slice(0, 80);
+const quoted = (value) => {
+  try {
+    return String(JSON.stringify(value)).slice(0, 80);
+  } catch {
+    // JSON.stringify is recursive.
+    return 'a value that is nested too deep to show';
+  }
+};
 
 /** @param {string} name @param {unknown} value */
 const invalid = (name, value) => new ReplicaFault('invalid-changeset', `the ${name} is not valid: ${quoted(value)}`);

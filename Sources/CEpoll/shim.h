@@ -20,6 +20,13 @@ static inline int feedstore_epoll_watch_input(int epoll, int descriptor, uint64_
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
+// Asks to be told, with this number, each time something new can be read or the other end of a socket goes. 0, or -1
+// with errno set.
+static inline int feedstore_epoll_watch_news(int epoll, int descriptor, uint64_t number) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.u64 = number}};
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
 // Waits, and writes the numbers of what has happened. How many, or -1 with errno set.
 static inline int feedstore_epoll_wait(
     int epoll, uint64_t *numbers, int capacity, int timeout_milliseconds) {

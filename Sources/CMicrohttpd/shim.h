@@ -8,11 +8,9 @@
 
 // What a daemon is told.
 typedef struct feedstore_http_options_s {
-  // Bound and listening; libmicrohttpd closes it, unless the daemon is quiesced.
-  MHD_socket listening_socket;
   unsigned int threads;
+  // Of each thread.
   unsigned int connection_limit;
-  unsigned int connection_limit_per_address;
   size_t connection_memory_bytes;
   unsigned int timeout_seconds;
   // Handed to each of the callbacks.
@@ -32,16 +30,14 @@ static inline size_t feedstore_http_keep_escapes(
   return count;
 }
 
-// Starts threads with epoll that serve the socket. NULL if that is not possible.
+// Starts threads with epoll that serve the connections they are given. NULL if that is not possible.
 static inline struct MHD_Daemon *feedstore_http_start(const feedstore_http_options_t *options) {
   return MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, options->on_request,
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, options->on_request,
       options->owner,
-      // First, so that those that follow can be checked against it.
-      MHD_OPTION_LISTEN_SOCKET, options->listening_socket,
       MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
       MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
-      MHD_OPTION_PER_IP_CONNECTION_LIMIT, options->connection_limit_per_address,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory_bytes,
       MHD_OPTION_CONNECTION_TIMEOUT, options->timeout_seconds,
       MHD_OPTION_NOTIFY_COMPLETED, options->on_completion, options->owner,

@@ -6,12 +6,39 @@
 
 #include <simdjson.h>
 
+namespace {
+
+/// The process's kernel: the best that the processor has, or what SIMDJSON_FORCE_IMPLEMENTATION names.
+/// A name that means nothing here is passed over: simdjson would then take every text for invalid.
+const simdjson::implementation &process_kernel() {
+  static const simdjson::implementation &kernel = []() -> const simdjson::implementation & {
+    const auto &kernels = simdjson::get_available_implementations();
+    // To ask for the name makes simdjson choose.
+    const auto *chosen = kernels[simdjson::get_active_implementation()->name()];
+    return chosen && chosen->supported_by_runtime_system() ? *chosen : *kernels.detect_best_supported();
+  }();
+  return kernel;
+}
+
+bool is_utf8(const simdjson::implementation &kernel, const uint8_t *bytes, size_t count) {
+  return count == 0 || kernel.validate_utf8(reinterpret_cast<const char *>(bytes), count);
+}
+
+}
+
 // Only simdjson's first stage is used. It checks UTF-8 and finds the structure at the speed of
 // memory; its parsers are not: On-Demand does not validate what it does not visit, and the DOM
 // loses the spelling of numbers. The grammar is checked by a walk over this index, in Swift.
 struct feedstore_json_indexer {
+  const simdjson::implementation &kernel;
+  /// Whether the first stage relies on the text being UTF-8, as simdjson's portable one does: it reads a byte past
+  /// a text that ends in the middle of a character, and looks at no character outside strings.
+  const bool needs_utf8;
   std::unique_ptr<simdjson::internal::dom_parser_implementation> implementation;
   size_t capacity = 0;
+
+  explicit feedstore_json_indexer(const simdjson::implementation &kernel)
+      : kernel(kernel), needs_utf8(kernel.name() == "fallback") {}
 
   simdjson::error_code reserve(size_t count) {
     if (implementation && count <= capacity) return simdjson::SUCCESS;
@@ -19,8 +46,7 @@ struct feedstore_json_indexer {
     if (implementation) wanted = std::max(wanted, std::min<size_t>(capacity * 2, 1 << 24));
     wanted = std::min<size_t>(wanted, simdjson::SIMDJSON_MAXSIZE_BYTES);
     // The stages share one allocation for open containers, which the first stage never uses.
-    auto error = simdjson::get_active_implementation()->create_dom_parser_implementation(
-        wanted, 1, implementation);
+    auto error = kernel.create_dom_parser_implementation(wanted, 1, implementation);
     capacity = error ? 0 : wanted;
     return error;
   }
@@ -28,8 +54,15 @@ struct feedstore_json_indexer {
 
 extern "C" {
 
-feedstore_json_indexer *feedstore_json_indexer_create(void) {
-  return new (std::nothrow) feedstore_json_indexer();
+const char *feedstore_json_kernel(size_t number) {
+  for (const auto *kernel : simdjson::get_available_implementations())
+    if (kernel->supported_by_runtime_system() && number-- == 0) return kernel->name().c_str();
+  return nullptr;
+}
+
+feedstore_json_indexer *feedstore_json_indexer_create(const char *name) {
+  const auto *kernel = name ? simdjson::get_available_implementations()[name] : &process_kernel();
+  return kernel ? new (std::nothrow) feedstore_json_indexer(*kernel) : nullptr;
 }
 
 void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer) { delete indexer; }
@@ -42,12 +75,12 @@ feedstore_json_status feedstore_json_index(
   if (count == 0) return feedstore_json_empty;
   if (count > simdjson::SIMDJSON_MAXSIZE_BYTES || indexer->reserve(count))
     return feedstore_json_capacity;
+  if (indexer->needs_utf8 && !is_utf8(indexer->kernel, bytes, count)) return feedstore_json_invalid_utf8;
   auto error =
       indexer->implementation->stage1(bytes, count, simdjson::stage1_mode::regular);
   if (error) {
     // simdjson reports an open string before bad UTF-8; the caller wants to know about UTF-8 first.
-    if (!simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), count))
-      return feedstore_json_invalid_utf8;
+    if (!indexer->needs_utf8 && !is_utf8(indexer->kernel, bytes, count)) return feedstore_json_invalid_utf8;
     return error == simdjson::EMPTY ? feedstore_json_empty : feedstore_json_invalid_string;
   }
   *offset_count = indexer->implementation->n_structural_indexes;
@@ -63,8 +96,6 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
   indexer->capacity = 0;
 }
 
-bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) {
-  return count == 0 || simdjson::validate_utf8(reinterpret_cast<const char *>(bytes), count);
-}
+bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) { return is_utf8(process_kernel(), bytes, count); }
 
 }

@@ -4,10 +4,43 @@
 // Header-only use: the functions are compiled into their callers, so that hashing a
 // short identifier costs no call.
 #define XXH_INLINE_ALL
+#include <string.h>
 #include <xxhash.h>
 
 static inline uint32_t feedstore_xxh32(const void *bytes, size_t count) {
   return XXH32(bytes, count, 0);
+}
+
+// One field of what a term of a feed's checksum is over: a zero byte, and the field.
+static inline unsigned char *feedstore_add_field(unsigned char *end, const void *bytes, size_t count) {
+  *end = 0;
+  memcpy(end + 1, bytes, count);
+  return end + 1 + count;
+}
+
+// XXH32 with seed 0 over a letter and two fields of at most 255 bytes.
+static inline uint32_t feedstore_xxh32_section(const void *previous, size_t previous_count, const void *id,
+                                               size_t id_count) {
+  unsigned char buffer[1 + 2 * 256];
+  unsigned char *end = buffer;
+  *end++ = 's';
+  end = feedstore_add_field(end, previous, previous_count);
+  end = feedstore_add_field(end, id, id_count);
+  return XXH32(buffer, (size_t)(end - buffer), 0);
+}
+
+// XXH32 with seed 0 over a letter and four fields of at most 255 bytes.
+static inline uint32_t feedstore_xxh32_item(const void *section, size_t section_count, const void *previous,
+                                            size_t previous_count, const void *id, size_t id_count,
+                                            const void *kind, size_t kind_count) {
+  unsigned char buffer[1 + 4 * 256];
+  unsigned char *end = buffer;
+  *end++ = 'i';
+  end = feedstore_add_field(end, section, section_count);
+  end = feedstore_add_field(end, previous, previous_count);
+  end = feedstore_add_field(end, id, id_count);
+  end = feedstore_add_field(end, kind, kind_count);
+  return XXH32(buffer, (size_t)(end - buffer), 0);
 }
 
 static inline uint64_t feedstore_xxh64(const void *bytes, size_t count, uint64_t seed) {

@@ -13,6 +13,9 @@ enum RunCommand: Subcommand {
       per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group.
 
       Feeds are kept in memory, and restored from topics.changesets at the start.
+
+      The broker of --embedded is for trying things out. It keeps the newest 5 MiB of each partition: producers are \
+      held back until their records are read, but who follows the changesets late may miss some.
       """,
     options: configurationOptions + [
       .flag("embedded", help: "Starts a Kafka broker in the process; nothing outlives it.")

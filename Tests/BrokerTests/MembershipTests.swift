@@ -25,7 +25,7 @@ extension OnCluster {
     @Test func `a restart under the name of its instance moves nothing`() async throws {
       var options = RunOptions()
       // A restart must be quicker.
-      options.settings["kafka.session.timeout.ms"] = "30000"
+      options.settings["kafka.session.timeout.ms"] = "300000"
       try await BrokerRun.on("static", options) { run in
         run.load.start()
         let other = try run.start(["kafka.group.instance.id": "other"])

@@ -4,6 +4,7 @@ is decided by the test. By hand: `python3 fake_server.py` plays the demo's histo
 """
 
 import collections
+import contextlib
 import http.server
 import json
 import queue
@@ -41,6 +42,13 @@ class Feed:
         return self.published != [] and self.last.mode != "delete"
 
 
+class Listener(http.server.ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A browser may go away in the middle of an answer; what else goes wrong is told."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class FakeServer:
     """Publishes only what it is told to. Settings: `token`, `retry` in milliseconds, and `refusal`."""
 
@@ -64,7 +72,7 @@ class FakeServer:
         class Handler(RequestHandler):
             owner = server
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http = Listener(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
         threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -76,7 +84,9 @@ class FakeServer:
         self.http.server_close()
         with self.lock:
             for connection in self.sockets:
-                connection.shutdown(socket.SHUT_RDWR)
+                # The browser may have ended it already.
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     # What a test does.
 
@@ -90,13 +100,12 @@ class FakeServer:
                 self.feeds.setdefault(name, Feed([])).coming.extend(mine)
 
     def publish(self, name, count=1):
-        """Commits the next changesets of a feed."""
+        """Commits the next changesets of a feed, which reach those who follow it together."""
         with self.lock:
             feed = self.feeds[name]
-            for _ in range(count):
-                changeset = self._commit(feed)
-                self._send(feed, message(changeset.texts, changeset.id))
-            self._send(feed, self._up_to_date(feed))
+            committed = [self._commit(feed) for _ in range(count)]
+            messages = [message(changeset.texts, changeset.id) for changeset in committed]
+            self._send(feed, b"".join(messages) + self._up_to_date(feed))
 
     def publish_all(self, name):
         self.publish(name, len(self.feeds[name].coming))

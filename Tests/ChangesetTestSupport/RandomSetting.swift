@@ -5,11 +5,12 @@ public import FeedTestSupport
 /// What random records are tried with: the usual thresholds, and some that make rare paths common.
 public enum RandomSetting: Sendable {
   case usual, everyRecord, longWindows, smallParts, smallPartsOfDifferences, keyframes, keyframesAlways,
-    tightLimits, differencesOnly
+    tightLimits, tightState, differencesOnly, noMinimum
 
   /// For the store against the oracle.
   public static let ofStore: [RandomSetting] = [
-    .usual, .everyRecord, .longWindows, .smallParts, .keyframes, .tightLimits, .differencesOnly,
+    .usual, .everyRecord, .longWindows, .smallParts, .keyframes, .tightLimits, .tightState, .differencesOnly,
+    .noMinimum,
   ]
   /// For the verification of what is written.
   public static let ofVerification: [RandomSetting] = [
@@ -39,19 +40,27 @@ public enum RandomSetting: Sendable {
       options.keyframe.maxBytesRatio = 0.5
     case .keyframesAlways: options.keyframe.maxDeltas = 1
     case .tightLimits:
-      options.limits.maxItems = 12
-      options.limits.maxSections = 4
+      options.limits.maxItems = 6
+      options.limits.maxSections = 3
       options.limits.maxEvents = 3
       options.limits.maxDepth = 5
       options.limits.maxIdBytes = 40
       options.limits.maxDataBytes = 60
       options.limits.maxRecordBytes = 600
       options.coalescing.maxBytes = 5000
+    case .tightState:
+      // Of three feeds in each of two partitions, and of what they hold.
+      options.limits.maxFeeds = 2
+      options.limits.maxStateBytes = 6_000
+      options.limits.maxItems = 8
     case .differencesOnly:
       options.planner.maxChangedFraction = 100
       options.planner.maxKindFraction = 100
       options.planner.maxBytesRatio = 1000
       options.planner.minimumItems = 0
+    case .noMinimum:
+      options.planner.minimumItems = 0
+      options.coalescing.windowMilliseconds = 20
     }
     return options
   }

@@ -7,11 +7,27 @@ struct CommandRun {
   let output: String
   let error: String
 
-  /// - Parameter folder: where it is run, and what paths are relative to.
-  init(_ arguments: [String], in folder: URL) throws {
+  /// - Parameters:
+  ///   - folder: where it is run, and what paths are relative to.
+  ///   - environment: variables beside this process's.
+  ///   - stackKilobytes: the size of the main thread's stack; nil for the usual one.
+  init(
+    _ arguments: [String],
+    in folder: URL,
+    environment: [String: String] = [:],
+    stackKilobytes: Int? = nil
+  ) throws {
     let process = Process()
-    process.executableURL = try BuiltCommand.url
-    process.arguments = arguments
+    let command = try BuiltCommand.url
+    if let stackKilobytes {
+      process.executableURL = URL(fileURLWithPath: "/bin/sh")
+      process.arguments =
+        ["-c", "ulimit -s \(stackKilobytes) && exec \"$0\" \"$@\"", command.path] + arguments
+    } else {
+      process.executableURL = command
+      process.arguments = arguments
+    }
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
     process.currentDirectoryURL = folder
     process.standardInput = FileHandle.nullDevice
     let (output, error) = (Pipe(), Pipe())

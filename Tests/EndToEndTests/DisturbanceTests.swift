@@ -70,7 +70,7 @@ struct DisturbanceTests {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
-    try ground.cluster.delayRequest(.endTxn, broker: 1, milliseconds: 2_500)
+    try ground.cluster.delayRequest(.endTxn, broker: 1, milliseconds: 6_000)
     let failures = Mutex<[String]>([])
     let run = FaultRun(records: Self.lines.count)
     let log = Ground.log { line in
@@ -199,7 +199,7 @@ struct DisturbanceTests {
     try ground.cluster.setCoordinator(.group("feedstore"), broker: 2)
     _ = try await ground.publish(Self.lines)
     // The broker that takes the records answers long before the one that takes the offsets.
-    try ground.cluster.setRoundTrip(2, milliseconds: 300)
+    try ground.cluster.setRoundTrip(2, milliseconds: 1_000)
     try ground.cluster.pushRequestErrors(.produce, [.messageTooLarge])
     let run = FaultRun(records: Self.lines.count)
     let thrown = await #expect(throws: DaemonError.self) {

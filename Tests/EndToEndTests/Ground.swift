@@ -115,9 +115,9 @@ struct Ground {
         timestampMilliseconds: record.timestamp
       )
     }
-    try producer.flush(timeoutMilliseconds: 30_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   /// Everything that a topic holds, by partition and offset.
@@ -129,14 +129,14 @@ struct Ground {
     let batch = consumer.makeBatch(capacity: 1_000)
     var records: [StoredRecord] = []
     var ended: Set<Int32> = []
-    let giveUp = ContinuousClock.now + .seconds(60)
+    let giveUp = ContinuousClock.now + .seconds(300)
     while ended.count < partitions {
       try #require(ContinuousClock.now < giveUp, "the topic's partitions end")
       try consumer.poll(into: batch, timeoutMilliseconds: 100)
       for index in 0..<batch.count { records.append(StoredRecord(batch[index])) }
       for case .endOfPartition(_, let partition, _) in batch.events { ended.insert(partition) }
     }
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
     return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
   }
 }

@@ -21,7 +21,7 @@ struct InputStartOnClusterTests {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
     let input = TopicPartition(topic: "feeds.items", partition: partition)
     try consumer.commit([input: CommittedOffset(offset, metadata: metadata)])
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `input is read from the committed offset, whatever fails for a moment`() async throws {

@@ -56,8 +56,8 @@ struct LostWhileReadTests {
       try ground.produce(records, to: "feeds.items")
       let consumer = try Consumer(configuration: ground.client, log: { _, _, _ in })
       let partition = TopicPartition(topic: "feeds.items", partition: 0)
-      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 10_000)
-      try consumer.close(timeoutMilliseconds: 10_000)
+      let ends = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000)
+      try consumer.close(timeoutMilliseconds: 120_000)
       #expect(ends.high == Int64(recordCount) + 1)
       #expect(ends.low > 50, "the cluster has thrown away what nobody has fetched")
       return ends.low

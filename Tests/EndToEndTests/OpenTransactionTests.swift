@@ -26,9 +26,9 @@ struct OpenTransactionTests {
     let topics = configuration.store.topics.distinct + [prefix + "changesets", prefix + "rejected"]
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
     let specifications = Set(topics).map { TopicSpecification($0, partitions: 2, replicationFactor: 1) }
-    #expect(try admin.createTopics(specifications, timeoutMilliseconds: 30_000).isEmpty)
-    _ = try admin.waitForTopics(specifications.map(\.name), timeoutMilliseconds: 30_000)
-    try admin.close(timeoutMilliseconds: 10_000)
+    #expect(try admin.createTopics(specifications, timeoutMilliseconds: 120_000).isEmpty)
+    _ = try admin.waitForTopics(specifications.map(\.name), timeoutMilliseconds: 120_000)
+    try admin.close(timeoutMilliseconds: 120_000)
     return configuration
   }
 
@@ -56,7 +56,7 @@ struct OpenTransactionTests {
     let other = try Transaction(client, topic: configuration.store.topics.changesets)
     let isAborted = Mutex(false)
     let output = DiagnosticOutput(isTerminal: false) { line in
-      // Until only that partition is left; the broker would end the transaction in time.
+      // Until only that partition is left.
       guard line.contains("restoring waits"), line.contains(" partitions=1 ") else { return }
       let isFirst = isAborted.withLock { isAborted in
         defer { isAborted = true }
@@ -80,12 +80,14 @@ struct OpenTransactionTests {
     init(_ client: KafkaConfiguration, topic: String) throws {
       var client = client
       client["transactional.id"] = topic
+      // The most that brokers allow by default: it must not end by itself, however busy the machine is.
+      client["transaction.timeout.ms"] = "900000"
       let producer = try TransactionalProducer(configuration: client, log: { _, _, _ in })
-      try producer.initTransactions(timeoutMilliseconds: 30_000)
+      try producer.initTransactions(timeoutMilliseconds: 120_000)
       try producer.begin()
       let key = OwnedBytes(Array("d1/other".utf8))
       try producer.produce(topic: topic, partition: 1, key: key.bytes, value: nil)
-      try producer.flush(timeoutMilliseconds: 30_000)
+      try producer.flush(timeoutMilliseconds: 120_000)
       self.producer = Mutex(producer)
     }
 
@@ -93,7 +95,7 @@ struct OpenTransactionTests {
       do {
         try producer.withLock { producer throws(KafkaError) in
           try producer.abort()
-          try producer.close(timeoutMilliseconds: 10_000)
+          try producer.close(timeoutMilliseconds: 120_000)
         }
       } catch {
         Issue.record(error)

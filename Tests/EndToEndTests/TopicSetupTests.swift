@@ -108,8 +108,8 @@ struct TopicSetupTests {
       partitions: 1,
       configuration: ["cleanup.policy": "delete"]
     )
-    #expect(try admin.createTopics([changesets], timeoutMilliseconds: 30_000).isEmpty)
-    try admin.close(timeoutMilliseconds: 10_000)
+    #expect(try admin.createTopics([changesets], timeoutMilliseconds: 120_000).isEmpty)
+    try admin.close(timeoutMilliseconds: 120_000)
     _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
 
     let stop = StopRequest()
@@ -168,7 +168,7 @@ struct TopicSetupTests {
     let servers = try #require(bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
     let topics = configuration.store.topics.distinct
-    #expect(try admin.deleteTopics(topics, timeoutMilliseconds: 30_000).isEmpty)
-    try admin.close(timeoutMilliseconds: 10_000)
+    #expect(try admin.deleteTopics(topics, timeoutMilliseconds: 120_000).isEmpty)
+    try admin.close(timeoutMilliseconds: 120_000)
   }
 }

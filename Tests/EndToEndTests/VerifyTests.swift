@@ -81,7 +81,10 @@ struct VerifyTests {
       told.first == #"\#(place) \#(stored.count): feed "\#(feed)": the header "content-type" is missing"#
     )
     #expect(
-      told.last == #"\#(place) \#(stored.count + 1): the key is "f", expected k<part>/<feed> or d<n>/<feed>"#
+      told.last?.hasPrefix(
+        #"\#(place) \#(stored.count + 1): the key is "f", which is neither k<part>/<feed> nor"#
+      )
+        == true
     )
     #expect(report.counts.feeds == 3)
   }

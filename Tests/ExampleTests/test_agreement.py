@@ -176,13 +176,16 @@ class Agreement(unittest.TestCase):
         lines = subprocess.run(
             [sys.executable, ROOT / "examples" / "follow.py", daemon.servers, "--once"],
             check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
-        self.assertEqual({json.loads(line)["feed"]: text(json.loads(line)) for line in lines}, expected)
+        states = [json.loads(line) for line in lines]
+        partitions = {feed["feed"]: feed["partition"] for feed in json.loads(daemon.get("/v1/feeds?limit=1000"))["feeds"]}
+        self.assertEqual({state["feed"]: state.pop("partition") for state in states}, partitions)
+        self.assertEqual({state["feed"]: text(state) for state in states}, expected)
 
     def assert_much_was_met(self, daemon):
         """That the run was of use: it had all that can happen to a feed."""
         met = {"parts": set(), "modes": set(), "lives": {}}
 
-        def note(name, changeset, _):
+        def note(_, name, changeset, __):
             met["modes"].add(changeset["mode"])
             if changeset["mode"] == "delete":
                 return

@@ -19,7 +19,7 @@ from repository import GOLDEN, FEEDSTORE, replay  # noqa: E402
 
 SEED = int(os.environ.get("FEEDSTORE_SEED", random.randrange(2**32)))
 # How long the daemon may take to publish what it has read, on a machine that others use as well.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 300
 
 
 def apply(output):

@@ -8,10 +8,13 @@ import subprocess
 import threading
 import unittest
 
+import xxhash
+
 from test_follow import PATIENCE_SECONDS, ROOT
 
 COMMAND = [os.environ.get("NODE", "node"), ROOT / "examples" / "follow.mjs"]
 UP_TO_DATE = "event: up-to-date\ndata: {}\n\n"
+CHECKSUM_OF_S = xxhash.xxh32_hexdigest(b"s\0\0s")
 MUST_REFETCH = "event: must-refetch\ndata: {}\n\n"
 
 
@@ -197,6 +200,44 @@ class PageTests(unittest.TestCase):
             for life in range(4)]
         expected = [states[0], gone, states[1], gone, states[2], gone, states[3]]
         self.assertEqual([json.loads(line) for line in follower.lines], expected)
+
+    def test_json_tells_of_a_feed_that_is_not_there(self):
+        answers = iter([
+            (404, []), (200, [reload("f", "t/0"), UP_TO_DATE]), (404, []), (404, []), (503, []), (404, []), (None, []), (404, []),
+            (200, [reload("f", "t/1"), UP_TO_DATE]),
+        ])
+        server = self.serve(lambda _: next(answers, (503, [])))
+        server.listen()
+        follower = self.follow(server.url, "f", "--json")
+        self.assertTrue(follower.wait(lambda: any("t/1" in line for line in follower.lines)), follower.lines)
+        found = [json.loads(line) for line in follower.lines]
+        self.assertEqual(
+            [line.get("epoch") or line.get("error") or line.get("mode") for line in found], ["absent", "t/0", "delete", "t/1"])
+        self.assertEqual(found[0], {"feed": "f", "error": "absent"})
+        self.assertTrue(follower.wait(lambda: "follow.mjs: f: the server answers 503" in follower.errors), follower.errors)
+
+    def test_a_feed_that_json_cannot_print_is_told_and_ends_nothing(self):
+        deep = "[" * 20_000 + "]" * 20_000
+        change = json.loads(reload("f", "t/0").split("data: ")[1])
+        sections = f'"sections":[{{"id":"s","data":{deep}}}]'
+        # Of one section s, as xxHash has it.
+        whole = json.dumps({**change, "checksum": CHECKSUM_OF_S})[:-1] + "," + sections + "}"
+        answers = iter([(200, [f"data: {whole}\n\n", UP_TO_DATE, reload("f", "t/1"), UP_TO_DATE])])
+        server = self.serve(lambda _: next(answers, (503, [])))
+        server.listen()
+        follower = self.follow(server.url, "f", "--json")
+        self.assertTrue(follower.wait(lambda: any("t/1" in line for line in follower.lines)), follower.errors)
+        self.assertTrue(follower.wait(lambda: any("f cannot be printed: " in line for line in follower.errors)))
+
+    def test_a_token_that_is_refused_ends_it_with_exit_code_1(self):
+        server = self.serve(lambda _: (401, []))
+        server.listen()
+        for options in ([], ["--json"]):
+            with self.subTest(options):
+                result = subprocess.run(
+                    [*COMMAND, server.url, "f", *options], capture_output=True, encoding="utf-8", timeout=PATIENCE_SECONDS)
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertEqual(result.stderr, "follow.mjs: f: the server answers 401\n")
 
 
 if __name__ == "__main__":

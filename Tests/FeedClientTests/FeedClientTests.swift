@@ -91,8 +91,8 @@ struct FeedClientTests {
         }
       }
     }
-    try producer.flush(timeoutMilliseconds: 30_000)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a client begins with what is there, follows, and ends when it is asked to`() async throws {

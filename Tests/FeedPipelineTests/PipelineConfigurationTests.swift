@@ -38,6 +38,8 @@ import Testing
     #expect(store.limits.maxEvents == 10_000)
     #expect(store.limits.maxDepth == 128)
     #expect(store.limits.maxRecordBytes == 104_857_600)
+    #expect(store.limits.maxFeeds == 1_000_000)
+    #expect(store.limits.maxStateBytes == 17_179_869_184)
     #expect(store.topics.sections == "feeds.sections")
     #expect(store.topics.items == "feeds.items")
     #expect(store.topics.changesets == "feeds.changesets")
@@ -65,6 +67,8 @@ import Testing
     ("limits.maxEvents=1", { $0.store.limits.maxEvents == 1 }),
     ("limits.maxDepth=10000", { $0.store.limits.maxDepth == 10_000 }),
     ("limits.maxRecordBytes=4096", { $0.store.limits.maxRecordBytes == 4096 }),
+    ("limits.maxFeeds=0", { $0.store.limits.maxFeeds == 0 }),
+    ("limits.maxStateBytes=1099511627776", { $0.store.limits.maxStateBytes == 1_099_511_627_776 }),
     ("topics.sections=s", { $0.store.topics.sections == "s" }),
     ("topics.items=i-1", { $0.store.topics.items == "i-1" }),
     ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
@@ -79,6 +83,7 @@ import Testing
     ("http.advertisedUrl=http://h:1", { $0.http.advertisedURL == "http://h:1" }),
     ("http.threads=64", { $0.http.threads == 64 }),
     ("http.maxConnections=1", { $0.http.maxConnections == 1 }),
+    ("http.maxConnectionsPerAddress=7", { $0.http.maxConnectionsPerAddress == 7 }),
     ("http.maxStreams=1", { $0.http.maxStreams == 1 }),
     ("http.maxStreamBytes=1024", { $0.http.maxStreamBytes == 1024 }),
     ("http.maxHistoryBytes=0", { $0.http.maxHistoryBytes == 0 }),
@@ -112,10 +117,13 @@ import Testing
     ("planner.maxKindFraction=-0.1", "a finite number, 0 or more"),
     ("planner.maxKindFraction=Infinity", "a finite number, 0 or more"),
     ("keyframe.maxBytesRatio=NaN", "a finite number, 0 or more"),
-    ("keyframe.maxDeltas=0", "a whole number from 1 to 9007199254740991"),
+    ("keyframe.maxDeltas=0", "a whole number from 1 to 500000"),
+    ("keyframe.maxDeltas=500001", "a whole number from 1 to 500000"),
     ("limits.maxIdBytes=0", "a whole number from 1 to 255"),
     ("limits.maxIdBytes=256", "a whole number from 1 to 255"),
     ("limits.maxDepth=100001", "a whole number from 1 to 10000"),
+    ("limits.maxFeeds=-1", "a whole number from 0 to 9007199254740991"),
+    ("limits.maxStateBytes=16GiB", "a whole number from 0 to 9007199254740991"),
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),

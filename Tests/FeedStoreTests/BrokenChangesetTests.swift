@@ -84,8 +84,21 @@ import Testing
     #expect(replicas.replicas.count == 2)
   }
 
+  /// Its bytes would be a key like any other, but no text, by which the feed is found again.
+  @Test func `an id with a surrogate escape that has no partner is refused`() throws {
+    let value =
+      #"{"feed":"\ud800","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial","#
+      + #""time":"2026-01-01T00:00:00.000Z","through":{"t":1},"checksum":"00000000"}"#
+    var record = record("k0/", value)
+    record.key += [0xED, 0xA0, 0x80]
+    let replicas = ReplicaPartition()
+    let fault = #expect(throws: ReplicaFault.self) { try replicas.apply(record) }
+    #expect(fault?.code == .invalidChangeset)
+    #expect(replicas.replicas.isEmpty)
+  }
+
   /// Whatever arrives, a follower neither dies nor breaks its state.
-  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(1...4))
   func `mutated records are refused or applied, never fatal`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
     var generator = RecordGenerator(seed: seed)

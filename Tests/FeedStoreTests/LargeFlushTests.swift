@@ -6,7 +6,7 @@ import Testing
 
 /// Flushes that are published in several transactions.
 struct LargeFlushTests {
-  @Test(arguments: 61...66 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(61...66))
   func `transactions that fail in the middle of a flush leave nothing out and publish nothing twice`(
     seed: UInt64
   ) async throws {

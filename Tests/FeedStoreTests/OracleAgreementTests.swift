@@ -5,7 +5,7 @@ import FeedTestSupport
 import Testing
 
 @Suite struct OracleAgreementTests {
-  @Test(arguments: RandomSetting.ofStore, 1...3 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(1...3))
   func `random records come to what the oracle says`(setting: RandomSetting, seed: UInt64) async throws {
     var generator = RecordGenerator(seed: seed, options: setting.generator)
     var driver = StoreDriver(setting.options)
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test(arguments: RandomSetting.ofStore, 31...32 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(31...32))
   func `a flush that is rolled back and taken again comes to the same`(
     setting: RandomSetting,
     seed: UInt64

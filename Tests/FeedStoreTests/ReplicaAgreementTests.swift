@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test(arguments: RandomSetting.ofStore, 21...22 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(21...22))
   func `a replica that follows has what was published`(
     setting: RandomSetting,
     seed: UInt64
@@ -134,7 +134,7 @@ import Testing
     return kept.map(\.element) + log[cut...]
   }
 
-  @Test(arguments: RandomSetting.ofStore, 41...43 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(41...43))
   func `a store that is restored from its topic goes on as if it had never stopped`(
     setting: RandomSetting,
     seed: UInt64

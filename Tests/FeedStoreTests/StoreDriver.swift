@@ -17,6 +17,8 @@ struct StoreDriver {
   var failures: SplitMix64?
   /// Transactions that were committed before their flush's last.
   private(set) var earlyTransactions = 0
+  /// How often the oracle rejected a record for a limit on what is kept.
+  private(set) var passedLimits: [String: Int] = [:]
 
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
     self.options = options
@@ -72,6 +74,7 @@ struct StoreDriver {
       try await store.restore(partition: Int32(partition), from: replicas)
     }
     await store.checkInvariants()
+    oracle.forgetUnpublished()
   }
 
   private struct Flush: Equatable {
@@ -167,6 +170,12 @@ struct StoreDriver {
       throw Disagreement(description: "rejected with \(codes), expected \(expectedCodes)")
     }
     for (rejected, expected) in zip(flush.rejected, expected.rejected) {
+      if let limit = expected.rejection.limit {
+        passedLimits[limit, default: 0] += 1
+        guard rejected.rejection.message.contains("\(limit) (") else {
+          throw Disagreement(description: "expected \(limit) to be named: \(rejected.rejection.message)")
+        }
+      }
       guard rejected.key == expected.record.key, rejected.value == expected.record.value else {
         throw Disagreement(description: "a rejected record differs from its source")
       }

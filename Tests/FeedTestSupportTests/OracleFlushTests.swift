@@ -28,16 +28,23 @@ struct OracleFlushTests {
     #expect(third?.through == ["feeds.items": 22])
   }
 
-  @Test func whatCancelsOutLeavesNoTrace() {
+  @Test func whatCancelsOutIsNotPublishedButRemembered() {
     var one = OneFeed()
     one.apply(Self.create, offset: 0)
     _ = one.flush()
     one.apply(#"{"op":"item.upsert","item":"a","section":"s"}"#, offset: 5, timestamp: 99)
     one.apply(#"{"op":"item.delete","item":"a"}"#, offset: 6)
     #expect(one.flush() == nil)
-    one.apply(#"{"op":"section.reload","section":"s"}"#, offset: 3)
+    let reload = #"{"op":"section.reload","section":"s"}"#
+    #expect(one.apply(reload, offset: 6) == .alreadyApplied)
+    one.apply(reload, topic: "feeds.sections", offset: 3)
     let change = one.flush()
-    #expect(change?.revision == 2 && change?.through == ["feeds.items": 3] && change?.time == 0)
+    #expect(change?.through == ["feeds.items": 0, "feeds.sections": 3])
+    #expect(change?.revision == 2 && change?.time == 0)
+    #expect(one.apply(reload, offset: 6) == .alreadyApplied)
+    one.oracle.forgetUnpublished()
+    #expect(one.apply(reload, offset: 6) == .applied(noOps: []))
+    #expect(one.flush()?.through == ["feeds.items": 6, "feeds.sections": 3])
   }
 
   @Test func whatWasTakenIsNotAppliedAgain() {

@@ -86,9 +86,12 @@ struct OracleRejectionTests {
     #expect(one.code(#"{"op":"item.upsert","item":"a","section":"s","kind":"123456"}"#) == .limitExceeded)
     #expect(one.code("[5,5,5,5]") == .limitExceeded)
     #expect(one.code(#"{"op":"section.replace","section":"s","items":["a","b","c"]}"#) == .limitExceeded)
-    // In between a record may pass a limit.
-    let passing =
+    // In between a record may pass a limit by single events, but not by a list.
+    let listing =
       #"[{"op":"section.replace","section":"s","items":["a","b","c"]},{"op":"item.delete","item":"a"}]"#
+    #expect(one.code(listing) == .limitExceeded)
+    #expect(one.code(#"{"op":"section.replace","section":"s","items":["a","b"]}"#) == nil)
+    let passing = #"[{"op":"item.upsert","item":"c","section":"s"},{"op":"item.delete","item":"a"}]"#
     #expect(one.code(passing) == nil)
     #expect(one.code(#"{"op":"item.patch","item":"b","data":{"a":111}}"#) == nil)
     #expect(one.code(#"{"op":"item.patch","item":"b","data":{"b":1}}"#) == .limitExceeded)

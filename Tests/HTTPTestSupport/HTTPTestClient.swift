@@ -148,7 +148,9 @@ public final class HTTPTestClient {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &bytes, bytes.count, 0)
     guard count > 0 else {
-      throw Failure(message: count == 0 ? "the connection was closed" : String(cString: strerror(errno)))
+      if count == 0 { throw Failure(message: "the connection was closed") }
+      if errno == EAGAIN { throw Failure(message: "nothing came for ten minutes") }
+      throw Failure(message: String(cString: strerror(errno)))
     }
     received += bytes[..<count]
   }

@@ -16,36 +16,36 @@ struct BrokerAdminTests {
       replicationFactor: 1,
       configuration: ["cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"]
     )
-    #expect(try admin.createTopics([specification], timeoutMilliseconds: 30_000).isEmpty)
-    let metadata = try admin.waitForTopics([name], timeoutMilliseconds: 30_000)
+    #expect(try admin.createTopics([specification], timeoutMilliseconds: 120_000).isEmpty)
+    let metadata = try admin.waitForTopics([name], timeoutMilliseconds: 120_000)
     #expect(metadata.partitionCounts == [name: 3])
 
     let settings = try #require(
-      try admin.describeConfigurations([name], timeoutMilliseconds: 30_000)[name]
+      try admin.describeConfigurations([name], timeoutMilliseconds: 120_000)[name]
     ).get()
     #expect(settings["cleanup.policy"] == "compact")
     #expect(settings["min.cleanable.dirty.ratio"] == "0.1")
     // A default of the brokers is told as well.
     #expect(settings["max.message.bytes"].flatMap { Int($0) } != nil)
 
-    let again = try admin.createTopics([specification], timeoutMilliseconds: 30_000)
+    let again = try admin.createTopics([specification], timeoutMilliseconds: 120_000)
     #expect(again[name]?.kind == .topicAlreadyExists)
 
-    #expect(try admin.deleteTopics([name], timeoutMilliseconds: 30_000).isEmpty)
-    let gone = try admin.deleteTopics(["feedstore.test.none"], timeoutMilliseconds: 30_000)
+    #expect(try admin.deleteTopics([name], timeoutMilliseconds: 120_000).isEmpty)
+    let gone = try admin.deleteTopics(["feedstore.test.none"], timeoutMilliseconds: 120_000)
     #expect(gone["feedstore.test.none"]?.kind == .unknownTopicOrPartition)
-    try admin.close(timeoutMilliseconds: 10_000)
+    try admin.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `settings of a topic that does not exist are an error that names it`() throws {
     let servers = try #require(RealBroker.bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
-    let answer = try admin.describeConfigurations(["feedstore.test.none"], timeoutMilliseconds: 30_000)
+    let answer = try admin.describeConfigurations(["feedstore.test.none"], timeoutMilliseconds: 120_000)
     let result = try #require(answer["feedstore.test.none"])
     let error = #expect(throws: KafkaError.self) { try result.get() }
     #expect(error?.kind == .unknownTopicOrPartition)
     #expect(error?.message.contains("feedstore.test.none") == true)
-    try admin.close(timeoutMilliseconds: 10_000)
+    try admin.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a group's members are told with what they read`() throws {
@@ -53,9 +53,9 @@ struct BrokerAdminTests {
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
     let specification = TopicSpecification(name, partitions: 2, replicationFactor: 1)
-    #expect(try admin.createTopics([specification], timeoutMilliseconds: 30_000).isEmpty)
-    _ = try admin.waitForTopics([name], timeoutMilliseconds: 30_000)
-    #expect(try admin.describeGroup(name, timeoutMilliseconds: 30_000).isEmpty)
+    #expect(try admin.createTopics([specification], timeoutMilliseconds: 120_000).isEmpty)
+    _ = try admin.waitForTopics([name], timeoutMilliseconds: 120_000)
+    #expect(try admin.describeGroup(name, timeoutMilliseconds: 120_000).isEmpty)
     let consumer = try Consumer(
       configuration: ["bootstrap.servers": servers, "group.id": name, "client.id": "reader@http://here:1"],
       log: Fixture.log
@@ -65,7 +65,7 @@ struct BrokerAdminTests {
     var members: [GroupMember] = []
     while members.first?.partitions.count != 2 {
       try consumer.poll(into: batch, timeoutMilliseconds: 100)
-      members = try admin.describeGroup(name, timeoutMilliseconds: 30_000)
+      members = try admin.describeGroup(name, timeoutMilliseconds: 120_000)
     }
     #expect(members.map(\.clientID) == ["reader@http://here:1"])
     #expect(
@@ -73,8 +73,8 @@ struct BrokerAdminTests {
         TopicPartition(topic: name, partition: 0), TopicPartition(topic: name, partition: 1),
       ]
     )
-    try consumer.close(timeoutMilliseconds: 10_000)
-    _ = try admin.deleteTopics([name], timeoutMilliseconds: 30_000)
-    try admin.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
+    _ = try admin.deleteTopics([name], timeoutMilliseconds: 120_000)
+    try admin.close(timeoutMilliseconds: 120_000)
   }
 }

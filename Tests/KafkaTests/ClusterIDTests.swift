@@ -8,13 +8,13 @@ struct ClusterIDTests {
     defer { fixture.cluster.stop() }
     try fixture.fill("some", partitions: 1, recordsEach: 1)
     let (one, other) = (try fixture.consumer(), try fixture.consumer())
-    _ = try one.metadata(["some"], timeoutMilliseconds: 10_000)
-    _ = try other.metadata(["some"], timeoutMilliseconds: 10_000)
+    _ = try one.metadata(["some"], timeoutMilliseconds: 120_000)
+    _ = try other.metadata(["some"], timeoutMilliseconds: 120_000)
     let id = try #require(try one.clusterID())
     #expect(!id.isEmpty)
     #expect(try other.clusterID() == id)
-    try one.close(timeoutMilliseconds: 10_000)
+    try one.close(timeoutMilliseconds: 120_000)
     #expect(throws: KafkaError.self) { _ = try one.clusterID() }
-    try other.close(timeoutMilliseconds: 10_000)
+    try other.close(timeoutMilliseconds: 120_000)
   }
 }

@@ -13,7 +13,7 @@ struct DeliveryTests {
 
     var failures = 0
     var first: KafkaError?
-    let giveUp = ContinuousClock.now + .seconds(60)
+    let giveUp = ContinuousClock.now + .seconds(300)
     while failures < 3 {
       try #require(ContinuousClock.now < giveUp, "the records fail")
       if try producer.poll(timeoutMilliseconds: 50) {
@@ -27,7 +27,7 @@ struct DeliveryTests {
     #expect(first?.message.contains("output [0]") == true)
     #expect(producer.takeDeliveryErrors().isEmpty, "taken is taken")
     #expect(producer.queuedCount == 0)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a full queue is an error of its own that polling cures`() throws {
@@ -43,11 +43,11 @@ struct DeliveryTests {
     #expect(producer.queuedCount >= 2)
 
     try fixture.cluster.setBrokerUp(nil)
-    try producer.flush(timeoutMilliseconds: 60_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     try producer.produce("output", 0, ["three"])
-    try producer.flush(timeoutMilliseconds: 60_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `an error that a broker answers with is a delivery error`() throws {
@@ -57,12 +57,12 @@ struct DeliveryTests {
     let producer = try fixture.producer()
     try fixture.cluster.pushRequestErrors(.produce, [.topicAuthorizationFailed])
     try producer.produce("output", 0, ["one"])
-    try producer.flush(timeoutMilliseconds: 30_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     let failures = producer.takeDeliveryErrors()
     #expect(failures.count == 1)
     #expect(failures.errors.first?.kind == .topicAuthorizationFailed)
     #expect(failures.errors.first?.isRetriable == false)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `closing with records that cannot be delivered says how many`() throws {
@@ -88,7 +88,7 @@ struct DeliveryTests {
     let batch = consumer.makeBatch(capacity: 10)
     try consumer.assign([.init(topic: "nowhere", partition: 0, offset: 0)])
     var reported: KafkaError?
-    let giveUp = ContinuousClock.now + .seconds(60)
+    let giveUp = ContinuousClock.now + .seconds(300)
     while reported?.kind != .allBrokersDown {
       try #require(ContinuousClock.now < giveUp, "the loss of all brokers is reported")
       try consumer.poll(into: batch, timeoutMilliseconds: 50)
@@ -99,7 +99,7 @@ struct DeliveryTests {
     #expect(reported?.isRetriable == true)
     #expect(reported?.message.contains("bootstrap.servers") == true)
     #expect(lines.withLock { $0.contains { $0.contains("127.0.0.1:1") } })
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a stopped cluster refuses calls`() throws {

@@ -22,6 +22,6 @@ struct DisturbanceLogTests {
       #expect($0["_TRANSPORT"] == [.warning])
       #expect($0["_ALL_BROKERS_DOWN"] == [.error])
     }
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 }

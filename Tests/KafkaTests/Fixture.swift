@@ -42,9 +42,9 @@ struct Fixture {
     for partition in 0..<partitions {
       try producer.produce(topic, partition, (0..<recordsEach).map(String.init))
     }
-    try producer.flush(timeoutMilliseconds: 30_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 }
 
@@ -121,13 +121,13 @@ final class Collector {
     events += batch.events
   }
 
-  /// Polls until the condition holds; a minute is there only so that a broken test ends.
+  /// Polls until the condition holds; five minutes are there only so that a broken test ends.
   func poll(
     until condition: () -> Bool,
     _ comment: Comment,
     location: SourceLocation = #_sourceLocation
   ) throws {
-    let giveUp = ContinuousClock.now + .seconds(60)
+    let giveUp = ContinuousClock.now + .seconds(300)
     while !condition() {
       try #require(ContinuousClock.now < giveUp, comment, sourceLocation: location)
       try pollOnce()

@@ -40,7 +40,7 @@ struct FlowTests {
     }
     #expect(error?.message.contains("numbers [9]") == true)
     #expect(consumer.pausedPartitions.isEmpty)
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `partitions paused before their first record start at the right one`() throws {
@@ -71,7 +71,7 @@ struct FlowTests {
     try collector.poll(until: { collector.ends[0] == 20 }, "the partition is read again")
     #expect(collector.values(0) == ["19"])
     #expect(try consumer.assignment() == [first])
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `seek goes on at the offset`() throws {
@@ -85,10 +85,10 @@ struct FlowTests {
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends")
     collector.events = []
     collector.records = []
-    try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 30_000)
+    try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 120_000)
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends again")
     #expect(collector.values(0) == ["27", "28", "29"])
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `seek waits as long as it is told`() throws {
@@ -108,8 +108,8 @@ struct FlowTests {
     let collector = Collector(consumer)
     try consumer.assign([.init(first, offset: 0)])
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends")
-    try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 30_000)
+    try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 60_000)
     #expect(heldUp.withLock { $0 } > 0)
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// What brokers tell of a consumer group. The embedded ones know nothing of that, so a fake one does.
 struct GroupDescriptionTests {
-  private static let timeoutMilliseconds: Int32 = 30_000
+  private static let timeoutMilliseconds: Int32 = 120_000
 
   /// Asks a broker of its own for the members of `readers`.
   private func describe(

@@ -11,8 +11,8 @@ struct PausedStartTests {
     let producer = try fixture.producer()
     let value = String(repeating: "x", count: 300_000)
     for _ in 0..<40 { try producer.produce(Self.topic, 0, [value]) }
-    try producer.flush(timeoutMilliseconds: 30_000)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `input that no longer begins at 0 is not lost`() throws {
@@ -34,7 +34,7 @@ struct PausedStartTests {
       do {
         // Long enough for the broker to answer a fetch, if there was one.
         for _ in 0..<20 {
-          first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 30_000).low
+          first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000).low
         }
       } catch {
         Issue.record(error)
@@ -48,7 +48,7 @@ struct PausedStartTests {
     #expect(first > 0)
 
     // As a restoration ends, and with it the wait for what may have come.
-    try consumer.seek([TopicPartitionOffset(partition, offset: first)], timeoutMilliseconds: 30_000)
+    try consumer.seek([TopicPartitionOffset(partition, offset: first)], timeoutMilliseconds: 120_000)
     try consumer.resume([partition])
     var offsets: [Int64] = []
     while offsets.last != 39 {
@@ -59,6 +59,6 @@ struct PausedStartTests {
     }
     #expect(offsets == Array(first...39))
     batch.recycle()
-    try consumer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
   }
 }

@@ -10,7 +10,7 @@ struct TransactionTests {
 
     let consumer = try fixture.consumer(["group.id": "group"])
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
     for text in ["first", "second"] {
       try producer.begin()
       try withBytes(text) { value in
@@ -28,8 +28,8 @@ struct TransactionTests {
     try consumer.assign([.init(topic: "output", partition: 0, offset: 0)])
     try collector.poll(until: { collector.values(0).count == 2 }, "the records are there")
     #expect(collector.values(0) == ["first", "second"])
-    try consumer.close(timeoutMilliseconds: 10_000)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a record that is refused makes the commit ask for an abort, and the next transaction works`()
@@ -39,7 +39,7 @@ struct TransactionTests {
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
 
     try fixture.cluster.pushRequestErrors(.produce, [.messageTooLarge])
     try producer.begin()
@@ -70,7 +70,7 @@ struct TransactionTests {
       }
     }
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `offsets of a member that the group has dropped require an abort`() throws {
@@ -78,7 +78,7 @@ struct TransactionTests {
     defer { fixture.cluster.stop() }
     let consumer = try fixture.consumer(["group.id": "group"])
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
     try producer.begin()
     try fixture.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
     let error = #expect(throws: KafkaError.self) {
@@ -87,8 +87,8 @@ struct TransactionTests {
     #expect(error?.requiresAbort == true)
     #expect(error?.message.contains("input [0] @ 7") == true)
     try producer.abort()
-    try consumer.close(timeoutMilliseconds: 10_000)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try consumer.close(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a coordinator that moves is followed`() throws {
@@ -97,7 +97,7 @@ struct TransactionTests {
     try fixture.cluster.createTopic("output", partitions: 1)
     try fixture.cluster.setCoordinator(.transaction("one"), broker: 1)
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
     try producer.begin()
     try withBytes("value") { value in
       try producer.produce(topic: "output", partition: 0, key: nil, value: value)
@@ -106,7 +106,7 @@ struct TransactionTests {
     try fixture.cluster.pushRequestErrors(.endTxn, [.coordinatorNotAvailable])
     try producer.commit()
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a producer that is fenced is told so, for good`() throws {
@@ -114,7 +114,7 @@ struct TransactionTests {
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
 
     try producer.begin()
     try withBytes("late") { value in
@@ -126,7 +126,7 @@ struct TransactionTests {
     #expect(error?.isRetriable == false)
     #expect(error?.message.contains("transactional.id") == true)
     #expect(throws: KafkaError.self) { try producer.begin() }
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `calls out of order are refused, not retried`() throws {
@@ -136,7 +136,7 @@ struct TransactionTests {
     let error = #expect(throws: KafkaError.self) { try producer.begin() }
     #expect(error?.kind == .state)
     #expect(error?.isRetriable == false)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
     #expect(throws: KafkaError.self) { try producer.begin() }
   }
 
@@ -151,7 +151,7 @@ struct TransactionTests {
     #expect(error?.isRetriable == true)
     #expect(error?.isFatal == false)
     try fixture.cluster.setBrokerUp(nil)
-    try producer.initTransactions(timeoutMilliseconds: 60_000)
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 }

@@ -138,6 +138,29 @@ class ReplayTests(unittest.TestCase):
         for what in ("reconfigure", "diff", "delete", "null", "initial", "requested", "keyframe", "part", *FORM_CODES):
             self.assertGreater(counts[what], 0, what)
 
+    def test_lines_in_base64(self):
+        """The schema takes those lines that a replay takes."""
+        values = [{"payloadBase64": "/w=="}, {"keyBase64": "/w==", "payload": ""}, {"keyBase64": "", "payloadBase64": "YWI="}]
+        for line in values:
+            with self.subTest(line):
+                self.check_valid(self.lines, line, "the line")
+                self.check_valid(self.lines, replay([line], [])["rejected"][0], "the rejected line")
+        topics = [{"topic": topic, "value": None} for topic in ("", ".", "..", "a b", "a/b", "ä", "a" * 250)]
+        wrong = ["/w=", "/w", "/x==", "YWJ=", "YW I", "-_==", None, 7]
+        for line in [
+            *topics, *({"payloadBase64": text} for text in wrong), *({"keyBase64": text, "value": None} for text in wrong),
+            {"key": "f", "keyBase64": "Zg==", "value": None}, {"payload": "", "payloadBase64": ""}, {"value": 1, "payloadBase64": ""},
+        ]:
+            with self.subTest(line):
+                self.assertFalse(self.lines.is_valid(line))
+                with self.assertRaisesRegex(AssertionError, "ended with 1: .*standard input:1: the line "):
+                    replay([line], [])
+        for topic in ("...", "a" * 249, "A-z_0.9"):
+            with self.subTest(topic):
+                line = {"topic": topic, "value": None}
+                self.check_valid(self.lines, line, "the line")
+                replay([line], [])
+
     def test_every_mistake_of_form(self):
         lines = RandomRecords(random.Random(0)).every_mistake()
         rejected = replay(lines, [])["rejected"]

@@ -75,11 +75,38 @@ import Testing
     #expect(error.place == "test.json5:3")
   }
 
-  @Test func deepNestingIsRefusedAndDoesNotOverflowTheStack() throws {
-    let error = try #require(throws: ConfigurationError.self) {
-      try document(String(repeating: "[", count: 1_000_000))
+  @Test(arguments: [
+    String(repeating: "[", count: 1_000_000), "{ a: " + String(repeating: "{ b: ", count: 300),
+    "{ a: " + String(repeating: "[", count: 300) + String(repeating: "]", count: 300) + "}",
+    "{ a: " + String(repeating: "{ b: ", count: 32) + "1" + String(repeating: "}", count: 32) + "}",
+  ])
+  func deepNestingIsRefusedAndDoesNotOverflowTheStack(_ text: String) async throws {
+    let worker = WorkerThread(name: "small", stackSize: 256 << 10)
+    defer { worker.stop() }
+    let error = await withTaskExecutorPreference(worker) { @concurrent in
+      #expect(throws: ConfigurationError.self) { try document(text) }
     }
-    #expect(error.message == "nested deeper than 256 levels")
+    #expect(error?.message == "nested deeper than 32 levels")
+  }
+
+  @Test func theDeepestThatIsReadFitsOnASmallStack() async throws {
+    let worker = WorkerThread(name: "small", stackSize: 256 << 10)
+    defer { worker.stop() }
+    let text = "{ a: " + String(repeating: "[", count: 31) + String(repeating: "]", count: 31) + "}"
+    let value = try await withTaskExecutorPreference(worker) { @concurrent in
+      try document(text).entries["a"]?.value
+    }
+    guard case .array? = value else {
+      Issue.record("\(value as Any)")
+      return
+    }
+  }
+
+  @Test func deepNestingInAnAssignmentIsTakenAsText() throws {
+    let text = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
+    var document = ConfigurationDocument()
+    try document.set("a=" + text)
+    #expect(document.entries["a"]?.value == .string(text))
   }
 
   @Test(arguments: ["5", "[]", "'x'", "null"])

@@ -286,7 +286,10 @@ test('records of a topic go to their feeds by key', () => {
   assert.equal(partition.apply('k0/f', first).type, 'applied');
   assert.equal(partition.apply('d1/f', second).type, 'applied');
   assert.equal(partition.replica('f').revision, 2);
-  for (const key of ['', 'f', 'k/f', 'k0', 'k0/', 'x0/f', 'k-1/f', 'k0123456789/f']) {
+  for (const key of [
+    '', 'f', 'k/f', 'k0', 'k0/', 'x0/f', 'k-1/f', 'k+1/f', 'k01/f', 'd0/f', 'd01/f', 'd1000001/f', 'd9999999/f',
+    'k18446744073709551616/f', 'd99999999999999999999999/f',
+  ]) {
     assert.throws(() => partition.apply(key, third), { code: 'invalid-key' });
   }
   for (const key of ['k0/f', 'd2/g']) assert.throws(() => partition.apply(key, third), { code: 'invalid-changeset' });

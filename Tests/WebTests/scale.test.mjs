@@ -48,13 +48,15 @@ test('small changes of a feed of 10,000 items are quick', (t) => {
   ]));
   const values = [{ op: 'section.replace', section: 's', items }, ...changes];
   const records = values.map((value, n) => ({ ts: n, key: 'f', value }));
-  const settings = { 'coalesce.window': 0, 'keyframe.maxDeltas': 1e6, 'keyframe.maxBytesRatio': 1e6 };
+  const settings = { 'coalesce.window': 0, 'keyframe.maxDeltas': 5e5, 'keyframe.maxBytesRatio': 1e6 };
   const [first, ...rest] = replay(records, settings).output.map(({ value }) => JSON.stringify(value));
   const replica = new Replica('f');
   replica.apply(first);
-  const start = performance.now();
+  const start = process.cpuUsage();
   for (const changeset of rest) assert.equal(replica.apply(changeset).type, 'applied');
-  const milliseconds = (performance.now() - start) / rest.length;
+  // The processor's time, as others may use the machine as well.
+  const { user, system } = process.cpuUsage(start);
+  const milliseconds = (user + system) / 1000 / rest.length;
   t.diagnostic(`${rest.length} changesets, ${milliseconds.toFixed(3)} ms each`);
   // A pass over the items takes well under a millisecond, comparing each with each a hundred.
   assert.ok(milliseconds < 10, `${milliseconds} ms for a changeset`);

@@ -25,8 +25,12 @@ typedef enum {
 /// An indexer: simdjson's vectorised first stage with its buffers. Not thread-safe.
 typedef struct feedstore_json_indexer feedstore_json_indexer;
 
-/// A new indexer; NULL when there is no memory.
-feedstore_json_indexer *feedstore_json_indexer_create(void);
+/// The name of one of the kernels that this processor can run, the fastest being number 0; NULL past the last.
+const char *feedstore_json_kernel(size_t number);
+
+/// A new indexer; NULL when there is no memory, or no kernel of that name. Without a name it uses the process's:
+/// the fastest, unless the environment variable SIMDJSON_FORCE_IMPLEMENTATION names another.
+feedstore_json_indexer *feedstore_json_indexer_create(const char *kernel);
 void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer);
 
 /// Checks that the text is UTF-8 and that its strings end, and finds the offset of every

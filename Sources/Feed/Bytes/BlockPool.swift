@@ -79,7 +79,17 @@ public final class BlockPool {
     return memory.assumingMemoryBound(to: UInt8.self)
   }
 
-  fileprivate static func keeps(_ size: Int) -> Bool { size < sizeCount }
+  fileprivate static func keeps(_ size: Int) -> Bool { isKeeping && size < sizeCount }
+
+  /// Whether blocks are kept at all. Not for the address sanitizer, from which a kept block would hide its use after
+  /// it was given back.
+  static var isKeeping: Bool {
+    #if SANITIZE_ADDRESS
+      false
+    #else
+      true
+    #endif
+  }
 }
 
 extension BlockPool.Handle {

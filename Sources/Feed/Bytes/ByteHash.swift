@@ -1,9 +1,9 @@
-internal import CXxhash
-
-/// Hashes for tables, and for telling bytes apart without a look at both; nothing that is published depends on them.
+/// The hashes of identifiers, kinds and names for tables: the same in the whole process, and other ones in the next.
+///
+/// Nothing that is written, published or told may depend on them, nor on the order of a table.
 enum ByteHash {
+  nonisolated(unsafe) private static let key = HashKey.random()
+
   @inline(__always)
-  static func of(_ bytes: ByteSpan) -> UInt32 {
-    UInt32(truncatingIfNeeded: feedstore_xxh3(bytes.base, bytes.count))
-  }
+  static func of(_ bytes: ByteSpan) -> UInt32 { key.hash(bytes) }
 }

@@ -23,16 +23,6 @@ public final class ByteWriter {
     base = UnsafeMutablePointer.allocate(capacity: capacity)
   }
 
-  /// Puts other bytes in the place of written ones; what follows moves.
-  func replace(_ range: Range<Int>, with bytes: ByteSpan) {
-    precondition(range.lowerBound >= 0 && range.upperBound <= count)
-    reserve(max(0, bytes.count - range.count))
-    let newEnd = range.lowerBound + bytes.count
-    memmove(base + newEnd, base + range.upperBound, count - range.upperBound)
-    memcpy(base + range.lowerBound, bytes.base, bytes.count)
-    count += bytes.count - range.count
-  }
-
   public func span(_ range: Range<Int>) -> ByteSpan {
     precondition(range.lowerBound >= 0 && range.upperBound <= count)
     return ByteSpan(UnsafePointer(base + range.lowerBound), range.count)

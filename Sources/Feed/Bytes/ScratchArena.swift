@@ -7,6 +7,15 @@ final class ScratchArena {
   @exclusivity(unchecked) private var filled: [UnsafeMutablePointer<UInt8>] = []
   private let initialCapacity: Int
 
+  /// Whether each allocation has a block of its own, so that an address sanitizer sees where it ends.
+  private static var isEachApart: Bool {
+    #if SANITIZE_ADDRESS
+      true
+    #else
+      false
+    #endif
+  }
+
   init(capacity: Int = 16 << 10) {
     initialCapacity = capacity
     self.capacity = capacity
@@ -20,6 +29,12 @@ final class ScratchArena {
 
   func reset() {
     used = 0
+    #if SANITIZE_ADDRESS
+      // What is left of a record must not be looked at.
+      chunk.deallocate()
+      capacity = 0
+      chunk = .allocate(capacity: 0)
+    #endif
     guard !filled.isEmpty || capacity > initialCapacity else { return }
     for old in filled { old.deallocate() }
     filled.removeAll()
@@ -32,9 +47,9 @@ final class ScratchArena {
 
   /// Memory for `count` bytes; `giveBack` returns what was not needed.
   func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
-    if used + count > capacity {
+    if used + count > capacity || Self.isEachApart {
       filled.append(chunk)
-      capacity = max(capacity * 2, count)
+      capacity = Self.isEachApart ? count : max(capacity * 2, count)
       chunk = .allocate(capacity: capacity)
       used = 0
     }

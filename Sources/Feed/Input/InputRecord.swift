@@ -37,7 +37,11 @@ public struct InputRecord {
 
 extension RecordDecoder {
   /// Decodes a record in whatever form it is at hand.
-  public func decode(_ record: InputRecord) throws(Rejection) {
+  ///
+  /// - Parameter feed: the feed that the record is for, if there is one: its lists may be as long as they are already, even
+  ///   beyond the limits.
+  public func decode(_ record: InputRecord, for feed: PublishedFeed? = nil) throws(Rejection) {
+    expect(feed)
     switch record.value {
     case .null: try decode(key: record.key, value: nil)
     case .bytes(let bytes): try decode(key: record.key, value: bytes)

@@ -270,6 +270,7 @@ extension RecordDecoder {
     guard text.character(list.0) == UInt8(ascii: "[") else {
       throw invalid(fields.list, "must be an array", list, text)
     }
+    try checkItemCount(of: list, fields.list, text)
     let start = items.count
     try text.forEachElement(of: list.0) { element throws(Rejection) in
       append(try listedItem(element, fields: fields, text))
@@ -322,6 +323,7 @@ extension RecordDecoder {
     guard text.character(list.0) == UInt8(ascii: "[") else {
       throw invalid("sections", "must be an array", list, text)
     }
+    try checkSectionCount(of: list, text)
     beginItemList()
     beginSectionList()
     let start = sections.count

@@ -4,7 +4,7 @@
 /// valid until the next record, and as long as the record's bytes are.
 public final class RecordDecoder {
   let limits: Limits
-  private let indexer = JSONIndexer()
+  private let indexer: JSONIndexer
   /// The indexer's; here, as to fetch it from there counts its references for every record.
   private let text: JSONText
   let arena = ScratchArena()
@@ -17,6 +17,13 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var items: [ListedItem] = []
   /// What their `sections` lists hold.
   @exclusivity(unchecked) var sections: [ListedSection] = []
+  /// The longest lists that can be accepted: what the limits allow, or what the feed has if that is more.
+  @exclusivity(unchecked) private(set) var longestItemList = 0
+  @exclusivity(unchecked) private(set) var longestSectionList = 0
+  /// Where the event's listed items begin in `items`.
+  @exclusivity(unchecked) private var listStart = 0
+  /// Bytes of the latest record's value.
+  @exclusivity(unchecked) private(set) var valueBytes = 0
   /// Whether the value was an array, so that messages name the event's number.
   @exclusivity(unchecked) var isArray = false
 
@@ -30,9 +37,18 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
-  public init(limits: Limits) {
+  /// - Parameter indexer: nobody else's.
+  public init(limits: Limits, indexer: JSONIndexer = JSONIndexer()) {
     self.limits = limits
+    self.indexer = indexer
     text = indexer.text
+    expect(nil)
+  }
+
+  /// Says which feed the next record is for.
+  func expect(_ feed: PublishedFeed?) {
+    longestItemList = max(limits.maxItems, feed?.itemCount ?? 0)
+    longestSectionList = max(limits.maxSections, feed?.sectionCount ?? 0)
   }
 
   /// Decodes a record.
@@ -112,9 +128,11 @@ public final class RecordDecoder {
     if sectionIDs.isLarge { sectionIDs = HashIndex() }
     arena.reset()
     isArray = false
+    valueBytes = 0
   }
 
   private func checkSizes(key: ByteSpan, valueCount: Int) throws(Rejection) {
+    valueBytes = valueCount
     guard key.count + valueCount <= limits.maxRecordBytes else {
       throw Rejection(
         .limitExceeded,
@@ -159,10 +177,7 @@ public final class RecordDecoder {
   }
 
   private func checkEventCount(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
-    // Each event takes a token at least, and a comma.
-    guard (end - first - 1) / 2 > limits.maxEvents else { return }
-    var count = 0
-    text.forEachElement(of: first) { _ in count += 1 }
+    let count = elementCount(of: (first, end), in: text, ifMoreThan: limits.maxEvents)
     guard count <= limits.maxEvents else {
       throw Rejection(
         .limitExceeded,
@@ -183,32 +198,74 @@ public final class RecordDecoder {
     events.append(try event(of: first, in: text))
   }
 
+  // MARK: Lengths of lists
+
+  /// How many elements an array has; a number that is not more than `bound` may be too small.
+  private func elementCount(of array: JSONText.Field, in text: JSONText, ifMoreThan bound: Int) -> Int {
+    // Each element takes a token at least, and a comma.
+    guard (array.1 - array.0 - 1) / 2 > bound else { return 0 }
+    var count = 0
+    text.forEachElement(of: array.0) { _ in count += 1 }
+    return count
+  }
+
+  /// Refuses a list of items that is too long together with those that the event listed before, without reading it.
+  func checkItemCount(of list: JSONText.Field, _ field: StaticString, _ text: JSONText) throws(Rejection) {
+    let listed = items.count - listStart
+    let count = listed + elementCount(of: list, in: text, ifMoreThan: longestItemList - listed)
+    guard count > longestItemList else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: eventNumber,
+      field: field,
+      problem: "brings the list to \(count) items, more than limits.maxItems (\(limits.maxItems))"
+    )
+  }
+
+  /// Refuses a list of sections that is too long, without reading it.
+  func checkSectionCount(of list: JSONText.Field, _ text: JSONText) throws(Rejection) {
+    let count = elementCount(of: list, in: text, ifMoreThan: longestSectionList)
+    guard count > longestSectionList else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: eventNumber,
+      field: "sections",
+      problem: "lists \(count) sections, more than limits.maxSections (\(limits.maxSections))"
+    )
+  }
+
   // MARK: Duplicate identifiers
 
-  func beginItemList() { itemIDs.removeAll() }
+  func beginItemList() {
+    listStart = items.count
+    itemIDs.removeAll()
+  }
   func beginSectionList() { sectionIDs.removeAll() }
+
+  /// How far each item of the latest list stands from where its hash puts it; for tests.
+  var listedDistances: [Int] { itemIDs.distances }
 
   func isListed(item id: ByteSpan, _ hash: UInt32) -> Bool {
     items.withUnsafeBufferPointer { items in
-      itemIDs.find(hash) { items[Int($0)].id.hasSameBytes(as: id) } != nil
+      itemIDs.find(id, hash) { items[Int($0)].id } != nil
     }
   }
 
   func isListed(section id: ByteSpan, _ hash: UInt32) -> Bool {
     sections.withUnsafeBufferPointer { sections in
-      sectionIDs.find(hash) { sections[Int($0)].id.hasSameBytes(as: id) } != nil
+      sectionIDs.find(id, hash) { sections[Int($0)].id } != nil
     }
   }
 
   /// Notes a listed item that is not in the list yet.
   func append(_ item: ListedItem) {
-    itemIDs.insert(item.hash, UInt32(items.count))
+    itemIDs.insert(item.id, item.hash, UInt32(items.count)) { items[Int($0)].id }
     items.append(item)
   }
 
   /// Notes a listed section that is not in the list yet.
   func append(_ section: ListedSection) {
-    sectionIDs.insert(section.hash, UInt32(sections.count))
+    sectionIDs.insert(section.id, section.hash, UInt32(sections.count)) { sections[Int($0)].id }
     sections.append(section)
   }
 }

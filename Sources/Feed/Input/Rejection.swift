@@ -21,4 +21,13 @@ public struct Rejection: Error, Sendable, Equatable {
     if let value { message += ", found \(value.quotedForMessage())" }
     self.init(code, message)
   }
+
+  /// A rejection for one event as a whole, or for the record.
+  ///
+  /// - Parameters:
+  ///   - event: the event's number from 0 where the value is an array, else nil.
+  ///   - problem: what the event or the record would do.
+  init(_ code: RejectCode, event: Int?, problem: String) {
+    self.init(code, (event.map { "event \($0) " } ?? "the record ") + problem)
+  }
 }

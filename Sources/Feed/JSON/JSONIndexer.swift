@@ -12,8 +12,18 @@ public final class JSONIndexer {
 
   private static let usualCapacity = 1024
 
-  public init() {
-    guard let indexer = feedstore_json_indexer_create() else { fatalError("out of memory") }
+  /// The kernels of simdjson that this processor can run, the fastest first. All come to the same results.
+  static let kernels: [String] = {
+    var names: [String] = []
+    while let name = feedstore_json_kernel(names.count) { names.append(String(cString: name)) }
+    return names
+  }()
+
+  public convenience init() { self.init(kernel: nil) }
+
+  /// - Parameter kernel: one of `kernels`, or nil for the process's.
+  init(kernel: String?) {
+    guard let indexer = feedstore_json_indexer_create(kernel) else { fatalError("out of memory") }
     self.indexer = indexer
     closings = .allocate(capacity: JSONIndexer.usualCapacity)
     text = JSONText(closings: closings)

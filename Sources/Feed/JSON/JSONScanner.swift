@@ -3,10 +3,28 @@ import Glibc
 /// Steps through JSON that is known to be valid and without white space, as stored data is.
 struct JSONScanner {
   let text: ByteSpan
+  /// Bytes that were stepped over so far, each as often as it was.
+  private(set) var scannedBytes = 0
+
+  init(_ text: ByteSpan) { self.text = text }
 
   /// The offset after the string whose opening quote is at `start`.
   @inline(__always)
-  func endOfString(_ start: Int) -> Int {
+  mutating func endOfString(_ start: Int) -> Int {
+    let end = stringEnd(start)
+    scannedBytes &+= end - start
+    return end
+  }
+
+  /// The offset after the value that begins at `start`.
+  mutating func endOfValue(_ start: Int) -> Int {
+    let end = valueEnd(start)
+    scannedBytes &+= end - start
+    return end
+  }
+
+  @inline(__always)
+  private func stringEnd(_ start: Int) -> Int {
     var at = start + 1
     while true {
       // Eight bytes at a time up to the next quote or backslash.
@@ -21,10 +39,9 @@ struct JSONScanner {
     }
   }
 
-  /// The offset after the value that begins at `start`.
-  func endOfValue(_ start: Int) -> Int {
+  private func valueEnd(_ start: Int) -> Int {
     switch text[start] {
-    case UInt8(ascii: "\""): return endOfString(start)
+    case UInt8(ascii: "\""): return stringEnd(start)
     case UInt8(ascii: "{"), UInt8(ascii: "["):
       var depth = 0
       var at = start
@@ -36,7 +53,7 @@ struct JSONScanner {
         case UInt8(ascii: "}"), UInt8(ascii: "]"):
           depth -= 1
           at += 1
-        case UInt8(ascii: "\""): at = endOfString(at)
+        case UInt8(ascii: "\""): at = stringEnd(at)
         default: at += 1
         }
       } while depth > 0
@@ -48,40 +65,5 @@ struct JSONScanner {
       { at += 1 }
       return at
     }
-  }
-
-  /// A member of an object: what is between the name's quotes, as spelled, and the value.
-  struct Member {
-    var name: ByteSpan
-    var value: ByteSpan
-    /// The name with its escapes resolved, for comparing.
-    var decodedName: ByteSpan
-    /// For the user: the other side's member of the same name, or -1.
-    var match: Int32 = -1
-  }
-
-  /// Appends the members of the object that is the whole text; names with escapes are resolved once,
-  /// into the arena.
-  func appendMembers(to members: inout [Member], arena: ScratchArena) {
-    var at = 1
-    while text[at] != UInt8(ascii: "}") {
-      let nameEnd = endOfString(at)
-      let valueEnd = endOfValue(nameEnd + 1)
-      let name = ByteSpan(text.base + at + 1, nameEnd - at - 2)
-      members.append(
-        Member(
-          name: name,
-          value: ByteSpan(text.base + nameEnd + 1, valueEnd - nameEnd - 1),
-          decodedName: JSONScanner.decoded(name, arena)
-        )
-      )
-      at = text[valueEnd] == UInt8(ascii: ",") ? valueEnd + 1 : valueEnd
-    }
-  }
-
-  private static func decoded(_ name: ByteSpan, _ arena: ScratchArena) -> ByteSpan {
-    guard name.contains(UInt8(ascii: "\\")) else { return name }
-    let copy = arena.allocate(name.count)
-    return ByteSpan(UnsafePointer(copy), JSONString.unescape(name, into: copy))
   }
 }

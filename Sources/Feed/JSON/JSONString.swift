@@ -55,6 +55,16 @@ enum JSONString {
     return count
   }
 
+  /// A string with its escapes, which were validated, resolved: the string itself where it has none, else a copy in
+  /// the arena.
+  static func unescaped(_ raw: ByteSpan, arena: ScratchArena) -> ByteSpan {
+    if !raw.contains(UInt8(ascii: "\\")) { return raw }
+    let copy = arena.allocate(raw.count)
+    let count = unescape(raw, into: copy)
+    arena.giveBack(raw.count - count)
+    return ByteSpan(UnsafePointer(copy), count)
+  }
+
   /// Whether a surrogate escape of this string has no partner.
   static func hasUnpairedSurrogate(_ raw: ByteSpan) -> Bool {
     var at = 0

@@ -156,16 +156,7 @@ public final class JSONText {
   /// A string token's content with its escapes resolved: the text itself where it has none.
   @inline(__always)
   func string(_ token: Int, arena: ScratchArena) -> ByteSpan {
-    hasEscapes ? unescapedString(token, arena) : rawString(token)
-  }
-
-  private func unescapedString(_ token: Int, _ arena: ScratchArena) -> ByteSpan {
-    let raw = rawString(token)
-    if !raw.contains(UInt8(ascii: "\\")) { return raw }
-    let copy = arena.allocate(raw.count)
-    let count = JSONString.unescape(raw, into: copy)
-    arena.giveBack(raw.count - count)
-    return ByteSpan(UnsafePointer(copy), count)
+    hasEscapes ? JSONString.unescaped(rawString(token), arena: arena) : rawString(token)
   }
 
   /// The number token's value if it is spelled as a plain decimal integer that fits.

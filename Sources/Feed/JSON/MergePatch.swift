@@ -3,126 +3,161 @@
 /// Unchanged members keep their place, name and value; a replaced one takes the patch's spelling;
 /// new ones are appended in the patch's order. Of duplicate members the last is patched and the
 /// others go; of duplicates in the patch the last counts.
-struct MergePatch {
-  private var members: [JSONScanner.Member] = []
+///
+/// Each text is scanned once, whatever its depth: the patch into a tree, then the target into a list of edits. Whether
+/// a nested object changes is known when its end is reached; only then is anything written. Nothing is recursive, and
+/// what is kept meanwhile is for the patch's members and the target's members of the same names.
+struct MergePatch: ~Copyable {
+  /// What happens to a member of the target that the patch names.
+  struct Edit {
+    /// Where in the target the member's name begins, with its quote.
+    let start: UInt32
+    /// Where its value begins.
+    let valueStart: UInt32
+    /// Where its value ends.
+    fileprivate(set) var end: UInt32
+    /// The number of the edit after those inside the value.
+    fileprivate(set) var next: Int32
+    /// The number of the patch's member.
+    let member: Int32
+    /// Whether both values are objects.
+    let isMerge: Bool
+    /// Whether the value becomes another or goes.
+    fileprivate(set) var isChange: Bool
+  }
+
+  /// An object of the target that is being compared with one of the patch.
+  private struct Comparison {
+    /// The number of the patch's object.
+    let object: Int
+    /// The number of the first edit inside.
+    let firstEdit: Int
+    /// The number of the patch's member that the next one probably is.
+    var expected: Int
+    /// Members of the patch's object that set a member that is there.
+    var setCount = 0
+    var hasChanges = false
+  }
+
+  var tree = PatchTree()
+  private(set) var edits: [Edit] = []
+  private var outerComparisons: [Comparison] = []
+  var outerObjects: [WrittenObject] = []
   private let arena = ScratchArena(capacity: 1024)
+
+  /// Bytes scanned, names compared and edits made by the latest patch: what its time grows with, but for
+  /// copying the result.
+  private(set) var steps = 0
+
+  private static let emptyObject = ByteSpan("{}" as StaticString)
+  private static let usualCapacity = 1 << 16
 
   /// Appends the result of patching `target` to `output`. Both are valid and without white space.
   mutating func apply(_ patch: ByteSpan, to target: ByteSpan, into output: ByteWriter) {
-    members.removeAll(keepingCapacity: members.capacity < 1 << 16)
-    merge(patch, into: target, output)
+    guard patch[0] == UInt8(ascii: "{") else { return output.append(patch) }
+    let isObject = target[0] == UInt8(ascii: "{")
+    tree.read(patch, arena: arena)
+    let hasChanges = findEdits(in: isObject ? target : MergePatch.emptyObject)
+    if hasChanges {
+      write(isObject ? target : MergePatch.emptyObject, output)
+    } else {
+      output.append(isObject ? target : MergePatch.emptyObject)
+    }
     arena.reset()
   }
 
-  private static let emptyObject = ByteSpan("{}" as StaticString)
-
-  private mutating func merge(_ patch: ByteSpan, into target: ByteSpan, _ output: ByteWriter) {
-    guard patch[0] == UInt8(ascii: "{") else { return output.append(patch) }
-    let target = target[0] == UInt8(ascii: "{") ? target : MergePatch.emptyObject
-
-    // Both sides' members lie one after the other on a stack that the nested objects share.
-    let patchStart = members.count
-    JSONScanner(text: patch).appendMembers(to: &members, arena: arena)
-    let targetStart = members.count
-    JSONScanner(text: target).appendMembers(to: &members, arena: arena)
-    let end = members.count
-    defer { members.removeLast(members.count - patchStart) }
-    matchMembers(patchStart, targetStart, end)
-
-    output.append(UInt8(ascii: "{"))
-    let start = output.count
-    for position in targetStart..<end {
-      let member = members[position]
-      guard member.match >= 0 else {
-        appendMember(member.name, start, output)
-        output.append(member.value)
-        continue
-      }
-      let replacement = members[Int(member.match)]
-      // The last of duplicates is the one that is matched both ways.
-      guard replacement.match == Int32(position), !replacement.value.matches("null") else { continue }
-      if replacement.value[0] == UInt8(ascii: "{") {
-        mergeMember(member, replacement, start, output)
+  /// Compares an object with the patch.
+  ///
+  /// - Returns: whether it changes.
+  private mutating func findEdits(in target: ByteSpan) -> Bool {
+    edits.removeAll(keepingCapacity: edits.capacity <= MergePatch.usualCapacity)
+    outerComparisons.removeAll(keepingCapacity: outerComparisons.capacity <= MergePatch.usualCapacity)
+    let hasEscapes = target.contains(UInt8(ascii: "\\"))
+    var scanner = JSONScanner(target)
+    var comparison = Comparison(object: 0, firstEdit: 0, expected: 0)
+    var at = 1
+    while true {
+      if target[at] == UInt8(ascii: "}") {
+        at += 1
+        // A member of the patch that sets none of the target's is appended.
+        let isChange =
+          comparison.hasChanges || comparison.setCount < tree.objects[comparison.object].resultCount
+        guard let outer = outerComparisons.popLast() else {
+          steps = scanner.scannedBytes + tree.steps + edits.count
+          return isChange
+        }
+        let edit = comparison.firstEdit - 1
+        edits[edit].end = UInt32(at)
+        edits[edit].next = Int32(edits.count)
+        edits[edit].isChange = isChange
+        comparison = outer
+        if isChange { comparison.hasChanges = true }
       } else {
-        let isSame = replacement.value.hasSameBytes(as: member.value)
-        appendMember(isSame ? member.name : replacement.name, start, output)
-        output.append(replacement.value)
-      }
-    }
-    for position in patchStart..<targetStart {
-      let member = members[position]
-      guard member.match == -1, !member.value.matches("null") else { continue }
-      appendMember(member.name, start, output)
-      merge(member.value, into: MergePatch.emptyObject, output)
-    }
-    output.append(UInt8(ascii: "}"))
-  }
-
-  /// Merges into a member's value; the name is spelled as in the patch if that changes the value.
-  private mutating func mergeMember(
-    _ member: JSONScanner.Member,
-    _ replacement: JSONScanner.Member,
-    _ start: Int,
-    _ output: ByteWriter
-  ) {
-    appendMember(member.name, start, output)
-    let valueStart = output.count
-    merge(replacement.value, into: member.value, output)
-    guard !member.name.hasSameBytes(as: replacement.name),
-      !output.span(valueStart..<output.count).hasSameBytes(as: member.value)
-    else { return }
-    // Exchanged in place: merging once more would double the work at every level.
-    let nameEnd = valueStart - 2
-    output.replace(nameEnd - member.name.count..<nameEnd, with: replacement.name)
-  }
-
-  private func appendMember(_ name: ByteSpan, _ start: Int, _ output: ByteWriter) {
-    if output.count > start { output.append(UInt8(ascii: ",")) }
-    output.append(UInt8(ascii: "\""))
-    output.append(name)
-    output.append("\":")
-  }
-
-  /// Notes for each target member the patch member of its name, and for each patch member the last
-  /// target member of its name. Patch members followed by another of their name get -2.
-  private mutating func matchMembers(_ patchStart: Int, _ targetStart: Int, _ end: Int) {
-    if targetStart - patchStart <= 12 {
-      for position in patchStart..<targetStart {
-        for earlier in patchStart..<position where hasSameName(members[earlier], members[position]) {
-          members[earlier].match = -2
+        let start = at
+        let valueStart = scanner.endOfString(start) + 1
+        let name = ByteSpan(target.base + start + 1, valueStart - start - 3)
+        let found =
+          hasEscapes
+          ? findUnescaped(name, comparison)
+          : tree.find(name, in: comparison.object, expected: comparison.expected)
+        guard let found else {
+          at = scanner.endOfValue(valueStart)
+          if target[at] == UInt8(ascii: ",") { at += 1 }
+          continue
+        }
+        let member = tree.members[found]
+        comparison.expected = Int(member.next)
+        if Int(member.edit) >= comparison.firstEdit {
+          // The one before goes.
+          comparison.hasChanges = true
+        } else if !member.isNull {
+          comparison.setCount += 1
+        }
+        tree.setEdit(edits.count, of: found)
+        let isMerge = member.object >= 0 && target[valueStart] == UInt8(ascii: "{")
+        at = isMerge ? valueStart + 1 : scanner.endOfValue(valueStart)
+        let isChange = !isMerge && isChanged(by: member, ByteSpan(target.base + valueStart, at - valueStart))
+        if isChange { comparison.hasChanges = true }
+        edits.append(
+          Edit(
+            start: UInt32(start),
+            valueStart: UInt32(valueStart),
+            end: UInt32(at),
+            next: Int32(edits.count + 1),
+            member: Int32(found),
+            isMerge: isMerge,
+            isChange: isChange
+          )
+        )
+        if isMerge {
+          outerComparisons.append(comparison)
+          let inner = Int(member.object)
+          comparison = Comparison(
+            object: inner,
+            firstEdit: edits.count,
+            expected: tree.objects[inner].first
+          )
+          continue
         }
       }
-      for position in targetStart..<end {
-        for candidate in patchStart..<targetStart
-        where members[candidate].match != -2 && hasSameName(members[candidate], members[position]) {
-          members[position].match = Int32(candidate)
-          members[candidate].match = Int32(position)
-        }
-      }
-      return
-    }
-    var index = HashIndex(capacity: targetStart - patchStart)
-    for position in patchStart..<targetStart {
-      let hash = nameHash(members[position])
-      if let earlier = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) {
-        members[Int(earlier)].match = -2
-        index.remove(hash, earlier)
-      }
-      index.insert(hash, UInt32(position))
-    }
-    for position in targetStart..<end {
-      let hash = nameHash(members[position])
-      guard let found = index.find(hash, where: { hasSameName(members[Int($0)], members[position]) }) else {
-        continue
-      }
-      members[position].match = Int32(found)
-      members[Int(found)].match = Int32(position)
+      if target[at] == UInt8(ascii: ",") { at += 1 }
     }
   }
 
-  private func hasSameName(_ one: JSONScanner.Member, _ other: JSONScanner.Member) -> Bool {
-    one.decodedName.hasSameBytes(as: other.decodedName)
+  private mutating func findUnescaped(_ name: ByteSpan, _ comparison: Comparison) -> Int? {
+    guard name.contains(UInt8(ascii: "\\")) else {
+      return tree.find(name, in: comparison.object, expected: comparison.expected)
+    }
+    let copy = arena.allocate(name.count)
+    defer { arena.giveBack(name.count) }
+    let unescaped = ByteSpan(UnsafePointer(copy), JSONString.unescape(name, into: copy))
+    return tree.find(unescaped, in: comparison.object, expected: comparison.expected)
   }
 
-  private func nameHash(_ member: JSONScanner.Member) -> UInt32 { ByteHash.of(member.decodedName) }
+  /// Whether a value that is not merged becomes another, or goes.
+  private func isChanged(by member: PatchTree.Member, _ value: ByteSpan) -> Bool {
+    if member.isNull || member.object >= 0 { return true }
+    let start = Int(member.valueStart)
+    return !ByteSpan(tree.text.base + start, Int(member.end) - start).hasSameBytes(as: value)
+  }
 }

@@ -1,6 +1,7 @@
-/// Bounds on what one record, one identifier and one feed may hold.
+/// Bounds on what one record, one identifier, one feed, a partition and a process may hold.
 ///
-/// A record that would pass one of them is rejected with `limit-exceeded`.
+/// A record that would pass one of them is rejected with `limit-exceeded`. Those on what is kept (items, sections, feeds,
+/// state) reject only a record that makes it grow.
 public struct Limits: Sendable, Equatable {
   /// Longest identifier, anchor, kind or record key, in UTF-8 bytes after unescaping.
   public var maxIdBytes = 255
@@ -16,6 +17,10 @@ public struct Limits: Sendable, Equatable {
   public var maxDepth = 128
   /// Longest record, key and value together, in bytes.
   public var maxRecordBytes = 104_857_600
+  /// Most feeds in one partition.
+  public var maxFeeds = 1_000_000
+  /// Most bytes of state in one process, by the formula of ``StateSize``.
+  public var maxStateBytes = 17_179_869_184
 
   public init() {}
 }

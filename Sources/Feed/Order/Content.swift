@@ -7,7 +7,7 @@ struct Content {
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
   private(set) var dataCount: UInt32 = 0
   /// Tells most data apart without a look at the old bytes, which are in nobody's cache.
-  private(set) var dataHash: UInt32 = 0
+  private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
   private(set) var kind = KindTable.empty
 
@@ -19,20 +19,20 @@ struct Content {
   /// - Parameters:
   ///   - kind: its number; taken over.
   ///   - blocks: where the memory comes from, if not from the allocator.
-  init(copying data: ByteSpan, hash: UInt32, kind: UInt32, blocks: BlockPool.Handle? = nil) {
+  init(copying data: ByteSpan, fingerprint: UInt32, kind: UInt32, blocks: BlockPool.Handle? = nil) {
     let block = BlockPool.block(data.count, from: blocks)
     memcpy(block, data.base, data.count)
     bytes = block
     dataCount = UInt32(data.count)
-    dataHash = hash
+    self.fingerprint = fingerprint
     self.kind = kind
   }
 
   var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
 
-  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, hash: other.dataHash) }
+  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
 
-  func hasSameData(as other: ByteSpan, hash: UInt32) -> Bool {
-    dataHash == hash && data.hasSameBytes(as: other)
+  func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
+    self.fingerprint == fingerprint && data.hasSameBytes(as: other)
   }
 }

@@ -7,7 +7,7 @@ import Glibc
 /// deleted and made again within a window is recognised.
 final class ElementTable {
   @exclusivity(unchecked) private(set) var elements: UnsafeMutablePointer<Element>
-  @exclusivity(unchecked) private var capacity = 4
+  @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var free: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
@@ -15,7 +15,7 @@ final class ElementTable {
   @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
 
   init() {
-    elements = ElementTable.allocate(capacity)
+    elements = ElementTable.none
   }
 
   deinit {
@@ -24,7 +24,7 @@ final class ElementTable {
       elements[handle].id.release()
       Glibc.free(elements[handle].content.bytes)
     }
-    Glibc.free(elements)
+    freeElements()
   }
 
   /// Number of elements, those that are only in the published state included.
@@ -43,7 +43,7 @@ final class ElementTable {
   @inline(__always)
   func find(_ id: ByteSpan, _ hash: UInt32) -> UInt32? {
     let elements = elements
-    return index.find(hash) { ShortBytes.span(at: elements + Int($0)).hasSameBytes(as: id) }
+    return index.find(id, hash) { ShortBytes.span(at: elements + Int($0)) }
   }
 
   /// The handle of an element that is in the feed now.
@@ -64,7 +64,8 @@ final class ElementTable {
       used += 1
     }
     (elements + Int(handle)).initialize(to: Element(id: ShortBytes(copying: id), hash: hash))
-    index.insert(hash, handle)
+    let elements = elements
+    index.insert(id, hash, handle) { ShortBytes.span(at: elements + Int($0)) }
     touch(handle)
     return handle
   }
@@ -88,7 +89,7 @@ final class ElementTable {
 
   /// Removes an element, whose content was released, for good.
   func destroy(_ handle: UInt32) {
-    index.remove(elements[Int(handle)].hash, handle)
+    index.remove(id(handle), elements[Int(handle)].hash, handle)
     elements[Int(handle)].id.release()
     elements[Int(handle)].isInUse = false
     free.append(handle)
@@ -100,15 +101,19 @@ final class ElementTable {
       + changes.compactMap(\.publishedContent)
   }
 
+  /// How far each element stands from where its hash puts it; for tests.
+  var distances: [Int] { index.distances }
+
   /// Gives memory back once there are no elements.
   func compactIfEmpty() {
-    guard index.count == 0, capacity > 64 else { return }
-    Glibc.free(elements)
-    capacity = 4
+    guard index.count == 0, capacity > 0 else { return }
+    freeElements()
+    elements = ElementTable.none
+    capacity = 0
     used = 0
     free = []
-    elements = ElementTable.allocate(capacity)
-    index.removeAll()
+    changes = []
+    index = HashIndex()
   }
 
   /// Forgets the changes, whose published contents nobody needs any more.
@@ -117,11 +122,21 @@ final class ElementTable {
   }
 
   private func grow() {
-    let larger = ElementTable.allocate(capacity * 2)
+    let larger = ElementTable.allocate(max(1, capacity * 2))
     larger.moveInitialize(from: elements, count: used)
-    Glibc.free(elements)
+    freeElements()
     elements = larger
-    capacity *= 2
+    capacity = max(1, capacity * 2)
+  }
+
+  private func freeElements() {
+    if capacity > 0 { Glibc.free(elements) }
+  }
+
+  /// Of a table without elements; never looked at.
+  private static var none: UnsafeMutablePointer<Element> {
+    // The alignment is no null.
+    UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.stride)!
   }
 
   private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Element> {

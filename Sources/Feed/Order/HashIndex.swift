@@ -1,58 +1,92 @@
-/// An open-addressing hash table from hashes to handles. What a handle stands for is the
-/// caller's: it is asked whether a candidate is the one.
+/// An open-addressing hash table from texts to handles. The texts are the caller's: it lends those of candidates.
 ///
 /// A slot holds the hash and the handle, so that a miss touches no other memory. Removal shifts
 /// followers back, so that there are no markers to clean up.
+///
+/// No element stands farther than `maxDistance` from where its hash puts it, so that neither a search nor an insertion
+/// passes more slots than that, whoever chose the texts. What would stand farther makes the table grow; if it is nearly empty
+/// already, hashes collide as no random ones do, and the table takes a key of its own. Removals pass more slots only
+/// where they bring others nearer to their places: for all of them together, no more than insertions have passed.
 struct HashIndex: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
   private(set) var count = 0
+  /// Instead of the process's, once hashes under that collided too often.
+  private var ownKey: HashKey?
+
+  /// With random hashes and two slots for three of them, one of ten million elements stands farther than 200 slots away.
+  static let maxDistance = 256
+  /// Of a table without elements, which has no memory of its own.
+  nonisolated(unsafe) private static let none: UnsafeMutablePointer<UInt64> = {
+    let slot = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
+    slot.initialize(to: 0)
+    return slot
+  }()
 
   /// Whether the table takes half a megabyte or more.
   var isLarge: Bool { mask >= 1 << 16 }
 
-  init(capacity: Int = 8) {
+  /// - Parameters:
+  ///   - capacity: for how many elements there is memory from the beginning.
+  ///   - key: another than the process's, taken over; for tests.
+  init(capacity: Int = 0, key: HashKey? = nil) {
+    ownKey = key
+    slots = HashIndex.none
+    mask = 0
+    guard capacity > 0 else { return }
     var size = 8
     while size < capacity * 2 { size *= 2 }
-    slots = .allocate(capacity: size)
-    slots.initialize(repeating: 0, count: size)
+    slots = HashIndex.allocate(size)
     mask = size - 1
   }
 
-  deinit { slots.deallocate() }
+  deinit {
+    if mask > 0 { slots.deallocate() }
+    ownKey?.release()
+  }
 
-  /// The handle with that hash for which `isMatch` holds.
+  /// The handle of a text.
+  ///
+  /// - Parameters:
+  ///   - hash: the text's `ByteHash`.
+  ///   - textOf: the text of a handle.
   @inline(__always)
-  func find(_ hash: UInt32, where isMatch: (UInt32) -> Bool) -> UInt32? {
+  func find(_ text: ByteSpan, _ hash: UInt32, textOf: (UInt32) -> ByteSpan) -> UInt32? {
+    let hash = ownHash(text, hash)
     var at = Int(hash) & mask
+    var distance = 0
     while true {
       let slot = slots[at]
       if slot == 0 { return nil }
       if UInt32(truncatingIfNeeded: slot >> 32) == hash {
         let handle = UInt32(truncatingIfNeeded: slot) &- 1
-        if isMatch(handle) { return handle }
+        if textOf(handle).hasSameBytes(as: text) { return handle }
       }
+      distance += 1
+      if distance > HashIndex.maxDistance { return nil }
       at = (at + 1) & mask
     }
   }
 
-  /// Adds a handle that is not there.
-  mutating func insert(_ hash: UInt32, _ handle: UInt32) {
-    if (count + 1) * 3 > (mask + 1) * 2 { grow() }
-    place(UInt64(hash) << 32 | UInt64(handle &+ 1))
+  /// Adds the handle of a text that is not there.
+  mutating func insert(_ text: ByteSpan, _ hash: UInt32, _ handle: UInt32, textOf: (UInt32) -> ByteSpan) {
+    if (count + 1) * 3 > (mask + 1) * 2 { rebuild(max(4, (mask + 1) * 2), textOf) }
+    while !place(ownHash(text, hash), handle) { spread(textOf) }
     count += 1
   }
 
-  /// Removes a handle that is there.
-  mutating func remove(_ hash: UInt32, _ handle: UInt32) {
-    let wanted = UInt64(hash) << 32 | UInt64(handle &+ 1)
+  /// Removes the handle of a text that is there.
+  mutating func remove(_ text: ByteSpan, _ hash: UInt32, _ handle: UInt32) {
+    let hash = ownHash(text, hash)
+    let wanted = HashIndex.slot(hash, handle)
     var hole = Int(hash) & mask
     while slots[hole] != wanted { hole = (hole + 1) & mask }
     var at = hole
     while true {
       at = (at + 1) & mask
       let slot = slots[at]
-      if slot == 0 { break }
+      // What stands farther from the hole belongs behind it.
+      if slot == 0 || (at - hole) & mask > HashIndex.maxDistance { break }
       let home = Int(slot >> 32) & mask
       // The follower may fill the hole unless its home lies after the hole.
       if (at - home) & mask >= (at - hole) & mask {
@@ -64,32 +98,103 @@ struct HashIndex: ~Copyable {
     count -= 1
   }
 
-  /// Forgets everything; a table much larger than the last use shrinks.
+  /// Forgets everything; a table much larger than the last use gives its memory back.
   mutating func removeAll() {
+    ownKey?.release()
+    ownKey = nil
     if mask > 1023, count * 8 < mask {
       slots.deallocate()
-      mask = 7
-      slots = .allocate(capacity: 8)
-      slots.initialize(repeating: 0, count: 8)
-    } else {
+      slots = HashIndex.none
+      mask = 0
+    } else if mask > 0 {
       slots.update(repeating: 0, count: mask + 1)
     }
     count = 0
   }
 
-  private func place(_ slot: UInt64) {
-    var at = Int(slot >> 32) & mask
-    while slots[at] != 0 { at = (at + 1) & mask }
-    slots[at] = slot
+  /// How far each element stands from where its hash puts it; for tests.
+  var distances: [Int] {
+    (0...mask).filter { slots[$0] != 0 }.map { ($0 - Int(slots[$0] >> 32)) & mask }
   }
 
-  private mutating func grow() {
-    let old = slots
-    let oldCount = mask + 1
-    slots = .allocate(capacity: oldCount * 2)
-    slots.initialize(repeating: 0, count: oldCount * 2)
-    mask = oldCount * 2 - 1
-    for at in 0..<oldCount where old[at] != 0 { place(old[at]) }
-    old.deallocate()
+  /// Whether the table has a key of its own; for tests.
+  var hasOwnKey: Bool { ownKey != nil }
+
+  @inline(__always)
+  private func ownHash(_ text: ByteSpan, _ hash: UInt32) -> UInt32 {
+    ownKey == nil ? hash : hashedAgain(text)
+  }
+
+  @inline(never)
+  private func hashedAgain(_ text: ByteSpan) -> UInt32 { ownKey?.hash(text) ?? 0 }
+
+  private static func slot(_ hash: UInt32, _ handle: UInt32) -> UInt64 {
+    UInt64(hash) << 32 | UInt64(handle &+ 1)
+  }
+
+  private static func allocate(_ size: Int) -> UnsafeMutablePointer<UInt64> {
+    let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: size)
+    slots.initialize(repeating: 0, count: size)
+    return slots
+  }
+
+  /// - Returns: false if that would be too far from where the hash puts it.
+  @inline(__always)
+  private func place(_ hash: UInt32, _ handle: UInt32) -> Bool {
+    var at = Int(hash) & mask
+    var distance = 0
+    while slots[at] != 0 {
+      distance += 1
+      if distance > HashIndex.maxDistance { return false }
+      at = (at + 1) & mask
+    }
+    slots[at] = HashIndex.slot(hash, handle)
+    return true
+  }
+
+  /// Brings elements nearer to where their hashes put them.
+  @inline(never)
+  private mutating func spread(_ textOf: (UInt32) -> ByteSpan) {
+    if HashIndex.isFilled(count, mask + 1) {
+      rebuild((mask + 1) * 2, textOf)
+    } else {
+      rebuild(mask + 1, takingKey: true, textOf)
+    }
+  }
+
+  /// Whether elements may stand far from their places for want of room, and not because of their hashes.
+  private static func isFilled(_ count: Int, _ size: Int) -> Bool { count * 4 >= size }
+
+  /// Puts the elements into slots of their own anew, more of them or under another key.
+  @inline(never)
+  private mutating func rebuild(_ size: Int, takingKey: Bool = false, _ textOf: (UInt32) -> ByteSpan) {
+    let (old, oldMask) = (slots, mask)
+    var size = size
+    if takingKey { takeKey() }
+    var hasNewKey = takingKey
+    while true {
+      slots = HashIndex.allocate(size)
+      mask = size - 1
+      let isComplete = (0...oldMask).allSatisfy { at in
+        if old[at] == 0 { return true }
+        let handle = UInt32(truncatingIfNeeded: old[at]) &- 1
+        let hash = hasNewKey ? hashedAgain(textOf(handle)) : UInt32(truncatingIfNeeded: old[at] >> 32)
+        return place(hash, handle)
+      }
+      if isComplete { break }
+      slots.deallocate()
+      if HashIndex.isFilled(count, size) {
+        size *= 2
+      } else {
+        takeKey()
+        hasNewKey = true
+      }
+    }
+    if oldMask > 0 { old.deallocate() }
+  }
+
+  private mutating func takeKey() {
+    ownKey?.release()
+    ownKey = HashKey.random()
   }
 }

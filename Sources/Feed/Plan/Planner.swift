@@ -46,11 +46,13 @@ struct Planner {
     Double(difference) > thresholds.maxBytesRatio * Double(reload)
   }
 
+  /// Of no items any weight is more than every fraction: the quotient is infinite.
   private func isFraction(_ weight: Int, of larger: Int) -> Bool {
-    larger >= thresholds.minimumItems && larger > 0
+    larger >= thresholds.minimumItems && weight > 0
       && Double(weight) / Double(larger) > thresholds.maxChangedFraction
   }
 
+  /// Where no item results, none changed its kind.
   private func isKindFraction(_ situation: Situation) -> Bool {
     let larger = max(situation.publishedItemCount, situation.itemCount)
     return larger >= thresholds.minimumItems && situation.itemCount > 0

@@ -20,7 +20,7 @@ public final class ChangesetPublisher {
     case difference(ChangesetHead, headBytes: Int)
     case reload(ReloadWriter, isKeyframe: Bool, bytes: Int)
     case deletion(ChangesetHead)
-    /// Nulls for the keys of a kind with these numbers.
+    /// Nulls for the keys of a kind with these numbers, which may be many.
     case tombstones(StaticString, Range<Int>)
   }
 
@@ -29,6 +29,9 @@ public final class ChangesetPublisher {
     self.keyframes = keyframes
     maxMessageBytes = output.maxMessageBytes
   }
+
+  /// Nulls that are written in one step.
+  private static let nullsAtOnce = 10_000
 
   /// Plans a feed's changeset. Nil when there is nothing to publish.
   public func begin(_ feed: PublishedFeed) -> PublicationOutcome? {
@@ -40,7 +43,7 @@ public final class ChangesetPublisher {
     return feed.exists ? planChange(feed) : planDeletion(feed)
   }
 
-  /// Writes what comes next: a difference with all its parts, one part of a reload, or nulls. False when
+  /// Writes what comes next: a difference with all its parts, one part of a reload, or some nulls. False when
   /// the feed is done.
   public func writeNext(to output: RecordBuffer) -> Bool {
     guard let feed, let step = steps.first else {
@@ -120,8 +123,16 @@ public final class ChangesetPublisher {
         return planReload(feed, .bytes)
       }
     }
+    if mayPassGreatestNumber(headBytes: headBytes) { return planReload(feed, .bytes) }
     steps = [.difference(head, headBytes: headBytes)]
     return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
+  }
+
+  /// Whether keys have no numbers for all parts of the difference, and for a deletion after it.
+  private func mayPassGreatestNumber(headBytes: Int) -> Bool {
+    guard version.deltaCount + body.entryCount >= RecordKey.greatestNumber else { return false }
+    let parts = body.partCount(headBytes: headBytes, limit: maxMessageBytes)
+    return version.deltaCount + parts >= RecordKey.greatestNumber
   }
 
   static func counts(_ difference: FeedDifference) -> PublicationOutcome.EntryCounts {
@@ -148,6 +159,10 @@ public final class ChangesetPublisher {
       head: head,
       headBytes: head.byteCount(scratch: scratch),
       limit: maxMessageBytes
+    )
+    precondition(
+      writer.partCount <= RecordKey.greatestNumber,
+      "feed \(feed.id.quotedForMessage()) has more than \(RecordKey.greatestNumber) parts; raise output.maxMessageBytes"
     )
     steps.append(.reload(writer, isKeyframe: isKeyframe, bytes: 0))
     if writer.partCount < version.reloadParts {
@@ -203,7 +218,8 @@ public final class ChangesetPublisher {
       feed.pendingVersion = version
       return true
     case .tombstones(let prefix, let numbers):
-      for number in numbers {
+      let slice = numbers.prefix(ChangesetPublisher.nullsAtOnce)
+      for number in slice {
         output.append(
           keyPrefix: prefix,
           number: number,
@@ -215,7 +231,9 @@ public final class ChangesetPublisher {
           time: time
         )
       }
-      return true
+      guard slice.count < numbers.count else { return true }
+      steps[0] = .tombstones(prefix, numbers.dropFirst(slice.count))
+      return false
     }
   }
 

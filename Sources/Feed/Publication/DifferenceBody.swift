@@ -124,18 +124,29 @@ struct DifferenceBody {
     entries.indices.reduce(0) { $0 + cost($1, isFirst: $1 == 0) }
   }
 
+  /// How many entries there are, which are more than parts or as many.
+  var entryCount: Int { entries.count }
+
+  /// How many values it takes; 1 if it is not split.
+  func partCount(headBytes: Int, limit: Int) -> Int {
+    guard headBytes + byteCount + 1 > limit else { return 1 }
+    return PartPlan.count { partEnds(limit: limit, headBytes: headBytes, countDigits: $0).count }
+  }
+
   /// Where each part ends, greedily.
-  ///
-  /// - Parameter headBytes: bytes of the head and of the value's closing brace for a part's number.
-  private func partEnds(limit: Int, headBytes: (Int) -> Int) -> [Int] {
+  private func partEnds(limit: Int, headBytes: Int, countDigits: Int) -> [Int] {
+    // With the value's closing brace.
+    func partHeadBytes(_ part: Int) -> Int {
+      headBytes + 1 + ChangesetHead.partByteCount(number: part, countDigits: countDigits)
+    }
     var ends: [Int] = []
-    var size = headBytes(0)
+    var size = partHeadBytes(0)
     var isFirst = true
     for entry in entries.indices {
       var cost = cost(entry, isFirst: isFirst)
       if !isFirst, size + cost > limit {
         ends.append(entry)
-        size = headBytes(ends.count)
+        size = partHeadBytes(ends.count)
         cost = self.cost(entry, isFirst: true)
       }
       size += cost
@@ -158,7 +169,8 @@ struct DifferenceBody {
     to output: ByteWriter,
     isWritten: (_ part: Int, _ valueStart: Int) -> Void
   ) {
-    guard headBytes + byteCount + 1 > limit else {
+    let count = partCount(headBytes: headBytes, limit: limit)
+    guard count > 1 else {
       let start = output.count
       head.write(part: nil, to: output)
       write(entries.indices, to: output)
@@ -166,14 +178,9 @@ struct DifferenceBody {
       isWritten(0, start)
       return
     }
-    func ends(_ countDigits: Int) -> [Int] {
-      partEnds(limit: limit) {
-        headBytes + 1 + ChangesetHead.partByteCount(number: $0, countDigits: countDigits)
-      }
-    }
-    let count = PartPlan.count { ends($0).count }
     var first = 0
-    for (part, end) in ends(ChangesetHead.digits(count)).enumerated() {
+    let ends = partEnds(limit: limit, headBytes: headBytes, countDigits: ChangesetHead.digits(count))
+    for (part, end) in ends.enumerated() {
       let start = output.count
       head.write(part: (part, count), to: output)
       write(first..<end, to: output)

@@ -5,6 +5,10 @@ public final class FeedDirectory {
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
   private let blocks: BlockPool?
+  /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
+  @exclusivity(unchecked) public private(set) var existingCount = 0
+  /// What these count as for `limits.maxStateBytes`.
+  @exclusivity(unchecked) public private(set) var stateBytes = 0
 
   private struct Entry {
     /// The feed's own; here, so that others need not be looked at.
@@ -19,6 +23,9 @@ public final class FeedDirectory {
 
   /// How many feeds there are.
   public var count: Int { index.count }
+
+  /// How far each feed stands from where its hash puts it; for tests.
+  var distances: [Int] { index.distances }
 
   /// The feeds, in no order.
   public var feeds: some Sequence<PublishedFeed> { entries.lazy.compactMap { $0?.feed } }
@@ -43,11 +50,33 @@ public final class FeedDirectory {
     let entry = Entry(id: feed.id, feed: feed)
     if let unused = unusedNumbers.popLast() {
       entries[Int(unused)] = entry
-      index.insert(hash, unused)
+      index.insert(feed.id, hash, unused, textOf: id)
     } else {
       entries.append(entry)
-      index.insert(hash, UInt32(entries.count - 1))
+      index.insert(feed.id, hash, UInt32(entries.count - 1), textOf: id)
     }
+    existingCount += feed.exists ? 1 : 0
+    stateBytes += feed.stateBytes
+  }
+
+  /// What a feed of this directory counts as, to be compared with what it counts as after a change.
+  public struct Count {
+    let exists: Bool
+    let bytes: Int
+  }
+
+  /// What a feed counts as before a change.
+  public func count(of feed: PublishedFeed) -> Count { Count(exists: feed.exists, bytes: feed.stateBytes) }
+
+  /// Notes that a feed of this directory has changed.
+  ///
+  /// - Parameter before: what it counted as.
+  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
+  public func noteChange(of feed: PublishedFeed, since before: Count) -> Int {
+    let growth = feed.stateBytes - before.bytes
+    stateBytes += growth
+    existingCount += (feed.exists ? 1 : 0) - (before.exists ? 1 : 0)
+    return growth
   }
 
   /// Removes a feed that there is.
@@ -56,7 +85,9 @@ public final class FeedDirectory {
     guard let number = number(of: feed.id, hash), entries[Int(number)]?.feed === feed else {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
-    index.remove(hash, number)
+    existingCount -= feed.exists ? 1 : 0
+    stateBytes -= feed.stateBytes
+    index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     unusedNumbers.append(number)
     if index.count == 0 {
@@ -67,7 +98,15 @@ public final class FeedDirectory {
     }
   }
 
-  private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {
-    index.find(hash) { entries[Int($0)]?.id.hasSameBytes(as: id) ?? false }
+  /// Checks what is kept incrementally; for tests.
+  public func checkInvariants() {
+    precondition(existingCount == feeds.reduce(0) { $0 + ($1.exists ? 1 : 0) }, "feeds are not counted right")
+    precondition(stateBytes == feeds.reduce(0) { $0 + $1.stateBytes }, "state is not counted right")
   }
+
+  private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {
+    index.find(id, hash, textOf: self.id)
+  }
+
+  private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }
 }

@@ -14,7 +14,18 @@ public final class PublishedFeed {
   /// What was published last; nil before the first changeset and after a published deletion.
   @exclusivity(unchecked) public internal(set) var version: PublishedVersion?
   /// What will be `version` once the changeset under way is confirmed.
-  @exclusivity(unchecked) var pendingVersion: PublishedVersion??
+  var pendingVersion: PublishedVersion?? {
+    get { pending.map(\.version) }
+    set { pending = newValue.map(Pending.init) }
+  }
+  @exclusivity(unchecked) private var pending: Pending?
+
+  /// In memory of its own, which most feeds do without most of the time.
+  private final class Pending {
+    let version: PublishedVersion?
+
+    init(_ version: PublishedVersion?) { self.version = version }
+  }
 
   /// The record that brought an unpublished feed into being: `topic/offset`.
   @exclusivity(unchecked) var pendingEpoch: [UInt8] = []
@@ -22,7 +33,9 @@ public final class PublishedFeed {
   @exclusivity(unchecked) var isReloadRequested = false
   /// The newest of this window's records that were taken, by topic.
   @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
-  /// The greatest timestamp among them.
+  /// The newest that were taken in earlier windows, by topic, where nothing was published that says so.
+  @exclusivity(unchecked) private var unpublishedThrough: [TopicOffset] = []
+  /// The greatest timestamp of this window's records.
   @exclusivity(unchecked) var windowTime = Int64.min
   /// Whether the feed is on the store's list of those that the next flush looks at.
   @exclusivity(unchecked) private var isListedForFlush = false
@@ -55,6 +68,8 @@ public final class PublishedFeed {
   public var itemCount: Int { state.totals.itemCount }
   /// Sections in the feed now.
   public var sectionCount: Int { state.sectionCount }
+  /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
+  public var stateBytes: Int { exists ? StateSize.feed + state.measure.bytes : 0 }
   /// The checksum of the current state.
   public var checksum: UInt32 { state.totals.checksum }
 
@@ -73,24 +88,27 @@ public final class PublishedFeed {
     guard exists else { return false }
     if let offset = windowThrough.offset(position.topic), position.offset <= offset { return true }
     if let offset = version?.through.offset(position.topic), position.offset <= offset { return true }
+    if let offset = unpublishedThrough.offset(position.topic), position.offset <= offset { return true }
     return false
   }
 
   /// Applies the record that the decoder holds, all of it or nothing.
   ///
-  /// - Parameter noOp: called with the reason for each event that does nothing.
+  /// - Parameters:
+  ///   - usage: how much there is besides this feed, for the limits of that.
+  ///   - noOp: called with the reason for each event that does nothing.
   /// - Throws: a `Rejection`; the feed is then as it was before.
   public func apply(
     _ decoder: RecordDecoder,
     at position: RecordPosition,
+    usage: StateUsage = StateUsage(),
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
-    let itemsBefore = state.totals.itemCount
-    let sectionsBefore = state.sectionCount
-    let needsJournal = decoder.events.count > 1 || mayPassLimits(decoder)
+    let check = GrowthCheck(self, decoder.limits, usage)
+    let needsJournal = decoder.events.count > 1 || check.mayFail(decoder)
     guard needsJournal else {
       if let event = decoder.events.first {
-        try apply(event, decoder, number: decoder.isArray ? 0 : nil, at: position, noOp: noOp)
+        try apply(event, decoder, number: decoder.isArray ? 0 : nil, at: position, check, noOp: noOp)
       }
       note(position)
       return
@@ -100,9 +118,11 @@ public final class PublishedFeed {
     do {
       var noOps: [NoOpReason] = []
       for (number, event) in decoder.events.enumerated() {
-        try apply(event, decoder, number: decoder.isArray ? number : nil, at: position) { noOps.append($0) }
+        try apply(event, decoder, number: decoder.isArray ? number : nil, at: position, check) {
+          noOps.append($0)
+        }
       }
-      try checkLimits(decoder.limits, itemsBefore: itemsBefore, sectionsBefore: sectionsBefore)
+      try check.check(self)
       for reason in noOps { noOp(reason) }
     } catch {
       state.undoJournal()
@@ -123,12 +143,13 @@ public final class PublishedFeed {
     _ decoder: RecordDecoder,
     number: Int?,
     at position: RecordPosition,
+    _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
     switch event.operation {
     case .feedClear, .feedDelete, .feedReload:
       guard exists else { return noOp(.unknownFeed) }
-    default: break
+    default: try check.check(event, on: self, decoder, number)
     }
     if let reason = try state.apply(event, decoder, number: number) { return noOp(reason) }
     switch event.operation {
@@ -147,39 +168,26 @@ public final class PublishedFeed {
     pendingEpoch = position.epoch
   }
 
-  // MARK: Limits
-
-  /// Whether the record could let a count grow past its limit.
-  private func mayPassLimits(_ decoder: RecordDecoder) -> Bool {
-    state.totals.itemCount + decoder.items.count + decoder.events.count > decoder.limits.maxItems
-      || state.sectionCount + decoder.sections.count + decoder.events.count > decoder.limits.maxSections
-  }
-
-  /// Only a record that makes a count grow past its limit is rejected.
-  private func checkLimits(_ limits: Limits, itemsBefore: Int, sectionsBefore: Int) throws(Rejection) {
-    let items = state.totals.itemCount
-    if items > limits.maxItems, items > itemsBefore {
-      throw Rejection(
-        .limitExceeded,
-        "the record leaves the feed with \(items) items, more than limits.maxItems (\(limits.maxItems))"
-      )
-    }
-    let sections = state.sectionCount
-    if sections > limits.maxSections, sections > sectionsBefore {
-      throw Rejection(
-        .limitExceeded,
-        "the record leaves the feed with \(sections) sections, more than limits.maxSections (\(limits.maxSections))"
-      )
-    }
-  }
-
   // MARK: Publication
 
   /// What the flush wrote is published: it is what the next difference starts from.
   public func confirm() {
-    if let pendingVersion { version = pendingVersion }
+    if let pendingVersion {
+      version = pendingVersion
+    } else {
+      for entry in windowThrough { unpublishedThrough.raise(entry.topic, to: entry.offset) }
+    }
+    if !unpublishedThrough.isEmpty { forgetPublished() }
     state.confirm()
     endWindow()
+  }
+
+  /// Forgets of what was taken in earlier windows that which `version` says as well.
+  private func forgetPublished() {
+    let published = version?.through
+    unpublishedThrough = unpublishedThrough.filter { entry in
+      published.map { $0.offset(entry.topic) ?? -1 < entry.offset } ?? false
+    }
   }
 
   /// What the flush wrote was not published: the feed is again what was published before, and its

@@ -14,15 +14,19 @@ public final class ReplayLineParser {
   @exclusivity(unchecked) private var wasLarge = false
 
   /// The topic of lines that name none.
-  private static let defaultTopic = Array("feeds.items".utf8)
+  private let defaultTopic: [UInt8]
+  /// The topics of the lines so far.
+  @exclusivity(unchecked) private var topics: Set<[UInt8]> = []
 
   private struct TopicPartition: Hashable {
     var topic: [UInt8]
     var partition: Int32
   }
 
-  public init() {
-    recent = TopicPartition(topic: ReplayLineParser.defaultTopic, partition: 0)
+  /// - Parameter defaultTopic: the topic of lines that name none.
+  public init(defaultTopic: String = "feeds.items") {
+    self.defaultTopic = Array(defaultTopic.utf8)
+    recent = TopicPartition(topic: [], partition: 0)
   }
 
   /// A field's value; a first token of 0 means absent.
@@ -35,7 +39,9 @@ public final class ReplayLineParser {
     var timestamp: Field = (0, 0)
     var headers: Field = (0, 0)
     var key: Field = (0, 0)
+    var keyBase64: Field = (0, 0)
     var payload: Field = (0, 0)
+    var payloadBase64: Field = (0, 0)
     var value: Field = (0, 0)
   }
 
@@ -88,7 +94,7 @@ public final class ReplayLineParser {
     let explicitOffset = try integer("offset", envelope.offset, text, in: 0...ReplayLineParser.maxOffset)
     let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
     try checkHeaders(envelope.headers, text)
-    let key = try optionalString("key", envelope.key, text)
+    let key = try key(envelope, text)
     let value = try value(envelope, text, isUTF8: isUTF8)
 
     let offset = try nextOffset(topic, partition, explicitOffset)
@@ -147,7 +153,13 @@ public final class ReplayLineParser {
         } else if name.matches("headers") {
           envelope.headers = field
         }
-      case 9: if name.matches("partition") { envelope.partition = field }
+      case 9:
+        if name.matches("partition") {
+          envelope.partition = field
+        } else if name.matches("keyBase64") {
+          envelope.keyBase64 = field
+        }
+      case 13: if name.matches("payloadBase64") { envelope.payloadBase64 = field }
       default: break
       }
     }
@@ -166,19 +178,37 @@ public final class ReplayLineParser {
   }
 
   private func topic(_ field: Field, _ text: JSONText) throws(ReplayLineError) -> [UInt8] {
-    guard field.first != 0 else { return ReplayLineParser.defaultTopic }
+    guard field.first != 0 else {
+      return try recent.topic == defaultTopic ? recent.topic : admitted(defaultTopic)
+    }
     guard text.character(field.first) == UInt8(ascii: "\"") else {
       throw wrongType("topic", "a string", field, text)
     }
     let name = text.string(field.first, arena: arena)
-    guard !name.isEmpty, JSONIndexer.isUTF8(name) else {
-      throw wrongType("topic", "a topic's name", field, text)
-    }
-    if recent.topic.count == name.count, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) })
-    {
+    // Before the first line the recent topic is empty, which no name is.
+    if !name.isEmpty, recent.topic.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) }) {
       return recent.topic
     }
-    return Array(name.buffer)
+    guard TopicName.isLegal(name) else {
+      throw wrongType("topic", "a topic's name, \(TopicName.allowed)", field, text)
+    }
+    return try admitted(Array(name.buffer))
+  }
+
+  /// A topic that another line has named, or for which there is room.
+  private func admitted(_ topic: [UInt8]) throws(ReplayLineError) -> [UInt8] {
+    if topics.contains(topic) { return topic }
+    guard topics.count < TopicOffset.greatestCount else {
+      throw ReplayLineError(
+        """
+        has the topic \(topic.withUnsafeBytes { ByteSpan($0).quotedForMessage() }), one more than the \
+        \(TopicOffset.greatestCount) that the files of one command may have, as each changeset lists the topics of its \
+        feed; give these records another topic, or use a command of their own for them
+        """
+      )
+    }
+    topics.insert(topic)
+    return topic
   }
 
   private func integer(
@@ -230,17 +260,38 @@ public final class ReplayLineParser {
     _ text: JSONText,
     isUTF8: Bool
   ) throws(ReplayLineError) -> InputRecord.Value {
-    switch (envelope.payload.first != 0, envelope.value.first != 0) {
-    case (false, false): throw ReplayLineError("has neither 'value' nor 'payload'; one of them is required")
-    case (true, true): throw ReplayLineError("has both 'value' and 'payload'; only one may stand")
-    case (true, false):
+    switch (envelope.value.first != 0, envelope.payload.first != 0, envelope.payloadBase64.first != 0) {
+    case (true, true, _): throw ReplayLineParser.tooMany("value", "payload")
+    case (true, _, true): throw ReplayLineParser.tooMany("value", "payloadBase64")
+    case (_, true, true): throw ReplayLineParser.tooMany("payload", "payloadBase64")
+    case (false, false, false):
+      throw ReplayLineError("has neither 'value' nor 'payload' nor 'payloadBase64'; one of them is required")
+    case (_, true, _):
       guard let payload = try optionalString("payload", envelope.payload, text) else { return .null }
       return .bytes(payload)
-    case (false, true):
-      if isNull(envelope.value, text) { return .null }
-      guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
-      return .json(text, first: envelope.value.first, end: envelope.value.end)
+    case (_, _, true): return .bytes(try base64("payloadBase64", envelope.payloadBase64, text))
+    case (true, false, false): break
     }
+    if isNull(envelope.value, text) { return .null }
+    guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
+    return .json(text, first: envelope.value.first, end: envelope.value.end)
+  }
+
+  private func key(_ envelope: Envelope, _ text: JSONText) throws(ReplayLineError) -> ByteSpan? {
+    guard envelope.keyBase64.first != 0 else { return try optionalString("key", envelope.key, text) }
+    guard envelope.key.first == 0 else { throw ReplayLineParser.tooMany("key", "keyBase64") }
+    return try base64("keyBase64", envelope.keyBase64, text)
+  }
+
+  private static func tooMany(_ one: String, _ other: String) -> ReplayLineError {
+    ReplayLineError("has both '\(one)' and '\(other)'; only one may stand")
+  }
+
+  private func base64(_ name: String, _ field: Field, _ text: JSONText) throws(ReplayLineError) -> ByteSpan {
+    guard text.character(field.first) == UInt8(ascii: "\""),
+      let bytes = Base64.decoded(text.string(field.first, arena: arena), arena: arena)
+    else { throw wrongType(name, "a string in Base64 with padding (RFC 4648, section 4)", field, text) }
+    return bytes
   }
 
   // MARK: Offsets

@@ -2,6 +2,10 @@
 struct DecodedChangeset {
   typealias Field = JSONText.Field
 
+  /// The greatest revision: the greatest that every reader of JSON has exactly, and so far off that the next one can
+  /// always be written.
+  static let greatestRevision: Int64 = 1 << 53 - 1
+
   let text: JSONText
   /// Not retained: a changeset is copied often, and lives no longer than the call that decodes it.
   unowned(unsafe) let arena: ScratchArena
@@ -37,7 +41,7 @@ struct DecodedChangeset {
         "the value lacks one of feed, epoch, revision, base, mode, time, through and checksum"
       )
     }
-    guard part >= 0, parts >= 1, part < parts else {
+    guard part >= 0, parts >= 1, part < parts, parts <= RecordKey.greatestNumber + 1 else {
       throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts cannot be")
     }
   }
@@ -49,12 +53,14 @@ struct DecodedChangeset {
       return 0
     } else if name.matches("epoch") {
       epoch = try string(name, field)
+      // A topic, a slash and an offset.
+      guard epoch.count <= TopicName.greatestByteCount + 20 else { throw invalid(name, field) }
       return 1
     } else if name.matches("revision") {
-      revision = UInt64(try integer(name, field))
+      revision = try revisionNumber(name, field)
       return 2
     } else if name.matches("base") {
-      base = UInt64(try integer(name, field))
+      base = try revisionNumber(name, field)
       return 3
     } else if name.matches("mode") {
       guard let mode = ChangesetMode(rawValue: try string(name, field).text) else {
@@ -96,7 +102,13 @@ struct DecodedChangeset {
   }
 
   private mutating func readThrough(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
-    try forEachMember(field) { topic, offset throws(ReplicaFault) in _ = try integer(topic, offset) }
+    var count = 0
+    try forEachMember(field) { topic, offset throws(ReplicaFault) in
+      _ = try integer(topic, offset)
+      count += 1
+      // Otherwise what a store goes on from could be too large for its changesets.
+      guard TopicName.isLegal(topic), count <= TopicOffset.greatestCount else { throw invalid(name, field) }
+    }
     through = field
   }
 
@@ -138,6 +150,12 @@ struct DecodedChangeset {
       throw invalid(name, field)
     }
     return value
+  }
+
+  private func revisionNumber(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> UInt64 {
+    let value = try integer(name, field)
+    guard value <= Self.greatestRevision else { throw invalid(name, field) }
+    return UInt64(value)
   }
 
   /// The members of an object: name, and where the value is.

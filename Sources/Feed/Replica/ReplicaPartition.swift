@@ -2,6 +2,8 @@
 public final class ReplicaPartition {
   /// By the bytes of the feed's id: as strings, ids that differ could be equal.
   @exclusivity(unchecked) private var feeds: [FollowedFeed.Key: FollowedFeed] = [:]
+  /// Those that are handed out.
+  private var leaving: [FollowedFeed] = []
   private let indexer: JSONIndexer
   /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
   private lazy var partIndexer = JSONIndexer()
@@ -41,22 +43,29 @@ public final class ReplicaPartition {
     }
   }
 
-  /// Hands out every feed as a store goes on with it, and forgets them all.
+  /// Hands out feeds as a store goes on with them, in no order, and forgets them. No record may come after the
+  /// first call.
   ///
+  /// - Parameter most: how many, as many may take long. Fewer than that are the last.
   /// - Throws: a ``ReplicaFault`` with the feed if its records leave it without a state that can be gone on
-  ///   from: deltas without their reload, a gap, or a changeset that misses parts. Nothing is forgotten then.
-  public func takeFeeds() throws(ReplicaFault) -> [PublishedFeed] {
-    let sorted = sortedFeeds
-    for feed in sorted {
-      if let lack = feed.lack {
+  ///   from: deltas without their reload, a gap, or a changeset that misses parts. Nothing is forgotten then, and none
+  ///   was handed out before.
+  public func takeFeeds(most: Int = .max) throws(ReplicaFault) -> [PublishedFeed] {
+    if leaving.isEmpty {
+      let incomplete = feeds.values.filter { $0.lack != nil }
+      if let feed = incomplete.min(by: { $0.bytes.precedes($1.bytes) }), let lack = feed.lack {
         let name = feed.id.string.debugDescription
         throw ReplicaFault(.incomplete, "feed \(name) \(lack)", feed: feed.id.string)
       }
+      leaving = feeds.values.filter { $0.replica != nil }
+      feeds = [:]
     }
-    feeds = [:]
-    return sorted.compactMap { feed in
-      guard let replica = feed.replica else { return nil }
-      guard let keys = feed.keys else { preconditionFailure("a replica of which no record was read") }
+    let slice = leaving.suffix(most)
+    leaving.removeLast(slice.count)
+    return slice.map { feed in
+      guard let replica = feed.replica, let keys = feed.keys else {
+        preconditionFailure("a replica of which no record was read")
+      }
       return PublishedFeed(replica, version: keys.version(of: replica))
     }
   }
@@ -128,7 +137,7 @@ public final class ReplicaPartition {
     guard let recordKey = RecordKey(key) else {
       throw ReplicaFault(
         .invalidKey,
-        "the key \(key.quotedForMessage()) is neither k<part>/<feed> nor d<n>/<feed>"
+        "the key \(key.quotedForMessage()) is neither \(RecordKey.form)"
       )
     }
     guard let value else { return applyNull(recordKey) }
@@ -164,7 +173,7 @@ public final class ReplicaPartition {
 
   private func decode(_ value: ByteSpan) throws(ReplicaFault) -> DecodedChangeset {
     do {
-      let text = try indexer.validated(value)
+      let text = try indexer.validatedWithPairedSurrogates(value)
       return try DecodedChangeset(text, arena: arena)
     } catch let fault as JSONFault {
       throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(fault.explanation)")

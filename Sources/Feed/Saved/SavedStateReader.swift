@@ -140,11 +140,11 @@ package final class SavedStateReader {
       case "feed": id = ByteText(try string(text, name, field))
       case "lost": lost = try string(text, name, field)
       case "stale": isStale = true
-      case "deltaCount": version.deltaCount = Int(try number(text, name, field))
+      case "deltaCount": version.deltaCount = try keyNumber(text, name, field)
       case "deltaBytes": version.deltaBytes = Int(try number(text, name, field))
-      case "highestDelta": version.highestDelta = Int(try number(text, name, field))
+      case "highestDelta": version.highestDelta = try keyNumber(text, name, field)
       case "reloadBytes": version.reloadBytes = Int(try number(text, name, field))
-      case "reloadParts": version.reloadParts = Int(try number(text, name, field))
+      case "reloadParts": version.reloadParts = try keyNumber(text, name, field)
       case "reload": reload = field
       default: break
       }
@@ -181,7 +181,7 @@ package final class SavedStateReader {
 
   private func validated(_ line: ByteSpan) throws(SavedStateFault) -> JSONText {
     do throws(JSONFault) {
-      return try indexer.validated(line)
+      return try indexer.validatedWithPairedSurrogates(line)
     } catch {
       throw SavedStateFault("is not JSON: \(error.explanation)")
     }
@@ -226,6 +226,13 @@ package final class SavedStateReader {
       (0...Self.greatestNumber).contains(number)
     else { throw invalid(name) }
     return number
+  }
+
+  /// A number of keys, or of one of them.
+  private func keyNumber(_ text: JSONText, _ name: String, _ field: Field) throws(SavedStateFault) -> Int {
+    let number = try number(text, name, field)
+    guard number <= RecordKey.greatestNumber + 1 else { throw invalid(name) }
+    return Int(number)
   }
 
   private func time(_ text: JSONText, _ name: String, _ field: Field) throws(SavedStateFault) -> Int64 {

@@ -28,7 +28,7 @@ extension FeedState {
     if original.content.bytes != nil {
       table[handle].content = Content(
         copying: original.data,
-        hash: original.content.dataHash,
+        fingerprint: original.content.fingerprint,
         kind: kinds.use(kind)
       )
     }

@@ -17,12 +17,14 @@ extension FeedState {
   private func setContent(_ handle: UInt32, _ table: ElementTable, kind: ByteSpan?, data: ByteSpan?) {
     let old = table[handle].content
     let keepsKind = kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
-    let hash = data == nil && old.bytes != nil ? old.dataHash : ByteHash.of(data ?? .empty)
-    if old.bytes != nil, keepsKind, data.map({ old.hasSameData(as: $0, hash: hash) }) ?? true { return }
+    let fingerprint = data == nil && old.bytes != nil ? old.fingerprint : DataFingerprint.of(data ?? .empty)
+    if old.bytes != nil, keepsKind, data.map({ old.hasSameData(as: $0, fingerprint: fingerprint) }) ?? true {
+      return
+    }
     table.touch(handle)
     var kindNumber = old.kind
     if let kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(copying: data ?? old.data, hash: hash, kind: kindNumber, blocks: blocks)
+    let new = Content(copying: data ?? old.data, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
     retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 

@@ -37,7 +37,10 @@ extension FeedState {
     }
     precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
     for content in items.ownedContents + sections.ownedContents where content.bytes != nil {
-      precondition(content.dataHash == ByteHash.of(content.data), "a content's hash is not its data's")
+      precondition(
+        content.fingerprint == DataFingerprint.of(content.data),
+        "a content's fingerprint is not its data's"
+      )
     }
     for content in sections.ownedContents {
       precondition(content.kind == KindTable.empty, "a section has a kind")

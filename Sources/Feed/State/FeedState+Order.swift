@@ -75,7 +75,7 @@ extension FeedState {
     // The newcomers are merged in a second pass, as an element that moves forward is met before
     // its old entry is.
     entries = merge(entries, handles, table, scope)
-    list.pointee.tree.rebuild(entries.withUnsafeBufferPointer { $0 }, table)
+    entries.withUnsafeBufferPointer { list.pointee.tree.rebuild($0, table) }
     for handle in oldHandles {
       if !isUndo, !table.elements[Int(handle)].isPresent {
         forgetForced(handle, table)

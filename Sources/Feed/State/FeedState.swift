@@ -13,7 +13,7 @@ final class FeedState {
   @exclusivity(unchecked) var blocks: BlockPool.Handle?
   /// The order of the sections, and behind it one list of items for each section handle.
   @exclusivity(unchecked) private var lists: UnsafeMutablePointer<OrderedList>
-  @exclusivity(unchecked) private var listCapacity = 4
+  @exclusivity(unchecked) private var listCapacity = 0
   /// Undoes the record that is being applied; nil where that cannot become necessary.
   @exclusivity(unchecked) var journal: [Undo]?
   /// Numbers the journals, so that each element's content is remembered once in each.
@@ -41,17 +41,14 @@ final class FeedState {
   /// Names the list of sections where a section's handle names its list of items.
   static let sectionScope = UInt32.max - 1
 
-  private let checksumBuffer = UnsafeMutablePointer<UInt8>.allocate(capacity: 2048)
-
   init() {
-    lists = .allocate(capacity: listCapacity + 1)
-    lists.initialize(repeating: OrderedList(), count: listCapacity + 1)
+    lists = .allocate(capacity: 1)
+    lists.initialize(to: OrderedList())
   }
 
   deinit {
     for slot in 0...listCapacity { lists[slot].tree.removeAll() }
     lists.deallocate()
-    checksumBuffer.deallocate()
     for undo in journal ?? [] { free(undo.content?.bytes) }
   }
 
@@ -72,12 +69,13 @@ final class FeedState {
   func makeSection(_ id: ByteSpan, _ hash: UInt32) -> UInt32 {
     let handle = sections.create(id, hash)
     if Int(handle) >= listCapacity {
-      let larger = UnsafeMutablePointer<OrderedList>.allocate(capacity: listCapacity * 2 + 1)
+      let more = max(1, listCapacity)
+      let larger = UnsafeMutablePointer<OrderedList>.allocate(capacity: listCapacity + more + 1)
       larger.moveInitialize(from: lists, count: listCapacity + 1)
-      (larger + listCapacity + 1).initialize(repeating: OrderedList(), count: listCapacity)
+      (larger + listCapacity + 1).initialize(repeating: OrderedList(), count: more)
       lists.deallocate()
       lists = larger
-      listCapacity *= 2
+      listCapacity += more
     }
     list(handle).pointee = OrderedList()
     return handle
@@ -85,12 +83,12 @@ final class FeedState {
 
   /// Gives memory back once there are no sections.
   func compactLists() {
-    guard sections.count == 0, listCapacity > 64 else { return }
+    guard sections.count == 0, listCapacity > 0 else { return }
     for slot in 0...listCapacity { lists[slot].tree.removeAll() }
     lists.deallocate()
-    listCapacity = 4
-    lists = .allocate(capacity: listCapacity + 1)
-    lists.initialize(repeating: OrderedList(), count: listCapacity + 1)
+    listCapacity = 0
+    lists = .allocate(capacity: 1)
+    lists.initialize(to: OrderedList())
   }
 
   // MARK: Single changes
@@ -205,16 +203,14 @@ final class FeedState {
     if scope == FeedState.sectionScope {
       return Checksum.section(
         sections.id(handle),
-        after: previous.map { sections.id($0) } ?? .empty,
-        checksumBuffer
+        after: previous.map { sections.id($0) } ?? .empty
       )
     }
     return Checksum.item(
       items.id(handle),
       kind: kind(handle),
       after: previous.map { items.id($0) } ?? .empty,
-      in: sections.id(scope),
-      checksumBuffer
+      in: sections.id(scope)
     )
   }
 }

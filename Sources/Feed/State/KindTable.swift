@@ -3,9 +3,9 @@
 struct KindTable: ~Copyable {
   /// Not an array: reading one in place would count a reference for each comparison.
   private var kinds: UnsafeMutablePointer<Kind>
-  private var capacity = 4
+  private var capacity = 0
   private var used = 0
-  private var index = HashIndex(capacity: 4)
+  private var index = HashIndex()
   private var unusedNumbers: [UInt32] = []
 
   private struct Kind {
@@ -20,12 +20,12 @@ struct KindTable: ~Copyable {
   static let empty: UInt32 = 0
 
   init() {
-    kinds = .allocate(capacity: capacity)
+    kinds = KindTable.none
   }
 
   deinit {
     for place in 0..<used where kinds[place].useCount > 0 { kinds[place].bytes.release() }
-    kinds.deallocate()
+    if capacity > 0 { kinds.deallocate() }
   }
 
   /// A kind's bytes; valid as long as it is used.
@@ -35,6 +35,9 @@ struct KindTable: ~Copyable {
 
   /// The number of kinds that are used.
   var count: Int { index.count }
+
+  /// How far each kind stands from where its hash puts it; for tests.
+  var distances: [Int] { index.distances }
 
   /// How often each kind is used, by number; for tests.
   var useCounts: [UInt32: UInt32] {
@@ -52,7 +55,7 @@ struct KindTable: ~Copyable {
   mutating func use(_ bytes: ByteSpan) -> UInt32 {
     if bytes.isEmpty { return KindTable.empty }
     let hash = ByteHash.of(bytes)
-    if let known = index.find(hash, where: { self[$0].hasSameBytes(as: bytes) }) {
+    if let known = index.find(bytes, hash, textOf: { self[$0] }) {
       use(known)
       return known
     }
@@ -65,7 +68,8 @@ struct KindTable: ~Copyable {
       number = UInt32(used)
     }
     (kinds + Int(number) - 1).initialize(to: Kind(bytes: ShortBytes(copying: bytes), hash: hash))
-    index.insert(hash, number)
+    let kinds = kinds
+    index.insert(bytes, hash, number) { ShortBytes.span(at: kinds + Int($0) - 1) }
     return number
   }
 
@@ -80,28 +84,33 @@ struct KindTable: ~Copyable {
     let place = Int(number) - 1
     kinds[place].useCount -= 1
     if kinds[place].useCount > 0 { return }
-    index.remove(kinds[place].hash, number)
+    index.remove(self[number], kinds[place].hash, number)
     kinds[place].bytes.release()
     unusedNumbers.append(number)
     if index.count == 0 { compact() }
   }
 
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<Kind>.allocate(capacity: capacity * 2)
+    let larger = UnsafeMutablePointer<Kind>.allocate(capacity: max(2, capacity * 2))
     larger.moveInitialize(from: kinds, count: used)
-    kinds.deallocate()
+    if capacity > 0 { kinds.deallocate() }
     kinds = larger
-    capacity *= 2
+    capacity = max(2, capacity * 2)
   }
 
   /// Gives memory back once there are no kinds.
   private mutating func compact() {
     used = 0
     unusedNumbers = []
-    guard capacity > 64 else { return }
     kinds.deallocate()
-    capacity = 4
-    kinds = .allocate(capacity: capacity)
-    index.removeAll()
+    kinds = KindTable.none
+    capacity = 0
+    index = HashIndex()
+  }
+
+  /// Of a table without kinds; never looked at.
+  private static var none: UnsafeMutablePointer<Kind> {
+    // The alignment is no null.
+    UnsafeMutablePointer(bitPattern: MemoryLayout<Kind>.alignment)!
   }
 }

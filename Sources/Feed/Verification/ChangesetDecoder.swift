@@ -22,7 +22,7 @@ final class ChangesetDecoder {
 
   private static func index(_ value: ByteSpan, _ indexer: JSONIndexer) throws(Violation) -> JSONText {
     do throws(JSONFault) {
-      return try indexer.validated(value)
+      return try indexer.validatedWithPairedSurrogates(value)
     } catch {
       throw Violation("the value is not JSON: \(error.explanation)")
     }

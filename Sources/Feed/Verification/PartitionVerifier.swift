@@ -24,9 +24,9 @@ final class PartitionVerifier {
     counts.records += 1
     counts.bytes += (record.key?.count ?? 0) + (record.value?.count ?? 0)
     var faults: [VerificationFault] = []
-    guard let key = record.key.flatMap({ RecordKey($0) }), let bytes = record.key else {
+    guard let key = record.key.flatMap({ RecordKey($0) }) else {
       return reportWithoutFeed(
-        "the key is \(record.key?.quotedForMessage() ?? "null"), expected k<part>/<feed> or d<n>/<feed>",
+        "the key is \(record.key?.quotedForMessage() ?? "null"), which is neither \(RecordKey.form)",
         record
       )
     }
@@ -43,7 +43,7 @@ final class PartitionVerifier {
     do throws(Violation) {
       let due = expectation?.what
       expectation = nil
-      let next = try check(record, key, bytes, feed, due)
+      let next = try check(record, key, feed, due)
       expectation = next.map { ($0, feed, record.place) }
     } catch {
       faults += report(feed, record.place, error.message)
@@ -73,11 +73,9 @@ final class PartitionVerifier {
   private func check(
     _ record: VerifiedRecord,
     _ key: RecordKey,
-    _ keyBytes: ByteSpan,
     _ feed: VerifiedFeed,
     _ due: Expectation?
   ) throws(Violation) -> Expectation? {
-    try checkSpelling(key, keyBytes)
     let context = VerifiedFeed.Context(options: options, decoder: decoder, place: record.place)
     guard let value = record.value else {
       counts.nulls += 1
@@ -108,17 +106,6 @@ final class PartitionVerifier {
       }
     }
     return next
-  }
-
-  /// Numbers in keys have no zeros before them; deltas count from 1.
-  private func checkSpelling(_ key: RecordKey, _ bytes: ByteSpan) throws(Violation) {
-    let prefix = "\(key.kind == .reload ? "k" : "d")\(key.number)/"
-    guard bytes.count == prefix.utf8.count + key.feed.count, key.kind == .reload || key.number > 0 else {
-      throw Violation(
-        "the key is \(bytes.quotedForMessage()), expected "
-          + (key.number > 0 || key.kind == .reload ? "\"\(prefix)…\"" : "numbers from 1")
-      )
-    }
   }
 
   private func checkTimestamp(_ record: VerifiedRecord, _ time: Int64) throws(Violation) {

@@ -3,7 +3,8 @@ import FeedStore
 import Service
 
 extension PipelineConfiguration {
-  /// What an output record needs besides an entry's data: the head, ids, kinds and positions.
+  /// What an output record needs besides an entry's data: the head, ids, kinds and positions. `TopicOffset`
+  /// has the sum.
   static let messageOverhead = 65_536
 
   /// Refuses limits under which one entry might not fit in a message, as an entry is never split.

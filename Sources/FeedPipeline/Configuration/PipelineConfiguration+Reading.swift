@@ -51,22 +51,11 @@ extension ConfigurationReader {
     value = try string(
       key,
       default: value,
-      allowed: "1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\"",
-      where: isTopicName
-    )
-  }
-}
-
-/// Whether Kafka takes a name for a topic's.
-private func isTopicName(_ name: String) -> Bool {
-  let isLegal = name.utf8.allSatisfy { byte in
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-    default: ".-_".utf8.contains(byte)
+      allowed: TopicName.allowed
+    ) { name in
+      Array(name.utf8).withUnsafeBytes { TopicName.isLegal(ByteSpan($0)) }
     }
   }
-  return isLegal && (1...249).contains(name.utf8.count) && name != "." && name != ".."
 }
 
 extension CoalescingOptions {
@@ -90,7 +79,7 @@ extension PlannerThresholds {
 
 extension KeyframePolicy {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read("keyframe.maxDeltas", into: &maxDeltas, from: 1)
+    try reader.read("keyframe.maxDeltas", into: &maxDeltas, from: 1, to: Self.greatestMaxDeltas)
     try reader.read("keyframe.maxBytesRatio", into: &maxBytesRatio)
   }
 }
@@ -128,6 +117,8 @@ extension Limits {
       from: 1,
       to: PipelineConfiguration.greatestMessage
     )
+    try reader.read("limits.maxFeeds", into: &maxFeeds, from: 0)
+    try reader.read("limits.maxStateBytes", into: &maxStateBytes, from: 0)
   }
 }
 
@@ -148,6 +139,12 @@ extension HTTPOptions {
     )
     try reader.read("http.threads", into: &threads, from: 1, to: 64)
     try reader.read("http.maxConnections", into: &maxConnections, from: 1, to: 1_000_000)
+    try reader.read(
+      "http.maxConnectionsPerAddress",
+      into: &maxConnectionsPerAddress,
+      from: 0,
+      to: 1_000_000
+    )
     try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
     try reader.read("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
     try reader.read("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)

@@ -16,6 +16,10 @@ public struct Daemon: Sendable {
   public var httpToken: BearerToken?
   /// Where the process is to end without warning, in tests.
   public var crash: CrashInjection?
+  /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
+  var backlog: InputBacklog?
+  /// Milliseconds of the monotonic clock, looked at before every record; tests take another.
+  var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Told on the workers' threads what happens.
   public var onEvent: @Sendable (DaemonEvent) -> Void
 
@@ -61,8 +65,11 @@ public struct Daemon: Sendable {
       stop: stop,
       log: log,
       rejectedLimit: RejectedRecordLimit(),
+      stateBudget: StateBudget(),
       crash: crash,
       status: server?.status ?? DaemonStatus(),
+      backlog: broker?.backlog ?? backlog,
+      coarseClock: coarseClock,
       onEvent: onEvent
     )
     // The embedded broker tells no settings.

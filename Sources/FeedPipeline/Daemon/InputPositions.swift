@@ -47,6 +47,9 @@ struct InputPositions {
   /// Notes that the reading goes on at ``resume``.
   mutating func rewind() { nextOffsets = offsets }
 
+  /// Up to where each partition is read.
+  var read: [TopicPartition: Int64] { nextOffsets }
+
   /// Where to go on reading, sorted by topic and partition.
   var resume: [TopicPartitionOffset] {
     offsets.map { TopicPartitionOffset($0.key, offset: $0.value) }

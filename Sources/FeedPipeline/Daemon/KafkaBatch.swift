@@ -4,16 +4,25 @@ import Kafka
 
 /// What a poll brought, as input for the store: views of librdkafka's messages, without a copy.
 ///
+/// It is handed out in slices, so that the group is polled in between however long applying takes.
+///
 /// Unchecked: it belongs to the worker's thread, on which the store runs as well.
 final class KafkaBatch: InputBatch, @unchecked Sendable {
   private let consumer: Consumer
   private let messages: MessageBatch
   @exclusivity(unchecked) private var next = 0
+  private let clock: @Sendable () -> Int64
+  /// When the slice ends, in milliseconds of the clock; a record that was begun is not interrupted.
+  @exclusivity(unchecked) private var sliceEnd = Int64.max
+  /// The first record of the slice, which is handed out however late it is.
+  @exclusivity(unchecked) private var sliceStart = 0
   /// The topics' names by the consumer's numbers, once they are seen.
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
 
-  init(_ consumer: Consumer, capacity: Int) {
+  /// - Parameter clock: milliseconds; looked at before every record, to see whether a slice ends.
+  init(_ consumer: Consumer, capacity: Int, clock: @escaping @Sendable () -> Int64) {
     self.consumer = consumer
+    self.clock = clock
     messages = consumer.makeBatch(capacity: capacity)
   }
 
@@ -69,6 +78,15 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     }
   }
 
+  /// Begins a slice: from this time on no record is handed out but the first.
+  func beginSlice(until end: Int64) {
+    sliceEnd = end
+    sliceStart = next
+  }
+
+  /// Whether records are left of the last poll that were not taken.
+  var isUnfinished: Bool { next < messages.count }
+
   /// Drops what is left, to be read again.
   func discard() {
     messages.recycle()
@@ -78,7 +96,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   // MARK: InputBatch
 
   func current() -> InputRecord? {
-    guard next < messages.count else { return nil }
+    guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
     let message = messages[next]
     return InputRecord(
       partition: message.partition,

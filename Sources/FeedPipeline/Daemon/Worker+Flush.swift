@@ -13,8 +13,6 @@ extension Worker {
   private static let seekMilliseconds: Int32 = 5_000
   /// How long partitions that are revoked may be kept from the group, which waits for all its members.
   private static let leavingMilliseconds: Int64 = 10_000
-  /// A transaction is slow when it takes longer.
-  private static let slowMilliseconds: Int64 = 1_000
 
   /// Publishes what waits, with the offsets it covers; normally in one transaction.
   ///
@@ -49,16 +47,15 @@ extension Worker {
   ///
   /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
   private func finishTransaction(_ store: isolated FeedStore, until limit: Int64) throws(DaemonError) {
-    let start = MonotonicClock.milliseconds()
     while machine.isInTransaction {
       var effect = call(store, until: limit)
       let now = MonotonicClock.milliseconds()
       if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
       noteFailure(at: now)
       try handle(effect, store)
-      if now - start >= Self.slowMilliseconds, machine.isInTransaction { try keepMembership() }
+      if pollSchedule.isDue(at: environment.coarseClock()), machine.isInTransaction { try keepMembership() }
     }
-    try resumeAfterFlush(store)
+    try resumeInput(store)
   }
 
   private func noteFailure(at now: Int64) {
@@ -304,7 +301,7 @@ extension Worker {
     // Whoever has the partitions next restores them by itself.
     if isInRebalance || assigned.isEmpty { return }
     batch.discard()
-    pausedForFlush = []
+    pausedMeanwhile = []
     do throws(KafkaError) {
       try beginRestoring(assigned)
     } catch {
@@ -312,31 +309,33 @@ extension Worker {
     }
   }
 
-  // MARK: Slow transactions
+  // MARK: What takes long
 
   /// Polls without taking input, so that the group does not count the worker out.
   ///
-  /// The partitions may be revoked or lost in it; the transaction has then ended.
-  private func keepMembership() throws(DaemonError) {
+  /// The partitions may be revoked or lost in it; a transaction under way has then ended, and the store is released.
+  func keepMembership() throws(DaemonError) {
     if isInRebalance { return }
+    defer { pollSchedule.poll(at: environment.coarseClock()) }
     do throws(KafkaError) {
-      if pausedForFlush.isEmpty, !restoration.isUnderWay, !readable.isEmpty {
+      if pausedMeanwhile.isEmpty, !restoration.isUnderWay, !readable.isEmpty {
         try consumer.pause(readable)
-        pausedForFlush = readable
+        pausedMeanwhile = readable
       }
       try idleBatch.poll(timeoutMilliseconds: 0)
     } catch {
       // Not polled then: what came would be lost.
-      log.warning("the group could not be served in the middle of a transaction", ["error": error])
+      log.warning("the group could not be served in the middle of other work", ["error": error])
       return
     }
     try handleEvents(of: idleBatch)
   }
 
-  private func resumeAfterFlush(_ store: isolated FeedStore) throws(DaemonError) {
-    if isInRebalance || pausedForFlush.isEmpty { return }
-    let paused = pausedForFlush
-    pausedForFlush = []
+  /// Has input come again, once all that came is applied.
+  func resumeInput(_ store: isolated FeedStore) throws(DaemonError) {
+    if isInRebalance || pausedMeanwhile.isEmpty || batch.isUnfinished { return }
+    let paused = pausedMeanwhile
+    pausedMeanwhile = []
     do throws(KafkaError) {
       try consumer.resume(paused)
     } catch {

@@ -26,6 +26,7 @@ extension Worker {
   func dropRestoration() {
     restoration.release()
     changesets = nil
+    takingOver = nil
   }
 
   /// Goes one step on. The consumer must be polled between two.
@@ -102,7 +103,10 @@ extension Worker {
       try reader().open(partitions)
       restoration.open()
     case .read:
-      let portion = try reader().read(timeoutMilliseconds: Self.readMilliseconds)
+      let end = pollSchedule.dueTime
+      let portion = try reader().read(timeoutMilliseconds: Self.readMilliseconds) {
+        self.environment.coarseClock() < end
+      }
       progress.add(records: portion.records, bytes: portion.bytes)
       restoration.advance(to: portion.positions)
       for (partition, error) in portion.unreadable { stopPartition(partition, error) }
@@ -135,16 +139,23 @@ extension Worker {
   }
 
   private func takeOver(_ partition: Int32, _ store: isolated FeedStore) throws {
-    environment.crash?.reach(.inRestore)
-    // Of an empty partition nothing was read.
-    if let read = try reader().close(partition) {
-      do throws(ReplicaFault) {
-        try store.restore(partition: partition, from: read.takeReplicas())
-      } catch {
-        return stopPartition(partition, read.failure(error))
+    if takingOver == nil {
+      environment.crash?.reach(.inRestore)
+      // Of an empty partition nothing was read.
+      guard let read = try reader().close(partition) else {
+        return restoration.takeOver(partition: partition)
       }
+      store.beginRestoring(partition: partition, from: read.takeReplicas())
+      takingOver = read
     }
-    restoration.takeOver(partition: partition)
+    do throws(ReplicaFault) {
+      // The rest is taken over in the next step.
+      if try store.restoreNext() { return }
+      restoration.takeOver(partition: partition)
+    } catch {
+      if let takingOver { stopPartition(partition, takingOver.failure(error)) }
+    }
+    takingOver = nil
   }
 
   /// Leaves a partition alone whose feeds cannot be restored: its input stays paused and uncommitted, and the others go
@@ -180,7 +191,8 @@ extension Worker {
     log.info(
       "restored",
       [
-        "feeds": store.feedCount, "records": progress.records, "bytes": Quantity.bytes(progress.bytes),
+        "feeds": store.feedCount, "state": Quantity.bytes(store.stateBytes), "records": progress.records,
+        "bytes": Quantity.bytes(progress.bytes),
         "time": Quantity.duration(nanoseconds: progress.milliseconds(at: now) * 1_000_000),
         "rate": progress.rate(at: now),
       ]

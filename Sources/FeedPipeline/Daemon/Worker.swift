@@ -25,8 +25,10 @@ final class Worker: @unchecked Sendable {
   let environment: WorkerEnvironment
   let consumer: Consumer
   let batch: KafkaBatch
-  /// For polls between the calls of a slow transaction, when `batch` may hold records that are not applied.
+  /// For polls in the midst of what takes long, when `batch` may hold records that are not applied.
   let idleBatch: KafkaBatch
+  /// When the next such poll is due.
+  var pollSchedule: PollSchedule
   /// Input partitions that the group has given us.
   var assigned: [TopicPartition] = []
   /// Those of them whose feeds could be restored.
@@ -49,8 +51,8 @@ final class Worker: @unchecked Sendable {
   var part: Publication?
   /// Records of the transaction that could not be delivered.
   var undelivered = DeliveryErrors()
-  /// Partitions that are paused until a slow transaction ends.
-  var pausedForFlush: [TopicPartition] = []
+  /// Partitions that are paused until what takes long is done.
+  var pausedMeanwhile: [TopicPartition] = []
   /// Before this time nothing is done about the producer, in milliseconds of the monotonic clock.
   var producerPauseEnd: Int64 = 0
 
@@ -59,6 +61,8 @@ final class Worker: @unchecked Sendable {
   var progress = RestoreProgress(now: 0)
   /// What the restoration reads with; nil when there is none under way.
   var changesets: ChangesetReader?
+  /// The partition of which the store takes over feeds; nil when there is none.
+  var takingOver: ChangesetPartition?
   /// How long to wait before its next step, in milliseconds.
   var restorePause: Int32 = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
@@ -112,8 +116,9 @@ final class Worker: @unchecked Sendable {
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
     producer = try TransactionalProducer(configuration: producing, log: logHandler)
     producerMilliseconds = settings.transactionMilliseconds(slowInARow: 0)
-    batch = KafkaBatch(consumer, capacity: Self.batchCapacity)
-    idleBatch = KafkaBatch(consumer, capacity: 1)
+    batch = KafkaBatch(consumer, capacity: Self.batchCapacity, clock: environment.coarseClock)
+    idleBatch = KafkaBatch(consumer, capacity: 1, clock: environment.coarseClock)
+    pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
   }
 
   /// Joins the group and works until it is asked to stop.
@@ -127,7 +132,7 @@ final class Worker: @unchecked Sendable {
       try consumer.subscribe(options.topics.inputs)
       log.info("joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
       while true {
-        let store = FeedStore(options: options)
+        let store = FeedStore(options: options, budget: environment.stateBudget)
         if let report = try await serve(store) { return report }
       }
     } catch {
@@ -190,7 +195,9 @@ final class Worker: @unchecked Sendable {
         try poll(timeoutMilliseconds: timeoutMilliseconds)
         // A new assignment begins with a restoration, and then with its input.
         if restoration.isUnderWay { batch.discard() }
-        if let partition = batch.note(in: &positions) {
+        let repeated = batch.note(in: &positions)
+        environment.backlog?.read(positions.read, by: identity.number)
+        if let partition = repeated {
           try readAgain(store, partition)
         } else if !batch.isEmpty {
           onEvent(.received(records: batch.count))
@@ -202,6 +209,7 @@ final class Worker: @unchecked Sendable {
 
   private func poll(timeoutMilliseconds: Int32) throws {
     try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
+    pollSchedule.poll(at: environment.coarseClock())
     try handleEvents(of: batch)
   }
 
@@ -212,12 +220,23 @@ final class Worker: @unchecked Sendable {
     batch.discard()
   }
 
+  /// Applies what was polled, serving the group between slices of it. A rebalance in between publishes or withdraws
+  /// what was applied; the rest is dropped.
   private func applyBatch(to store: isolated FeedStore) throws {
-    while !isReleased, try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
-      try flush(store)
+    while !isReleased {
+      batch.beginSlice(until: pollSchedule.dueTime)
+      if try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
+        try flush(store)
+      } else if batch.isUnfinished {
+        try keepMembership()
+      } else {
+        break
+      }
     }
     // What is left is of partitions that are gone, or is read again.
-    if isReleased { batch.discard() } else { coverEnds(store) }
+    if isReleased { return batch.discard() }
+    try resumeInput(store)
+    if !isReleased { coverEnds(store) }
   }
 
   /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
@@ -285,6 +304,7 @@ final class Worker: @unchecked Sendable {
       log.info("assigned", ["partitions": Self.list(partitions)])
       assigned = partitions
       environment.status.assigned(partitions, to: identity.number)
+      environment.backlog?.assign(partitions, to: identity.number)
       do {
         try beginRestoring(partitions)
       } catch {
@@ -314,7 +334,7 @@ final class Worker: @unchecked Sendable {
     log.info("partitions \(how)", ["partitions": Self.list(partitions)])
     dropState(store)
     assigned = []
-    pausedForFlush = []
+    pausedMeanwhile = []
     environment.status.released(identity.number)
     onEvent(.released)
   }

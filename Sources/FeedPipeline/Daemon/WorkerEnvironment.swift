@@ -1,3 +1,4 @@
+import FeedStore
 import Service
 
 /// What the workers of a daemon share.
@@ -6,10 +7,16 @@ struct WorkerEnvironment: Sendable {
   let log: Log
   /// How large a rejected record may be.
   let rejectedLimit: RejectedRecordLimit
+  /// Counts the state of all workers.
+  let stateBudget: StateBudget
   /// Where the process is to end without warning, in tests.
   let crash: CrashInjection?
   /// Told what the workers have and have done.
   let status: DaemonStatus
+  /// Told what is read of the input, if producers are to wait for that.
+  let backlog: InputBacklog?
+  /// Milliseconds of the monotonic clock, looked at before every record; not exact.
+  let coarseClock: @Sendable () -> Int64
   let onEvent: @Sendable (DaemonEvent) -> Void
 
   /// The same with fields in every line of its log.
@@ -18,8 +25,11 @@ struct WorkerEnvironment: Sendable {
       stop: stop,
       log: log.with(fields),
       rejectedLimit: rejectedLimit,
+      stateBudget: stateBudget,
       crash: crash,
       status: status,
+      backlog: backlog,
+      coarseClock: coarseClock,
       onEvent: onEvent
     )
   }

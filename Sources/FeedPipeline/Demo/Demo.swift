@@ -54,7 +54,7 @@ public struct Demo: Sendable {
     )
     async let following = follower.run()
     do {
-      let (published, daemon) = try await play(configuration)
+      let (published, daemon) = try await play(configuration, broker)
       followerStop.request()
       let followed = try await following
       let comparison = DemoComparison(store: daemon.feeds, replicas: followed.replicas)
@@ -66,16 +66,20 @@ public struct Demo: Sendable {
   }
 
   /// Runs the daemon while the history is played, and stops it when everything is applied.
-  private func play(_ configuration: PipelineConfiguration) async throws -> (PublishReport, DaemonReport) {
+  private func play(
+    _ configuration: PipelineConfiguration,
+    _ broker: EmbeddedBroker
+  ) async throws -> (PublishReport, DaemonReport) {
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream(
       // What was committed last says all that was done before.
       bufferingPolicy: .bufferingNewest(16)
     )
-    let daemon = Daemon(configuration, stop: stop, log: log) { [tell] event in
+    var daemon = Daemon(configuration, stop: stop, log: log) { [tell] event in
       if case .serving(let url) = event { tell("The inspector, a page on all this, is at \(url)/.") }
       continuation.yield(event)
     }
-    async let running = {
+    daemon.backlog = broker.backlog
+    async let running = { [daemon] in
       // Whoever waits for events must not wait for a daemon that has failed.
       defer { continuation.finish() }
       return try await daemon.run()
@@ -86,10 +90,12 @@ public struct Demo: Sendable {
     tell("The daemon joins its group, which takes this broker 3 s.")
     var iterator = events.makeAsyncIterator()
     var published = PublishReport()
+    var publishing = configuration
+    publishing.kafka += broker.gatedProperties
     while let event = await iterator.next() {
       guard case .assigned = event else { continue }
-      published = try await publish(configuration)
-      while isLooping, !stop.isRequested { published = published.adding(try await publish(configuration)) }
+      published = try await publish(publishing)
+      while isLooping, !stop.isRequested { published = published.adding(try await publish(publishing)) }
       break
     }
     var applied = 0

@@ -1,5 +1,4 @@
 import Service
-import Synchronization
 
 /// A feed's state at one version, as it is sent as a whole: as a document and as a message.
 ///
@@ -9,16 +8,9 @@ final class FeedReload: Sendable {
   let document: HTTPContent
   /// UTF-8 text of JSON, as the message holds it.
   private let encoded: EncodedEvent
-  private let ledger: Ledger
+  private let ledger: ReloadLedger
 
-  /// Bytes of all reloads that live.
-  final class Ledger: Sendable {
-    private let count = Atomic(0)
-    var byteCount: Int { count.load(ordering: .relaxed) }
-    fileprivate func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
-  }
-
-  init(_ version: FeedVersion, _ text: [UInt8], _ ledger: Ledger) {
+  init(_ version: FeedVersion, _ text: [UInt8], _ ledger: ReloadLedger) {
     self.version = version
     self.ledger = ledger
     document = HTTPContent(text)
@@ -28,8 +20,15 @@ final class FeedReload: Sendable {
 
   deinit { ledger.add(-byteCount) }
 
-  /// The message. The reload lives as long as it waits anywhere.
-  var event: EncodedEvent { encoded.owned(by: self) }
+  /// The message for a stream. The reload lives as long as it waits there.
+  func event(for stream: EventStream) -> EncodedEvent {
+    encoded.owned(by: ledger.lend(self, to: stream, byteCount: encoded.bytes.count))
+  }
+
+  /// Keeps the reload alive while the document, or its compressed form, is sent.
+  func lend(to transfer: HTTPTransfer, byteCount: Int) -> ReloadLoan {
+    ledger.lend(self, to: transfer, byteCount: byteCount)
+  }
 
   /// What it takes, about.
   var byteCount: Int { document.count + encoded.bytes.count + 200 }

@@ -66,14 +66,15 @@ struct FeedRoutes: Sendable {
       // Nothing is made for who has it already.
       let version = FeedVersion(description).text
       if request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
-      guard !feeds.reloads.isFull else { return tooMuch }
       guard let current = feeds.reloads.current(of: feed) else { return unknown(feed) }
+      guard feeds.reloads.makeRoom(for: current.reload) else { return tooMuch }
       var response = HTTPResponse(
         contentType: "application/json",
         content: current.reload.document,
         entityTag: current.reload.version.text
       )
       response.cacheControl = "no-cache"
+      response.onTransfer = { [reload = current.reload] in reload.lend(to: $0, byteCount: $1) }
       return response
     case .elsewhere(let partition): return moved(feed, partition)
     case .notYet: return restoring
@@ -85,7 +86,6 @@ struct FeedRoutes: Sendable {
     let feed = ByteText(request.parameters["feed"] ?? "")
     switch feeds.place(of: feed) {
     case .here:
-      guard !feeds.reloads.isFull else { return tooMuch }
       let version = request.header("Last-Event-ID").flatMap { FeedVersion($0) }
       return .events { [streams] stream in streams.add(stream, to: feed, after: version) }
     case .elsewhere(let partition): return moved(feed, partition)

@@ -209,10 +209,12 @@ final class FeedStreams: Sendable {
 
   /// Sends a reader that lags the feed as it is now. O(n) for n elements if nobody else is being sent it.
   private func sendState(to number: Int, _ stream: EventStream, of feed: ByteText) {
-    guard !reloads.isFull else { return endOne(stream, feed, reason: "too much waits for readers") }
     for _ in 0..<Self.attempts {
       guard let breaks = state.withLock({ $0.feeds[feed]?.breaks }) else { return }
       guard let current = reloads.current(of: feed) else { return endOne(stream, feed) }
+      guard reloads.makeRoom(for: current.reload) else {
+        return endOne(stream, feed, reason: "too much waits for readers")
+      }
       switch send(current, after: breaks, to: number, of: feed) {
       case .sent:
         untoldSignal.yield()

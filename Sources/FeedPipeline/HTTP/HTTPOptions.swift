@@ -16,16 +16,21 @@ public struct HTTPOptions: Sendable, Equatable {
   public var threads = 2
   /// Connections at a time.
   public var maxConnections = 2048
+  /// The same for one client address; 0 for three quarters of all, so that no address keeps out all others.
+  public var maxConnectionsPerAddress = 0
   /// Streams of changes at a time.
   public var maxStreams = 1024
   /// Bytes that may wait for one slow reader of a stream.
   public var maxStreamBytes = 1 << 20
   /// Bytes of changesets kept for readers that come again, over all feeds.
   public var maxHistoryBytes = 32 << 20
-  /// Bytes of feeds as they are sent as a whole, above which nobody more is sent one.
+  /// Bytes of feeds as they are sent as a whole, above which the slowest readers are given up.
   public var maxReloadBytes = 256 << 20
   /// Milliseconds of silence after which a stream has a comment.
   public var heartbeatMilliseconds = 15_000
+  /// Seconds after which a connection is closed whose client takes nothing of what it is sent. Not configurable: it is
+  /// there for tests with clients that read nothing.
+  public var idleTimeoutSeconds = 60
 
   /// The defaults: off.
   public init() {}

@@ -32,21 +32,37 @@ final class ReloadCache: Sendable {
 
   private let client: FeedClient
   private let keptLimit: Int
-  private let limit: Int
-  private let ledger = FeedReload.Ledger()
+  private let ledger: ReloadLedger
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - keptLimit: bytes that are kept for whoever asks next.
-  ///   - limit: bytes of all that wait to be sent, above which ``isFull``.
+  ///   - limit: bytes of all that wait to be sent.
   init(_ client: FeedClient, keptLimit: Int, limit: Int) {
     self.client = client
-    self.keptLimit = keptLimit
-    self.limit = limit
+    // What is kept for nobody yet leaves room for what is sent.
+    self.keptLimit = min(keptLimit, limit / 2)
+    ledger = ReloadLedger(limit: limit)
   }
 
-  /// Whether so much waits to be sent that nobody more should be sent a feed as a whole.
-  var isFull: Bool { ledger.byteCount > limit }
+  /// Makes room for one more reader of a reload, at the cost of those who read others most slowly.
+  ///
+  /// - Returns: False if too much waits for readers that are not slow.
+  func makeRoom(for reload: FeedReload) -> Bool {
+    if ledger.isFull { letGo() }
+    return ledger.makeRoom(for: reload)
+  }
+
+  /// Keeps nothing that is not being sent.
+  private func letGo() {
+    // Their ends are not under the lock.
+    _ = state.withLock { state in
+      let kept = state.reloads.mapValues(\.kept)
+      for feed in kept.keys { state.reloads[feed]?.kept = nil }
+      state.keptByteCount = 0
+      return kept
+    }
+  }
 
   /// A feed as it is now; nil if it is not known. O(n) for n elements if nobody else is being sent this version,
   /// on the caller's thread.

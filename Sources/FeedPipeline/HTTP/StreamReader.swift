@@ -45,7 +45,7 @@ struct StreamReader: Sendable {
   /// - Parameter position: the offset before which everything is in what it is sent.
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
     // Nothing but a comment can be waiting.
-    stream.replaceQueued(with: reload.event)
+    stream.replaceQueued(with: reload.event(for: stream))
     isToldUpToDate = false
     resume(after: reload.version, position: position, missed: missed)
   }

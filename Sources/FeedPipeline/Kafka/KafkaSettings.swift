@@ -202,6 +202,11 @@ struct KafkaSettings: Sendable, Equatable {
   /// What the clients call themselves.
   var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
 
+  /// How long a member of the group may take between two polls, in milliseconds.
+  var maxPollMilliseconds: Int64 {
+    Self.value("max.poll.interval.ms", properties).flatMap { Int64($0) } ?? Self.maxPollMilliseconds
+  }
+
   /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
   var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
 
@@ -226,6 +231,8 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   private static let silenceMilliseconds = 10_000
+  /// librdkafka's default.
+  private static let maxPollMilliseconds: Int64 = 300_000
   private static let moveMilliseconds = 5_000
   private static let reconnectMilliseconds = 2_000
   private static let greatestMessageBytes = 1_000_000_000

@@ -32,7 +32,10 @@ final class PublishRun {
     } catch {
       throw error.configurationOrDaemonError
     }
-    reader = ReplayReader(paths: publisher.inputs)
+    reader = ReplayReader(
+      paths: publisher.inputs,
+      defaultTopic: publisher.configuration.store.topics.items
+    )
     pacer = publisher.speed.map { Pacer(speed: $0) }
     progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
   }

@@ -27,7 +27,11 @@ public struct Replay: Sendable {
   public func run() async throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
     try checkOutputs()
-    let reader = ReplayReader(paths: inputs, chunkBytes: chunkBytes)
+    let reader = ReplayReader(
+      paths: inputs,
+      defaultTopic: options.topics.items,
+      chunkBytes: chunkBytes
+    )
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     let store = FeedStore(options: options)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
@@ -49,6 +53,7 @@ public struct Replay: Sendable {
     return ReplayReport(
       counters: await store.counters,
       feedCount: await store.feedCount,
+      stateBytes: await store.stateBytes,
       bytesRead: reader.bytesRead,
       nanoseconds: MonotonicClock.nanoseconds() - started,
       keepsRejected: rejected != nil

@@ -33,11 +33,12 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
 
   /// - Parameters:
   ///   - paths: files in order; `-` is standard input.
+  ///   - defaultTopic: the topic of lines that name none.
   ///   - chunkBytes: bytes asked for with each read; what is read does not depend on it.
-  public init(paths: [String], chunkBytes: Int = 1 << 20) {
+  public init(paths: [String], defaultTopic: String = TopicNames().items, chunkBytes: Int = 1 << 20) {
     self.paths = paths
     self.chunkBytes = chunkBytes
-    parser = ReplayLineParser()
+    parser = ReplayLineParser(defaultTopic: defaultTopic)
     buffer = .allocate(byteCount: chunkBytes, alignment: 64)
   }
 

@@ -6,6 +6,8 @@ public struct ReplayReport: Sendable {
   public let counters: StoreCounters
   /// Feeds that exist at the end.
   public let feedCount: Int
+  /// What they count as for `limits.maxStateBytes`.
+  public let stateBytes: Int
   /// Bytes of the input files.
   public let bytesRead: Int64
   public let nanoseconds: Int64
@@ -20,6 +22,7 @@ public struct ReplayReport: Sendable {
     table.add("records", count: counters.records)
     table.add("events", count: counters.events)
     table.add("feeds", count: feedCount)
+    table.add("state", bytes: stateBytes)
     table.add(counters)
     table.add("bytes in", bytes: bytesRead)
     table.add("bytes out", bytes: counters.outputBytes)

@@ -14,6 +14,8 @@ final class ChangesetReader {
   private let reader: Consumer
   private let measurer: Consumer
   private let batch: MessageBatch
+  /// The next record of the batch that was not applied.
+  private var next = 0
   private let indexer = JSONIndexer()
   private var partitions: [Int32: ChangesetPartition] = [:]
 
@@ -58,6 +60,8 @@ final class ChangesetReader {
   /// Begins with these partitions, and forgets what was read of others.
   func open(_ opened: [RestoredPartition]) throws(KafkaError) {
     partitions = [:]
+    batch.recycle()
+    next = 0
     for partition in opened {
       partitions[partition.number] = ChangesetPartition(
         topic,
@@ -74,13 +78,21 @@ final class ChangesetReader {
 
   /// Reads what there is, of whatever partition, waiting for it if need be.
   ///
+  /// - Parameter goesOn: asked after each record whether there is time for another; the others come with the next
+  ///   reading.
   /// - Throws: if the client is closed.
-  func read(timeoutMilliseconds: Int32) throws(KafkaError) -> Portion {
-    try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
+  func read(timeoutMilliseconds: Int32, while goesOn: () -> Bool) throws(KafkaError) -> Portion {
+    if next >= batch.count {
+      next = 0
+      try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
+    }
     var portion = Portion()
     var current: ChangesetPartition?
-    for index in 0..<batch.count {
-      let message = batch[index]
+    let first = next
+    while next < batch.count {
+      if next > first, !goesOn() { return portion }
+      let message = batch[next]
+      next += 1
       if message.partition != current?.number { current = partitions[message.partition] }
       guard let partition = current else { continue }
       // What was written after the end was asked for is not what the committed offsets belong to.

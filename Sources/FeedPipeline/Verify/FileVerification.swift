@@ -14,7 +14,7 @@ final class FileVerification {
   private var partitionsWithGap: Set<Int32> = []
 
   init(paths: [String], topics: TopicNames) {
-    reader = ReplayReader(paths: paths)
+    reader = ReplayReader(paths: paths, defaultTopic: topics.items)
     self.topics = topics
     changesets = Array(topics.changesets.utf8)
     rejected = Array(topics.rejected.utf8)

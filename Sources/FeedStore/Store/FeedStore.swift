@@ -11,8 +11,11 @@ public actor FeedStore {
   private let publisher: ChangesetPublisher
   @exclusivity(unchecked) private var coalescer: Coalescer
   private var directories: [Int32: FeedDirectory] = [:]
+  /// A partition of which feeds are taken over.
+  private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
   /// Memory for all feeds' data.
   private let blocks = BlockPool()
+  private let share: StateShare
   /// The directory looked up last: records of one partition come together.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
@@ -24,9 +27,13 @@ public actor FeedStore {
 
   /// A part of a publication ends after what passes this many bytes: one part of a reload, or one difference.
   private static let partBytes = 4 << 20
+  /// Feeds that are taken over in one step, some milliseconds.
+  private static let restoredAtOnce = 10_000
 
-  public init(options: FeedStoreOptions) {
+  /// - Parameter budget: counts the state of all stores in the process.
+  public init(options: FeedStoreOptions, budget: StateBudget = StateBudget()) {
     self.options = options
+    share = StateShare(budget)
     decoder = RecordDecoder(limits: options.limits)
     publisher = ChangesetPublisher(
       planner: options.planner,
@@ -42,11 +49,38 @@ public actor FeedStore {
   ///
   /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
+    beginRestoring(partition: partition, from: replicas)
+    while try restoreNext() {}
+  }
+
+  /// Begins with what ``restore(partition:from:)`` does, to be gone on with by ``restoreNext()``.
+  public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!isPublicationDue, "records of before the restoration are waiting")
-    let directory = FeedDirectory(blocks: blocks)
-    for feed in try replicas.takeFeeds() { directory.insert(feed) }
+    restoring = (partition, replicas, FeedDirectory(blocks: blocks))
+  }
+
+  /// Takes over some more feeds.
+  ///
+  /// - Returns: whether there may be others.
+  /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
+  public func restoreNext() throws(ReplicaFault) -> Bool {
+    guard let (partition, replicas, directory) = restoring else { return false }
+    var count = 0
+    do throws(ReplicaFault) {
+      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
+        directory.insert(feed)
+        count += 1
+      }
+    } catch {
+      restoring = nil
+      throw error
+    }
+    if count == FeedStore.restoredAtOnce { return true }
+    share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
     directories[partition] = directory
     recent = nil
+    restoring = nil
+    return false
   }
 
   // MARK: Input
@@ -109,12 +143,16 @@ public actor FeedStore {
       }
     }
     do {
-      try decoder.decode(record)
+      try decoder.decode(record, for: known)
       counters.events += decoder.eventCount
       guard let key = record.key else { return }
       let feed = known ?? directory.makeFeed(key)
       if feed.listForFlush() { waiting.feeds.append((record.partition, feed)) }
-      try feed.apply(decoder, at: record.position) { counters.noOps[$0, default: 0] += 1 }
+      let usage = StateUsage(feeds: directory.existingCount, bytes: share.processBytes)
+      let before = directory.count(of: feed)
+      // What throws has changed nothing.
+      try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
+      share.add(directory.noteChange(of: feed, since: before))
     } catch {
       counters.rejects[error.code, default: 0] += 1
       waiting.rejected.append(RejectedRecord(record, error))
@@ -215,7 +253,12 @@ public actor FeedStore {
   /// What waits, and what was handed out and not confirmed, is withdrawn: every feed is again what was
   /// published before. The records must be taken again from the offsets that were committed.
   public func rollBack() {
-    for (_, feed) in waiting.feeds[(flush?.confirmedFeeds ?? 0)...] { feed.rollBack() }
+    for (partition, feed) in waiting.feeds[(flush?.confirmedFeeds ?? 0)...] {
+      let directory = directory(of: partition)
+      let before = directory.count(of: feed)
+      feed.rollBack()
+      share.add(directory.noteChange(of: feed, since: before))
+    }
     counters = countersBeforeWindow
     endWindow()
   }
@@ -231,6 +274,9 @@ public actor FeedStore {
   }
 
   // MARK: Looking
+
+  /// Bytes of the feeds' state, by the formula of `StateSize`.
+  public var stateBytes: Int { share.bytes }
 
   /// Feeds that exist.
   public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
@@ -249,6 +295,11 @@ public actor FeedStore {
   public func checkInvariants() {
     for directory in directories.values {
       for feed in directory.feeds { feed.checkInvariants() }
+      directory.checkInvariants()
     }
+    precondition(
+      share.bytes == directories.values.reduce(0) { $0 + $1.stateBytes },
+      "state is not counted right"
+    )
   }
 }

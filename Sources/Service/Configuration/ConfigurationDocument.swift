@@ -23,7 +23,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
     let outline = ConfigurationOutline(text)
     let value: ConfigurationValue
     do {
-      value = try Self.decode(text)
+      value = try Self.decode(text, outline)
     } catch {
       throw Self.syntaxError(error, outline: outline, name: name)
     }
@@ -70,8 +70,9 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
     let key = String(parts[0])
     let spelling = String(parts[1])
-    let value = (try? Self.decode(spelling)) ?? .string(spelling)
-    if case .object = value, let duplicate = ConfigurationOutline(spelling).duplicate {
+    let outline = ConfigurationOutline(spelling)
+    let value = (try? Self.decode(spelling, outline)) ?? .string(spelling)
+    if case .object = value, let duplicate = outline.duplicate {
       throw ConfigurationError(
         .duplicateKey,
         "\(key).\(duplicate.key) is set twice in '\(assignment)'; remove one of the two",
@@ -101,10 +102,12 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  private static func decode(_ text: String) throws -> ConfigurationValue {
+  private static func decode(_ text: String, _ outline: ConfigurationOutline) throws -> ConfigurationValue {
+    if outline.isTooDeep, let fault = outline.fault { throw fault }
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
-    return try decoder.decode(ConfigurationValue.self, from: Data(text.utf8))
+    // It looks at the byte after a number, even where the text ends, and stops the process if that is a strange one.
+    return try decoder.decode(ConfigurationValue.self, from: Data((text + "\n").utf8))
   }
 
   private static func syntaxError(

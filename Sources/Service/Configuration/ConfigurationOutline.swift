@@ -10,6 +10,9 @@ struct ConfigurationOutline {
   private(set) var duplicate: (key: String, firstLine: Int, line: Int)?
   /// The first mistake.
   private(set) var fault: ConfigurationFault?
+  /// Whether the mistake is that the text is nested deeper than any configuration. The decoder, which is recursive, must not
+  /// see such a text.
+  private(set) var isTooDeep = false
 
   private let bytes: [UInt8]
   private var position = 0
@@ -17,7 +20,7 @@ struct ConfigurationOutline {
   private var depth = 0
 
   /// Deeper than any configuration, and shallow enough for any thread's stack.
-  private static let maximumDepth = 256
+  private static let maximumDepth = 32
 
   init(_ text: String) {
     bytes = Array(text.utf8)
@@ -77,7 +80,10 @@ struct ConfigurationOutline {
   }
 
   private mutating func open() throws(ConfigurationFault) -> (line: Int, bracket: UInt8) {
-    guard depth < Self.maximumDepth else { throw fault("nested deeper than \(Self.maximumDepth) levels") }
+    guard depth < Self.maximumDepth else {
+      isTooDeep = true
+      throw fault("nested deeper than \(Self.maximumDepth) levels")
+    }
     depth += 1
     defer { position += 1 }
     return (line, bytes[position])

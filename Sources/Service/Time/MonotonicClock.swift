@@ -13,4 +13,11 @@ public enum MonotonicClock {
   public static func milliseconds() -> Int64 {
     nanoseconds() / 1_000_000
   }
+
+  /// The same as it was up to some milliseconds ago, at a fraction of the cost: for a look at every record.
+  public static func coarseMilliseconds() -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
+    return Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
+  }
 }

@@ -1,17 +1,13 @@
-import Foundation
-
 extension BrokerRun {
-  /// Restarts the brokers, with the command that the environment names; returns once they are back.
+  /// Restarts the brokers, with the command that the environment names; returns once that has ended, whatever it
+  /// leaves in the background.
   func restartBrokers() async throws {
     guard let command = TestCluster.restartCommand else {
       throw BrokerFailure("FEEDSTORE_TEST_RESTART names no command that restarts")
     }
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    shell.arguments = ["-c", command]
-    shell.standardInput = FileHandle.nullDevice
-    try shell.run()
-    try await wait("the end of \(command)") { _ in !shell.isRunning }
-    try BrokerFailure.check(shell.terminationStatus == 0, "\(command): \(shell.terminationStatus)")
+    let shell = try ShellCommand(command)
+    try await wait("the end of \(command)") { _ in shell.exitCode != nil }
+    let code = shell.exitCode
+    try BrokerFailure.check(code == 0, "\(command): exit code \(code ?? -1)")
   }
 }

@@ -110,7 +110,7 @@ final class BrokerRun: Sendable {
   /// Waits as the observer does, but not for daemons that have ended although nobody wanted them to.
   func wait(
     _ what: String,
-    seconds: Int = 120,
+    seconds: Int = 600,
     until isMet: @escaping @Sendable (Observation) -> Bool
   ) async throws {
     try await observer.wait(what, seconds: seconds) { self.failed != nil || isMet($0) }

@@ -8,11 +8,13 @@ import Kafka
 final class ForeignTransaction: @unchecked Sendable {
   private let producer: TransactionalProducer
 
-  private static let timeoutMilliseconds: Int32 = 30_000
+  private static let timeoutMilliseconds: Int32 = 120_000
 
   init(_ topics: TestTopics, _ places: [TopicPartition], key: String, value: String) throws {
     var configuration = topics.client
     configuration["transactional.id"] = topics.prefix + ".foreign"
+    // The most that brokers allow by default: it must not end by itself, however busy the machine is.
+    configuration["transaction.timeout.ms"] = "900000"
     producer = try TransactionalProducer(configuration: configuration, log: { _, _, _ in })
     try producer.initTransactions(timeoutMilliseconds: Self.timeoutMilliseconds)
     try producer.begin()

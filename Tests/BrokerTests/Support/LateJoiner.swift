@@ -16,7 +16,7 @@ struct LateJoiner: Sendable {
     defer { reader.close() }
     let ends = try reader.ends()
     var failure: (any Error)?
-    let deadline = ContinuousClock.now + .seconds(120)
+    let deadline = ContinuousClock.now + .seconds(600)
     while !reader.hasReached(ends), failure == nil {
       try BrokerFailure.check(ContinuousClock.now < deadline, "the topic could not be read to its end")
       var found: [TopicRecord] = []

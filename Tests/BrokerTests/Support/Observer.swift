@@ -52,7 +52,7 @@ final class Observer: Sendable {
   /// - Throws: ``BrokerFailure`` when the time is over, or as soon as something wrong was seen.
   func wait(
     _ what: String,
-    seconds: Int = 120,
+    seconds: Int = 600,
     until isMet: @escaping @Sendable (Observation) -> Bool
   ) async throws {
     let deadline = ContinuousClock.now + .seconds(seconds)

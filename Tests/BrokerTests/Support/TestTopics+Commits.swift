@@ -1,7 +1,7 @@
 import Kafka
 
 extension TestTopics {
-  private static let askMilliseconds: Int32 = 5_000
+  private static let askMilliseconds: Int32 = 30_000
 
   /// Waits until the group has committed all that there is to read.
   ///
@@ -9,7 +9,7 @@ extension TestTopics {
   ///   - ends: the offsets to be committed.
   ///   - failed: a daemon that has ended although nobody wanted it to.
   /// - Returns: what is committed, of those partitions that have something to read.
-  /// - Throws: ``BrokerFailure`` if a daemon has failed, or after two minutes.
+  /// - Throws: ``BrokerFailure`` if a daemon has failed, or after ten minutes.
   @discardableResult
   func waitForCommits(
     _ ends: [TopicPartition: Int64],
@@ -24,7 +24,7 @@ extension TestTopics {
     )
     defer { try? consumer.close(timeoutMilliseconds: Self.askMilliseconds) }
     let batch = consumer.makeBatch(capacity: 1)
-    let deadline = ContinuousClock.now + .seconds(120)
+    let deadline = ContinuousClock.now + .seconds(600)
     var left = ends.filter { $0.value > 0 }
     var result: [TopicPartition: CommittedOffset] = [:]
     while !left.isEmpty {

@@ -13,10 +13,10 @@ extension TestTopics {
       let (partition, key, value) = record(number)
       try produce(OwnedBytes(Array(key.utf8)), OwnedBytes(Array(value.utf8)), to: partition, producer)
     }
-    try producer.flush(timeoutMilliseconds: 60_000)
+    try producer.flush(timeoutMilliseconds: 120_000)
     let errors = producer.takeDeliveryErrors()
     try BrokerFailure.check(errors.isEmpty, "\(errors.errors)")
-    try producer.close(timeoutMilliseconds: 10_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   private func produce(

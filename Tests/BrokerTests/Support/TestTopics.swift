@@ -11,7 +11,7 @@ struct TestTopics: Sendable {
   let names: TopicNames
 
   static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
-  private static let creationMilliseconds: Int32 = 30_000
+  private static let creationMilliseconds: Int32 = 120_000
 
   /// - Parameter label: a word for people who look at the cluster.
   init(_ label: String, partitions: Int32) {

@@ -8,8 +8,8 @@ final class TopicReader {
   private(set) var positions: [TopicPartition: Int64] = [:]
   private var isAssigned = false
 
-  private static let closeMilliseconds: Int32 = 10_000
-  private static let askMilliseconds: Int32 = 10_000
+  private static let closeMilliseconds: Int32 = 120_000
+  private static let askMilliseconds: Int32 = 120_000
 
   init(
     _ topics: TestTopics,
@@ -74,7 +74,7 @@ final class TopicReader {
     defer { reader.close() }
     let ends = try reader.ends()
     var records: [TopicRecord] = []
-    let deadline = ContinuousClock.now + .seconds(120)
+    let deadline = ContinuousClock.now + .seconds(600)
     while !reader.hasReached(ends) {
       try BrokerFailure.check(ContinuousClock.now < deadline, "\(names) could not be read to their ends")
       try reader.poll(timeoutMilliseconds: 100) { records.append($0) }

@@ -34,6 +34,8 @@ final class ServedGround {
     configuration.http.port = 0
     configuration.http.threads = 1
     configuration.http.maxConnections = 64
+    // Clients that read nothing must not be closed for it, however busy the machine is.
+    configuration.http.idleTimeoutSeconds = 3600
     change(&configuration.http)
     let settings = try KafkaSettings([
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
@@ -74,6 +76,11 @@ final class ServedGround {
   /// The changesets among records, as text.
   static func values(_ records: [ChangesetSource.Record]) -> [String] {
     records.compactMap { $0.value.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
+  /// A connection of its own.
+  func connect(receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
+    try HTTPTestClient(port: port, receiveBufferBytes: receiveBufferBytes)
   }
 
   /// One request on a connection of its own.

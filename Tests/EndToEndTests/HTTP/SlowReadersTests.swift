@@ -37,6 +37,8 @@ struct SlowReadersTests {
     ground.configuration.http.isEnabled = true
     ground.configuration.http.port = 0
     ground.configuration.http.maxStreamBytes = 16_384
+    // They must not be closed for it, however busy the machine is.
+    ground.configuration.http.idleTimeoutSeconds = 3600
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
     let daemon = ground.daemon(stop: stop) { continuation.yield($0) }

@@ -1,3 +1,4 @@
+import Feed
 import FeedStore
 import FeedTestSupport
 import Foundation
@@ -68,6 +69,14 @@ import Testing
     (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
     (#"{"key":"a","value":null,"headers":{}}"#, "'headers'"),
     (#"{"key":"a","value":null,"offset":9223372036854775807}"#, "'offset'"),
+    (#"{"key":"a","value":null,"topic":"a/b"}"#, "1 to 249 of the characters"),
+    (#"{"key":"a","value":null,"topic":".."}"#, "'topic'"),
+    (#"{"key":"a","keyBase64":"YQ==","value":null}"#, "both 'key' and 'keyBase64'"),
+    (#"{"key":"a","value":null,"payloadBase64":"YQ=="}"#, "both 'value' and 'payloadBase64'"),
+    (#"{"key":"a","payload":"a","payloadBase64":"YQ=="}"#, "both 'payload' and 'payloadBase64'"),
+    (#"{"key":"a","payloadBase64":null}"#, "'payloadBase64' that is not a string in Base64"),
+    (#"{"key":"a","payloadBase64":"YQ="}"#, "'payloadBase64'"),
+    (#"{"keyBase64":"YQ","payload":null}"#, "'keyBase64' that is not a string in Base64"),
   ])
   func `a line that is no envelope stops the replay, naming file and line`(
     line: String,
@@ -178,6 +187,55 @@ import Testing
     #expect(lines[1].hasSuffix(#""key":"f","payloadBase64":"Iv8i"}"#))
     #expect(lines[2].hasPrefix(#"{"topic":"feeds.rejected","partition":3,"offset":0,"ts":5,"#))
     #expect(lines[2].hasSuffix(#""key":null,"payload":null}"#))
+  }
+
+  @Test func `rejected records that are not UTF-8 are rejected again, byte for byte, when they are fed back`()
+    async throws
+  {
+    func line(_ pieces: [[UInt8]]) -> [UInt8] { pieces.flatMap { $0 } + [0x0A] }
+    let folder = try TemporaryFolder()
+    // Of each length modulo 3, in key, value or both; one with a key that is UTF-8, one with a null as value.
+    var input: [UInt8] = []
+    let wrong: [[UInt8]] = [[0xFF], [0xC3, 0x28], [0xFF, 0x61, 0xFE], [0xF0, 0x9F, 0x98, 0x61]]
+    for (number, bytes) in wrong.enumerated() {
+      let start = Array(#"{"ts":\#(number),"key":""#.utf8)
+      input += line([start, bytes, Array(#"","payload":"{}"}"#.utf8)])
+      input += line([start, Array(#"f","payload":""#.utf8), bytes, Array("\"}".utf8)])
+      input += line([start, bytes, Array(#"","payload":""#.utf8), bytes, Array("\"}".utf8)])
+      input += line([start, bytes, Array(#"","payload":null}"#.utf8)])
+    }
+    var paths = [try folder.file("in", input)]
+    for name in ["first", "second"] {
+      let report = try await Replay(
+        inputs: [paths[paths.count - 1]],
+        output: "/dev/null",
+        rejected: folder.path(name),
+        options: FeedStoreOptions()
+      ).run()
+      #expect(report.rejectedRecords == 16)
+      #expect(report.counters.rejects == [.invalidUTF8: 16])
+      paths.append(folder.path(name))
+    }
+    // But for the headers, which say where each came from.
+    func records(_ name: String) throws -> [String] {
+      try folder.read(name).split(separator: "\n").map {
+        String($0.replacing(/"headers":\[.*?\],/, with: ""))
+      }
+    }
+    let first = try records("first")
+    #expect(first.count { $0.contains("keyBase64") } == 12)
+    #expect(first.count { $0.contains("payloadBase64") } == 8)
+    #expect(try records("second") == first)
+  }
+
+  @Test func `lines without a topic are of the topic of items`() async throws {
+    var options = FeedStoreOptions()
+    options.topics.items = "other.items"
+    let result = try await replay(
+      #"{"key":"f","value":{"op":"feed.replace","sections":[]}}"#,
+      options: options
+    )
+    #expect(result.output.contains(#""epoch":"other.items/0""#))
   }
 
   @Test func `what a replay writes can be read back`() async throws {

@@ -44,7 +44,7 @@ import Testing
     for miss in missed { print("missed:", miss) }
   }
 
-  @Test(arguments: 91...94 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(91...94))
   func `whatever stands in a file, all of it is read`(seed: UInt64) async throws {
     let settings = RandomSetting.ofVerification
     let replay = try await VerifiedReplay(seed: seed, settings[Int(seed) % settings.count], count: 100)

@@ -215,7 +215,14 @@ import Testing
       3,
       #""key":"d2/f""#,
       #""key":"d02/f""#,
-      #"the key is "d02/f", expected "d2/…""#
+      #"the key is "d02/f", which is neither k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to 1000000"#
+    ),
+    Plant(
+      "a key with a number that none has",
+      3,
+      #""key":"d2/f""#,
+      #""key":"d1000001/f""#,
+      #"the key is "d1000001/f", which is neither"#
     ),
     Plant(
       "a reload under a delta's key",
@@ -239,7 +246,7 @@ import Testing
       3,
       #""key":"d2/f""#,
       #""key":"f""#,
-      #"the key is "f", expected k<part>/<feed> or d<n>/<feed>"#
+      #"the key is "f", which is neither k<part>/<feed> nor d<n>/<feed>"#
     ),
     Plant(
       "a missing null after a deletion",

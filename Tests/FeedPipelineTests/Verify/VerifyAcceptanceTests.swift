@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test(arguments: RandomSetting.ofVerification, 41...43 as ClosedRange<UInt64>)
+  @Test(arguments: RandomSetting.ofVerification, RandomCases.seeds(41...43))
   func `what a replay of random records writes is right`(setting: RandomSetting, seed: UInt64) async throws {
     let replay = try await VerifiedReplay(seed: seed, setting, count: 800)
     let (told, report) = try await replay.verify(replay.lines)

@@ -15,7 +15,7 @@ public struct Oracle: Sendable {
   private var firstTimestamp = 0
 
   /// - Parameter rejectsAppliedRecords: whether the key and the value's form are judged even of a
-  ///   record at or before its feed's `through`, or such a record is passed over unread.
+  ///   record at or before the newest that its feed has taken, or such a record is passed over unread.
   public init(
     limits: Limits = Limits(),
     coalescing: OracleCoalescing = OracleCoalescing(),
@@ -95,17 +95,22 @@ public struct Oracle: Sendable {
     feeds[key] = OracleFeedState(published: published, current: published.feed)
   }
 
+  /// Forgets which records were taken without a changeset that says so, as a restart does.
+  public mutating func forgetUnpublished() {
+    for key in feeds.keys { feeds[key]?.remembered = [:] }
+  }
+
   // MARK: - One record
 
   private mutating func outcome(of record: OracleRecord) throws(OracleRejection) -> OracleOutcome {
     guard let id = record.key, !id.isEmpty else { throw OracleRejection(.missingKey) }
     let key = OracleFeedKey(partition: record.partition, id: id)
     let state = feeds[key] ?? OracleFeedState()
-    let isApplied = state.current != nil && record.offset <= state.through[record.topic] ?? -1
+    let isApplied = state.current != nil && record.offset <= state.newest[record.topic] ?? -1
     if isApplied, !rejectsAppliedRecords { return .alreadyApplied }
-    let events = try events(of: record, key: id)
+    let events = try events(of: record, key: id, before: state.current)
     if isApplied { return .alreadyApplied }
-    var applier = OracleApplier(state: state, limits: limits)
+    var applier = OracleApplier(state: state, limits: limits, others: others(than: key))
     if let events { try applier.apply(events, of: record) } else { applier.deleteFeed() }
     var next = applier.state
     next.take(record)
@@ -113,8 +118,23 @@ public struct Oracle: Sendable {
     return .applied(noOps: applier.noOps)
   }
 
+  /// What there is besides a feed: feeds in its partition, and bytes of state in all.
+  private func others(than key: OracleFeedKey) -> OracleUsage {
+    var usage = OracleUsage()
+    for (other, state) in feeds where other != key {
+      guard let feed = state.current else { continue }
+      if other.partition == key.partition { usage.feeds += 1 }
+      usage.bytes += feed.stateBytes
+    }
+    return usage
+  }
+
   /// The record's events; nil for a null value. What is checked here is in the order of section 2.
-  private func events(of record: OracleRecord, key: [UInt8]) throws(OracleRejection) -> [OracleEvent]? {
+  private func events(
+    of record: OracleRecord,
+    key: [UInt8],
+    before: OracleFeed?
+  ) throws(OracleRejection) -> [OracleEvent]? {
     guard OracleUTF8.isValid(key), OracleUTF8.isValid(record.value ?? []) else {
       throw OracleRejection(.invalidUTF8)
     }
@@ -131,7 +151,7 @@ public struct Oracle: Sendable {
       case .tooDeep: throw OracleRejection(.limitExceeded)
       }
     }
-    var reader = OracleEventReader(limits: limits)
+    var reader = OracleEventReader(limits: limits, before: before)
     return try reader.read(json)
   }
 }

@@ -5,30 +5,72 @@ struct OracleApplier {
   private(set) var state: OracleFeedState
   private(set) var noOps: [OracleNoOp] = []
   private let limits: Limits
+  /// What there is besides the feed.
+  private let others: OracleUsage
+  /// The feed before the record.
+  private let before: OracleFeed?
   /// The number of the event that is applied, in a record that is an array.
   private var number: Int?
 
-  init(state: OracleFeedState, limits: Limits) {
+  init(state: OracleFeedState, limits: Limits, others: OracleUsage) {
     self.state = state
     self.limits = limits
+    self.others = others
+    before = state.current
   }
 
   /// Applies all events of a record; what `state` is after an error means nothing.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
-    let before = state.current
     for event in events {
       number = event.number
       let previous = state.current
+      try checkFeeds(event)
+      if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
       try apply(event)
       noteDeletions(since: previous)
       if previous == nil, state.current != nil { state.born = "\(record.topic)/\(record.offset)" }
     }
     number = nil
-    let items = state.current?.itemCount ?? 0
+    try checkItems()
     let sections = state.current?.sections.count ?? 0
-    if items > limits.maxItems, items > before?.itemCount ?? 0 { throw rejection(.limitExceeded) }
     if sections > limits.maxSections, sections > before?.sections.count ?? 0 {
-      throw rejection(.limitExceeded)
+      throw OracleRejection(limit: "limits.maxSections", event: nil)
+    }
+    try checkState()
+  }
+
+  /// A feed that did not exist before the record needs a place.
+  private func checkFeeds(_ event: OracleEvent) throws(OracleRejection) {
+    switch event.op {
+    case .feedReplace, .sectionUpsert, .sectionReplace, .itemUpsert: break
+    default: return
+    }
+    if before == nil, state.current == nil, others.feeds + 1 > limits.maxFeeds {
+      throw OracleRejection(limit: "limits.maxFeeds", event: number)
+    }
+  }
+
+  /// A whole list is judged by what it would lead to, before its anchor is.
+  private func checkList(_ event: OracleEvent) throws(OracleRejection) {
+    var trial = self
+    var event = event
+    event.place = nil
+    try trial.apply(event)
+    try trial.checkItems()
+    try trial.checkState()
+  }
+
+  private func checkItems() throws(OracleRejection) {
+    let items = state.current?.itemCount ?? 0
+    if items > limits.maxItems, items > before?.itemCount ?? 0 {
+      throw OracleRejection(limit: "limits.maxItems", event: number)
+    }
+  }
+
+  private func checkState() throws(OracleRejection) {
+    let bytes = state.current?.stateBytes ?? 0
+    if others.bytes + bytes > limits.maxStateBytes, bytes > before?.stateBytes ?? 0 {
+      throw OracleRejection(limit: "limits.maxStateBytes", event: number)
     }
   }
 

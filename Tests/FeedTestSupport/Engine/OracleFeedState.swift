@@ -10,11 +10,16 @@ struct OracleFeedState: Sendable, Equatable {
   /// Newest offsets and greatest timestamp of this window's records, rejected ones left out.
   var taken: [String: Int] = [:]
   var time: Int?
+  /// Newest offsets of earlier windows, whether or not a changeset says so.
+  var remembered: [String: Int] = [:]
 
   /// The previous changeset's `through`, raised by this window's records.
   var through: [String: Int] {
     (published?.through ?? [:]).merging(taken) { max($0, $1) }
   }
+
+  /// The newest records taken so far, published or not: they are not applied again.
+  var newest: [String: Int] { through.merging(remembered) { max($0, $1) } }
 
   var isChanged: Bool { published?.feed != current || !forced.isEmpty }
 
@@ -27,7 +32,7 @@ struct OracleFeedState: Sendable, Equatable {
   /// The change this window amounts to, if any; the window is over then.
   mutating func flush(_ key: OracleFeedKey) -> OracleChange? {
     guard isChanged, let time, let epoch = published?.epoch ?? born else {
-      self = OracleFeedState(published: published, current: current)
+      self = OracleFeedState(published: published, current: current, remembered: newest)
       return nil
     }
     let base = published?.revision ?? 0
@@ -46,7 +51,7 @@ struct OracleFeedState: Sendable, Equatable {
     let next = current.map { feed in
       OraclePublished(feed: feed, epoch: epoch, revision: base + 1, through: through)
     }
-    self = OracleFeedState(published: next, current: current)
+    self = OracleFeedState(published: next, current: current, remembered: newest)
     return change
   }
 }

@@ -2,7 +2,7 @@
 public enum OracleOutcome: Sendable, Equatable {
   /// It was applied; of its events these did nothing, in order.
   case applied(noOps: [OracleNoOp])
-  /// It is at or before the feed's `through`.
+  /// It is at or before the newest record that the feed has taken.
   case alreadyApplied
   case rejected(OracleRejection)
 }

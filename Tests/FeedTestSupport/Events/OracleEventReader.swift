@@ -8,11 +8,16 @@ struct OracleEventReader {
   }
 
   private let limits: Limits
+  /// Items and sections of the feed before the record: a list may have as many, even beyond the limits.
+  private let itemsBefore: Int
+  private let sectionsBefore: Int
   /// The number of the event that is read, in a record that is an array.
   private var number: Int?
 
-  init(limits: Limits) {
+  init(limits: Limits, before: OracleFeed?) {
     self.limits = limits
+    itemsBefore = before?.itemCount ?? 0
+    sectionsBefore = before?.sections.count ?? 0
   }
 
   mutating func read(_ value: OracleJSON) throws(OracleRejection) -> [OracleEvent] {
@@ -128,6 +133,10 @@ struct OracleEventReader {
     seen: inout Set<[UInt8]>
   ) throws(OracleRejection) -> [OracleListedItem] {
     guard let elements = value.elements else { throw rejection(.invalidField, "items") }
+    let count = seen.count + elements.count
+    if count > limits.maxItems, count > itemsBefore {
+      throw OracleRejection(limit: "limits.maxItems", event: number)
+    }
     var items: [OracleListedItem] = []
     for element in elements {
       let idValue: OracleJSON
@@ -151,6 +160,9 @@ struct OracleEventReader {
 
   private func readSections(_ value: OracleJSON) throws(OracleRejection) -> [OracleListedSection] {
     guard let elements = value.elements else { throw rejection(.invalidField, "sections") }
+    if elements.count > limits.maxSections, elements.count > sectionsBefore {
+      throw OracleRejection(limit: "limits.maxSections", event: number)
+    }
     var sections: [OracleListedSection] = []
     var seenItems: Set<[UInt8]> = []
     for element in elements {

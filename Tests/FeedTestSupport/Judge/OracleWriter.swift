@@ -66,7 +66,8 @@ struct OracleWriter {
     if weight == 0 { return nil }
     if before > 0, after > 0, difference.commonCount == 0 { return "disjoint" }
     if weight > planner.maxChanges { return "changes" }
-    if larger >= planner.minimumItems, larger > 0 {
+    if larger >= planner.minimumItems {
+      // The weight is not 0: divided by no items it is infinite, and so more than any fraction of them.
       if Double(weight) / Double(larger) > planner.maxChangedFraction { return "fraction" }
       let kinds = Double(difference.changedKinds)
       if after > 0, kinds / Double(after) > planner.maxKindFraction { return "kinds" }

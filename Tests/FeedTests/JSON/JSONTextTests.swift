@@ -4,38 +4,7 @@ import Testing
 @testable import Feed
 
 @Suite struct JSONTextTests {
-  private enum Verdict: Equatable {
-    case json(depth: Int, compact: [UInt8])
-    case invalidUTF8
-    case invalidJSON
-  }
-
-  private func verdict(_ bytes: [UInt8]) -> Verdict {
-    withSpan(bytes) { span in
-      let indexer = JSONIndexer()
-      let arena = ScratchArena()
-      do {
-        let text = try indexer.validated(span)
-        if text.unpairedSurrogate(from: 0, to: text.offsetCount) != nil { return .invalidJSON }
-        let compact = text.compactSpan(from: 0, to: text.offsetCount, arena: arena)
-        #expect(text.depth == text.depth(from: 0, to: text.offsetCount))
-        return .json(depth: text.depth, compact: Array(compact.buffer))
-      } catch let fault as JSONFault {
-        return fault.reason == .invalidUTF8 ? .invalidUTF8 : .invalidJSON
-      } catch {
-        preconditionFailure("unexpected error \(error)")
-      }
-    }
-  }
-
-  private func expected(_ bytes: [UInt8]) -> Verdict {
-    do {
-      let json = try OracleJSON.parse(bytes, maxDepth: 100_000)
-      return .json(depth: json.depth, compact: json.minified)
-    } catch {
-      return error == .invalidUTF8 ? .invalidUTF8 : .invalidJSON
-    }
-  }
+  private func verdict(_ bytes: [UInt8]) -> JSONVerdict { withSpan(bytes) { JSONVerdict($0, JSONIndexer()) } }
 
   private static let texts = [
     #"{"op":"item.upsert","item":"a","data":{"n":[1,-0,1.10,1e400,2E-7],"s":"\u00e9\ud83d\ude00\n"}}"#,
@@ -49,7 +18,7 @@ import Testing
       Array(#"{}[]:,"\0123456789-+.eE truefalsn/u"#.utf8) + [0x0A, 0x0B, 0x00, 0xC3, 0xA9, 0xFF, 0xED, 0xA0]
     for text in Self.texts {
       let original = Array(text.utf8)
-      #expect(verdict(original) == expected(original), "\(text)")
+      #expect(verdict(original) == JSONVerdict.expected(original), "\(text)")
       for _ in 0..<1500 {
         var bytes = original
         for _ in 0...random.below(2) {
@@ -60,7 +29,10 @@ import Testing
           default: if position < bytes.count { bytes[position] = alphabet[random.below(alphabet.count)] }
           }
         }
-        #expect(verdict(bytes) == expected(bytes), "\(String(decoding: bytes, as: UTF8.self)) \(bytes)")
+        #expect(
+          verdict(bytes) == JSONVerdict.expected(bytes),
+          "\(String(decoding: bytes, as: UTF8.self)) \(bytes)"
+        )
       }
     }
   }
@@ -100,7 +72,7 @@ import Testing
 
   @Test func `scalars end where the text ends`() {
     for text in ["1", "-", "tru", "nul", "1.", "\"", "\"a", "01", "1 ", " 1", "", " "] {
-      #expect(verdict(Array(text.utf8)) == expected(Array(text.utf8)), "\(text)")
+      #expect(verdict(Array(text.utf8)) == JSONVerdict.expected(Array(text.utf8)), "\(text)")
     }
   }
 

@@ -4,11 +4,16 @@ import Testing
 @testable import Feed
 
 @Suite struct MergePatchTests {
+  /// The result, once it is sure that the work was in proportion to the texts: each byte is scanned once, and a member,
+  /// which has five bytes at least, is compared with at most fourteen names.
   private func patched(_ target: String, _ patch: String) -> String {
     var mergePatch = MergePatch()
-    return withSpan(target) { target in
+    let result = withSpan(target) { target in
       withSpan(patch) { patch in written { mergePatch.apply(patch, to: target, into: $0) } }
     }
+    let bytes = target.utf8.count + patch.utf8.count
+    #expect(mergePatch.steps <= 5 * bytes, "\(mergePatch.steps) steps for \(bytes) bytes")
+    return result
   }
 
   @Test(arguments: [
@@ -48,44 +53,132 @@ import Testing
     #expect(patched(target, patch) == result)
   }
 
-  /// Objects of many members, so that names are looked up in a table.
-  @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func `random patches come to what the oracle says`(seed: UInt64) throws {
-    var random = SplitMix64(seed: seed)
-    func value(_ depth: Int) -> String {
-      switch random.below(depth > 2 ? 4 : 6) {
-      case 0: return "null"
-      case 1: return "\(random.below(3)).0"
-      case 2: return #""\u0041""#
-      case 3: return "[null,{\"a\":null}]"
-      default: return object(depth + 1)
-      }
+  /// Makes targets and patches that have many names in common.
+  private struct ObjectGenerator {
+    var random: SplitMix64
+    let names: [String]
+    /// The most members of an object, by its depth; deeper ones have none.
+    let widths: [Int]
+    /// Of a hundred values, how many are objects where there may be some.
+    let objectPercent: Int
+
+    mutating func value(_ depth: Int) -> String {
+      if depth < widths.count, random.chance(objectPercent) { return object(depth) }
+      return random.pick([
+        "null", "0.0", "1.0", "1.00", #""\u0041""#, #""A""#, "[]", "{}", #"[null,{"a":null,"a":{}}]"#,
+        #""}{\\""#, "true",
+      ])
     }
-    func object(_ depth: Int) -> String {
-      let names = ["a", "b", "c", #"\u0061"#, #"\u0062"#, "d e", ""]
-      let count = depth == 0 ? random.below(30) : random.below(4)
-      let members = (0..<count).map { number in
-        let name = random.chance(60) ? names[random.below(names.count)] : "n\(number % 17)"
-        return "\"\(name)\":\(value(depth))"
+
+    mutating func object(_ depth: Int) -> String {
+      let members = (0..<random.below(widths[depth] + 1)).map { _ in
+        "\"\(names[random.below(names.count)])\":\(value(depth + 1))"
       }
       return "{\(members.joined(separator: ","))}"
     }
-    for _ in 0..<400 {
-      let target = object(0)
-      let patch = object(0)
+  }
+
+  private static let spelledNames = [
+    "a", "b", "c", #"\u0061"#, #"\u0062"#, "d e", "", #"\""#, #"\u0022"#, #"\\"#, "é", #"\u00e9"#, "😀",
+    #"\ud83d\ude00"#,
+  ]
+
+  private static let shapes: [(names: [String], widths: [Int], objectPercent: Int)] = [
+    (spelledNames, [30, 4, 4, 3], 40),
+    // Of many members at each level, so that names are looked up in an index.
+    (spelledNames + (0..<40).map { "n\($0)" }, [60, 40, 20], 40),
+    (["a", #"\u0061"#], [3, 3, 3, 3, 3, 3, 3], 80),
+    // Deep, with little beside the way down.
+    (["a", #"\u0061"#, "b"], Array(repeating: 2, count: 100), 98),
+    // Duplicates above all.
+    (["a", "b"], [40, 16, 16], 60),
+  ]
+
+  @Test(arguments: RandomCases.seeds(1...5), shapes.indices)
+  func `random patches come to what the oracle says`(seed: UInt64, shape: Int) throws {
+    let shape = Self.shapes[shape]
+    var generator = ObjectGenerator(
+      random: SplitMix64(seed: seed),
+      names: shape.names,
+      widths: shape.widths,
+      objectPercent: shape.objectPercent
+    )
+    for _ in 0..<150 {
+      let target = generator.random.chance(4) ? generator.value(0) : generator.object(0)
+      let patch = generator.random.chance(4) ? generator.value(0) : generator.object(0)
       let expected = OracleMergePatch.merge(
         try OracleJSON.parse(Array(patch.utf8)),
         into: try OracleJSON.parse(Array(target.utf8))
       )
-      #expect(patched(target, patch) == String(decoding: expected, as: UTF8.self), "\(target) with \(patch)")
+      guard patched(target, patch) == String(decoding: expected, as: UTF8.self) else {
+        Issue.record("seed \(seed): \(patched(target, patch)) of \(target) with \(patch)")
+        return
+      }
+      // Nothing is left of one patch in the next.
+      #expect(patched(target, "{}") == (target.hasPrefix("{") ? target : "{}"))
     }
   }
 
-  @Test func `names spelled differently at every level are merged once a level`() {
-    func nested(_ name: String, _ value: String) -> String {
-      String(repeating: "{\"\(name)\":", count: 100) + value + String(repeating: "}", count: 100)
+  @Test func `one patch leaves nothing to the next`() throws {
+    var mergePatch = MergePatch()
+    var generator = ObjectGenerator(
+      random: SplitMix64(seed: 9),
+      names: Self.spelledNames + (0..<40).map { "n\($0)" },
+      widths: [40, 30],
+      objectPercent: 40
+    )
+    for _ in 0..<100 {
+      let (target, patch) = (generator.object(0), generator.object(0))
+      let result = withSpan(target) { target in
+        withSpan(patch) { patch in written { mergePatch.apply(patch, to: target, into: $0) } }
+      }
+      #expect(result == patched(target, patch))
     }
-    #expect(patched(nested("a", "1"), nested(#"\u0061"#, "2")) == nested(#"\u0061"#, "2"))
-    #expect(patched(nested("a", "1"), nested(#"\u0061"#, "1")) == nested("a", "1"))
+  }
+
+  private static func nested(_ name: String, _ value: String, depth: Int) -> String {
+    String(repeating: "{\"\(name)\":", count: depth) + value + String(repeating: "}", count: depth)
+  }
+
+  @Test
+  func `names spelled differently at every level become those of the patch if the innermost value changes`() {
+    let depth = 10_000
+    let (target, other) = (Self.nested("a", "1", depth: depth), Self.nested(#"\u0061"#, "1", depth: depth))
+    #expect(
+      patched(target, Self.nested(#"\u0061"#, "2", depth: depth))
+        == Self.nested(#"\u0061"#, "2", depth: depth)
+    )
+    #expect(patched(target, other) == target)
+    #expect(patched("{}", other) == other)
+    #expect(
+      patched(target, Self.nested(#"\u0061"#, "null", depth: depth))
+        == Self.nested(#"\u0061"#, "{}", depth: depth - 1)
+    )
+  }
+
+  @Test(arguments: [1, 10, 100, 1000, 10_000])
+  func `the work follows the length of the texts, not their depth`(depth: Int) {
+    let filling = String(repeating: "x", count: 500_000 / depth)
+    let part = #"{"p":"\#(filling)","a":"#
+    let target = String(repeating: part, count: depth) + "1" + String(repeating: "}", count: depth)
+    let result = String(repeating: part, count: depth) + "2" + String(repeating: "}", count: depth)
+    #expect(patched(target, result) == result)
+    #expect(patched(target, target) == target)
+    #expect(patched(target, Self.nested("a", "2", depth: depth)) == result)
+  }
+
+  @Test func `the work follows the length of the texts, however often a name stands in them`() {
+    let count = 3000
+    let members = (0..<count).map { "\"n\($0)\":\($0)" }.joined(separator: ",")
+    let object = "{\(members)}"
+    // Each of the target's objects could be the one that is merged with all of the patch's members.
+    let target = "{" + Array(repeating: "\"a\":{}", count: count).joined(separator: ",") + "}"
+    #expect(patched(target, "{\"a\":\(object)}") == "{\"a\":\(object)}")
+    #expect(patched("{\"a\":\(object)}", target) == "{\"a\":\(object)}")
+    // The same names in many objects, each of which has many.
+    let some = (0..<20).map { "\"n\($0)\":\($0)" }.joined(separator: ",")
+    let many = "{" + (0..<count).map { "\"o\($0)\":{\(some)}" }.joined(separator: ",") + "}"
+    #expect(patched(many, many) == many)
+    #expect(patched("{}", many) == many)
   }
 }

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(1...3))
   func `is increasing and longest for random sequences`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     for _ in 0..<50 {

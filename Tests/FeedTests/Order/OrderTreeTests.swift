@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...4 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(1...4))
   func `random insertions, removals and ghosts keep ranks and structure`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var model = Model()

@@ -4,7 +4,7 @@ import Testing
 @testable import Feed
 
 @Suite struct FeedDirectoryTests {
-  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(1...5))
   func `has the feeds that were made and not removed`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     let directory = FeedDirectory()

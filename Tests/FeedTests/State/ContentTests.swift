@@ -17,7 +17,7 @@ import Testing
 
   @Test func `content without data is what it is`() {
     #expect(state.kind(item).text == "story")
-    #expect(state.items[item].content.hasSameData(as: .empty, hash: ByteHash.of(.empty)))
+    #expect(state.items[item].content.hasSameData(as: .empty, fingerprint: DataFingerprint.of(.empty)))
     state.checkInvariants()
   }
 

@@ -30,7 +30,7 @@ import Testing
     #expect(table.count == 0)
   }
 
-  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  @Test(arguments: RandomCases.seeds(1...5))
   func `keeps what is used, and takes numbers again`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var table = KindTable()

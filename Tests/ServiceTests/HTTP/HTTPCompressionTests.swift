@@ -56,20 +56,24 @@ import Testing
   }
 
   private func gunzip(_ bytes: [UInt8], count: Int) -> [UInt8] {
-    var stream = z_stream()
+    // Of a fixed address, which zlib keeps.
+    let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    defer { stream.deallocate() }
     // 16: gzip's frame.
-    inflateInit2_(&stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-    defer { inflateEnd(&stream) }
+    inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+    defer { inflateEnd(stream) }
     var input = bytes
     // One more than must come.
     var output = [UInt8](repeating: 0, count: count + 1)
     return input.withUnsafeMutableBufferPointer { input in
       output.withUnsafeMutableBufferPointer { output in
-        stream.next_in = input.baseAddress
-        stream.avail_in = UInt32(input.count)
-        stream.next_out = output.baseAddress
-        stream.avail_out = UInt32(output.count)
-        return inflate(&stream, Z_FINISH) == Z_STREAM_END ? Array(output.prefix(Int(stream.total_out))) : []
+        stream.pointee.next_in = input.baseAddress
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = output.baseAddress
+        stream.pointee.avail_out = UInt32(output.count)
+        return inflate(stream, Z_FINISH) == Z_STREAM_END
+          ? Array(output.prefix(Int(stream.pointee.total_out))) : []
       }
     }
   }

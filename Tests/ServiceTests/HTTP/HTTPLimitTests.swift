@@ -1,13 +1,23 @@
 import Glibc
 import HTTPTestSupport
 import Service
+import Synchronization
 import Testing
 
 @Suite struct HTTPLimitTests {
   private func server(_ change: (inout HTTPServerConfiguration) throws -> Void) throws -> HTTPTestServer {
     try HTTPTestServer(change) { router in
       router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add(.get, "/events", produces: ["text/event-stream"]) { _ in .events { _ in } }
     }
+  }
+
+  /// A connection that is being answered.
+  private func stream(_ server: HTTPTestServer) throws -> HTTPTestClient {
+    let client = try server.connect()
+    try client.request("GET /events")
+    #expect(try client.head().status == 200)
+    return client
   }
 
   @Test(arguments: [true, false])
@@ -16,13 +26,8 @@ import Testing
       if perAddress { $0.maxConnectionsPerAddress = 2 } else { $0.maxConnections = 2 }
       $0.retryAfterSeconds = 7
     }
-    let clients = try (0..<2).map { _ in try server.connect() }
-    for client in clients {
-      try client.request("GET /")
-      #expect(try client.response().text == "hello")
-    }
+    let clients = try (0..<2).map { _ in try stream(server) }
     let late = try server.connect()
-    try late.request("GET /")
     let response = try late.response()
     #expect(response.status == 503)
     #expect(response["Retry-After"] == "7")
@@ -31,34 +36,140 @@ import Testing
     )
     #expect(late.isAtEnd())
     // Those that were there are not touched.
-    try clients[0].request("GET /")
-    #expect(try clients[0].response().text == "hello")
+    #expect(server.server.counters.openStreams == 2)
     // When one goes there is room for another.
     clients[1].end()
-    while server.server.counters.openConnections > 1 { sched_yield() }
+    while server.server.counters.openStreams > 1 { sched_yield() }
+    while try server.ask("GET /").status == 503 { sched_yield() }
     #expect(try server.ask("GET /").text == "hello")
   }
 
   @Test func farMoreConnectionsAreNotEvenAnswered() throws {
     let server = try server { $0.maxConnectionsPerAddress = 1 }
+    let first = try stream(server)
     // All of the reserve is told, and those above are closed; none waits.
     let clients = try (0..<100).map { _ in try server.connect() }
-    for client in clients { try? client.request("GET /") }
     let statuses = clients.map { try? $0.response().status }
-    #expect(statuses.filter { $0 == 200 }.count == 1)
+    #expect(statuses.allSatisfy { $0 == 503 || $0 == nil })
     #expect(statuses.contains(503))
     #expect(server.server.counters.openConnections <= 65)
+    _ = first
   }
 
-  @Test func aConnectionOnWhichNothingMovesIsClosed() throws {
-    let server = try server { $0.idleTimeoutSeconds = 1 }
+  @Test(arguments: [true, false])
+  func halfHeadsKeepNobodyOut(perAddress: Bool) throws {
+    // Only who must make room is closed: the deadlines are far away.
+    let server = try server {
+      if perAddress { $0.maxConnectionsPerAddress = 8 } else { $0.maxConnections = 8 }
+      $0.headMilliseconds = 3_600_000
+    }
+    let kept = try stream(server)
+    let halves = try (0..<60).map { number in
+      let client = try server.connect()
+      if number % 2 == 0 { try? client.send("GET / HTTP/1.1\r\nHos") }
+      return client
+    }
+    for _ in 0..<10 { #expect(try server.ask("GET /").text == "hello") }
+    #expect(halves[0].isAtEnd() || (try? halves[0].response().status) == 503)
+    #expect(server.server.counters.openStreams == 1)
+    _ = kept
+  }
+
+  @Test func idleConnectionsMakeRoom() throws {
+    let server = try server { $0.maxConnections = 2 }
+    let clients = try (0..<2).map { _ in
+      let client = try server.connect()
+      try client.request("GET /")
+      #expect(try client.response().text == "hello")
+      return client
+    }
+    // They are idle when the server knows that they have their answers.
+    while try server.ask("GET /").status == 503 { sched_yield() }
+    #expect(server.server.counters.openStreams == 0)
+    _ = clients
+  }
+
+  @Test func aHeadThatIsNotWholeInTimeIsNotWaitedFor() throws {
+    let server = try server { $0.headMilliseconds = 2000 }
     let silent = try server.connect()
     let half = try server.connect()
     try half.send("GET / HTTP/1.1\r\nHos")
     #expect(silent.isAtEnd())
-    _ = try? half.response()
+    let response = try half.response()
+    #expect(response.status == 408)
+    #expect(response.text.contains("head-too-slow"))
     #expect(half.isAtEnd())
+    // Nor is one that never stops to come.
+    let trickling = try server.connect()
+    try trickling.send("GET / HTTP/1.1\r\nA: ")
+    while (try? trickling.send("x")) != nil { usleep(1000) }
     while server.server.counters.openConnections > 0 { sched_yield() }
+  }
+
+  @Test func thatGoesForLaterRequestsToo() throws {
+    let server = try server { $0.headMilliseconds = 2000 }
+    let client = try server.connect()
+    try client.request("GET /")
+    #expect(try client.response().text == "hello")
+    try client.send("GET / HTTP/1.1\r\nHos")
+    #expect(client.isAtEnd())
+    while server.server.counters.openConnections > 0 { sched_yield() }
+  }
+
+  @Test func aConnectionThatIsIdleTooLongIsClosed() throws {
+    let server = try server { $0.idleTimeoutSeconds = 1 }
+    let client = try server.connect()
+    try client.request("GET /")
+    #expect(try client.response().text == "hello")
+    #expect(client.isAtEnd())
+    while server.server.counters.openConnections > 0 { sched_yield() }
+  }
+
+  @Test func anAnswerThatIsNotReadIsNotWaitedFor() throws {
+    let content = HTTPContent(count: 32 << 20) { _ in }
+    let server = try HTTPTestServer {
+      $0.answerMilliseconds = 50
+      $0.answerBytesPerSecond = 1 << 40
+    } routes: { router in
+      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: content) }
+    }
+    let client = try server.connect(receiveBufferBytes: 4096)
+    try client.request("GET /")
+    while server.server.counters.requestsByStatus.isEmpty { sched_yield() }
+    while server.server.counters.openConnections > 0 { sched_yield() }
+    #expect(throws: HTTPTestClient.Failure.self) { try client.response() }
+  }
+
+  @Test func aContentThatIsGivenUpEndsInTheMiddle() throws {
+    let transfers = Mutex<[HTTPTransfer]>([])
+    let content = HTTPContent(count: 32 << 20) { _ in }
+    let server = try HTTPTestServer { router in
+      router.add(.get, "/") { _ in
+        var response = HTTPResponse(contentType: "text/plain", content: content)
+        response.onTransfer = { transfer, count in
+          #expect(count == 32 << 20)
+          transfers.withLock { $0.append(transfer) }
+          return nil
+        }
+        return response
+      }
+    }
+    let whole = try server.connect()
+    try whole.request("GET /")
+    #expect(try whole.response().body.count == 32 << 20)
+    try whole.request("HEAD /")
+    #expect(try whole.response(isHead: true)["Content-Length"] == String(32 << 20))
+    let count = transfers.withLock(\.count)
+    #expect(count == 1)
+    let cut = try server.connect(receiveBufferBytes: 4096)
+    try cut.request("GET /")
+    while transfers.withLock(\.count) < 2 { sched_yield() }
+    let last = transfers.withLock(\.last)
+    let transfer = try #require(last)
+    #expect(transfer.remainingBytes > 0)
+    transfer.cut()
+    #expect(transfer.remainingBytes == 0)
+    #expect(throws: HTTPTestClient.Failure.self) { try cut.response() }
   }
 
   @Test func stoppingAnswersWhatHasBegun() throws {

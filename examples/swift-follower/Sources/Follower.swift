@@ -9,15 +9,24 @@ import FeedClient
 /// With FILE, what is known is saved there when Ctrl-C ends it, and the next start goes on from that.
 @main
 struct Follower {
-  static func main() async throws {
+  static func main() async {
     let arguments = CommandLine.arguments.dropFirst()
     guard let servers = arguments.first else {
       print("usage: Follower SERVERS [FILE]")
       exit(2)
     }
+    do {
+      try await follow(servers, file: arguments.dropFirst().first)
+    } catch {
+      // What does not pass by itself, such as a topic that is not there, or missing rights.
+      FileHandle.standardError.write(Data("Follower: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+
+  static func follow(_ servers: String, file: String?) async throws {
     // Each line as it comes, also into a file or a pipe.
     setvbuf(stdout, nil, _IOLBF, 0)
-    let file = arguments.dropFirst().first
     let options = FeedClientOptions(
       kafka: ["bootstrap.servers": servers],
       savedState: file.map { SavedStateOptions(path: $0) }

@@ -1,12 +1,11 @@
-/// What is known of one connection, from its start to its end.
+/// What libmicrohttpd keeps for one connection, from its start to its end.
 final class HTTPConnection: Sendable {
   /// The client's; empty if it is not known.
   let address: String
-  /// Why its first request is answered 503; nil if it is served.
-  let refusal: String?
+  let socket: Int32
 
-  init(address: String, refusal: String?) {
+  init(address: String, socket: Int32) {
     self.address = address
-    self.refusal = refusal
+    self.socket = socket
   }
 }

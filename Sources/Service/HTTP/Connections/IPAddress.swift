@@ -7,10 +7,12 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     case v6([UInt8])
   }
 
-  private let bytes: Bytes
+  private var bytes: Bytes
 
   /// Nil if the text is neither `127.0.0.1` nor `::1` nor such.
   init?(_ text: String) {
+    // The system's reading ends at a zero byte.
+    guard !text.utf8.contains(0) else { return nil }
     var v4 = [UInt8](repeating: 0, count: 4)
     var v6 = [UInt8](repeating: 0, count: 16)
     if inet_pton(AF_INET, text, &v4) == 1 {
@@ -43,6 +45,19 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     case .v4(let bytes): bytes[0] == 127
     case .v6(let bytes): bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
     }
+  }
+
+  /// What all addresses that one client can easily have at a time have in common: an IPv4 address, also where it is
+  /// written as one of IPv6, and the network of an IPv6 address (64 bits).
+  var clientGroup: String {
+    guard case .v6(let bytes) = bytes else { return description }
+    if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
+      return bytes[12...].map(String.init).joined(separator: ".")
+    }
+    guard !isLoopback else { return description }
+    var network = self
+    network.bytes = .v6(bytes[..<8] + [UInt8](repeating: 0, count: 8))
+    return network.description + "/64"
   }
 
   var family: Int32 {

@@ -93,6 +93,11 @@ public final class EventStream: Sendable {
     end(.closed, isFlushed: true)
   }
 
+  /// Ends the stream at once, in the middle of a message if need be: what is queued is let go. The client comes again.
+  public func cut() {
+    end(.closed, isFlushed: false)
+  }
+
   /// Why the stream takes no more; nil while it does.
   public var ended: EventStreamEnd? {
     state.withLock(\.end)

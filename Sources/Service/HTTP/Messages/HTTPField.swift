@@ -7,4 +7,21 @@ public struct HTTPField: Sendable, Equatable {
     self.name = name
     self.value = value
   }
+
+  /// Whether two names are the same but for the case of ASCII letters.
+  static func isSameName(_ first: String, _ second: String) -> Bool {
+    first.utf8.elementsEqual(second.utf8, by: isSameIgnoringCase)
+  }
+}
+
+extension [HTTPField] {
+  /// The value of the first field with a name, in any case.
+  func first(named name: String) -> String? {
+    first { HTTPField.isSameName($0.name, name) }?.value
+  }
+}
+
+private func isSameIgnoringCase(_ first: UInt8, _ second: UInt8) -> Bool {
+  first == second
+    || (first ^ second == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20))
 }

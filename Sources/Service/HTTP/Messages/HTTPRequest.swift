@@ -32,15 +32,3 @@ public struct HTTPRequest: Sendable {
     query.first { $0.name == name }?.value
   }
 }
-
-extension [HTTPField] {
-  /// The value of the first field whose name is the same but for the case of ASCII letters.
-  func first(named name: String) -> String? {
-    first { $0.name.utf8.elementsEqual(name.utf8, by: isSameIgnoringCase) }?.value
-  }
-}
-
-private func isSameIgnoringCase(_ first: UInt8, _ second: UInt8) -> Bool {
-  first == second
-    || (first ^ second == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20))
-}

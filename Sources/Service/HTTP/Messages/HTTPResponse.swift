@@ -19,6 +19,9 @@ public struct HTTPResponse: Sendable {
   public var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
   /// More header fields. One with a line break, or without a name or value, is left out.
   public var headers: [HTTPField] = []
+  /// Called on one of the server's threads when the content begins to be sent; not if there is nothing to send, as for
+  /// HEAD and 304. What it returns is kept until the content is sent or given up.
+  public var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
   /// For a stream of events, what is done with it once it is open.
   let openStream: (@Sendable (EventStream) -> Void)?
 
@@ -77,5 +80,12 @@ public struct HTTPResponse: Sendable {
     let quoted = all.map { ",\(JSONQuotation.quote($0.0)):\(JSONQuotation.quote($0.1))" }
     let text = "{\"status\":\(status)\(quoted.joined())}\n"
     return HTTPResponse(status: status, contentType: "application/problem+json", content: HTTPContent(text))
+  }
+
+  /// The answer to a head that cannot be taken. Nothing that follows it on the connection is read.
+  static func refusal(_ fault: HTTPHeadFault) -> HTTPResponse {
+    var response = problem(status: fault.status, code: fault.code, detail: fault.detail)
+    response.headers = [HTTPField("Connection", "close")]
+    return response
   }
 }

@@ -2,12 +2,7 @@
 enum LoopbackHost {
   /// Whether a value of `Host`, with or without a port, is `localhost`, below it, or a loopback address.
   static func isLoopback(_ value: String) -> Bool {
-    let host: Substring
-    if value.hasPrefix("[") {
-      host = value.dropFirst().prefix { $0 != "]" }
-    } else {
-      host = value.prefix { $0 != ":" }
-    }
+    guard let host = HostField(value)?.host else { return false }
     let name = host.lowercased()
     return name == "localhost" || name.hasSuffix(".localhost") || IPAddress(name)?.isLoopback ?? false
   }

@@ -2,10 +2,14 @@
 struct HTTPGate: Sendable {
   let router: HTTPRouter
   let token: BearerToken?
-  /// Bytes.
-  let maxBodyBytes: Int
+  let limits: HTTPHeadLimits
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
+    do throws(HTTPHeadFault) {
+      try checkHead(head)
+    } catch {
+      return .refused(.refusal(error))
+    }
     guard let path = head.path, let parts = PathPattern.decodedParts(of: path), let query = decodedQuery(head)
     else {
       return .refused(
@@ -32,7 +36,6 @@ struct HTTPGate: Sendable {
       refusal.headers = [HTTPField("Allow", allowed)]
       return .refused(refusal)
     case .route(let route, let method, let parameters):
-      if let refusal = checkContent(head) { return .refused(refusal) }
       var mediaType: String?
       if !route.produces.isEmpty {
         mediaType = QualityList(head.header("Accept") ?? "*/*").best(of: route.produces)
@@ -84,21 +87,26 @@ struct HTTPGate: Sendable {
     return refusal
   }
 
-  private func checkContent(_ head: HTTPRequestHead) -> HTTPResponse? {
-    guard head.header("Transfer-Encoding") == nil else {
-      return .problem(
-        status: 411,
-        code: "length-required",
-        detail: "say how long the content is with Content-Length; Transfer-Encoding is not taken"
+  /// The first request of a connection has been checked by ``HTTPHeadCheck``; those that follow are read by
+  /// libmicrohttpd alone.
+  private func checkHead(_ head: HTTPRequestHead) throws(HTTPHeadFault) {
+    guard head.headers.count <= limits.fields else {
+      throw HTTPHeadFault(
+        status: 431,
+        code: "head-too-large",
+        "the request has more than \(limits.fields) header fields"
       )
     }
-    // libmicrohttpd has refused what is not a number. One that does not fit is too large as well.
-    guard let text = head.header("Content-Length"), (Int(text) ?? .max) > maxBodyBytes else { return nil }
-    return .problem(
-      status: 413,
-      code: "content-too-large",
-      detail: "the content has \(text) bytes; allowed: \(maxBodyBytes)"
-    )
+    guard head.query?.count ?? 0 <= limits.parameters else {
+      throw HTTPHeadFault(
+        status: 414,
+        code: "target-too-long",
+        "the query has more than \(limits.parameters) parameters"
+      )
+    }
+    var fields = HTTPHeadFields()
+    for field in head.headers { try fields.add(name: field.name, value: field.value) }
+    try fields.check(isHTTP10: head.isHTTP10, maxContentBytes: limits.contentBytes)
   }
 
   private func notAcceptable(_ path: String, _ route: HTTPRoute) -> HTTPResponse {

@@ -5,12 +5,14 @@ struct HTTPReply {
   private(set) var content: HTTPContent?
   private(set) var headers: [HTTPField] = []
   let openStream: (@Sendable (EventStream) -> Void)?
+  let onTransfer: (@Sendable (HTTPTransfer, Int) -> (any Sendable & AnyObject)?)?
   private var isCompressed = false
 
   init(_ response: HTTPResponse, to head: HTTPRequestHead) {
     status = response.status
     content = response.content
     openStream = response.openStream
+    onTransfer = response.onTransfer
     headers = [
       HTTPField("Cache-Control", response.cacheControl),
       HTTPField("X-Content-Type-Options", "nosniff"),

@@ -2,8 +2,14 @@ internal import CMicrohttpd
 
 extension HTTPRequestHead {
   /// Copies what libmicrohttpd has read, which is gone when the answer is sent.
-  init(_ connection: OpaquePointer, method: String, path: String?, clientAddress: String) {
-    self.init(method: method, path: path, query: [], clientAddress: clientAddress)
+  init(
+    _ connection: OpaquePointer,
+    method: String,
+    path: String?,
+    isHTTP10: Bool,
+    clientAddress: String
+  ) {
+    self.init(method: method, path: path, query: [], clientAddress: clientAddress, isHTTP10: isHTTP10)
     for kind in [MHD_ValueKind.HEADER_KIND, .GET_ARGUMENT_KIND] {
       withUnsafeMutablePointer(to: &self) { head in
         _ = MHD_get_connection_values_n(

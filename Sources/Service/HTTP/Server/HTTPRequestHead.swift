@@ -8,6 +8,8 @@ struct HTTPRequestHead: Sendable {
   /// What is not UTF-8 in values is replaced.
   var headers: [HTTPField] = []
   var clientAddress = ""
+  /// Whether it is a request of HTTP/1.0.
+  var isHTTP10 = false
 
   func header(_ name: String) -> String? {
     headers.first(named: name)

@@ -15,10 +15,14 @@ func handleHTTPConnection(
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   if change == .CONNECTION_NOTIFY_STARTED {
     let address = IPAddress(feedstore_http_client_address(connection))?.description ?? ""
-    context.pointee = Unmanaged.passRetained(server.connections.open(from: address)).toOpaque()
+    let socket = feedstore_http_socket(connection)
+    context.pointee = Unmanaged.passRetained(HTTPConnection(address: address, socket: socket)).toOpaque()
+    server.connections.change { table, _ in table.serve(socket) }
   } else if let known = context.pointee {
     context.pointee = nil
-    server.connections.close(Unmanaged<HTTPConnection>.fromOpaque(known).takeRetainedValue())
+    // Before libmicrohttpd closes the socket.
+    let socket = Unmanaged<HTTPConnection>.fromOpaque(known).takeRetainedValue().socket
+    server.connections.change { table, _ in table.close(socket) }
   }
 }
 
@@ -36,7 +40,8 @@ func handleHTTPRequest(
   guard let owner, let connection, let path, let method, let contentSize, let context else { return .NO }
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   guard let known = context.pointee else {
-    let exchange = server.begin(connection, method: method, path: path)
+    let isHTTP10 = version.map { String(cString: $0) == "HTTP/1.0" } ?? false
+    let exchange = server.begin(connection, method: method, path: path, isHTTP10: isHTTP10)
     context.pointee = Unmanaged.passRetained(exchange).toOpaque()
     // Who is refused need not send the content. Without content the answer waits for the end of the request,
     // as the connection could not be used again otherwise.
@@ -61,10 +66,14 @@ func handleHTTPCompletion(
   _ context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
   _ end: MHD_RequestTerminationCode
 ) {
-  guard let owner, let known = context?.pointee else { return }
+  guard let owner, let connection, let known = context?.pointee else { return }
   context?.pointee = nil
+  let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   Unmanaged<HTTPExchange>.fromOpaque(known).release()
-  Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue().exchanges.end()
+  if end == .REQUEST_TERMINATED_COMPLETED_OK {
+    server.connections.endAnswer(feedstore_http_socket(connection))
+  }
+  server.exchanges.end()
 }
 
 extension HTTPServer {
@@ -72,9 +81,12 @@ extension HTTPServer {
   fileprivate func begin(
     _ connection: OpaquePointer,
     method: UnsafePointer<CChar>,
-    path: UnsafePointer<CChar>
+    path: UnsafePointer<CChar>,
+    isHTTP10: Bool
   ) -> HTTPExchange {
     exchanges.begin()
+    let socket = feedstore_http_socket(connection)
+    connections.beginAnswer(socket)
     let known = feedstore_http_socket_context(connection).map {
       Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
     }
@@ -82,12 +94,10 @@ extension HTTPServer {
       connection,
       method: String(cString: method),
       path: String(validatingCString: path),
+      isHTTP10: isHTTP10,
       clientAddress: known?.address ?? ""
     )
-    guard let refusal = known?.refusal else { return HTTPExchange(head: head, admission: gate.admit(head)) }
-    var response = unavailable(code: "too-many-connections", detail: refusal + "; come again later")
-    response.headers.append(HTTPField("Connection", "close"))
-    return HTTPExchange(head: head, admission: .refused(response))
+    return HTTPExchange(head: head, admission: gate.admit(head))
   }
 
   /// Queues the answer to a request.
@@ -109,8 +119,17 @@ extension HTTPServer {
         response = contentResponse(reply.content)
       }
     } else {
-      response = contentResponse(reply.content)
-      if exchange.head.method != "HEAD" { counterStore.countBytes(reply.content?.count ?? 0) }
+      let byteCount = exchange.head.method == "HEAD" ? 0 : reply.content?.count ?? 0
+      if byteCount > 0, let onTransfer = reply.onTransfer, let content = reply.content {
+        let transfer = HTTPTransfer(content)
+        transfer.keep(onTransfer(transfer, content.count))
+        response = transferResponse(transfer, byteCount)
+      } else {
+        response = contentResponse(reply.content)
+      }
+      counterStore.countBytes(byteCount)
+      let socket = feedstore_http_socket(connection)
+      connections.change { table, _ in table.send(byteCount, to: socket) }
     }
     guard let response else { return .NO }
     // libmicrohttpd keeps it as long as it needs it.
@@ -120,7 +139,7 @@ extension HTTPServer {
     return MHD_queue_response(connection, UInt32(reply.status), response)
   }
 
-  private func unavailable(code: String, detail: String) -> HTTPResponse {
+  func unavailable(code: String, detail: String) -> HTTPResponse {
     var response = HTTPResponse.problem(status: 503, code: code, detail: detail)
     response.headers = [HTTPField("Retry-After", String(configuration.retryAfterSeconds))]
     return response
@@ -141,6 +160,9 @@ extension HTTPServer {
     stream.attach(connection)
     let socket = feedstore_http_socket(connection)
     guard socket >= 0 else { return stream }
+    connections.change { table, now in table.beginStream(socket, at: now) }
+    // At the latest when libmicrohttpd is done with the answer, before it closes the socket.
+    stream.onEnd { [connections] _ in connections.change { table, now in table.endStream(socket, at: now) } }
     var bytes = Int32(clamping: configuration.streamSocketBytes)
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     watcher.watch(socket, number: stream.number)
@@ -158,6 +180,20 @@ extension HTTPServer {
       { @Sendable in releaseEventStream($0) }
     )
     if response == nil { releaseEventStream(source.toOpaque()) }
+    return response
+  }
+
+  /// An answer whose content can be given up.
+  private func transferResponse(_ transfer: HTTPTransfer, _ byteCount: Int) -> OpaquePointer? {
+    let owner = Unmanaged.passRetained(transfer).toOpaque()
+    let response = MHD_create_response_from_callback(
+      UInt64(byteCount),
+      16 << 10,
+      { @Sendable in readHTTPTransfer($0, $1, $2, $3) },
+      owner,
+      { @Sendable in releaseHTTPTransfer($0) }
+    )
+    if response == nil { releaseHTTPTransfer(owner) }
     return response
   }
 

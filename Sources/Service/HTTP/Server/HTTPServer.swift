@@ -16,8 +16,8 @@ import Synchronization
 /// defer { server.stop(withinMilliseconds: 1000) }
 /// ```
 ///
-/// libmicrohttpd serves the connections with a few threads of its own and epoll; a thread more watches the
-/// streams. None of it runs on the cooperative pool. Handlers run on the server's threads and must not block.
+/// A thread takes connections in, and libmicrohttpd serves those that have sent a request's head with a few threads of
+/// its own and epoll; a thread more watches the streams. None of it runs on the cooperative pool. Handlers run on the server's threads and must not block.
 ///
 /// It speaks no TLS. It lives until ``stop(withinMilliseconds:)``; a server that is never stopped is never
 /// freed.
@@ -30,7 +30,7 @@ public final class HTTPServer: Sendable {
   public let url: String
 
   let gate: HTTPGate
-  let connections: HTTPConnectionLimiter
+  let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
   let watcher: EventStreamWatcher
@@ -41,6 +41,7 @@ public final class HTTPServer: Sendable {
   private struct Daemon: @unchecked Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
     let pointer: OpaquePointer
+    var entrance: HTTPEntrance?
   }
 
   /// Files that are open besides connections, about: Kafka's sockets, logs.
@@ -53,11 +54,8 @@ public final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    gate = HTTPGate(router: router, token: configuration.token, maxBodyBytes: configuration.maxBodyBytes)
-    connections = HTTPConnectionLimiter(
-      limit: configuration.maxConnections,
-      limitPerAddress: configuration.maxConnectionsPerAddress
-    )
+    gate = HTTPGate(router: router, token: configuration.token, limits: configuration.headLimits)
+    connections = HTTPConnections(configuration.connectionLimits)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
     self.streams = streams
     let socket = try ListeningSocket(address, port: configuration.port)
@@ -99,14 +97,12 @@ public final class HTTPServer: Sendable {
     }
     guard let running else { return true }
     let deadline = MonotonicClock.milliseconds() + Int64(milliseconds)
-    let socket = MHD_quiesce_daemon(running.pointer)
-    // Refuses clients at once. To be closed only when libmicrohttpd's threads have forgotten it.
-    shutdown(socket, Int32(SHUT_RDWR))
+    // Refuses clients at once.
+    running.entrance?.stop()
     for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
     let isDone = exchanges.waitForNone(until: deadline)
     // No stream is suspended any more, which libmicrohttpd would not survive: those that have ended never are.
     MHD_stop_daemon(running.pointer)
-    if socket >= 0 { close(socket) }
     watcher.stop()
     Unmanaged.passUnretained(self).release()
     return isDone
@@ -116,13 +112,10 @@ public final class HTTPServer: Sendable {
     // libmicrohttpd's threads use the server until it is stopped.
     let owner = Unmanaged.passRetained(self)
     var options = feedstore_http_options_t()
-    options.listening_socket = socket.descriptor
     options.threads = UInt32(configuration.threads)
-    options.connection_limit = UInt32(configuration.maxConnections + HTTPConnectionLimiter.reserve)
-    options.connection_limit_per_address = UInt32(
-      configuration.maxConnectionsPerAddress + HTTPConnectionLimiter.reserve
-    )
-    options.connection_memory_bytes = configuration.maxHeadBytes
+    // Never reached: connections are counted before they come here.
+    options.connection_limit = UInt32(configuration.maxConnections + 2 * connectionReserve)
+    options.connection_memory_bytes = configuration.connectionBytes
     options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
     options.owner = owner.toOpaque()
     options.on_request = { @Sendable in handleHTTPRequest($0, $1, $2, $3, $4, $5, $6, $7) }
@@ -130,7 +123,7 @@ public final class HTTPServer: Sendable {
     options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3) }
     guard let pointer = feedstore_http_start(&options) else {
       let reason = String(cString: strerror(errno))
-      // The socket is libmicrohttpd's by then; whether it has closed it cannot be known.
+      close(socket.descriptor)
       watcher.stop()
       owner.release()
       throw HTTPServerError(
@@ -138,8 +131,65 @@ public final class HTTPServer: Sendable {
         "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
       )
     }
-    daemon.withLock { $0 = Daemon(pointer: pointer) }
+    let running = Daemon(pointer: pointer)
+    do {
+      let entrance = try entrance(socket, to: running)
+      daemon.withLock { $0 = Daemon(pointer: pointer, entrance: entrance) }
+    } catch {
+      MHD_stop_daemon(pointer)
+      watcher.stop()
+      owner.release()
+      throw error
+    }
   }
+
+  private func entrance(
+    _ socket: ListeningSocket,
+    to running: Daemon
+  ) throws(HTTPServerError) -> HTTPEntrance {
+    try HTTPEntrance(
+      socket,
+      connections,
+      configuration.headLimits,
+      // Often enough that a deadline is met to a tenth.
+      tickMilliseconds: min(
+        1000,
+        max(10, Int64(min(configuration.headMilliseconds, configuration.answerMilliseconds)) / 10)
+      ),
+      refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
+      unavailable: { [weak self] reason in
+        guard let self else { return [] }
+        var response = unavailable(code: "too-many-connections", detail: reason + "; come again later")
+        response.headers.append(HTTPField("Connection", "close"))
+        return encoded(response)
+      },
+      serve: { socket, address, port in
+        guard let address else {
+          close(socket)
+          return false
+        }
+        // If this fails, it closes the socket.
+        return address.withSocketAddress(port: port) {
+          MHD_add_connection(running.pointer, socket, $0, $1) == .YES
+        }
+      }
+    )
+  }
+
+  /// An answer of this server's that libmicrohttpd does not send.
+  private func encoded(_ response: HTTPResponse) -> [UInt8] {
+    counterStore.countAnswer(status: response.status)
+    let reply = HTTPReply(response, to: HTTPRequestHead(method: "GET", path: nil, query: nil))
+    let phrase = MHD_get_reason_phrase_for(UInt32(reply.status)).map { String(cString: $0) } ?? ""
+    let content = reply.content?.withUnsafeBytes { Array($0) } ?? []
+    counterStore.countBytes(content.count)
+    let fields = reply.headers + [HTTPField("Content-Length", String(content.count))]
+    let lines = ["HTTP/1.1 \(reply.status) \(phrase)"] + fields.map { "\($0.name): \($0.value)" }
+    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content
+  }
+
+  /// How many connections more than may be there are while some are being closed.
+  private var connectionReserve: Int { configuration.connectionLimits.reserve }
 
   private static func checkedAddress(
     _ configuration: HTTPServerConfiguration
@@ -166,7 +216,7 @@ public final class HTTPServer: Sendable {
   }
 
   private static func checkOpenFiles(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
-    let needed = configuration.maxConnections + HTTPConnectionLimiter.reserve + otherFiles
+    let needed = configuration.maxConnections + 2 * configuration.connectionLimits.reserve + otherFiles
     let allowed = OpenFiles.allow(needed)
     guard allowed < needed else { return }
     throw HTTPServerError(

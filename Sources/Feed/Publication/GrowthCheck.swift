@@ -1,0 +1,118 @@
+/// Holds one record against the limits of what is kept: it is rejected if it makes a number grow past its limit.
+///
+/// Made before the record is applied, asked before each event, and once when all were applied.
+struct GrowthCheck {
+  private let limits: Limits
+  private let usage: StateUsage
+  private let existed: Bool
+  private let items: Int
+  private let sections: Int
+  private let bytes: Int
+
+  init(_ feed: PublishedFeed, _ limits: Limits, _ usage: StateUsage) {
+    self.limits = limits
+    self.usage = usage
+    existed = feed.exists
+    items = feed.itemCount
+    sections = feed.sectionCount
+    bytes = feed.stateBytes
+  }
+
+  /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
+  func mayFail(_ decoder: RecordDecoder) -> Bool {
+    items >= limits.maxItems || sections >= limits.maxSections || mayPassStateBytes(decoder)
+  }
+
+  private func mayPassStateBytes(_ decoder: RecordDecoder) -> Bool {
+    let elements = decoder.items.count + decoder.sections.count + 2 * decoder.events.count
+    let growth = StateSize.feed + decoder.valueBytes + elements * StateSize.mostPerElement
+    return usage.bytes + growth > limits.maxStateBytes
+  }
+
+  // MARK: Before an event
+
+  /// Rejects an event that would bring a feed into being for which there is no place, and one whose whole list would make
+  /// the feed too large, before anything is done for it.
+  func check(
+    _ event: Event,
+    on feed: PublishedFeed,
+    _ decoder: RecordDecoder,
+    _ number: Int?
+  ) throws(Rejection) {
+    switch event.operation {
+    case .sectionUpsert, .itemUpsert: try checkFeeds(feed, number)
+    case .sectionReplace, .feedReplace:
+      try checkFeeds(feed, number)
+      try checkList(event, feed.state, decoder, number)
+    default: break
+    }
+  }
+
+  private func checkFeeds(_ feed: PublishedFeed, _ number: Int?) throws(Rejection) {
+    guard !feed.exists, !existed, usage.feeds >= limits.maxFeeds else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: number,
+      problem:
+        "brings a feed into being; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
+        + "(\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
+    )
+  }
+
+  private func checkList(
+    _ event: Event,
+    _ state: FeedState,
+    _ decoder: RecordDecoder,
+    _ number: Int?
+  ) throws(Rejection) {
+    // The list of a `feed.replace` was counted as it was decoded.
+    let mayPassItems =
+      event.operation == .sectionReplace && state.totals.itemCount + event.items.count > limits.maxItems
+    guard mayPassItems || mayPassStateBytes(decoder) else { return }
+    let after = state.measure(after: event, decoder)
+    if after.items > limits.maxItems, after.items > items {
+      throw Rejection(
+        .limitExceeded,
+        event: number,
+        field: "items",
+        problem: "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
+      )
+    }
+    try checkBytes(StateSize.feed + after.bytes, number)
+  }
+
+  private func checkBytes(_ after: Int, _ number: Int?) throws(Rejection) {
+    let growth = after - bytes
+    guard growth > 0, usage.bytes + growth > limits.maxStateBytes else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: number,
+      problem:
+        "leaves the process with \(usage.bytes + growth) bytes of state, more than limits.maxStateBytes "
+        + "(\(limits.maxStateBytes)): delete feeds or items, run more processes, or raise the limit"
+    )
+  }
+
+  // MARK: After the record
+
+  /// Rejects a record that has left the feed larger than it may be.
+  func check(_ feed: PublishedFeed) throws(Rejection) {
+    try check(feed.itemCount, before: items, limits.maxItems, "items", "limits.maxItems")
+    try check(feed.sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
+    try checkBytes(feed.stateBytes, nil)
+  }
+
+  private func check(
+    _ count: Int,
+    before: Int,
+    _ limit: Int,
+    _ things: StaticString,
+    _ name: StaticString
+  ) throws(Rejection) {
+    guard count > limit, count > before else { return }
+    throw Rejection(
+      .limitExceeded,
+      "the record leaves the feed with \(count) \(things), more than \(name) (\(limit))"
+    )
+  }
+}

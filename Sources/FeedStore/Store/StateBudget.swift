@@ -1,0 +1,13 @@
+internal import Synchronization
+
+/// The bytes of state in a process, which all its stores count together for `limits.maxStateBytes`.
+public final class StateBudget: Sendable {
+  private let count = Atomic(0)
+
+  public init() {}
+
+  /// Bytes of all feeds, by the formula of `StateSize`.
+  public var bytes: Int { count.load(ordering: .relaxed) }
+
+  func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
+}

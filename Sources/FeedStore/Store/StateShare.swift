@@ -1,0 +1,19 @@
+/// What one store has counted in a process's budget; taken out again when the store goes. Not thread-safe.
+final class StateShare {
+  private let budget: StateBudget
+  @exclusivity(unchecked) private(set) var bytes = 0
+
+  init(_ budget: StateBudget) { self.budget = budget }
+
+  deinit { budget.add(-bytes) }
+
+  /// Bytes of state in the whole process.
+  var processBytes: Int { budget.bytes }
+
+  @inline(__always)
+  func add(_ growth: Int) {
+    if growth == 0 { return }
+    bytes += growth
+    budget.add(growth)
+  }
+}

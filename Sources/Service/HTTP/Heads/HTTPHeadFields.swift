@@ -1,0 +1,77 @@
+/// The header fields that say where a request goes and where it ends. Programs that read them differently can be
+/// played off against each other, so everything that can be read in two ways is refused.
+struct HTTPHeadFields: Sendable {
+  private var hostCount = 0
+  private var length: String?
+  private var hasTransferEncoding = false
+
+  /// Takes the next field.
+  ///
+  /// - Throws: What is wrong with it.
+  mutating func add(name: String, value: String) throws(HTTPHeadFault) {
+    switch name.utf8.count {
+    case 4 where HTTPField.isSameName(name, "Host"): try addHost(value)
+    case 14 where HTTPField.isSameName(name, "Content-Length"): try addLength(value)
+    case 17 where HTTPField.isSameName(name, "Transfer-Encoding"): hasTransferEncoding = true
+    default: break
+    }
+  }
+
+  /// Judges all fields together, once there are no more.
+  ///
+  /// - Parameters:
+  ///   - isHTTP10: Whether the request is one of HTTP/1.0, which may be without `Host`.
+  ///   - maxContentBytes: How much content is taken.
+  func check(isHTTP10: Bool, maxContentBytes: Int) throws(HTTPHeadFault) {
+    if hostCount == 0, !isHTTP10 {
+      throw HTTPHeadFault(code: "invalid-host", "the request has no Host; send one")
+    }
+    if hasTransferEncoding {
+      guard length == nil else {
+        throw HTTPHeadFault(
+          code: "invalid-length",
+          "the request has Content-Length and Transfer-Encoding; send Content-Length alone"
+        )
+      }
+      throw HTTPHeadFault(
+        status: 411,
+        code: "length-required",
+        "say how long the content is with Content-Length; Transfer-Encoding is not taken"
+      )
+    }
+    // One that does not fit is too large as well.
+    guard let length, (Int(length) ?? .max) > maxContentBytes else { return }
+    throw HTTPHeadFault(
+      status: 413,
+      code: "content-too-large",
+      "the content has \(length.prefix(30)) bytes; allowed: \(maxContentBytes)"
+    )
+  }
+
+  private mutating func addHost(_ value: String) throws(HTTPHeadFault) {
+    hostCount += 1
+    guard hostCount == 1 else {
+      throw HTTPHeadFault(code: "invalid-host", "the request has more than one Host; send one")
+    }
+    guard HostField(value) != nil else {
+      throw HTTPHeadFault(
+        code: "invalid-host",
+        "Host is neither a name nor an address, with or without a port; send one such as localhost:8321"
+      )
+    }
+  }
+
+  private mutating func addLength(_ value: String) throws(HTTPHeadFault) {
+    guard length == nil else {
+      throw HTTPHeadFault(
+        code: "invalid-length",
+        "the request has more than one Content-Length; send one"
+      )
+    }
+    guard !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else {
+      throw HTTPHeadFault(code: "invalid-length", "Content-Length is not a number of digits only")
+    }
+    length = value
+  }
+}

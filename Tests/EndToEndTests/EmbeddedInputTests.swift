@@ -1,0 +1,104 @@
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// The embedded broker keeps 5 MiB of a partition.
+struct EmbeddedInputTests {
+  private static let recordCount = 200
+
+  /// 20 MB of one feed, and so of one partition.
+  private static let lines = (0..<recordCount).map { number in
+    let text = String(repeating: "x", count: 100_000)
+    return
+      #"{"key":"a","value":{"op":"section.upsert","section":"s","data":{"n":\#(number),"text":"\#(text)"}}}"#
+  }
+
+  /// Runs a daemon with its embedded broker, and tells its address when others may write.
+  ///
+  /// - Parameter use: what others do, while the daemon runs.
+  private static func run(
+    _ log: Log = Ground.quiet,
+    publishing use: @escaping @Sendable (PipelineConfiguration) async throws -> Int
+  ) async throws -> DaemonReport {
+    let stop = StopRequest()
+    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
+    let daemon = Daemon(PipelineConfiguration(), isEmbedded: true, stop: stop, log: log) {
+      continuation.yield($0)
+    }
+    async let running = {
+      defer { continuation.finish() }
+      return try await daemon.run()
+    }()
+    defer { stop.request() }
+    var published: Int?
+    var applied = 0
+    for await event in events {
+      switch event {
+      case .listening(let address):
+        var configuration = PipelineConfiguration()
+        configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: address)]
+        // At once: the daemon has no partitions yet.
+        published = try await use(configuration)
+      case .committed(let counters): applied = counters.records
+      default: break
+      }
+      if applied == published { break }
+    }
+    stop.request()
+    return try await running
+  }
+
+  @Test func `a burst larger than the embedded broker keeps waits until it is read, and is taken whole`()
+    async throws
+  {
+    let file = try DemoFile(Self.lines.joined(separator: "\n"))
+    let report = try await Self.run { configuration in
+      var publisher = Publisher(
+        configuration,
+        inputs: [file.path],
+        speed: nil,
+        stop: StopRequest(),
+        log: Ground.quiet
+      )
+      publisher.showsProgress = false
+      let report = try await publisher.run()
+      #expect(report.records == Self.recordCount && report.undelivered == 0)
+      return report.records
+    }
+    withExtendedLifetime(file) {}
+    #expect(report.counters.records == Self.recordCount)
+    #expect(report.counters.rejectedRecords == 0 && report.counters.noOps.isEmpty)
+    #expect(report.feeds.map(\.feed) == ["a"])
+  }
+
+  @Test func `a record that is larger than half of what it keeps is refused, and costs the others nothing`()
+    async throws
+  {
+    let section = #"{"op":"section.upsert","section":"s"}"#
+    let lines = Mutex<[String]>([])
+    let log = Ground.log(.error) { line in lines.withLock { $0.append(line) } }
+    let report = try await Self.run(log) { configuration in
+      let topic = configuration.store.topics.items
+      var client: KafkaConfiguration = [
+        "bootstrap.servers": configuration.kafka[0].value, "message.max.bytes": "10000000",
+      ]
+      try Ground.produce([StoredRecord("a", section)], to: topic, client)
+      client["message.timeout.ms"] = "2000"
+      let producer = try Producer(configuration: client, log: { _, _, _ in })
+      let large = OwnedBytes([UInt8](repeating: 0x20, count: ProduceCredit.greatestRequestBytes))
+      try producer.produce(topic: topic, partition: 0, key: nil, value: large.bytes)
+      try producer.flush(timeoutMilliseconds: 30_000)
+      #expect(producer.takeDeliveryErrors().count == 1)
+      try producer.close(timeoutMilliseconds: 10_000)
+      try Ground.produce([StoredRecord("b", section)], to: topic, client)
+      return 2
+    }
+    #expect(report.feeds.map(\.feed) == ["a", "b"])
+    #expect(report.counters.rejectedRecords == 0)
+    #expect(lines.withLock { $0.contains { $0.contains("the embedded broker refuses a request") } })
+  }
+}

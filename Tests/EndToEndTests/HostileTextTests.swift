@@ -1,0 +1,103 @@
+import FeedTestSupport
+import Foundation
+import Testing
+
+@testable import Feed
+
+/// The built command on texts that are meant to break a parser.
+final class HostileTextTests {
+  private let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private func write(_ lines: [[UInt8]]) throws {
+    try Data(lines.joined(separator: [0x0A])).write(to: folder.appendingPathComponent("input.ndjson"))
+  }
+
+  private func read(_ name: String) throws -> String {
+    String(decoding: try Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
+  }
+
+  @Test func `nesting of ten thousand levels needs no stack`() throws {
+    let depth = 9_990
+    func nested(_ name: String, _ value: String) -> String {
+      String(repeating: "{\"\(name)\": ", count: depth) + value + String(repeating: "}", count: depth)
+    }
+    let events = [
+      #"{"op":"section.upsert","section":"s","data":\#(nested("a", "1"))}"#,
+      #"{"op":"item.upsert","item":"i","section":"s","data":\#(nested("a", "1"))}"#,
+      #"{"op":"item.patch","item":"i","data":\#(nested(#"\u0061"#, "2"))}"#,
+      #"{"op":"item.patch","item":"i","data":\#(nested("b", "{\"c\":null}"))}"#,
+      #"{"op":"item.upsert","item":"j","section":"s","data":\#(nested("a", nested("b", "1")))}"#,
+    ]
+    try write(events.map { Array(#"{"key":"f","x":\#(nested("x", "0")),"value":\#($0)}"#.utf8) })
+    let arguments = ["--set", "limits.maxDepth=10000", "--set", "coalesce.window=0"]
+    let replay = try CommandRun(
+      ["replay", "input.ndjson", "--output", "output.ndjson", "--rejected", "rejected.ndjson"] + arguments,
+      in: folder,
+      stackKilobytes: 256
+    )
+    #expect(replay.exitCode == 0, "\(replay.error)")
+    // Not with String.contains, which takes a minute for that.
+    let output = try Data(contentsOf: folder.appendingPathComponent("output.ndjson"))
+    let patched = [nested(#"\u0061"#, "2").dropLast(), nested("b", "{}").dropFirst()].joined(separator: ",")
+    #expect(output.range(of: Data(patched.utf8.filter { $0 != 0x20 })) != nil)
+    #expect(try read("rejected.ndjson").contains("is nested 19981 deep"))
+    let verify = try CommandRun(["verify", "output.ndjson"] + arguments, in: folder, stackKilobytes: 256)
+    #expect(verify.exitCode == 0, "\(verify.output) \(verify.error)")
+  }
+
+  /// Records with values that are JSON, are none, or are not UTF-8.
+  private func hostileLines() -> [[UInt8]] {
+    let tails: [[UInt8]] = [
+      [], [0xC3], [0xE2, 0x82], [0xF0, 0x9F, 0x98], [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80],
+      [0xF4, 0x90, 0x80, 0x80],
+      [0xFF], [0x7F], Array(#"\u000c"#.utf8), Array(#"\u001a"#.utf8), Array(#"\\"#.utf8), Array(#"\""#.utf8),
+      Array(#"\\\""#.utf8),
+      Array(#"\ud83d"#.utf8), Array(#"\u0000"#.utf8), Array("é".utf8),
+    ]
+    var lines: [[UInt8]] = []
+    for (number, tail) in tails.enumerated() {
+      for length in [0, 1, 60, 63, 64, 65, 127, 128, 129] {
+        let filling =
+          Array(String(repeating: "é", count: length / 2).utf8) + Array("x".utf8).prefix(length % 2)
+        let event = Array(
+          #"{\"op\":\"item.upsert\",\"section\":\"s\",\"item\":\"i\#(number)\",\"data\":\""#.utf8
+        )
+        let ends: [[UInt8]] = [tail, tail + Array(#"\"}"#.utf8), Array(#"\"}"#.utf8) + tail]
+        for end in ends {
+          lines.append(Array(#"{"key":"f","payload":""#.utf8) + event + filling + end + Array("\"}".utf8))
+        }
+      }
+    }
+    return lines
+  }
+
+  @Test func `every kernel of simdjson comes to the same changesets and the same rejected records`() throws {
+    try write(hostileLines())
+    var expected: [String]?
+    for kernel in JSONIndexer.kernels + ["none of them"] {
+      let run = try CommandRun(
+        ["replay", "input.ndjson", "--output", "output.ndjson", "--rejected", "rejected.ndjson"],
+        in: folder,
+        environment: ["SIMDJSON_FORCE_IMPLEMENTATION": kernel]
+      )
+      #expect(run.exitCode == 0, "\(kernel): \(run.error)")
+      // What is wrong with a text is the same; where it was noticed may not be.
+      let rejected = try read("rejected.ndjson").replacing(
+        /"feedstore.error.message","(?:[^"\\]|\\.)*"/,
+        with: ""
+      )
+      let found = try [read("output.ndjson"), rejected]
+      #expect(found[0].contains("\"insert\"") || found[0].contains("\"items\""))
+      for code in ["invalid-utf8", "invalid-json"] { #expect(rejected.contains(code)) }
+      #expect(found == expected ?? found, "\(kernel)")
+      expected = found
+    }
+  }
+}

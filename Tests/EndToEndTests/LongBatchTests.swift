@@ -1,0 +1,118 @@
+import Feed
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// Batches that take longer to apply than a member of the group may take between two polls.
+struct LongBatchTests {
+  private static let lines = DemoHistory.lines.prefix(120).map {
+    $0.replacing("feeds.sections", with: "feeds.items")
+  }
+
+  /// A member that must poll every 4 s; librdkafka wants the session to be no longer, and the embedded cluster takes 3 s for
+  /// the first to join.
+  private static func ground() throws -> Ground {
+    var ground = try Ground(isOneInput: true)
+    ground.configuration.kafka += [
+      ConfigurationPair(name: "session.timeout.ms", value: "4000"),
+      ConfigurationPair(name: "max.poll.interval.ms", value: "4000"),
+    ]
+    return ground
+  }
+
+  /// A clock that lets a record take 45 ms: it is looked at before each, and is late by that.
+  private static let slowClock: @Sendable () -> Int64 = {
+    let end = MonotonicClock.milliseconds() + 45
+    while MonotonicClock.milliseconds() < end {}
+    return MonotonicClock.milliseconds()
+  }
+
+  @Test func `a batch that takes longer than a poll may be away costs no membership`() async throws {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    let stop = StopRequest()
+    let events = Mutex<[DaemonEvent]>([])
+    let received = Mutex(0)
+    var daemon = ground.daemon(stop: stop) { event in
+      events.withLock { $0.append(event) }
+      guard case .received(let count) = event else { return }
+      // Mostly in one batch. What was received is applied before the daemon stops.
+      if received.withLock({
+        $0 += count
+        return $0
+      }) == Self.lines.count {
+        stop.request()
+      }
+    }
+    daemon.coarseClock = Self.slowClock
+    let report = try await daemon.run()
+    let told = events.withLock(\.self)
+    #expect(told.count { if case .assigned = $0 { true } else { false } } == 1, "\(told)")
+    #expect(told.count { if case .committed = $0 { true } else { false } } == 1, "\(told)")
+    #expect(!told.contains(.withdrawn) && !told.contains(.recovering))
+    #expect(report.counters.records == Self.lines.count)
+    let expected = try await ReplayedOutput(Array(Self.lines), ground.configuration.store)
+    #expect(report.feeds == expected.feeds)
+  }
+
+  /// The embedded cluster drops the offsets of transactions, so who has the partitions next reads from the beginning,
+  /// and passes over what was published.
+  @Test func `a rebalance in the middle publishes what was applied, and drops the rest of the batch`()
+    async throws
+  {
+    let ground = try Self.ground()
+    defer { ground.cluster.stop() }
+    _ = try await ground.publish(Self.lines)
+    let stop = StopRequest()
+    let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
+    var daemon = ground.daemon(stop: stop) { continuation.yield($0) }
+    // Slower and slower, so that the other has time to join before everything is applied.
+    let looks = Atomic(0)
+    let isReleased = Atomic(false)
+    daemon.coarseClock = {
+      let end = MonotonicClock.milliseconds() + (looks.add(1, ordering: .relaxed).newValue < 60 ? 45 : 1_000)
+      while MonotonicClock.milliseconds() < end, !isReleased.load(ordering: .relaxed) {}
+      return MonotonicClock.milliseconds()
+    }
+    async let running = { [daemon] in
+      defer { continuation.finish() }
+      return try await daemon.run()
+    }()
+    defer { stop.request() }
+    var iterator = events.makeAsyncIterator()
+    while let event = await iterator.next() {
+      if case .received = event { break }
+    }
+    // Another joins while the batch is applied.
+    let stopOther = StopRequest()
+    async let other = ground.daemon(stop: stopOther) { event in
+      if case .assigned = event { stopOther.request() }
+    }.run()
+    var publishedAtRelease = 0
+    while let event = await iterator.next() {
+      if case .committed(let counters) = event { publishedAtRelease = counters.records }
+      if event == .released {
+        isReleased.store(true, ordering: .relaxed)
+        break
+      }
+    }
+    #expect((1..<Self.lines.count).contains(publishedAtRelease), "the batch was interrupted")
+    _ = try await other
+    // The rest comes when the partition is back.
+    while let event = await iterator.next() {
+      if case .received = event { break }
+    }
+    stop.request()
+    let report = try await running
+    let expected = try await ReplayedOutput(Array(Self.lines), ground.configuration.store)
+    #expect(report.feeds.map(\.checksum) == expected.feeds.map(\.checksum))
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
+    let identifiers = changesets.compactMap { $0.headers["ce_id"] }
+    #expect(Set(identifiers).count == identifiers.count, "none twice")
+  }
+}

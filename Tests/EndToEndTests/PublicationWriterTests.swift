@@ -1,0 +1,141 @@
+import ChangesetTestSupport
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+@testable import FeedPipeline
+@testable import Kafka
+
+/// How the records of a publication are queued, also when the producer's queue is full in between.
+struct PublicationWriterTests {
+  /// Records of one feed that is filled, and some that are rejected.
+  private func records(items: Int, rejected: Int) -> [OracleRecord] {
+    (0..<items + rejected).map { offset in
+      let value =
+        offset < items
+        ? #"{"op":"item.upsert","section":"s","item":"i\#(offset)","data":"\#(String(repeating: "x", count: 200))"}"#
+        : "not JSON \(offset)"
+      return OracleRecord(
+        topic: "feeds.items",
+        partition: 3,
+        offset: offset,
+        timestamp: 1_000 + offset,
+        key: Array("feed".utf8),
+        value: Array(value.utf8)
+      )
+    }
+  }
+
+  /// Writes a publication through a producer whose queue holds few records, and reads it back.
+  private func write(
+    _ records: [OracleRecord],
+    queued: Int,
+    maxRejectedBytes: Int = 1_000_000
+  ) async throws -> (ground: Ground, writer: PublicationWriter, timesFull: Int, part: [StoredRecord]) {
+    let ground = try Ground(partitions: 4, rejected: 3)
+    var options = FeedStoreOptions()
+    options.output.maxMessageBytes = 600
+    options.output.source = "/test"
+    let store = FeedStore(options: options)
+    _ = try await store.apply(RecordBatch(records), time: .clock(0))
+    let part = await store.beginFlush()
+    #expect(part.isLast)
+
+    var client = ground.client
+    client["transactional.id"] = "one"
+    client["queue.buffering.max.messages"] = String(queued)
+    client["linger.ms"] = "0"
+    let producer = try TransactionalProducer(configuration: client, log: { _, _, _ in })
+    try producer.initTransactions(timeoutMilliseconds: 30_000)
+    try producer.begin()
+    let layout = try TopicLayout(
+      options.topics,
+      TopicMetadata(partitionCounts: [
+        options.topics.items: 4, options.topics.sections: 4, options.topics.changesets: 4,
+        options.topics.rejected: 3,
+      ])
+    )
+    var writer = PublicationWriter(options, layout, RejectedRecordLimit(maxMessageBytes: maxRejectedBytes))
+    writer.ends.note(100, of: 3)
+    writer.begin(part)
+    #expect(!writer.isIdle)
+    var timesFull = 0
+    while !writer.isIdle {
+      do throws(KafkaError) {
+        try writer.write(to: producer)
+      } catch {
+        guard error.kind == .queueFull else { throw error }
+        timesFull += 1
+        try producer.poll(timeoutMilliseconds: 1)
+      }
+    }
+    try producer.commit()
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.close(timeoutMilliseconds: 10_000)
+    let expected = part.records.map { record in
+      StoredRecord(
+        partition: record.partition,
+        timestamp: record.time,
+        key: Array(part.bytes(record.key).buffer),
+        value: record.value.map { Array(part.bytes($0).buffer) }
+      )
+    }
+    return (ground, writer, timesFull, expected)
+  }
+
+  @Test func `a full queue interrupts the writing, and nothing is lost, doubled or out of order`()
+    async throws
+  {
+    let written = try await write(records(items: 60, rejected: 30), queued: 7)
+    defer { written.ground.cluster.stop() }
+    #expect(written.timesFull > 0)
+    let stored = try written.ground.contents(of: "feeds.changesets", partitions: 4)
+    #expect(stored.count > 10)
+    #expect(stored.map(\.partition) == written.part.map(\.partition))
+    #expect(stored.map(\.key) == written.part.map(\.key))
+    #expect(stored.map(\.value) == written.part.map(\.value))
+    #expect(stored.map(\.timestamp) == written.part.map(\.timestamp))
+    for (number, record) in stored.enumerated() {
+      #expect(record.headers["ce_source"] == "/test")
+      #expect(record.headers["ce_id"] == "feed@feeds.items/0@1/\(number)")
+    }
+
+    let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
+    #expect(rejected.map(\.partition) == Array(repeating: 0, count: 30))
+    #expect(rejected.map(\.valueText) == (60..<90).map { "not JSON \($0)" })
+    #expect(rejected.map(\.timestamp) == (60..<90).map { 1_000 + $0 })
+    #expect(rejected.map { $0.headers["feedstore.source.offset"] } == (60..<90).map { "\($0)" })
+    #expect(rejected.allSatisfy { $0.headers["feedstore.error.code"] == "invalid-json" })
+    #expect(rejected.allSatisfy { $0.headers["feedstore.source.partition"] == "3" })
+  }
+
+  @Test func `it knows how far the changesets topic reaches once the transaction is committed`() async throws
+  {
+    var written = try await write(records(items: 10, rejected: 2), queued: 1_000)
+    defer { written.ground.cluster.stop() }
+    let count = Int64(written.part.count)
+    #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count)")
+    written.writer.ends.commit()
+    #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count + 1)")
+  }
+
+  @Test func `a rejected record that is too long is cut, and its lengths are told`() async throws {
+    let record = OracleRecord(
+      topic: "feeds.items",
+      partition: 1,
+      offset: 0,
+      timestamp: 5,
+      key: Array("feed".utf8),
+      value: [UInt8](repeating: UInt8(ascii: "["), count: 5_000)
+    )
+    let written = try await write([record], queued: 1_000, maxRejectedBytes: 3_000)
+    defer { written.ground.cluster.stop() }
+    let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
+    #expect(rejected.map(\.partition) == [1])
+    let value = try #require(rejected.first?.value)
+    #expect(value.count < 3_000 && value.count > 1_000)
+    #expect(rejected.first?.headers["feedstore.value.truncated"] == "5000")
+    #expect(rejected.first?.headers["feedstore.key.truncated"] == nil)
+  }
+}

@@ -1,0 +1,209 @@
+"""examples/follow.py, where records, topics and brokers are not what it would like."""
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+import time
+import unittest
+from contextlib import closing
+from unittest import mock
+
+import confluent_kafka as kafka
+
+from test_agreement import Daemon
+from test_follow import PATIENCE_SECONDS, ROOT
+
+import follow
+
+EPOCH = {"epoch": "t/0", "time": "2026-11-20T10:00:00.000Z", "through": {"t": 0}}
+
+
+class Message:
+    """A record as the consumer gives it."""
+
+    def __init__(self, key, value, partition=0):
+        self._key, self._value, self._partition = key.encode(), value, partition
+
+    def key(self):
+        return self._key
+
+    def value(self):
+        return self._value
+
+    def partition(self):
+        return self._partition
+
+    def offset(self):
+        return 7
+
+
+def reload(name, data="null", revision=1):
+    """The bytes of a reload with one item; its data is spelled as given."""
+    head = {"feed": name, **EPOCH, "revision": revision, "base": revision - 1, "mode": "reload", "reason": "initial"}
+    feed = follow.Feed()
+    feed.reload([{"id": "s", "data": None, "items": [{"id": "i", "kind": "", "data": None}]}])
+    sections = '[{"id":"s","data":null,"items":[{"id":"i","kind":"","data":%s}]}]' % data
+    return f'{json.dumps({**head, "checksum": feed.checksum()})[:-1]},"sections":{sections}}}'.encode()
+
+
+def delete(name):
+    return json.dumps({"feed": name, **EPOCH, "revision": 2, "base": 1, "mode": "delete", "checksum": "00000000"}).encode()
+
+
+class Records(unittest.TestCase):
+    """What becomes of single records."""
+
+    def take(self, *messages):
+        """The feeds after the records, what was told, and what was warned of."""
+        feeds, told, warnings = {}, [], io.StringIO()
+        with contextlib.redirect_stderr(warnings):
+            for message in messages:
+                follow.take(message, feeds, lambda partition, name, changeset, feed: told.append(
+                    (partition, name, changeset["mode"] if feed else "gone")))
+        return feeds, told, warnings.getvalue()
+
+    def data_after(self, spelling):
+        feeds, told, warnings = self.take(Message("k0/f", reload("f", spelling)))
+        self.assertEqual((told, warnings), ([(0, "f", "reload")], ""))
+        data = feeds[0, "f"].document()[0]["items"][0]["data"]
+        # It can be printed, as JSON.
+        self.assertEqual(json.loads(json.dumps(data, allow_nan=False)), data)
+        return data
+
+    def test_what_python_cannot_have_stays_text(self):
+        digits = "7" * 5000
+        for spelling, data in [
+            (digits, digits), ("-" + digits, "-" + digits), ("1e999", "1e999"), ("[-1E+400]", ["-1E+400"]),
+            ("123", 123), ("1.5e3", 1500.0), ("1e-999", 0.0),
+        ]:
+            with self.subTest(spelling[:20]):
+                self.assertEqual(self.data_after(spelling), data)
+
+    def test_what_is_nested_deep_is_text_from_a_level_on(self):
+        for levels in (50, 5_000, 200_000):
+            with self.subTest(levels):
+                inner = '{"a]":"\\"["}'
+                data, depth = self.data_after("[" * levels + inner + "]" * levels), 0
+                while isinstance(data, list):
+                    data, depth = data[0], depth + 1
+                self.assertEqual(data, {"a]": '"['} if levels == 50 else "[" * (levels - depth) + inner + "]" * (levels - depth))
+
+    def test_deep_lists_side_by_side_and_what_follows_them_are_kept(self):
+        deep = "[" * 500 + "]" * 500
+        data = self.data_after(f'[{deep},1,{{"a":{deep},"b":[2]}},"x"]')
+        self.assertEqual((data[1], data[2]["b"], data[3]), (1, [2], "x"))
+
+    def test_surrogates_by_themselves_are_kept(self):
+        self.assertEqual(self.data_after('"\\ud800"'), "\ud800")
+
+    def test_what_is_no_changeset_is_passed_over_until_the_next_reload(self):
+        checksum = reload("f", revision=2).replace(b'"checksum": "', b'"checksum": "0')
+        for value in [
+            b"", b"\xff", b"7", b"null", b"[]", b"{}", b"NaN", b'{"a":NaN}', b"[" * 100_000, b'{"mode":[]}', checksum,
+            b'{"epoch":[],"mode":"reload","sections":7}',
+        ]:
+            with self.subTest(value[:40]):
+                feeds, told, warnings = self.take(
+                    Message("k0/f", reload("f")), Message("d1/f", value), Message("d2/f", reload("f", revision=3)))
+                self.assertEqual(told, [(0, "f", "reload")] * 2)
+                self.assertIn("partition 0, offset 7 is passed over", warnings)
+                self.assertEqual(feeds[0, "f"].revision, 3)
+                self.assertFalse(feeds[0, "f"].is_stale)
+                feeds, told, _ = self.take(Message("k0/f", value))
+                self.assertEqual((feeds, told), ({}, []))
+
+    def test_a_key_that_is_none_is_passed_over(self):
+        message = Message("k0/f", reload("f"))
+        for key in (None, b"\xff"):
+            message._key = key
+            self.assertIn("is passed over", self.take(message)[2])
+
+    def test_late_joiners_are_not_told_that_feeds_they_never_had_are_gone(self):
+        for left in [
+            [Message("k0/f", None)], [Message("d2/f", delete("f")), Message("k0/f", None), Message("d1/f", None)],
+            # A delta whose reload compaction took.
+            [Message("d1/f", reload("f").replace(b"reload", b"diff")), Message("d2/f", delete("f")), Message("k0/f", None)],
+        ]:
+            feeds, told, _ = self.take(*left)
+            self.assertEqual((feeds, told), ({}, []))
+        _, told, _ = self.take(Message("k0/f", reload("f")), Message("d1/f", delete("f")), Message("k0/f", None))
+        self.assertEqual(told, [(0, "f", "reload"), (0, "f", "gone")])
+        _, told, _ = self.take(Message("k0/f", reload("f")), Message("k0/f", None))
+        self.assertEqual(told, [(0, "f", "reload"), (0, "f", "gone")])
+
+    def test_one_id_in_two_partitions_is_two_feeds(self):
+        feeds, told, _ = self.take(
+            Message("k0/f", reload("f", "1")), Message("k0/f", reload("f", "2"), 1), Message("k0/f", None))
+        self.assertEqual(told, [(0, "f", "reload"), (1, "f", "reload"), (0, "f", "gone")])
+        self.assertEqual(list(feeds), [(1, "f")])
+
+
+class Refusals(unittest.TestCase):
+    """What Kafka refuses."""
+
+    def test_topics_and_partitions(self):
+        def error(code):
+            return kafka.KafkaError(code)
+        topic = mock.Mock(error=None, partitions={1: mock.Mock(id=1, error=None), 0: mock.Mock(id=0, error=error(5))})
+        denied = mock.Mock(error=error(kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED), partitions={})
+        consumer = mock.Mock()
+        consumer.list_topics.return_value = mock.Mock(topics={"t": topic, "denied": denied})
+        warnings = io.StringIO()
+        with contextlib.redirect_stderr(warnings):
+            self.assertEqual(follow.partitions_of(consumer, "t"), [0, 1])
+        self.assertIn("waiting for partition 0 of t: ", warnings.getvalue())
+        for name, words in [("tt", "there is no topic tt, .*check its name"), ("denied", "topic denied: .*check your rights")]:
+            with self.assertRaisesRegex(follow.Refused, words):
+                follow.partitions_of(consumer, name)
+
+    def test_an_error_while_it_is_read_names_the_topic(self):
+        error = kafka.KafkaError(kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED)
+        consumer = mock.Mock()
+        consumer.poll.return_value.error.return_value = error
+        with mock.patch.object(follow, "partitions_of", return_value=[0]), \
+                mock.patch.object(follow.kafka, "Consumer", return_value=consumer):
+            with self.assertRaisesRegex(follow.Refused, "cannot read topic t: .*check its name and your rights"):
+                follow.follow("", "t", False, None)
+
+    def test_brokers_that_cannot_be_reached(self):
+        result = self.run_script("127.0.0.1:1", "--once")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("follow.py: no broker answers: ", result.stderr)
+        self.assertIn("check the address", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+
+    def run_script(self, *arguments):
+        command = [sys.executable, ROOT / "examples" / "follow.py", *arguments]
+        return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=PATIENCE_SECONDS)
+
+    def test_on_a_broker(self):
+        with closing(Daemon({"http.enabled": "true", "http.port": "0", "limits.maxDepth": "2000"})) as daemon:
+            for arguments in ([], ["--once"]):
+                result = self.run_script(daemon.servers, "--topic", "feeds.changeset", *arguments)
+                self.assertEqual((result.returncode, result.stdout), (1, ""))
+                self.assertIn("follow.py: there is no topic feeds.changeset, ", result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+
+            # Straight into two partitions, as producers should not.
+            producer = kafka.Producer({"bootstrap.servers": daemon.servers})
+            deep = "[" * 1900 + "]" * 1900
+            for partition, data in enumerate(["7" * 5000, deep]):
+                value = '{"op":"item.upsert","section":"s","item":"i","data":%s}' % data
+                producer.produce("feeds.items", value, "f", partition)
+            producer.flush(PATIENCE_SECONDS)
+            giving_up = time.monotonic() + PATIENCE_SECONDS
+            feeds = []
+            while len(feeds) < 2 and time.monotonic() < giving_up:
+                result = self.run_script(daemon.servers, "--once")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                feeds = [json.loads(line) for line in result.stdout.splitlines()]
+            self.assertEqual([(feed["partition"], feed["feed"]) for feed in feeds], [(0, "f"), (1, "f")])
+            data = [feed["sections"][0]["items"][0]["data"] for feed in feeds]
+            self.assertEqual(data[0], "7" * 5000)
+            self.assertEqual(json.dumps(data[1]).count("["), 1900)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+import ChangesetTestSupport
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+/// Which records count as applied already, where windows published nothing that says so.
+@Suite struct AlreadyAppliedTests {
+  private static let create = #"{"op":"section.upsert","section":"s"}"#
+  private static let insert = #"{"op":"item.upsert","item":"a","section":"s"}"#
+  private static let delete = #"{"op":"item.delete","item":"a"}"#
+
+  /// A store with one feed, driven window by window.
+  private final class Input {
+    let store = FeedStore(options: FeedStoreOptions())
+
+    func apply(_ value: String?, _ offset: Int, topic: String = "feeds.items") async throws {
+      let record = OracleRecord(
+        topic: topic,
+        offset: offset,
+        key: Array("f".utf8),
+        value: value.map { Array($0.utf8) }
+      )
+      _ = try await store.apply(RecordBatch([record]), time: .records)
+    }
+
+    /// Publishes the waiting records; returns the values, nil for a null.
+    func publish() async -> [String?] {
+      let part = await store.beginFlush()
+      let values = part.records.map { record in record.value.map { part.bytes($0).text } }
+      await store.confirm()
+      return values
+    }
+
+    var alreadyApplied: Int { get async { await store.counters.noOps[.alreadyApplied] ?? 0 } }
+  }
+
+  /// A feed in whose last window records up to 6 cancelled each other out.
+  private func quietFeed() async throws -> Input {
+    let input = Input()
+    try await input.apply(Self.create, 0)
+    #expect(await input.publish().count == 1)
+    try await input.apply(Self.insert, 5)
+    try await input.apply(Self.delete, 6)
+    #expect(await input.publish().isEmpty)
+    return input
+  }
+
+  @Test func `records of a window that published nothing are not applied again`() async throws {
+    let input = try await quietFeed()
+    // Not even a malformed one is rejected.
+    for value in [Self.insert, "nonsense"] { try await input.apply(value, 5) }
+    #expect(await input.alreadyApplied == 2)
+    #expect(await input.publish().isEmpty)
+    #expect(await input.store.counters.rejectedRecords == 0)
+  }
+
+  @Test func `they are in no through, and stay remembered behind a changeset of another topic`() async throws
+  {
+    let input = try await quietFeed()
+    try await input.apply(#"{"op":"section.reload","section":"s"}"#, 3, topic: "feeds.sections")
+    let value = try #require(await input.publish().first ?? nil)
+    #expect(value.contains(#""through":{"feeds.items":0,"feeds.sections":3}"#))
+    try await input.apply(Self.insert, 5)
+    #expect(await input.alreadyApplied == 1)
+    #expect(await input.publish().isEmpty)
+    try await input.apply(Self.insert, 7)
+    let next = try #require(await input.publish().first ?? nil)
+    #expect(next.contains(#""through":{"feeds.items":7,"feeds.sections":3}"#))
+  }
+
+  @Test func `a roll-back forgets what was not confirmed, and nothing else`() async throws {
+    let input = try await quietFeed()
+    try await input.apply(Self.insert, 7)
+    try await input.apply(Self.delete, 8)
+    await input.store.rollBack()
+    try await input.apply(Self.insert, 6)
+    #expect(await input.alreadyApplied == 1)
+    try await input.apply(Self.insert, 7)
+    #expect(await input.alreadyApplied == 1)
+    #expect(await input.publish().count == 1)
+  }
+
+  @Test func `a deleted feed remembers nothing`() async throws {
+    let input = try await quietFeed()
+    try await input.apply(nil, 7)
+    #expect(await input.publish().first??.contains(#""mode":"delete""#) == true)
+    try await input.apply(Self.create, 2)
+    #expect(await input.alreadyApplied == 0)
+    #expect(await input.publish().first??.contains(#""through":{"feeds.items":2}"#) == true)
+  }
+}

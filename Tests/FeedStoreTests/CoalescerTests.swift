@@ -1,0 +1,96 @@
+import FeedStore
+import Testing
+
+/// When waiting records are published: the three bounds of the protocol, and times at their edges.
+struct CoalescerTests {
+  /// A coalescer by reference, as expectations do not change values.
+  @dynamicMemberLookup
+  private final class Shared {
+    private var coalescer: Coalescer
+
+    init(_ options: CoalescingOptions) { coalescer = Coalescer(options) }
+
+    subscript<Value>(dynamicMember path: KeyPath<Coalescer, Value>) -> Value { coalescer[keyPath: path] }
+    func isFlushDue(at time: Int64) -> Bool { coalescer.isFlushDue(at: time) }
+    func begin(at time: Int64) { coalescer.begin(at: time) }
+    func add(bytes: Int, at time: Int64) -> Bool { coalescer.add(bytes: bytes, at: time) }
+    func reset() { coalescer.reset() }
+  }
+
+  private func coalescer(window: Int64 = 100, records: Int = 1_000, bytes: Int = 1_000_000) -> Shared {
+    var options = CoalescingOptions()
+    options.windowMilliseconds = window
+    options.maxRecords = records
+    options.maxBytes = bytes
+    return Shared(options)
+  }
+
+  @Test func `nothing is due while nothing waits`() {
+    let coalescer = coalescer()
+    #expect(coalescer.deadline == nil)
+    #expect(!coalescer.isFlushDue(at: .max))
+  }
+
+  @Test func `the window counts from the first record that waits`() {
+    let coalescer = coalescer()
+    #expect(!coalescer.add(bytes: 1, at: 1_000))
+    #expect(!coalescer.add(bytes: 1, at: 1_099))
+    #expect(coalescer.deadline == 1_100)
+    #expect(!coalescer.isFlushDue(at: 1_099))
+    #expect(coalescer.isFlushDue(at: 1_100))
+  }
+
+  @Test func `a record that is older than the first one is not due`() {
+    let coalescer = coalescer()
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    #expect(!coalescer.isFlushDue(at: 0))
+  }
+
+  @Test func `with a window of 0 every record flushes those before it, however old it is`() {
+    let coalescer = coalescer(window: 0)
+    #expect(!coalescer.isFlushDue(at: 5))
+    #expect(!coalescer.add(bytes: 1, at: 5))
+    #expect(coalescer.isFlushDue(at: 5))
+    #expect(coalescer.isFlushDue(at: 1))
+  }
+
+  @Test func `the record that reaches the greatest number is the last`() {
+    let coalescer = coalescer(records: 3)
+    #expect(!coalescer.add(bytes: 1, at: 0))
+    #expect(!coalescer.add(bytes: 1, at: 0))
+    #expect(coalescer.add(bytes: 1, at: 0))
+    #expect(coalescer.waitingRecords == 3)
+  }
+
+  @Test func `the record that reaches the greatest bytes is the last`() {
+    let coalescer = coalescer(bytes: 10)
+    #expect(!coalescer.add(bytes: 9, at: 0))
+    #expect(coalescer.add(bytes: 1, at: 0))
+    #expect(coalescer.waitingBytes == 10)
+  }
+
+  @Test func `what is no record begins the window, too, and counts as none`() {
+    let coalescer = coalescer(records: 1)
+    coalescer.begin(at: 50)
+    coalescer.begin(at: 70)
+    #expect(coalescer.deadline == 150)
+    #expect(coalescer.waitingRecords == 0)
+  }
+
+  @Test func `after a publication everything begins again`() {
+    let coalescer = coalescer(records: 2, bytes: 10)
+    _ = coalescer.add(bytes: 9, at: 0)
+    coalescer.reset()
+    #expect(coalescer.deadline == nil)
+    #expect(!coalescer.add(bytes: 9, at: 500))
+    #expect(coalescer.deadline == 600)
+    #expect(coalescer.waitingRecords == 1 && coalescer.waitingBytes == 9)
+  }
+
+  @Test func `a window beyond the end of time ends there`() {
+    let coalescer = coalescer(window: 100)
+    _ = coalescer.add(bytes: 1, at: .max - 5)
+    #expect(coalescer.deadline == .max)
+    #expect(coalescer.isFlushDue(at: .max))
+  }
+}

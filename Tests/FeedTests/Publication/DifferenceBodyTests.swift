@@ -1,0 +1,153 @@
+import Testing
+
+@testable import Feed
+
+/// How the entries of a difference are spelled, and divided among parts.
+struct DifferenceBodyTests {
+  private let sample = SampleState()
+  private let top: UInt32
+  private let old: UInt32
+  private var difference = FeedDifference()
+
+  init() {
+    top = sample.addSection("top", data: "{}")
+    old = sample.addSection("o\"ld")
+  }
+
+  private typealias Entry = FeedDifference.Entry
+
+  /// The values that are written, by part.
+  private func values(limit: Int = .max) -> [String] {
+    var body = DifferenceBody()
+    body.encode(difference, of: sample.state)
+    let head = SampleState.head(.diff)
+    let output = ByteWriter()
+    var starts: [Int] = []
+    var parts: [Int] = []
+    body.write(head: head, headBytes: SampleState.text(head).utf8.count, limit: limit, to: output) {
+      parts.append($0)
+      starts.append($1)
+    }
+    #expect(parts == Array(parts.indices))
+    let text = Array(output.written.text.utf8)
+    let ends = starts.dropFirst() + [text.count]
+    let values = zip(starts, ends).map { String(decoding: text[$0..<$1], as: UTF8.self) }
+    if values.count == 1 {
+      #expect(values[0].utf8.count == SampleState.text(head).utf8.count + body.byteCount + 1)
+    }
+    return values
+  }
+
+  /// What follows the head of the only value.
+  private func body() -> String {
+    let values = values()
+    #expect(values.count == 1)
+    return String(values[0].dropFirst(SampleState.text(SampleState.head(.diff)).count))
+  }
+
+  @Test mutating func `the ten lists stand in the order of the document, each with its fields`() {
+    let story = sample.addItem("a", to: top, kind: "story", data: "1")
+    let other = sample.addItem("b", to: top, data: "[2]")
+    difference.sections.deletes = [Entry(handle: old, from: 1)]
+    difference.sections.inserts = [Entry(handle: top, to: 2)]
+    difference.sections.moves = [Entry(handle: top, from: 3, to: 4)]
+    difference.sections.reconfigures = [Entry(handle: top, to: 5)]
+    difference.sections.reloads = [Entry(handle: old, to: 6)]
+    difference.items.deletes = [Entry(handle: story, fromSection: old, from: 7, toSection: top, to: 99)]
+    difference.items.inserts = [Entry(handle: story, fromSection: old, from: 99, toSection: top, to: 8)]
+    difference.items.moves = [Entry(handle: story, fromSection: old, from: 9, toSection: top, to: 10)]
+    difference.items.reconfigures = [Entry(handle: story, toSection: top, to: 11)]
+    difference.items.reloads = [Entry(handle: other, toSection: top, to: 12)]
+    let sections = [
+      #""delete":[{"id":"o\"ld","index":1}]"#,
+      #""insert":[{"id":"top","index":2,"data":{}}]"#,
+      #""move":[{"id":"top","from":3,"to":4}]"#,
+      #""reconfigure":[{"id":"top","index":5,"data":{}}]"#,
+      #""reload":[{"id":"o\"ld","index":6,"data":null}]"#,
+    ]
+    let items = [
+      #""delete":[{"id":"a","section":"o\"ld","index":7}]"#,
+      #""insert":[{"id":"a","section":"top","index":8,"kind":"story","data":1}]"#,
+      #""move":[{"id":"a","from":{"section":"o\"ld","index":9},"to":{"section":"top","index":10}}]"#,
+      #""reconfigure":[{"id":"a","section":"top","index":11,"data":1}]"#,
+      #""reload":[{"id":"b","section":"top","index":12,"kind":"","data":[2]}]"#,
+    ]
+    let expected =
+      #","sections":{"# + sections.joined(separator: ",") + #"},"items":{"# + items.joined(separator: ",")
+      + "}}"
+    #expect(body() == expected)
+  }
+
+  @Test mutating func `empty lists and groups are left out`() {
+    difference.items.deletes = [Entry(handle: sample.addItem("a", to: top), fromSection: top, from: 0)]
+    #expect(body() == #","items":{"delete":[{"id":"a","section":"top","index":0}]}}"#)
+    difference = FeedDifference()
+    difference.sections.moves = [Entry(handle: top, from: 0, to: 1), Entry(handle: old, from: 1, to: 0)]
+    let moves = #"{"id":"top","from":0,"to":1},{"id":"o\"ld","from":1,"to":0}"#
+    #expect(body() == #","sections":{"move":[\#(moves)]}}"#)
+  }
+
+  @Test mutating func `parts are as full as they can be, for every limit`() throws {
+    for number in 0..<30 {
+      let item = sample.addItem(
+        "i\(number)",
+        to: top,
+        data: String(repeating: "7", count: 1 + number * 5 % 40)
+      )
+      difference.items.inserts.append(Entry(handle: item, toSection: top, to: Int32(number)))
+    }
+    let partCounts = try checkParts { parts, number, limit in
+      guard number > 0, let entry = entries(of: parts[number]).first else { return }
+      // What begins a part did not fit into the one before, with a comma.
+      #expect(parts[number - 1].utf8.count + 1 + entry.utf8.count > limit, "limit \(limit), part \(number)")
+    }
+    // Also more parts than have one digit: the number of parts takes room in each.
+    #expect(partCounts.contains { $0 >= 10 } && partCounts.contains(2))
+  }
+
+  @Test mutating func `parts of several lists open each of them again`() throws {
+    for number in 0..<12 {
+      let item = sample.addItem("i\(number)", to: top, data: String(repeating: "7", count: 1 + number))
+      let entry = Entry(handle: item, toSection: top, to: Int32(number))
+      if number % 2 == 0 {
+        difference.items.inserts.append(entry)
+      } else {
+        difference.items.reloads.append(entry)
+      }
+    }
+    difference.sections.inserts = [Entry(handle: top, to: 0), Entry(handle: old, to: 1)]
+    _ = try checkParts { parts, number, limit in
+      #expect(parts[number].hasSuffix("]}}"), "limit \(limit), part \(number)")
+      let groups = parts[number].components(of: ",\"items\":{").count
+      #expect(groups <= 2, "limit \(limit), part \(number)")
+    }
+  }
+
+  /// Writes with every limit below the whole, and looks at each part.
+  ///
+  /// - Returns: how many parts there were.
+  private func checkParts(_ check: ([String], _ number: Int, _ limit: Int) throws -> Void) throws -> Set<Int>
+  {
+    let whole = try #require(values().first)
+    #expect(values(limit: whole.utf8.count) == [whole])
+    var partCounts: Set<Int> = []
+    for limit in 280..<whole.utf8.count {
+      let parts = values(limit: limit)
+      partCounts.insert(parts.count)
+      #expect(parts.count > 1, "limit \(limit)")
+      for (number, part) in parts.enumerated() {
+        #expect(part.utf8.count <= limit, "limit \(limit), part \(number)")
+        let head = SampleState.text(SampleState.head(.diff), part: (number, parts.count))
+        #expect(part.hasPrefix(head), "limit \(limit), part \(number)")
+        try check(parts, number, limit)
+      }
+      #expect(parts.flatMap { entries(of: $0) } == entries(of: whole), "limit \(limit)")
+    }
+    return partCounts
+  }
+
+  /// The entries of a value, which have no braces within.
+  private func entries(of value: String) -> [String] {
+    value.components(of: "{\"id\":").dropFirst().map { "{\"id\":" + $0.prefix { $0 != "}" } + "}" }
+  }
+}

@@ -1,0 +1,8 @@
+import FeedTestSupport
+
+/// Random choices, the same for the same seed.
+typealias FuzzRandom = SplitMix64
+
+extension SplitMix64 {
+  mutating func byte() -> UInt8 { UInt8(truncatingIfNeeded: next()) }
+}

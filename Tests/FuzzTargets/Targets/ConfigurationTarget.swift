@@ -1,0 +1,100 @@
+import FeedPipeline
+import FeedTestSupport
+
+@testable import Service
+
+extension FuzzTarget {
+  /// A configuration file, and lines that begin with `--set ` as so many options.
+  ///
+  /// - An error names the key that it is about, and says something.
+  /// - Nested and dotted keys mean the same.
+  static let configuration = FuzzTarget(
+    "configuration",
+    tokens: PipelineConfiguration.keys.flatMap { ["\"\($0)\":", "--set \($0)="] } + [
+      "coalesce:", "limits:", "kafka:", "http:", "//", "/*", "*/", "'", "+1", ".5", "0x10", "Infinity", "NaN",
+      "undefined", "--set ", "\\\n", "\u{2028}", "$a_", "\\u0061",
+    ]
+  ) { input throws(FuzzFailure) in
+    guard OracleUTF8.isValid(input) else { return }
+    let option = Array("--set ".utf8)
+    let lines = input.lines
+    let assignments = lines.filter { $0.starts(with: option) }.map { Array($0.dropFirst(option.count)).text }
+    let text = Array(lines.filter { !$0.starts(with: option) }.joined(separator: [0x0A])).text
+    do {
+      var document = ConfigurationDocument()
+      if !text.isEmpty { document = try ConfigurationDocument(text: text, name: "file") }
+      try checkFlat(document)
+      for assignment in assignments { try document.set(assignment) }
+      let configuration = try PipelineConfiguration(document)
+      try expect(try PipelineConfiguration(document) == configuration, "a document is read in two ways")
+    } catch let error as ConfigurationError {
+      try checkError(error)
+    } catch {
+      throw error as? FuzzFailure ?? FuzzFailure("an error that is none of a configuration: \(error)")
+    }
+  }
+
+  private static func checkError(_ error: ConfigurationError) throws(FuzzFailure) {
+    try expect(!error.message.isEmpty, "an error says nothing")
+    switch error.code {
+    case .unreadable, .syntax, .assignment: break
+    case .duplicateKey, .unknownKey, .wrongType, .outOfRange, .conflict:
+      guard let key = error.key else { throw FuzzFailure("an error names no key: \(error)") }
+      try expect(error.message.contains(key), "the message does not name the key \(key): \(error)")
+    }
+  }
+
+  /// The same settings by dotted keys only.
+  private static func checkFlat(_ document: ConfigurationDocument) throws(FuzzFailure) {
+    var members: [String] = []
+    for (key, entry) in document.entries {
+      guard let value = entry.value.spelled else { return }
+      members.append("\(QuotedText(key)):\(value)")
+    }
+    let text = "{\(members.joined(separator: ","))}"
+    do {
+      let flat = try ConfigurationDocument(text: text, name: "flat")
+      try expect(
+        flat.entries.mapValues(\.value) == document.entries.mapValues(\.value),
+        "with dotted keys the settings are others: \(text)"
+      )
+    } catch {
+      throw error as? FuzzFailure
+        ?? FuzzFailure("with dotted keys the settings are refused (\(error)): \(text)")
+    }
+  }
+}
+
+/// Text as JSON spells it.
+private struct QuotedText: CustomStringConvertible {
+  let description: String
+
+  init(_ text: String) {
+    var quoted = "\""
+    for unit in text.utf16 {
+      let digits = String(unit, radix: 16)
+      quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+    description = quoted + "\""
+  }
+}
+
+extension ConfigurationValue {
+  /// Nil for what is not equal to itself.
+  fileprivate var spelled: String? {
+    switch self {
+    case .null: "null"
+    case .boolean(let value): "\(value)"
+    case .integer(let value): "\(value)"
+    case .number(let value): value.isFinite ? "\(value)" : nil
+    case .string(let value): QuotedText(value).description
+    case .array(let values):
+      values.reduce("" as String?) { text, value in
+        guard let text, let value = value.spelled else { return nil }
+        return text + value + ","
+      }.map { "[\($0)]" }
+    // Only an empty one is a setting of its own; in an array there may be others.
+    case .object(let members): members.isEmpty ? "{}" : nil
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import Feed
+import FeedTestSupport
+
+extension FuzzTarget {
+  /// Records of one feed, a line each: the value, or `null` for a Kafka null, or `=KEY=VALUE` for a feed of another key.
+  ///
+  /// - The oracle comes to the same feed, and rejects the same records with the same codes.
+  /// - A record that is rejected changes nothing.
+  /// - What decodes, encodes again: the value without white space, and the value as a part of a longer text, have the
+  ///   same effect.
+  static let inputRecord = FuzzTarget(
+    "input-record",
+    tokens: [
+      "feed.replace", "feed.clear", "feed.delete", "feed.reload", "section.upsert", "section.replace",
+      "section.move", "section.delete", "section.reload", "item.upsert", "item.patch", "item.move",
+      "item.delete",
+      "item.reconfigure", "item.reload", "\"op\":", "\"sections\":[", "\"items\":[", "\"section\":",
+      "\"item\":",
+      "\"id\":", "\"kind\":", "\"data\":", "\"at\":", "\"first\"", "\"last\"", "{\"before\":\"a\"}",
+      "{\"after\":\"a\"}", "{\"index\":0}", "\"a\"", "\"b\"", "\"s\"", "\"t\"", "=f=", "==", "\nnull\n",
+    ],
+    generate: { random in
+      var options = GeneratorOptions()
+      options.limits = InputRecordRun.limits
+      options.itemCount = 12
+      options.sectionCount = 5
+      var generator = RecordGenerator(seed: random.next(), options: options)
+      let values = generator.records(1 + random.below(12)).map { $0.value ?? Array("null".utf8) }
+      return Array(values.map { $0.filter { $0 != 0x0A } }.joined(separator: [0x0A]))
+    },
+    check: { input throws(FuzzFailure) in
+      var run = InputRecordRun()
+      for line in input.lines { try run.take(line) }
+    }
+  )
+}

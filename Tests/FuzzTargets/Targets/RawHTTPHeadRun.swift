@@ -1,0 +1,35 @@
+import Service
+
+/// A head as it comes from the network, and what the check of raw heads says of it.
+struct RawHTTPHeadRun {
+  private let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Byte by byte, in halves, and at once: the verdict is the same, and once it is final it stays.
+  func checkCuts() throws(FuzzFailure) {
+    let whole = HTTPHeadCheck.verdict(bytes)
+    for step in [1, max(1, bytes.count / 2)] {
+      var check = HTTPHeadCheck()
+      var final: HTTPHeadVerdict?
+      for end in Array(stride(from: step, to: bytes.count, by: step)) + [bytes.count] {
+        let verdict = bytes[..<end].withUnsafeBytes { check.read($0) }
+        if let final { try expect(verdict == final, "\(final) became \(verdict)") }
+        if verdict != .incomplete { final = verdict }
+      }
+      try expect(
+        final ?? .incomplete == whole,
+        "in steps of \(step): \(String(describing: final)), at once: \(whole)"
+      )
+    }
+    if case .complete(let length) = whole {
+      try expect(
+        length <= bytes.count && bytes[..<length].suffix(2) == [13, 10],
+        "a head of \(length) bytes"
+      )
+    }
+    if case .refused(let fault) = whole {
+      try expect((400..<600).contains(fault.status), "refused with \(fault.status)")
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Feed
+import FeedTestSupport
+
+extension FuzzTarget {
+  /// Lines of a replay file.
+  ///
+  /// - A line that is refused changes nothing: the lines after it are as if it were not there.
+  /// - A line that is parsed, spelled again with all its fields, is parsed to the same record.
+  static let replayLine = FuzzTarget(
+    "replay-line",
+    tokens: [
+      "\"topic\":", "\"partition\":", "\"offset\":", "\"ts\":", "\"headers\":[", "\"key\":", "\"value\":",
+      "\"payload\":", "\"feeds.items\"", "\"feeds.sections\"", "\"t\"", "{\"op\":\"feed.clear\"}",
+      "2147483647",
+      "9223372036854775806", "253402300799999", "253402300800000", "-62167219200000", "{\"value\":{}}",
+    ]
+  ) { input throws(FuzzFailure) in
+    let (first, second) = (ReplayLineParser(), ReplayLineParser())
+    for line in input.lines {
+      guard let parsed = ParsedReplayLine(line, first) else { continue }
+      try expect(
+        ParsedReplayLine(line, second) == parsed,
+        "a refused line changed what comes after it: \(line.text)"
+      )
+      guard let spelled = parsed.spelled else { continue }
+      let again = ParsedReplayLine(spelled, ReplayLineParser())
+      try expect(again == parsed, "\(spelled.text) is parsed otherwise than \(line.text)")
+    }
+  }
+}

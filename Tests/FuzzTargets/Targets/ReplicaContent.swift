@@ -1,0 +1,43 @@
+import Feed
+import FeedTestSupport
+
+/// All that can be seen of a partition's replicas, to compare it with later.
+struct ReplicaContent: Equatable {
+  /// One feed.
+  struct Feed: Equatable {
+    let feed: OracleFeed
+    let checksum: UInt32
+    var version: PublishedVersion
+    let timeMilliseconds: Int64
+    var isStale: Bool
+  }
+
+  private(set) var feeds: [ByteText: Feed] = [:]
+
+  init(_ replicas: ReplicaPartition) throws(FuzzFailure) {
+    for saved in replicas.savedFeeds {
+      feeds[saved.id] = Feed(
+        feed: try saved.snapshot.oracleFeed,
+        checksum: saved.snapshot.checksum,
+        version: saved.version,
+        timeMilliseconds: saved.timeMilliseconds,
+        isStale: saved.isStale
+      )
+    }
+  }
+
+  /// Without what a record may change that is not applied: whether deltas were missed, and what the keys hold.
+  var published: ReplicaContent {
+    var content = self
+    for (id, var feed) in feeds {
+      feed.isStale = false
+      feed.version = PublishedVersion(
+        epoch: feed.version.epoch,
+        revision: feed.version.revision,
+        through: feed.version.through
+      )
+      content.feeds[id] = feed
+    }
+    return content
+  }
+}

@@ -1,0 +1,66 @@
+"""What feeds without content cost: by the most memory that replays of few and of many have had."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+COMMAND = REPOSITORY / ".build/debug/feedstore"
+FEW, MANY = 2_000, 22_000
+
+EMPTY = '{"op":"feed.replace","sections":[]}'
+FILLED = '{"op":"section.replace","section":"s","items":[%s]}' % ",".join(
+    '{"id":"%d","kind":"k%d"}' % (number, number) for number in range(50))
+
+
+def peak_bytes(path):
+    """The most memory that a replay has had. A process begins with what its parent has, which here is less."""
+    quiet = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", os.O_WRONLY, 0) for descriptor in (1, 2)]
+    arguments = [COMMAND, "replay", path, "--output", "/dev/null", "--rejected", "/dev/null", "--strict"]
+    process = os.posix_spawn(COMMAND, arguments, os.environ, file_actions=quiet)
+    _, status, usage = os.wait4(process, 0)
+    if status != 0:
+        raise AssertionError(f"{arguments} ended with status {status}")
+    return usage.ru_maxrss * 1024
+
+
+def bytes_per_feed(*values):
+    with tempfile.TemporaryDirectory() as folder:
+        peaks = []
+        for count in (FEW, MANY):
+            path = pathlib.Path(folder) / "in"
+            with path.open("w") as lines:
+                time = 0
+                for feed in range(count):
+                    for value in values:
+                        # A window each, so that what waits to be published is nothing beside the feeds.
+                        time += 1_000
+                        lines.write('{"ts":%d,"key":"feed %d","value":%s}\n' % (time, feed, value))
+            peaks.append(peak_bytes(path))
+    return (peaks[1] - peaks[0]) / (MANY - FEW)
+
+
+class EmptyFeeds(unittest.TestCase):
+    def test_a_feed_without_sections_takes_less_than_a_kilobyte(self):
+        self.assertIn(bytes_per_feed(EMPTY), Between(100, 1_000))
+
+    def test_a_feed_whose_sections_went_takes_little_more(self):
+        # It took 15 kB when tables kept their memory.
+        self.assertIn(bytes_per_feed(FILLED, EMPTY), Between(100, 1_300))
+
+
+class Between:
+    """Numbers between two; less than the first would mean that something else was measured."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def __contains__(self, number):
+        return self.low < number < self.high
+
+    def __repr__(self):
+        return f"{self.low} to {self.high}"
+
+
+if __name__ == "__main__":
+    unittest.main()

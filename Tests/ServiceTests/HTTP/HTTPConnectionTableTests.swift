@@ -1,0 +1,161 @@
+import Testing
+
+@testable import Service
+
+/// Who may stay connected, stepped without a clock.
+@Suite struct HTTPConnectionTableTests {
+  private static func limits(_ connections: Int = 4, perAddress: Int = 3) -> HTTPConnectionTable.Limits {
+    var limits = HTTPConnectionTable.Limits()
+    limits.connections = connections
+    limits.connectionsPerAddress = perAddress
+    limits.reserve = 2
+    return limits
+  }
+
+  @Test func aHeadHasItsTimeWhateverComesMeanwhile() {
+    var table = HTTPConnectionTable(Self.limits())
+    #expect(table.open(1, from: "a", at: 5) == .admitted(evicted: nil))
+    #expect(table.expired(at: 10_004) == [])
+    #expect(table.expired(at: 10_005) == [1])
+    table.beginAnswer(1, receivedBytes: 100, at: 9_000)
+    #expect(table.expired(at: 38_999) == [])
+    #expect(table.expired(at: 39_000) == [1])
+  }
+
+  @Test func aLaterHeadHasItsTimeFromItsFirstByte() {
+    var table = HTTPConnectionTable(Self.limits())
+    _ = table.open(1, from: "a", at: 0)
+    table.beginAnswer(1, receivedBytes: 100, at: 0)
+    table.endAnswer(1, receivedBytes: 100, at: 1_000)
+    table.observe(1, receivedBytes: 100, at: 20_000)
+    #expect(table.expired(at: 60_999) == [])
+    #expect(table.expired(at: 61_000) == [1])
+    table.observe(1, receivedBytes: 101, at: 40_000)
+    table.observe(1, receivedBytes: 102, at: 49_000)
+    #expect(table.expired(at: 49_999) == [])
+    #expect(table.expired(at: 50_000) == [1])
+    // Or from the end of the answer before, if it came during that.
+    table.beginAnswer(1, receivedBytes: 200, at: 49_000)
+    table.endAnswer(1, receivedBytes: 201, at: 50_000)
+    #expect(table.expired(at: 59_999) == [])
+    #expect(table.expired(at: 60_000) == [1])
+  }
+
+  @Test func aConnectionThatNobodyServesYetStaysKnown() {
+    var table = HTTPConnectionTable(Self.limits())
+    _ = table.open(1, from: "a", at: 0)
+    table.beginAnswer(1, receivedBytes: 100, at: 0)
+    #expect(table.expired(at: 30_000) == [1])
+    table.waitForServer(1, at: 30_000)
+    #expect(table.count == 1 && table.expired(at: 59_999) == [])
+    table.serve(1)
+    table.waitForServer(1, at: 40_000)
+    #expect(table.expired(at: 60_000) == [1])
+  }
+
+  @Test func anotherConnectionOfTheSameNumberTakesThePlaceOfOneThatIsGone() {
+    var table = HTTPConnectionTable(Self.limits(perAddress: 1))
+    _ = table.open(1, from: "a", at: 0)
+    table.beginAnswer(1, receivedBytes: 100, at: 0)
+    #expect(table.open(1, from: "b", at: 1) == .admitted(evicted: nil))
+    #expect(table.open(2, from: "a", at: 2) == .admitted(evicted: nil))
+    #expect(table.count == 2)
+  }
+
+  @Test func anAnswerHasTimeByItsLengthAndAStreamAny() {
+    var table = HTTPConnectionTable(Self.limits())
+    _ = table.open(1, from: "a", at: 0)
+    table.beginAnswer(1, receivedBytes: 100, at: 0)
+    table.send(640 << 10, to: 1)
+    #expect(table.expired(at: 39_999) == [])
+    #expect(table.expired(at: 40_000) == [1])
+    table.beginStream(1, at: 50)
+    #expect(table.expired(at: .max) == [])
+    table.endStream(1, at: 100_000)
+    #expect(table.expired(at: 129_999) == [])
+    #expect(table.expired(at: 130_000) == [1])
+  }
+
+  @Test func whoOwesAHeadTheLongestMakesRoom() {
+    var table = HTTPConnectionTable(Self.limits())
+    for socket in 1...3 as ClosedRange<Int32> { _ = table.open(socket, from: "a", at: Int64(socket)) }
+    table.beginAnswer(1, receivedBytes: 100, at: 4)
+    // The address has no place left, though the server has one.
+    #expect(table.open(4, from: "a", at: 5) == .admitted(evicted: 2))
+    #expect(table.open(5, from: "b", at: 5) == .admitted(evicted: nil))
+    table.close(2)
+    // The server has no place left: any address makes room.
+    #expect(table.open(6, from: "b", at: 6) == .admitted(evicted: 3))
+    // Who has begun a head goes before who is idle.
+    table.endAnswer(1, receivedBytes: 100, at: 6)
+    #expect(table.open(7, from: "b", at: 7) == .admitted(evicted: 4))
+  }
+
+  @Test func whoIsBeingAnsweredStays() {
+    var table = HTTPConnectionTable(Self.limits(2, perAddress: 2))
+    for socket in 1...2 as ClosedRange<Int32> {
+      _ = table.open(socket, from: "a", at: 0)
+      table.beginAnswer(socket, receivedBytes: 100, at: 0)
+    }
+    #expect(table.open(3, from: "a", at: 1) == .refused("2 connections from a are open, and no more may be"))
+    #expect(table.open(4, from: "b", at: 1) == .refused("2 connections are open, and no more may be"))
+    #expect(table.open(5, from: "b", at: 1) == .dropped)
+    #expect(table.expired(at: 2_001).sorted() == [3, 4])
+    table.close(3)
+    #expect(table.open(6, from: "b", at: 1) == .refused("2 connections are open, and no more may be"))
+  }
+
+  /// Counts are those of a plain list, and nobody who is being answered is evicted.
+  @Test func randomConnectionsAreCounted() {
+    for seed in UInt64(0)..<200 {
+      var random = seed &* 0x9e37_79b9_7f4a_7c15 | 1
+      func next(_ count: UInt64) -> UInt64 {
+        random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (random >> 33) % count
+      }
+      var table = HTTPConnectionTable(Self.limits(6, perAddress: 4))
+      for step in 0..<400 {
+        let now = Int64(step)
+        let socket = Int32(next(30))
+        if table.connections[socket] == nil {
+          let before = table.connections
+          let admission = table.open(socket, from: ["a", "b", "c"][Int(next(3))], at: now)
+          if case .admitted(let evicted?) = admission {
+            #expect(before[evicted]?.phase.owesHead == true, "seed \(seed)")
+            table.close(evicted)
+          }
+        } else {
+          switch next(7) {
+          case 0: table.beginAnswer(socket, receivedBytes: 100, at: now)
+          case 1: table.beginStream(socket, at: now)
+          case 2: table.endAnswer(socket, receivedBytes: 100 + next(2), at: now)
+          case 3: table.observe(socket, receivedBytes: 100 + next(2), at: now)
+          case 4:
+            table.leave(socket, at: now)
+            while let excess = table.excessLeaving() { table.close(excess) }
+          default: table.close(socket)
+          }
+        }
+        let staying = table.connections.values.filter { $0.phase != .leaving }
+        #expect(staying.count <= 6, "seed \(seed)")
+        #expect(
+          Dictionary(grouping: staying, by: \.address).values.allSatisfy { $0.count <= 4 },
+          "seed \(seed)"
+        )
+        #expect(table.count <= 8, "seed \(seed)")
+      }
+      for socket in table.connections.keys { table.close(socket) }
+      for socket in 0..<4 as Range<Int32> {
+        #expect(table.open(socket, from: "a", at: 0) == .admitted(evicted: nil), "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func addressesThatOneClientHasAreOne() {
+    #expect(IPAddress("192.0.2.1")?.clientGroup == "192.0.2.1")
+    #expect(IPAddress("::ffff:192.0.2.1")?.clientGroup == "192.0.2.1")
+    #expect(IPAddress("2001:db8:1:2:3:4:5:6")?.clientGroup == "2001:db8:1:2::/64")
+    #expect(IPAddress("2001:db8:1:2:ffff::")?.clientGroup == "2001:db8:1:2::/64")
+    #expect(IPAddress("::1")?.clientGroup == "::1")
+  }
+}

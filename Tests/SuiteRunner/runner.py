@@ -1,0 +1,117 @@
+"""Runs suites side by side. What they print goes to files, and from there to the output, each suite's in one piece."""
+
+import asyncio
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+from suites import Suite
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    suite: Suite
+    log: pathlib.Path
+    # Why it failed; None if it passed.
+    failure: str | None
+    seconds: float
+    # Of the processor, for all processes that were waited for.
+    processor_seconds: float
+
+    def __str__(self):
+        how = "passed" if self.failure is None else f"FAILED: {self.failure}"
+        return f"{self.suite.name:<12}{self.seconds:6.0f} s, {self.processor_seconds:5.0f} s of the processor: {how}"
+
+
+class Runner:
+    """Runs some suites at a time, those that restart brokers of others at the end and by themselves.
+
+    Suites that take longer than the limit are told to end, and killed after the grace.
+    """
+
+    def __init__(self, logs, at_a_time, limit_seconds, bootstrap=None, announce=print, grace_seconds=15):
+        self.logs = logs
+        self.limit_seconds = limit_seconds
+        self.grace_seconds = grace_seconds
+        self.bootstrap = bootstrap
+        self.announce = announce
+        self._slots = asyncio.Semaphore(at_a_time)
+        # Each waits for the end of one suite.
+        self._threads = concurrent.futures.ThreadPoolExecutor(at_a_time)
+        self._groups = set()
+        self._is_stopping = False
+
+    async def run(self, suites):
+        """Runs all to their ends, whether others fail or not; the results come in the order of the suites."""
+        self.logs.mkdir(parents=True, exist_ok=True)
+        last = [suite for suite in suites if suite.restarts_brokers and self.bootstrap]
+        results = await asyncio.gather(*(self._take_turn(suite) for suite in suites if suite not in last))
+        for suite in last:
+            results.append(await self._take_turn(suite))
+        return results
+
+    def stop(self):
+        """Kills what runs; nothing more begins."""
+        self._is_stopping = True
+        for group in self._groups:
+            _signal(group, signal.SIGKILL)
+
+    async def _take_turn(self, suite):
+        async with self._slots:
+            log = self.logs / f"{suite.name}.log"
+            begin = time.monotonic()
+            failure, usage = ("it was not begun", None) if self._is_stopping else await self._run(suite, log)
+            processor_seconds = usage.ru_utime + usage.ru_stime if usage else 0
+            result = Result(suite, log, failure, time.monotonic() - begin, processor_seconds)
+            self.announce(result)
+            return result
+
+    async def _run(self, suite, log):
+        """Why it failed, if it did, and what it used."""
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                suite.command_line(self.bootstrap), cwd=suite.folder, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=subprocess.STDOUT, env=environment, start_new_session=True,
+            )
+        self._groups.add(process.pid)
+        ending = asyncio.get_running_loop().run_in_executor(self._threads, os.wait4, process.pid, 0)
+        failure = None
+        if not (await asyncio.wait({ending}, timeout=self.limit_seconds))[0]:
+            failure = f"it hung, and was killed after {self.limit_seconds / 60:.0f} minutes"
+            if names := unended_tests(log.read_text(errors="replace")):
+                failure += f"; these tests had not ended: {', '.join(names)}"
+            _signal(process.pid, signal.SIGTERM)
+            await asyncio.wait({ending}, timeout=self.grace_seconds)
+        # Also what it has left behind, whose end it would not be told.
+        _signal(process.pid, signal.SIGKILL)
+        _, status, usage = await ending
+        self._groups.discard(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if failure is None and process.returncode != 0:
+            code = process.returncode
+            failure = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+        return failure, usage
+
+
+def _signal(group, number):
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        pass
+
+
+def unended_tests(text):
+    """The names of tests that had begun and not ended, in what swift test prints."""
+    begun = {}
+    for line in text.splitlines():
+        if found := re.match(r"◇ Test (?!case |run )(.+) started\.$", line):
+            begun[found[1]] = True
+        elif found := re.match(r"\S+ Test (?!case |run )(.+?) (?:with \d+ test cases? )?(?:passed|failed|skipped)\b", line):
+            begun.pop(found[1], None)
+    return list(begun)

@@ -1,0 +1,72 @@
+"""The suites of `make test`, in the order in which they begin: what takes longest comes first."""
+
+import dataclasses
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTS = ROOT / "Tests"
+SWIFT = os.environ.get("SWIFT", "swift")
+NODE = os.environ.get("NODE", "node")
+STAND_IN = [sys.executable, str(TESTS / "StandInCluster")]
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    name: str
+    command: list
+    folder: pathlib.Path = ROOT
+    # Whether it needs a Kafka cluster: that of FEEDSTORE_TEST_BOOTSTRAP, or a stand-in of its own.
+    uses_cluster: bool = False
+    # Whether it disturbs others that use the same cluster.
+    restarts_brokers: bool = False
+
+    def command_line(self, bootstrap):
+        """What to run, with a stand-in unless there is a cluster."""
+        return [*STAND_IN, "--", *self.command] if self.uses_cluster and not bootstrap else self.command
+
+
+def swift(name, *filters, **more):
+    # Several run at a time, and none of them builds.
+    command = [*SWIFT.split(), "test", "--skip-build", "--ignore-lock", "--disable-xctest", *filters]
+    return Suite(name, command, uses_cluster=True, **more)
+
+
+def unittest(name, folder):
+    return Suite(name, [sys.executable, "-m", "unittest"], TESTS / folder)
+
+
+def fuzz(seconds):
+    """Random inputs for so many seconds a target."""
+    plain = swift("fuzz", "--filter", "^FuzzTests")
+    return dataclasses.replace(plain, command=["env", f"FEEDSTORE_FUZZ_SECONDS={seconds}", *plain.command], uses_cluster=False)
+
+
+# Those that wait a lot have processes of their own, as each process runs only as many tests at a time as there are cores.
+WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
+
+SUITES = [
+    swift("broker", "--filter", "^BrokerTests", "--skip", "BrokerRestartTests"),
+    # All the others, also those that come later.
+    swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", *(part for name in WAITING for part in ("--skip", f"^{name}"))),
+    swift("end-to-end", "--filter", "^EndToEndTests"),
+    unittest("browser", "BrowserTests"),
+    fuzz(seconds=5),
+    unittest("examples", "ExampleTests"),
+    swift("kafka", "--filter", "^KafkaTests"),
+    swift("client", "--filter", "^FeedClientTests"),
+    unittest("schemas", "SchemaTests"),
+    unittest("hostile", "HostileInput"),
+    Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
+    Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
+    unittest("runner", "SuiteRunner"),
+    Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
+    swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
+]
+
+# The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
+SLOW = [
+    swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedPipelineTests)"),
+    fuzz(seconds=60),
+]

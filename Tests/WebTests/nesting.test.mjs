@@ -1,0 +1,33 @@
+// Data and foreign fields that are nested deeper than the stack reaches.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isEqual } from '../../web/feed-follower.js';
+import { Replica } from '../../web/replica.js';
+
+const depth = 100_000;
+const deep = '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);
+const head = '"feed":"f","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial",'
+  + '"time":"2026-01-01T00:00:00.000Z","through":{"t":0}';
+
+test('a replica takes data of any depth', () => {
+  const replica = new Replica('f');
+  const text = `{${head},"checksum":"00000000","sections":[],"unknown":${deep}}`;
+  assert.equal(replica.apply(text).type, 'applied');
+  assert.ok(isEqual(JSON.parse(deep), JSON.parse(deep)));
+  assert.ok(!isEqual(JSON.parse(deep), JSON.parse(deep.replace('1', '2'))));
+});
+
+test('a field that is nested deep instead of being a text is a fault like others', () => {
+  const changeset = `{${head},"checksum":${deep},"sections":[]}`;
+  assert.throws(() => new Replica('f').apply(changeset), { name: 'ReplicaFault', code: 'invalid-changeset' });
+});
+
+test('values are equal if they are spelled the same', () => {
+  const values = [
+    'null', '0', '1', '"1"', 'true', '[]', '{}', '[0]', '[null]', '{"0":0}', '{"a":1,"b":2}', '{"b":2,"a":1}', '[[],{}]',
+    '[{},[]]', '{"a":{"b":[1,2]}}', '{"a":{"b":[1,3]}}', '{"a":{"b":[1]}}',
+  ];
+  for (const one of values) {
+    for (const other of values) assert.equal(isEqual(JSON.parse(one), JSON.parse(other)), one === other, `${one} ${other}`);
+  }
+});
