@@ -58,9 +58,13 @@ async def _run(options, chosen, folder, announce):
 def _once(options, chosen, logs):
     results = asyncio.run(_run(options, chosen, logs, _print_log))
     print("\n" + "\n".join(map(str, results)))
-    failed = [result.suite.name for result in results if result.failure]
+    failed = [result for result in results if result.failure]
     if failed:
-        print(f"failed: {', '.join(failed)}")
+        print(f"failed: {', '.join(result.suite.name for result in failed)}")
+    # Again, as a record of a run may keep its last lines only.
+    for result in failed:
+        for line in runner.failure_lines(result.log.read_text(errors="replace") if result.log.exists() else ""):
+            print(f"{result.suite.name}: {line}")
     return 1 if failed else 0
 
 

@@ -115,3 +115,14 @@ def unended_tests(text):
         elif found := re.match(r"\S+ Test (?!case |run )(.+?) (?:with \d+ test cases? )?(?:passed|failed|skipped)\b", line):
             begun.pop(found[1], None)
     return list(begun)
+
+
+# What Swift Testing, unittest and Node's runner begin the line with that names a failed test or says what it expected.
+_FAILURE = re.compile(r"(?:✘ Test (?!run )|✖ (?!failing tests)|(?:FAIL|ERROR): |\w*(?:Error|Exception)\b.*: |.*Fatal error: )")
+
+
+def failure_lines(text, most=20):
+    """The lines that say what failed, those that come later left out; the last lines, if there are none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    telling = list(dict.fromkeys(line for line in lines if _FAILURE.match(line)))
+    return telling[:most] or lines[-most:]

@@ -12,7 +12,7 @@ import unittest
 
 import busy
 import suites
-from runner import Runner, unended_tests
+from runner import Runner, failure_lines, unended_tests
 from suites import Suite
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -48,6 +48,24 @@ class RunnerTests(unittest.TestCase):
     def test_a_suite_that_hangs_is_killed(self):
         (result,) = self.run_suites(shell("hanging", "trap '' TERM; tail -f /dev/null"), limit_seconds=0.1)
         self.assertIn("it hung, and was killed", result.failure)
+
+    def test_the_lines_that_tell_of_a_failure_are_found(self):
+        text = """
+◇ Test one() started.
+✘ Test one() recorded an issue at Some.swift:3:4: Expectation failed: 1 == 2
+✘ Test one() failed after 0.1 seconds with 1 issue.
+✘ Test run with 2 tests failed after 1 second with 1 issue.
+FAIL: test_it (test_some.Tests)
+Traceback (most recent call last):
+AssertionError: 3 != 4
+✖ names stay (1.2ms)
+Feed/Some.swift:7: Fatal error: Index out of range
+"""
+        self.assertEqual(
+            [line.split()[0] for line in failure_lines(text)], ["✘", "✘", "FAIL:", "AssertionError:", "✖", "Feed/Some.swift:7:"]
+        )
+        self.assertEqual(len(failure_lines(text, most=2)), 2)
+        self.assertEqual(failure_lines("one\n\ntwo\nthree\n", most=2), ["two", "three"])
 
     def test_what_had_not_ended_is_read_from_the_output_of_swift_test(self):
         text = """
