@@ -12,8 +12,8 @@ SWIFT ?= swift
 NODE ?= node
 # On Debian its own, as that has Debian's modules.
 PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
-# Runs suites, side by side, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
-RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner
+# Runs suites, side by side, and with FEEDSTORE_TEST_AGAIN once more those that failed, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
+RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner $(if $(FEEDSTORE_TEST_AGAIN),--again)
 STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
 # How often `make test-busy` runs the suites, and which ones; all, if it names none.
 RUNS ?= 20

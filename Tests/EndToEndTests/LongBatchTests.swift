@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import Glibc
 import Kafka
 import Service
 import Synchronization
@@ -13,21 +14,23 @@ struct LongBatchTests {
     $0.replacing("feeds.sections", with: "feeds.items")
   }
 
-  /// A member that must poll every 4 s; librdkafka wants the session to be no longer, and the embedded cluster takes 3 s for
-  /// the first to join.
+  /// A member that must poll every 8 s, so that a machine that stands still for some seconds costs no membership;
+  /// librdkafka wants the session to be no longer, and the embedded cluster takes 3 s for the first to join.
   private static func ground() throws -> Ground {
     var ground = try Ground(isOneInput: true)
     ground.configuration.kafka += [
-      ConfigurationPair(name: "session.timeout.ms", value: "4000"),
-      ConfigurationPair(name: "max.poll.interval.ms", value: "4000"),
+      ConfigurationPair(name: "session.timeout.ms", value: "8000"),
+      ConfigurationPair(name: "max.poll.interval.ms", value: "8000"),
     ]
     return ground
   }
 
-  /// A clock that lets a record take 45 ms: it is looked at before each, and is late by that.
+  /// Milliseconds of a record: the batch of 120 takes more than the 8 s.
+  private static let recordMilliseconds: Int32 = 90
+
+  /// A clock that lets a record take long: it is looked at before each, and is late by that.
   private static let slowClock: @Sendable () -> Int64 = {
-    let end = MonotonicClock.milliseconds() + 45
-    while MonotonicClock.milliseconds() < end {}
+    _ = poll(nil, 0, recordMilliseconds)
     return MonotonicClock.milliseconds()
   }
 
@@ -75,8 +78,10 @@ struct LongBatchTests {
     let looks = Atomic(0)
     let isReleased = Atomic(false)
     daemon.coarseClock = {
-      let end = MonotonicClock.milliseconds() + (looks.add(1, ordering: .relaxed).newValue < 60 ? 45 : 1_000)
-      while MonotonicClock.milliseconds() < end, !isReleased.load(ordering: .relaxed) {}
+      let pauses = looks.add(1, ordering: .relaxed).newValue < 60 ? 1 : 20
+      for _ in 0..<pauses where !isReleased.load(ordering: .relaxed) {
+        _ = poll(nil, 0, Self.recordMilliseconds)
+      }
       return MonotonicClock.milliseconds()
     }
     async let running = { [daemon] in

@@ -146,7 +146,9 @@ public final class HTTPTestClient {
 
   private func fill() throws {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = recv(descriptor, &bytes, bytes.count, 0)
+    var count = recv(descriptor, &bytes, bytes.count, 0)
+    // A process that was stopped and goes on is told so.
+    while count < 0, errno == EINTR { count = recv(descriptor, &bytes, bytes.count, 0) }
     guard count > 0 else {
       if count == 0 { throw Failure(message: "the connection was closed") }
       if errno == EAGAIN { throw Failure(message: "nothing came for ten minutes") }

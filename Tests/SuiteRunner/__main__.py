@@ -20,6 +20,7 @@ def _options():
     parser.add_argument("suites", nargs="*", metavar="SUITE", help="all, if none is named")
     parser.add_argument("--slow", action="store_true", help="the long variants of those that have one")
     parser.add_argument("--at-a-time", type=int, default=3, help="how many run side by side (3)")
+    parser.add_argument("--again", action="store_true", help="run what failed a second time, by itself")
     parser.add_argument("--limit", type=float, default=30, metavar="MINUTES", help="a suite that takes longer hangs (30)")
     parser.add_argument("--runs", type=int, help="runs them all so often, and prints only what failed")
     parser.add_argument("--busy", type=int, default=0, metavar="LOOPS", help="how many busy loops run besides (0)")
@@ -52,19 +53,28 @@ async def _run(options, chosen, folder, announce):
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, end)
-    return await one.run(chosen)
+    results = await one.run(chosen)
+    return results, await one.run_again(results) if options.again else []
+
+
+def _print_failures(title, results):
+    """What failed, and the lines that say why: a record of a run may keep its last lines only."""
+    if results:
+        print(f"{title}: {', '.join(result.suite.name for result in results)}")
+    for result in results:
+        for line in runner.failure_lines(result.log.read_text(errors="replace") if result.log.exists() else ""):
+            print(f"{result.suite.name}: {line}")
 
 
 def _once(options, chosen, logs):
-    results = asyncio.run(_run(options, chosen, logs, _print_log))
+    results, again = asyncio.run(_run(options, chosen, logs, _print_log))
     print("\n" + "\n".join(map(str, results)))
-    failed = [result for result in results if result.failure]
-    if failed:
-        print(f"failed: {', '.join(result.suite.name for result in failed)}")
-    # Again, as a record of a run may keep its last lines only.
-    for result in failed:
-        for line in runner.failure_lines(result.log.read_text(errors="replace") if result.log.exists() else ""):
-            print(f"{result.suite.name}: {line}")
+    for result in again:
+        print(f"again: {result}")
+    unsteady = [result.suite for result in again if result.failure is None]
+    _print_failures("passed only when run again", [result for result in results if result.suite in unsteady])
+    failed = [result for result in results if result.failure and result.suite not in unsteady]
+    _print_failures("failed", failed)
     return 1 if failed else 0
 
 

@@ -55,15 +55,21 @@ class Runner:
             results.append(await self._take_turn(suite))
         return results
 
+    async def run_again(self, results):
+        """Runs what failed once more, one by one; what it prints goes to a folder of its own."""
+        again = self.logs / "again"
+        again.mkdir(exist_ok=True)
+        return [await self._take_turn(result.suite, again) for result in results if result.failure]
+
     def stop(self):
         """Kills what runs; nothing more begins."""
         self._is_stopping = True
         for group in self._groups:
             _signal(group, signal.SIGKILL)
 
-    async def _take_turn(self, suite):
+    async def _take_turn(self, suite, folder=None):
         async with self._slots:
-            log = self.logs / f"{suite.name}.log"
+            log = (folder or self.logs) / f"{suite.name}.log"
             begin = time.monotonic()
             failure, usage = ("it was not begun", None) if self._is_stopping else await self._run(suite, log)
             processor_seconds = usage.ru_utime + usage.ru_stime if usage else 0

@@ -42,6 +42,19 @@ class RunnerTests(unittest.TestCase):
         self.assertEqual([result.log.read_text() for result in results], ["well\ndone\n", "no\n", "late\n"])
         self.assertCountEqual(self.told, results)
 
+    def test_what_failed_runs_again_by_itself_and_keeps_its_first_output(self):
+        async def run():
+            runner = Runner(self.logs, 2, 600, None, lambda result: None, 0.1)
+            results = await runner.run([shell("good", "exit 0"), shell("bad", "echo no; exit 1"), shell("unsteady", script)])
+            return results, await runner.run_again(results)
+
+        script = f"echo try; test -e {self.logs}/tried || {{ touch {self.logs}/tried; exit 1; }}"
+        results, again = asyncio.run(run())
+        self.assertEqual([result.failure for result in results], [None, "exit code 1", "exit code 1"])
+        self.assertEqual([(result.suite.name, result.failure) for result in again], [("bad", "exit code 1"), ("unsteady", None)])
+        for result in [*results[1:], *again]:
+            self.assertIn(result.log.read_text(), ["no\n", "try\n"])
+
     def test_a_suite_that_was_killed_has_failed(self):
         self.assertEqual(self.run_suites(shell("one", "kill -9 $$"))[0].failure, "killed by signal 9")
 
