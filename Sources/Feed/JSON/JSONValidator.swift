@@ -15,8 +15,8 @@ struct JSONValidator {
   private var next = 0
   /// The innermost open bracket's token, if `depth` is not 0.
   private var open: UInt32 = 0
-  /// The byte that closes it; 0 if there is none.
-  private var closer: UInt8 = 0
+  /// The byte that closes it; one that no text has if there is none.
+  private var closer = JSONValidator.none
   private var depth = 0
   /// The least byte before a token but the first, or at the end of the text.
   private var leastBeforeToken: UInt8 = .max
@@ -26,6 +26,8 @@ struct JSONValidator {
   /// Whether there is white space between tokens or at the end.
   var hasSpaces: Bool { leastBeforeToken <= 0x20 }
 
+  /// No byte of UTF-8.
+  private static let none: UInt8 = 0xFF
   private static let objectEnd = UInt8(ascii: "}")
   private static let arrayEnd = UInt8(ascii: "]")
 
@@ -155,7 +157,7 @@ struct JSONValidator {
     closings[closed] = UInt32(truncatingIfNeeded: next - 1)
     depth -= 1
     // In ASCII a bracket is closed by the second character after it.
-    closer = depth > 0 ? base[Int(offsets[Int(open)])] + 2 : 0
+    closer = depth > 0 ? base[Int(offsets[Int(open)])] + 2 : JSONValidator.none
   }
 
   // MARK: Scalars

@@ -61,6 +61,7 @@ import Testing
     (#"{"a":1"#, .unexpectedEnd, 6),
     (#"{"a":1,"#, .unexpectedEnd, 7), (#"{"a":1,"b""#, .unexpectedEnd, 10), ("[", .unexpectedEnd, 1),
     ("[1,", .unexpectedEnd, 3),
+    ("1 \0", .unexpectedCharacter, 2), ("{}\0", .unexpectedCharacter, 2), ("\"\"\0", .unexpectedCharacter, 2),
     (#"{"\q":1}"#, .invalidEscape, 3), (#"["a","\u12"]"#, .invalidEscape, 7),
   ])
   func `says what is wrong, and where`(_ text: String, _ reason: JSONFault.Reason, _ offset: Int) {
