@@ -27,6 +27,7 @@ public final class ChangesetSource {
     options.planner.maxBytesRatio = 1_000
     options.planner.minimumItems = 1_000_000
     options.coalescing.windowMilliseconds = 3_600_000
+    options.coalescing.idleWindowMilliseconds = 3_600_000
     store = FeedStore(options: options)
   }
 

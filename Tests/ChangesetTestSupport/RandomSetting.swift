@@ -25,6 +25,7 @@ public enum RandomSetting: Sendable {
     case .everyRecord: options.coalescing.windowMilliseconds = 0
     case .longWindows:
       options.coalescing.windowMilliseconds = 3_600_000
+      options.coalescing.idleWindowMilliseconds = 3_600_000
       options.coalescing.maxRecords = 200
     case .smallParts:
       options.limits.maxDataBytes = 300

@@ -40,6 +40,9 @@ struct Ground {
     ]
     // Windows end where a test says so.
     configuration.store.coalescing.windowMilliseconds = 3_600_000
+    configuration.store.coalescing.idleWindowMilliseconds = 3_600_000
+    configuration.store.coalescing.backlogMaxRecords = 0
+    configuration.store.coalescing.backlogMaxBytes = 0
   }
 
   var client: KafkaConfiguration {

@@ -49,6 +49,10 @@ import Testing
   /// One legal value other than the default for every key, and where it must arrive.
   private static let places: [(assignment: String, arrived: @Sendable (PipelineConfiguration) -> Bool)] = [
     ("coalesce.window=0", { $0.store.coalescing.windowMilliseconds == 0 }),
+    ("coalesce.idleWindow=0", { $0.store.coalescing.idleWindowMilliseconds == 0 }),
+    ("coalesce.backlogWindow=0", { $0.store.coalescing.backlogWindowMilliseconds == 0 }),
+    ("coalesce.backlogMaxRecords=0", { $0.store.coalescing.backlogMaxRecords == 0 }),
+    ("coalesce.backlogMaxBytes=0", { $0.store.coalescing.backlogMaxBytes == 0 }),
     ("coalesce.maxRecords=1", { $0.store.coalescing.maxRecords == 1 }),
     ("coalesce.maxBytes=2", { $0.store.coalescing.maxBytes == 2 }),
     ("planner.maxChanges=0", { $0.store.planner.maxChanges == 0 }),

@@ -15,11 +15,22 @@ struct CoalescerTests {
     func begin(at time: Int64) { coalescer.begin(at: time) }
     func add(bytes: Int, at time: Int64) -> Bool { coalescer.add(bytes: bytes, at: time) }
     func reset() { coalescer.reset() }
+    func fallBehind(_ isBehind: Bool = true) { coalescer.isBehind = isBehind }
   }
 
-  private func coalescer(window: Int64 = 100, records: Int = 1_000, bytes: Int = 1_000_000) -> Shared {
+  /// - Parameter idle: the idle window; nil for one that is as long as the window.
+  private func coalescer(
+    window: Int64 = 100,
+    idle: Int64? = nil,
+    records: Int = 1_000,
+    bytes: Int = 1_000_000
+  ) -> Shared {
     var options = CoalescingOptions()
     options.windowMilliseconds = window
+    options.idleWindowMilliseconds = idle ?? window
+    options.backlogWindowMilliseconds = 250
+    options.backlogMaxRecords = 5
+    options.backlogMaxBytes = 20
     options.maxRecords = records
     options.maxBytes = bytes
     return Shared(options)
@@ -92,5 +103,91 @@ struct CoalescerTests {
     _ = coalescer.add(bytes: 1, at: .max - 5)
     #expect(coalescer.deadline == .max)
     #expect(coalescer.isFlushDue(at: .max))
+  }
+
+  // MARK: The idle window
+
+  @Test func `a lone record waits for the idle window`() {
+    let coalescer = coalescer(idle: 10)
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    #expect(coalescer.deadline == 1_010)
+  }
+
+  @Test func `what comes soon after a publication waits until a window has passed since that was due`() {
+    let coalescer = coalescer(idle: 10)
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    coalescer.reset()
+    _ = coalescer.add(bytes: 1, at: 1_030)
+    #expect(coalescer.deadline == 1_110)
+    coalescer.reset()
+    // Not for less than the idle window, though.
+    _ = coalescer.add(bytes: 1, at: 1_205)
+    #expect(coalescer.deadline == 1_215)
+    coalescer.reset()
+    _ = coalescer.add(bytes: 1, at: 1_315)
+    #expect(coalescer.deadline == 1_325)
+  }
+
+  @Test func `a record from before the last publication waits for a window`() {
+    let coalescer = coalescer(idle: 10)
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    coalescer.reset()
+    _ = coalescer.add(bytes: 1, at: 500)
+    #expect(coalescer.deadline == 600)
+  }
+
+  @Test func `a publication of many records was due when the last of them came`() {
+    let coalescer = coalescer(idle: 10, records: 2)
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    #expect(coalescer.add(bytes: 1, at: 1_004))
+    coalescer.reset()
+    _ = coalescer.add(bytes: 1, at: 1_005)
+    #expect(coalescer.deadline == 1_104)
+  }
+
+  @Test func `an idle window longer than the window is the window`() {
+    let coalescer = coalescer(idle: 500)
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    #expect(coalescer.deadline == 1_100)
+  }
+
+  // MARK: The backlog
+
+  @Test func `while the input is behind more records and bytes may wait, and longer`() {
+    let coalescer = coalescer(idle: 10, records: 2, bytes: 10)
+    coalescer.fallBehind()
+    _ = coalescer.add(bytes: 1, at: 1_000)
+    #expect(coalescer.deadline == 1_250)
+    #expect(!coalescer.add(bytes: 11, at: 1_000))
+    #expect(!coalescer.add(bytes: 1, at: 1_000))
+    #expect(!coalescer.add(bytes: 1, at: 1_000))
+    #expect(coalescer.add(bytes: 1, at: 1_001), "the fifth record")
+    coalescer.reset()
+    #expect(!coalescer.add(bytes: 19, at: 1_002))
+    #expect(coalescer.add(bytes: 1, at: 1_003), "the twentieth byte")
+  }
+
+  @Test func `what waits when the input has caught up is due as ever`() {
+    let coalescer = coalescer(idle: 10, records: 2)
+    coalescer.fallBehind()
+    for _ in 0..<3 { #expect(!coalescer.add(bytes: 1, at: 1_000)) }
+    coalescer.fallBehind(false)
+    #expect(coalescer.deadline == 1_010)
+    #expect(coalescer.add(bytes: 1, at: 1_000))
+  }
+
+  @Test func `bounds of the backlog that are less than the usual ones do not count`() {
+    let coalescer = coalescer(window: 1_000, records: 100)
+    coalescer.fallBehind()
+    for _ in 0..<10 { #expect(!coalescer.add(bytes: 1, at: 0)) }
+    #expect(coalescer.deadline == 1_000)
+  }
+
+  @Test func `with a window of 0 the backlog changes nothing`() {
+    let coalescer = coalescer(window: 0, records: 2)
+    coalescer.fallBehind()
+    _ = coalescer.add(bytes: 1, at: 0)
+    #expect(coalescer.isFlushDue(at: 0))
+    #expect(coalescer.add(bytes: 1, at: 0))
   }
 }

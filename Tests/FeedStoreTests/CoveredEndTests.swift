@@ -11,6 +11,7 @@ struct CoveredEndTests {
   private func options(window: Int64 = 100) -> FeedStoreOptions {
     var options = FeedStoreOptions()
     options.coalescing.windowMilliseconds = window
+    options.coalescing.idleWindowMilliseconds = window
     return options
   }
 

@@ -12,6 +12,7 @@ struct LargeFlushTests {
   ) async throws {
     var options = FeedStoreOptions()
     options.coalescing.windowMilliseconds = 3_600_000
+    options.coalescing.idleWindowMilliseconds = 3_600_000
     options.coalescing.maxRecords = 120
     options.maxTransactionBytes = 400
     if seed.isMultiple(of: 2) { options.keyframe.maxDeltas = 3 }
@@ -33,6 +34,7 @@ struct LargeFlushTests {
   @Test func `a transaction ends after a feed, and never between the records of one`() async throws {
     var options = FeedStoreOptions()
     options.coalescing.windowMilliseconds = 3_600_000
+    options.coalescing.idleWindowMilliseconds = 3_600_000
     options.limits.maxDataBytes = 300
     options.output.maxMessageBytes = 1_200
     options.maxTransactionBytes = 1

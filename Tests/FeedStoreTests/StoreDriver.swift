@@ -27,6 +27,7 @@ struct StoreDriver {
       limits: options.limits,
       coalescing: OracleCoalescing(
         windowMilliseconds: Int(options.coalescing.windowMilliseconds),
+        idleWindowMilliseconds: Int(options.coalescing.idleWindowMilliseconds),
         maxRecords: options.coalescing.maxRecords,
         maxBytes: options.coalescing.maxBytes
       )

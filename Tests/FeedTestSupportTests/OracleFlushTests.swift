@@ -75,7 +75,10 @@ struct OracleFlushTests {
       if let last = oracle.finish() { counts.append(last.recordCount) }
       return counts
     }
-    #expect(flushes(OracleCoalescing(), [0, 50, 99, 100, 40, 199, 200]) == [3, 3, 1])
+    let steady = OracleCoalescing(idleWindowMilliseconds: 100)
+    #expect(flushes(steady, [0, 50, 99, 100, 40, 199, 200]) == [3, 3, 1])
+    // The example of the protocol's page.
+    #expect(flushes(OracleCoalescing(), [0, 40, 90, 130, 200, 500]) == [1, 2, 2, 1])
     #expect(flushes(OracleCoalescing(windowMilliseconds: 0), [5, 5, 4]) == [1, 1, 1])
     #expect(flushes(OracleCoalescing(maxRecords: 2), [0, 0, 0]) == [2, 1])
     #expect(flushes(OracleCoalescing(maxBytes: 22), [0, 0, 0]) == [2, 1])

@@ -22,6 +22,7 @@ struct MeasuredFeed {
     // The measured rounds are what the caller makes of them: no flush in between, and no keyframe,
     // which is meant to cost as much as the feed is large. `reloadCount` tells that none came.
     options.coalescing.windowMilliseconds = .max
+    options.coalescing.idleWindowMilliseconds = .max
     options.coalescing.maxRecords = .max
     options.coalescing.maxBytes = .max
     options.keyframe.maxDeltas = .max

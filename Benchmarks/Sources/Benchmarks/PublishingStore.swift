@@ -11,6 +11,7 @@ struct PublishingStore {
   init(options: FeedStoreOptions) {
     var options = options
     options.coalescing.windowMilliseconds = .max
+    options.coalescing.idleWindowMilliseconds = .max
     options.coalescing.maxRecords = .max
     options.coalescing.maxBytes = .max
     store = FeedStore(options: options)

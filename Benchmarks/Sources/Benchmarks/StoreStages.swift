@@ -16,6 +16,7 @@ struct StoreStages {
     var options = FeedStoreOptions()
     let limits = options.limits
     options.coalescing.windowMilliseconds = .max
+    options.coalescing.idleWindowMilliseconds = .max
     options.coalescing.maxRecords = .max
     options.coalescing.maxBytes = .max
     func windows() -> [RecordList] {

@@ -62,8 +62,20 @@ extension CoalescingOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     let range = 0...Int64(PipelineConfiguration.greatest)
     windowMilliseconds = try reader.integer("coalesce.window", default: windowMilliseconds, in: range)
+    idleWindowMilliseconds = try reader.integer(
+      "coalesce.idleWindow",
+      default: idleWindowMilliseconds,
+      in: range
+    )
     try reader.read("coalesce.maxRecords", into: &maxRecords, from: 1)
     try reader.read("coalesce.maxBytes", into: &maxBytes, from: 1)
+    backlogWindowMilliseconds = try reader.integer(
+      "coalesce.backlogWindow",
+      default: backlogWindowMilliseconds,
+      in: range
+    )
+    try reader.read("coalesce.backlogMaxRecords", into: &backlogMaxRecords, from: 0)
+    try reader.read("coalesce.backlogMaxBytes", into: &backlogMaxBytes, from: 0)
   }
 }
 

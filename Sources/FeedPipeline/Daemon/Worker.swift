@@ -86,7 +86,15 @@ final class Worker: @unchecked Sendable {
   /// When to look next how far behind the worker is, in milliseconds of the monotonic clock.
   private var nextLagTime: Int64 = 0
 
+  /// When to look next whether the input is behind, in milliseconds of the monotonic clock.
+  private var nextBacklogTime: Int64 = 0
+  /// The most records that were seen waiting for a poll since the input fell behind.
+  private var mostFetched = 0
+  /// Counts whose fetching was woken, so that it is another partition's the next time.
+  private var wakeCount = 0
+
   private static let lagMilliseconds: Int64 = 1_000
+  private static let backlogMilliseconds: Int64 = 10
   private static let batchCapacity = 10_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
@@ -197,6 +205,7 @@ final class Worker: @unchecked Sendable {
         if restoration.isUnderWay { batch.discard() }
         let repeated = batch.note(in: &positions)
         environment.backlog?.read(positions.read, by: identity.number)
+        noteBacklog(of: store)
         if let partition = repeated {
           try readAgain(store, partition)
         } else if !batch.isEmpty {
@@ -353,6 +362,32 @@ final class Worker: @unchecked Sendable {
 
   private static func list(_ partitions: [TopicPartition]) -> String {
     partitions.isEmpty ? "none" : partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ",")
+  }
+
+  /// Tells the store whether more records are unread than are published at once, as far as the brokers have told.
+  private func noteBacklog(of store: isolated FeedStore) {
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextBacklogTime else { return }
+    nextBacklogTime = now + Self.backlogMilliseconds
+    var unread: Int64 = 0
+    var behind: [TopicPartition] = []
+    for (partition, offset) in positions.read {
+      guard let end = consumer.knownEnd(of: partition), end > offset else { continue }
+      unread += end - offset
+      behind.append(partition)
+    }
+    let isBehind = unread >= options.coalescing.maxRecords
+    store.noteBacklog(isBehind)
+    if isBehind { keepFetching(behind) } else { mostFetched = 0 }
+  }
+
+  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
+  private func keepFetching(_ partitions: [TopicPartition]) {
+    let fetched = consumer.fetchedCount
+    mostFetched = max(mostFetched, fetched)
+    guard fetched < mostFetched / 2 else { return }
+    consumer.wakeFetcher(of: partitions[wakeCount % partitions.count])
+    wakeCount += 1
   }
 
   /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.

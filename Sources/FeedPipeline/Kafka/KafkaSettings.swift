@@ -90,6 +90,8 @@ struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
+    // Bytes are the bound, not the number of records: fetching would pause for a second whenever there are more.
+    configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
     Self.noticeSilence(&configuration)
     Self.noticeMoves(&configuration)
     // A request to join waits at a coordinator for as long as a poll may take; that another broker has become
@@ -117,7 +119,7 @@ struct KafkaSettings: Sendable, Equatable {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "131072")
     // Bytes are the bound, not the number of records.
-    configuration.setIfMissing("queued.min.messages", "10000000")
+    configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
     // librdkafka does not make a consumer for which an answer may be less than a record.
     let recordBytes = configuration["message.max.bytes"].flatMap { Int($0) } ?? 0
     configuration.setIfMissing("fetch.max.bytes", String(max(16_777_216, recordBytes)))
@@ -166,6 +168,8 @@ struct KafkaSettings: Sendable, Equatable {
     for name in Self.timesWithinTransaction {
       if let time = configuration[name].flatMap({ Int($0) }), time > timeout { configuration[name] = nil }
     }
+    // What is written is committed at once, so nothing more comes that a batch could wait for.
+    if configuration["queue.buffering.max.ms"] == nil { configuration.setIfMissing("linger.ms", "0") }
     // Until a transaction's markers are written, brokers refuse what belongs to the next: a matter of milliseconds.
     configuration.setIfMissing("retry.backoff.ms", String(Self.retryMilliseconds))
     configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
@@ -234,6 +238,8 @@ struct KafkaSettings: Sendable, Equatable {
   /// librdkafka's default.
   private static let maxPollMilliseconds: Int64 = 300_000
   private static let moveMilliseconds = 5_000
+  /// The greatest that librdkafka takes.
+  private static let anyNumberOfMessages = "10000000"
   private static let reconnectMilliseconds = 2_000
   private static let greatestMessageBytes = 1_000_000_000
   /// A member that is gone without a word is missed this long.

@@ -2,10 +2,22 @@
 public struct CoalescingOptions: Sendable, Equatable {
   /// Longest wait of the first waiting record, in milliseconds; with 0 every record flushes those before it.
   public var windowMilliseconds: Int64 = 100
+  /// Shortest wait of the first waiting record, in milliseconds: how long a lone update waits for others. No more than
+  /// the window counts.
+  public var idleWindowMilliseconds: Int64 = 10
   /// Flush when this many records wait.
   public var maxRecords = 10_000
   /// Flush when the keys and values of the waiting records have this many bytes.
   public var maxBytes = 8_388_608
+
+  // While the input is behind, what is more of these and of those above counts. With a window of 0 only those above do.
+
+  /// Longest wait of the first waiting record while the input is behind, in milliseconds.
+  public var backlogWindowMilliseconds: Int64 = 250
+  /// Flush when this many records wait, while the input is behind.
+  public var backlogMaxRecords = 250_000
+  /// Flush when the keys and values of the waiting records have this many bytes, while the input is behind.
+  public var backlogMaxBytes = 67_108_864
 
   public init() {}
 }

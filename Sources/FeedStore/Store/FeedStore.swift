@@ -106,6 +106,9 @@ public actor FeedStore {
     return .exhausted
   }
 
+  /// Notes whether the input is behind, so that more may be published at once.
+  public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
+
   /// When what waits is to be published, in the milliseconds of the time source; nil when nothing waits.
   public var deadline: Int64? { coalescer.deadline }
 
@@ -243,7 +246,7 @@ public actor FeedStore {
     guard var progress = flush else { preconditionFailure("no flush is in progress") }
     precondition(progress.isAtEndOfTransaction, "published in the middle of a transaction")
     for (_, feed) in waiting.feeds[progress.confirmedFeeds..<progress.nextFeed] { feed.confirm() }
-    guard progress.nextFeed < waiting.feeds.count else { return endWindow() }
+    guard progress.nextFeed < waiting.feeds.count else { return endWindow(isPublished: true) }
     // Their records come again if the rest is withdrawn, and are then passed over.
     countersBeforeWindow.takePublished(from: counters)
     progress.beginTransaction()
@@ -260,15 +263,15 @@ public actor FeedStore {
       share.add(directory.noteChange(of: feed, since: before))
     }
     counters = countersBeforeWindow
-    endWindow()
+    endWindow(isPublished: false)
   }
 
-  private func endWindow() {
+  private func endWindow(isPublished: Bool) {
     for (partition, feed) in waiting.feeds where feed.isForgettable {
       directories[partition]?.remove(feed)
     }
     waiting.removeAll()
-    coalescer.reset()
+    coalescer.reset(isPublished: isPublished)
     flush = nil
     buffer.removeAll()
   }

@@ -45,6 +45,21 @@ extension Consumer {
     return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
   }
 
+  /// Records that were fetched and wait for a poll.
+  public var fetchedCount: Int {
+    (try? client("count what was fetched")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
+  }
+
+  /// Has librdkafka look whether there is room to fetch more of a partition.
+  ///
+  /// A broker's thread of librdkafka 2.0.2 that finds the queue full looks again after a second, or when it has
+  /// something else to do: so it is given a question to ask, whose answer is of no interest.
+  public func wakeFetcher(of partition: TopicPartition) {
+    guard let client = try? client("fetch more of \(partition)") else { return }
+    let list = TopicPartitionList([TopicPartitionOffset(partition, offset: TopicPartitionOffset.end)])
+    _ = rd_kafka_offsets_for_times(client, list.pointer, 1)
+  }
+
   /// Asks the partition's leader where the partition begins and ends.
   ///
   /// After a question that failed and may be asked again, it asks who leads the partition now, which may take as long

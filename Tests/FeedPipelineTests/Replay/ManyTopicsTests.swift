@@ -12,6 +12,7 @@ import Testing
     options.limits.maxDataBytes = 1
     options.output.maxMessageBytes = PipelineConfiguration.messageOverhead + 1
     options.coalescing.windowMilliseconds = 1_000_000
+    options.coalescing.idleWindowMilliseconds = 1_000_000
     options.planner.maxChangedFraction = 1000
     options.planner.maxBytesRatio = 1000
     options.keyframe.maxDeltas = 1

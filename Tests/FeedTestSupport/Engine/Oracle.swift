@@ -13,6 +13,8 @@ public struct Oracle: Sendable {
   private var waiting = 0
   private var waitingBytes = 0
   private var firstTimestamp = 0
+  /// When a flush came due last; nil before the first.
+  private var lastDue: Int?
 
   /// - Parameter rejectsAppliedRecords: whether the key and the value's form are judged even of a
   ///   record at or before the newest that its feed has taken, or such a record is passed over unread.
@@ -31,20 +33,35 @@ public struct Oracle: Sendable {
   /// Takes a record, with the flushes it causes.
   public mutating func take(_ record: OracleRecord) -> OracleStep {
     var flushBefore: OracleFlush?
-    if waiting > 0, isPastWindow(record.timestamp) { flushBefore = flush() }
+    if waiting > 0, coalescing.windowMilliseconds == 0 || record.timestamp >= due {
+      let time = due
+      flushBefore = flush()
+      lastDue = time
+    }
     let outcome = apply(record)
     var flushAfter: OracleFlush?
-    if waiting >= coalescing.maxRecords || waitingBytes >= coalescing.maxBytes { flushAfter = flush() }
+    if waiting >= coalescing.maxRecords || waitingBytes >= coalescing.maxBytes {
+      let time = min(due, record.timestamp)
+      flushAfter = flush()
+      lastDue = time
+    }
     return OracleStep(flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
   }
 
   /// The end of the input: the last flush, nil when nothing waits.
   public mutating func finish() -> OracleFlush? {
-    waiting > 0 ? flush() : nil
+    guard waiting > 0 else { return nil }
+    lastDue = due
+    return flush()
   }
 
-  private func isPastWindow(_ timestamp: Int) -> Bool {
-    coalescing.windowMilliseconds == 0 || timestamp >= firstTimestamp + coalescing.windowMilliseconds
+  /// When what waits is due: a window after the last flush was, within what the first record may wait.
+  private var due: Int {
+    let latest = firstTimestamp + coalescing.windowMilliseconds
+    let earliest = min(latest, firstTimestamp + coalescing.idleWindowMilliseconds)
+    guard let lastDue else { return earliest }
+    let next = lastDue + coalescing.windowMilliseconds
+    return next < earliest ? earliest : next > latest ? latest : next
   }
 
   // MARK: - Step by step
@@ -95,8 +112,9 @@ public struct Oracle: Sendable {
     feeds[key] = OracleFeedState(published: published, current: published.feed)
   }
 
-  /// Forgets which records were taken without a changeset that says so, as a restart does.
+  /// Forgets which records were taken without a changeset that says so, and when the last flush was, as a restart does.
   public mutating func forgetUnpublished() {
+    lastDue = nil
     for key in feeds.keys { feeds[key]?.remembered = [:] }
   }
 

@@ -2,12 +2,19 @@
 public struct OracleCoalescing: Sendable, Equatable {
   /// Milliseconds; 0: every record flushes those before it.
   public var windowMilliseconds: Int
+  public var idleWindowMilliseconds: Int
   public var maxRecords: Int
   /// Keys and values.
   public var maxBytes: Int
 
-  public init(windowMilliseconds: Int = 100, maxRecords: Int = 10_000, maxBytes: Int = 8_388_608) {
+  public init(
+    windowMilliseconds: Int = 100,
+    idleWindowMilliseconds: Int = 10,
+    maxRecords: Int = 10_000,
+    maxBytes: Int = 8_388_608
+  ) {
     self.windowMilliseconds = windowMilliseconds
+    self.idleWindowMilliseconds = idleWindowMilliseconds
     self.maxRecords = maxRecords
     self.maxBytes = maxBytes
   }
