@@ -66,4 +66,58 @@ import Testing
     var driver = StoreDriver(Self.options())
     try await driver.run(records)
   }
+
+  // MARK: Lists that are replaced and changed otherwise in one window
+
+  /// So many that a few single moves are looked up one by one.
+  private static let ids = (0..<60).map { "e\($0)" }
+  /// What the single moves lead to: three elements are put before the first. Moving that one behind them would do.
+  private static let order = Array(ids[1...3] + ids[...0] + ids[4...])
+
+  private static func singleMoves(of element: String) -> [String] {
+    [("e1", #"{"before":"e0"}"#), ("e2", #"{"after":"e1"}"#), ("e3", #"{"after":"e2"}"#)].map { id, place in
+      #"{"op":"\#(element).move","\#(element)":"\#(id)","at":\#(place)}"#
+    }
+  }
+
+  /// What a record of some events publishes on top of another record.
+  private func published(_ events: [String], on base: String) async throws -> String {
+    var published: [String] = []
+    var driver = StoreDriver(Self.options())
+    driver.onFlush = { records in
+      published += records.compactMap { $0.value.map { String(decoding: $0, as: UTF8.self) } }
+    }
+    try await driver.run([Self.record(base, 0), Self.record("[\(events.joined(separator: ","))]", 1)])
+    #expect(published.count == 2)
+    return published.last ?? ""
+  }
+
+  @Test(arguments: [true, false])
+  func `items that are replaced and moved singly in one window are published with the fewest moves`(
+    isReplacedFirst: Bool
+  ) async throws {
+    func replacing(_ ids: [String]) -> String {
+      let items = ids.map { "\"\($0)\"" }.joined(separator: ",")
+      return #"{"op":"section.replace","section":"s","items":[\#(items)]}"#
+    }
+    let moves = Self.singleMoves(of: "item")
+    let events = isReplacedFirst ? [replacing(Self.ids)] + moves : moves + [replacing(Self.order)]
+    let changeset = try await published(events, on: replacing(Self.ids))
+    let move = #"{"id":"e0","from":{"section":"s","index":0},"to":{"section":"s","index":3}}"#
+    #expect(changeset.hasSuffix(#","items":{"move":[\#(move)]}}"#))
+  }
+
+  @Test(arguments: [true, false])
+  func `sections that are replaced and moved singly in one window are published with the fewest moves`(
+    isReplacedFirst: Bool
+  ) async throws {
+    func replacing(_ ids: [String]) -> String {
+      let sections = ids.map { #"{"id":"\#($0)"}"# }.joined(separator: ",")
+      return #"{"op":"feed.replace","sections":[\#(sections)]}"#
+    }
+    let moves = Self.singleMoves(of: "section")
+    let events = isReplacedFirst ? [replacing(Self.ids)] + moves : moves + [replacing(Self.order)]
+    let changeset = try await published(events, on: replacing(Self.ids))
+    #expect(changeset.hasSuffix(#","sections":{"move":[{"id":"e0","from":0,"to":3}]}}"#))
+  }
 }

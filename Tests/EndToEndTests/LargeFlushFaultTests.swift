@@ -1,0 +1,41 @@
+import FeedStore
+import Kafka
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// What brokers answer in the middle of a flush of several transactions.
+struct LargeFlushFaultTests {
+  /// What the group says to a worker that has lost its partitions has to come before anything of a flush is published:
+  /// so every transaction asks it, also those that move no offsets.
+  @Test func `a group that refuses the worker refuses the first transaction of a flush`() async throws {
+    var ground = try Ground(isOneInput: true)
+    defer { ground.cluster.stop() }
+    // One flush of three feeds, each in a transaction of its own.
+    ground.configuration.store.coalescing.maxRecords = 3
+    ground.configuration.maxTransactionBytes = 1
+    let lines = ["a", "b", "c"].map { #"{"key":"\#($0)","value":{"op":"section.upsert","section":"s"}}"# }
+    _ = try await ground.publish(lines)
+    try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+
+    let running = ground
+    let sent = Mutex<[String?]?>(nil)
+    let run = FaultRun(records: lines.count)
+    let report = try await ground.daemon(stop: run.stop) { event in
+      if event == .withdrawn {
+        #expect(throws: Never.self) {
+          let records = try running.contents(of: "feeds.changesets", partitions: 1)
+          sent.withLock { $0 = records.map(\.keyText) }
+        }
+      }
+      run.note(event)
+    }.run()
+    #expect(run.ways == [.withdrawn])
+    // What was sent of an aborted transaction can be read on the embedded cluster, but need not have been sent.
+    let keys = try #require(sent.withLock { $0 })
+    #expect(keys == [] || keys == ["k0/a"])
+    let expected = try await ReplayedOutput(lines, ground.configuration.store)
+    #expect(report.feeds == expected.feeds && report.feeds.count == lines.count)
+  }
+}
