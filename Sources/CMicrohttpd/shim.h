@@ -9,7 +9,7 @@
 // What a daemon is told.
 typedef struct feedstore_http_options_s {
   unsigned int threads;
-  // Of each thread.
+  // Of all threads together; each may have its share.
   unsigned int connection_limit;
   size_t connection_memory_bytes;
   unsigned int timeout_seconds;

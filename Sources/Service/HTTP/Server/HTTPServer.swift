@@ -113,8 +113,11 @@ public final class HTTPServer: Sendable {
     let owner = Unmanaged.passRetained(self)
     var options = feedstore_http_options_t()
     options.threads = UInt32(configuration.threads)
-    // Never reached: connections are counted before they come here.
-    options.connection_limit = UInt32(configuration.maxConnections + 2 * connectionReserve)
+    // Never reached, as connections are counted before they come here, and each thread may have all of them: one that is
+    // handed more than its share waits in libmicrohttpd 0.9.75 for a lock that it holds itself, for ever.
+    options.connection_limit = UInt32(
+      clamping: configuration.threads * (configuration.maxConnections + 2 * connectionReserve)
+    )
     options.connection_memory_bytes = configuration.connectionBytes
     options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
     options.owner = owner.toOpaque()
