@@ -22,9 +22,11 @@ import { bytes, count, counted, percent } from './format.js';
  * @property {number} itemsAfter
  * @property {number} bytes
  * @property {Comparison} [comparison] Of a reload that followed a state.
+ * @property {Partial<Plan>} [plan] What the planner weighed, as the header `feedstore.plan` says it.
  *
  * @typedef {{ maxChanges: number, maxChangedFraction: number, minimumItems: number, maxKindFraction: number,
- *   maxBytesRatio: number }} Thresholds
+ *   maxReloadRatio: number, maxBytesRatio: number }} Thresholds
+ * @typedef {Thresholds & { weight: number, differenceBytes: number, reloadBytes: number }} Plan
  */
 
 /**
@@ -33,6 +35,25 @@ import { bytes, count, counted, percent } from './format.js';
  * @returns {string} A sentence or two.
  */
 export function explain(published, thresholds) {
+  const plan = isPlan(published.plan) ? published.plan : undefined;
+  return explainMode(published, plan ?? thresholds) + (plan === undefined ? '' : ` ${comparedSizes(plan)}`);
+}
+
+const figures = /** @type {const} */ ([
+  'maxChanges', 'maxChangedFraction', 'minimumItems', 'maxKindFraction', 'maxReloadRatio', 'maxBytesRatio', 'weight',
+  'differenceBytes', 'reloadBytes',
+]);
+
+/** @param {Partial<Plan> | undefined} plan @returns {plan is Plan} */
+const isPlan = (plan) => typeof plan === 'object' && plan !== null
+  && figures.every((name) => typeof plan[name] === 'number');
+
+/** @param {Plan} plan */
+const comparedSizes = ({ differenceBytes, reloadBytes }) =>
+  `${bytes(differenceBytes)} as a difference, ${bytes(reloadBytes)} as a reload.`;
+
+/** @param {Published} published @param {Thresholds | undefined} thresholds */
+function explainMode(published, thresholds) {
   switch (published.mode) {
     case 'reconfigure': return 'Only data changed, so every cell can stay. That is never a reload, however much it is.';
     case 'delete': return 'The feed was deleted.';
@@ -53,7 +74,7 @@ function explainDifference(published, thresholds) {
   const weight = weightOf(published);
   const items = Math.max(published.itemsBefore, published.itemsAfter);
   if (thresholds === undefined) return `${counted(weight, 'change')} in a feed of ${counted(items, 'item')}.`;
-  const { minimumItems, maxChangedFraction, maxChanges } = thresholds;
+  const { minimumItems, maxChangedFraction, maxChanges, maxReloadRatio } = thresholds;
   if (items < minimumItems) {
     return `${counted(weight, 'change')} in ${counted(items, 'item')}: in a feed of fewer than ${count(minimumItems)} `
       + 'a difference may change any part.';
@@ -61,8 +82,10 @@ function explainDifference(published, thresholds) {
   // Few items may stand for many changes: sections count, too, and an item may be moved and reloaded at once.
   const share = percent(weight / items);
   const limit = maxChanges < items * maxChangedFraction ? counted(maxChanges, 'change') : percent(maxChangedFraction);
+  const isMuch = weight > maxChanges || weight / items > maxChangedFraction;
   return `${counted(weight, 'change')} in ${counted(items, 'item')} ${weight === 1 ? 'is' : 'are'} ${share}; `
-    + `above ${limit} it would be a reload.`;
+    + (isMuch ? `that is above ${limit}, but a reload would have more than ${maxReloadRatio} times the bytes.`
+      : `above ${limit} it would be a reload.`);
 }
 
 /** @param {Published} published @param {Thresholds | undefined} thresholds */

@@ -68,6 +68,8 @@ export class FeedFollower {
   #before = new Map();
   /** @type {any} */
   #movedTo = null;
+  /** @type {any} What the server said of why the next changeset is what it is. */
+  #plan;
   #stream;
   #options;
 
@@ -106,6 +108,11 @@ export class FeedFollower {
       return;
     }
     const value = parsed(data);
+    if (name === 'plan') {
+      this.#plan = value ?? undefined;
+      return;
+    }
+    this.#plan = undefined;
     if (name === 'up-to-date') {
       this.#isUpToDate = true;
       this.#isBeginning = false;
@@ -174,8 +181,10 @@ export class FeedFollower {
    */
   #takeChange(change, { record, sectionsBefore, itemsBefore, isAnew }) {
     const replica = this.#incoming;
+    const plan = this.#plan;
+    this.#plan = undefined;
     const entry = {
-      ...entryOf(record, this.#bytes), sections: countsOf(change.sections), items: countsOf(change.items),
+      ...entryOf(record, this.#bytes), plan, sections: countsOf(change.sections), items: countsOf(change.items),
       itemsBefore, itemsAfter: replica.itemCount,
     };
     if (change.mode !== 'reload') {

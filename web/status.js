@@ -146,6 +146,7 @@ function showPlanner(planner) {
     `A changeset is a reload with more than ${counted(planner.maxChanges, 'change')}, in feeds of`,
     `${count(planner.minimumItems)} items or more also with changes of more than`,
     `${percent(planner.maxChangedFraction)} or other kinds of more than ${percent(planner.maxKindFraction)} of the`,
-    `items, and if it would have more than ${planner.maxBytesRatio} times the reload's bytes.`,
+    `items, and if it would have more than ${planner.maxBytesRatio} times the reload's bytes. A large number of changes `
+      + `does not make it one where the reload has more than ${planner.maxReloadRatio} times the difference's bytes.`,
   ].join(' '));
 }

@@ -19,7 +19,8 @@ from replay import ROOT, changesets, demo_history
 WEB = ROOT / "web"
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
-PLANNER = {"maxChanges": 5000, "maxChangedFraction": 0.5, "minimumItems": 50, "maxKindFraction": 0.5, "maxBytesRatio": 1.5}
+PLANNER = {"maxChanges": 5000, "maxChangedFraction": 0.5, "minimumItems": 50, "maxKindFraction": 0.5,
+           "maxReloadRatio": 3, "maxBytesRatio": 1.5}
 # What ends a stream instead of bytes.
 END = None
 

@@ -8,10 +8,13 @@ public final class ChangesetSource {
   public struct Record: Sendable {
     public var key: [UInt8]
     public var value: [UInt8]?
+    /// The header `feedstore.plan`.
+    public var plan: [UInt8]?
 
-    public init(key: [UInt8], value: [UInt8]?) {
+    public init(key: [UInt8], value: [UInt8]?, plan: [UInt8]? = nil) {
       self.key = key
       self.value = value
+      self.plan = plan
     }
   }
 
@@ -59,7 +62,8 @@ public final class ChangesetSource {
         output.append(
           Record(
             key: Array(part.bytes(record.key).buffer),
-            value: record.value.map { Array(part.bytes($0).buffer) }
+            value: record.value.map { Array(part.bytes($0).buffer) },
+            plan: record.plan.isEmpty ? nil : Array(part.bytes(record.plan).buffer)
           )
         )
       }

@@ -131,6 +131,23 @@ struct FollowTests {
     }
   }
 
+  @Test func `the commands say why a changeset is a difference`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 1
+    let records = ["x", "y"].enumerated().map { Self.record("a", $1, $0) }
+    try ground.produce(records, to: "feeds.items")
+    _ = try await ground.runDaemon(applying: records.count)
+
+    let lines = Output(lines: 2)
+    try await following(ground, [], .lines(isColoured: false), lines, beginsWithHistory: true).run()
+    let why = "1 change of 2 items weighs 0.50; reload above 5,000 changes; "
+    #expect(lines.all.map { $0.contains(why) } == [false, true], "\(lines.all)")
+    let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
+    let report = try #require(try await inspection.run())
+    #expect(report.contains(why) && report.contains("diff"), "\(report)")
+  }
+
   @Test func `who is stopped before the topic was read does not say that there is nothing`() async throws {
     let ground = try Ground()
     ground.cluster.stop()

@@ -110,11 +110,16 @@ struct Ground {
     for record in records {
       let key = OwnedBytes(record.key)
       let value = OwnedBytes(record.value)
+      var headers = HeaderList()
+      for (name, text) in record.headers.sorted(by: { $0.key < $1.key }) {
+        headers.append(Header(name: name, value: Array(text.utf8)))
+      }
       try producer.produce(
         topic: topic,
         partition: record.partition,
         key: key.bytes,
         value: value.bytes,
+        headers: headers,
         timestampMilliseconds: record.timestamp
       )
     }

@@ -22,7 +22,11 @@ extension FeedBoard {
         guard let value = record.value else {
           return take(0, offset: offset, key: ByteSpan(key), value: nil)
         }
-        return value.withUnsafeBytes { take(0, offset: offset, key: ByteSpan(key), value: ByteSpan($0)) }
+        return value.withUnsafeBytes { value in
+          take(0, offset: offset, key: ByteSpan(key), value: ByteSpan(value)) {
+            record.plan?.withUnsafeBytes { ChangesetPlan(ByteSpan($0), indexer: JSONIndexer()) }
+          }
+        }
       }
     }
   }

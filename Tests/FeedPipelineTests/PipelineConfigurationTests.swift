@@ -26,6 +26,7 @@ import Testing
     #expect(store.planner.maxChangedFraction == 0.5)
     #expect(store.planner.minimumItems == 50)
     #expect(store.planner.maxKindFraction == 0.5)
+    #expect(store.planner.maxReloadRatio == 3)
     #expect(store.planner.maxBytesRatio == 1.5)
     #expect(store.keyframe.maxDeltas == 1000)
     #expect(store.keyframe.maxBytesRatio == 2)
@@ -59,6 +60,7 @@ import Testing
     ("planner.maxChangedFraction=1e9", { $0.store.planner.maxChangedFraction == 1e9 }),
     ("planner.minimumItems=0", { $0.store.planner.minimumItems == 0 }),
     ("planner.maxKindFraction=0.25", { $0.store.planner.maxKindFraction == 0.25 }),
+    ("planner.maxReloadRatio=0", { $0.store.planner.maxReloadRatio == 0 }),
     ("planner.maxBytesRatio=3", { $0.store.planner.maxBytesRatio == 3 }),
     ("keyframe.maxDeltas=1", { $0.store.keyframe.maxDeltas == 1 }),
     ("keyframe.maxBytesRatio=1000000.5", { $0.store.keyframe.maxBytesRatio == 1_000_000.5 }),

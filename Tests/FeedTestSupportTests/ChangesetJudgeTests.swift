@@ -79,18 +79,27 @@ struct ChangesetJudgeTests {
         """
     }
     #expect(records[0].value.map { possible.contains(text($0)) } == true)
-    #expect(
-      records[0].headers.map { "\($0.name): \(text($0.value))" } == [
-        "content-type: application/json", "ce_specversion: 1.0", "ce_type: feedstore.changeset",
-        "ce_source: /feedstore", "ce_id: h/n@feeds.sections/3@7/0", "ce_subject: h/n",
-        "ce_time: 2026-11-20T10:00:00.250Z", "ce_sequence: 00000000000000000007",
-      ]
-    )
+    let headers = [
+      "content-type: application/json", "ce_specversion: 1.0", "ce_type: feedstore.changeset",
+      "ce_source: /feedstore", "ce_id: h/n@feeds.sections/3@7/0", "ce_subject: h/n",
+      "ce_time: 2026-11-20T10:00:00.250Z", "ce_sequence: 00000000000000000007",
+    ]
+    let plan = """
+      feedstore.plan: {"weight":8,"itemsBefore":5,"itemsAfter":5,"changedKinds":1,\
+      "differenceBytes":\(records[0].value?.count ?? 0),"reloadBytes":562,"maxChanges":5000,\
+      "maxChangedFraction":0.5,"minimumItems":50,"maxKindFraction":0.5,"maxReloadRatio":3,"maxBytesRatio":1.5}
+      """
+    #expect(records[0].headers.map { "\($0.name): \(text($0.value))" } == headers + [plan])
     // The judge takes either move, and nothing else.
     for value in possible {
       var judge = ChangesetJudge(keyframes: keyframes)
       var record = records[0]
       record.value = bytes(value)
+      // The plan follows from what is said to have moved.
+      let size = "\"differenceBytes\":"
+      let ownPlan = plan.dropFirst("feedstore.plan: ".count)
+        .replacing("\(size)\(records[0].value?.count ?? 0)", with: "\(size)\(value.utf8.count)")
+      record.headers[8].value = bytes(String(ownPlan))
       try judge.judge(change(before, after, forced: forced, placements: placements), [record])
     }
     for (part, wrong) in [
@@ -311,6 +320,10 @@ struct ChangesetJudgeTests {
       var record = try #require(writer.expectedRecords(flush).first)
       let value = record.value.map(text) ?? ""
       record.value = bytes(value.replacing(fewest[0], with: moves.joined(separator: ",")))
+      let plan = text(record.headers[8].value)
+        .replacing("\"weight\":1", with: "\"weight\":\(moves.count)")
+        .replacing(":\(value.utf8.count),", with: ":\(record.value?.count ?? 0),")
+      record.headers[8].value = bytes(plan)
       let isTaken = (try? judge.judge(flush, [record])) != nil
       #expect(isTaken == isLegal, "\(moves)")
     }

@@ -14,7 +14,8 @@ import { randomRecords } from './Support/records.mjs';
 import { replay } from './Support/replay.mjs';
 
 const thresholds = {
-  maxChanges: 5000, maxChangedFraction: 0.5, minimumItems: 50, maxKindFraction: 0.5, maxBytesRatio: 1.5,
+  maxChanges: 5000, maxChangedFraction: 0.5, minimumItems: 50, maxKindFraction: 0.5, maxReloadRatio: 3,
+  maxBytesRatio: 1.5,
 };
 
 test('rows are where they seem to be', () => {
@@ -58,6 +59,16 @@ test('every reason of the planner is explained, with and without its thresholds'
     '12 changes in 40 items: in a feed of fewer than 50 a difference may change any part.');
   assert.match(explain({ ...changed, itemsAfter: 20000 }, thresholds), /above 5,000 changes it would be a reload/);
   assert.equal(explain(changed, undefined), '12 changes in a feed of 400 items.');
+  // What the changeset says of itself counts more than the configuration of now.
+  const plan = { ...thresholds, weight: 12, maxChangedFraction: 0.25, differenceBytes: 1900, reloadBytes: 24600 };
+  assert.equal(explain({ ...changed, plan }, thresholds), '12 changes in 400 items are 3.0 %; above 25 % it would be a '
+    + 'reload. 1.9 kB as a difference, 24.6 kB as a reload.');
+  assert.equal(explain({ ...changed, plan: { ...plan, maxChangedFraction: 0.01 } }, thresholds),
+    '12 changes in 400 items are 3.0 %; that is above 1.0 %, but a reload would have more than 3 times the bytes. '
+    + '1.9 kB as a difference, 24.6 kB as a reload.');
+  for (const wrong of [{}, null, { ...plan, reloadBytes: '1' }]) {
+    assert.equal(explain({ ...changed, plan: wrong }, thresholds), explain(changed, thresholds));
+  }
   const reasons = ['initial', 'requested', 'disjoint', 'changes', 'fraction', 'kinds', 'bytes', 'keyframe'];
   const comparison = { inserted: 5, deleted: 0, kinds: 7 };
   const texts = reasons.map((reason) => explain({ ...published, mode: 'reload', reason, comparison }, thresholds));

@@ -17,8 +17,8 @@ public final class ChangesetPublisher {
   @exclusivity(unchecked) private var time: Int64 = 0
 
   private enum Step {
-    case difference(ChangesetHead, headBytes: Int)
-    case reload(ReloadWriter, isKeyframe: Bool, bytes: Int)
+    case difference(ChangesetHead, headBytes: Int, plan: ChangesetPlan?)
+    case reload(ReloadWriter, isKeyframe: Bool, plan: ChangesetPlan?, bytes: Int)
     case deletion(ChangesetHead)
     /// Nulls for the keys of a kind with these numbers, which may be many.
     case tombstones(StaticString, Range<Int>)
@@ -109,23 +109,38 @@ public final class ChangesetPublisher {
 
     let difference = state.difference()
     if difference.isEmpty { return nil }
-    if let reason = planner.reason(weight: difference.weight, situation) { return planReload(feed, reason) }
-
     version = nextVersion(feed)
     let mode = difference.isReconfigureOnly ? ChangesetMode.reconfigure : .diff
     let head = head(feed, mode, nil)
     let headBytes = head.byteCount(scratch: scratch)
-    body.encode(difference, of: state)
+    var plan: ChangesetPlan?
     if mode == .diff {
-      let reloadHead = self.head(feed, .reload, .bytes)
-      let reloadBytes = ReloadWriter.byteCount(state, headBytes: reloadHead.byteCount(scratch: scratch))
-      if planner.isTooLarge(difference: headBytes + body.byteCount + 1, reload: reloadBytes) {
-        return planReload(feed, .bytes)
-      }
+      let weighed = weigh(feed, difference, situation, headBytes: headBytes)
+      plan = .weighed(weighed)
+      if let reason = planner.reason(weighed) { return planReload(feed, reason, plan) }
     }
-    if mayPassGreatestNumber(headBytes: headBytes) { return planReload(feed, .bytes) }
-    steps = [.difference(head, headBytes: headBytes)]
+    body.encode(difference, of: state)
+    if mayPassGreatestNumber(headBytes: headBytes) { return planReload(feed, .bytes, plan) }
+    steps = [.difference(head, headBytes: headBytes, plan: plan)]
     return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
+  }
+
+  private func weigh(
+    _ feed: PublishedFeed,
+    _ difference: FeedDifference,
+    _ situation: Planner.Situation,
+    headBytes: Int
+  ) -> WeighedDifference {
+    let reloadHead = head(feed, .reload, .bytes)
+    return WeighedDifference(
+      weight: difference.weight,
+      itemsBefore: situation.publishedItemCount,
+      itemsAfter: situation.itemCount,
+      changedKinds: situation.tally.changedKindCount,
+      differenceBytes: headBytes + DifferenceBody.byteCount(difference, of: feed.state) + 1,
+      reloadBytes: ReloadWriter.byteCount(feed.state, headBytes: reloadHead.byteCount(scratch: scratch)),
+      thresholds: planner.thresholds
+    )
   }
 
   /// Whether keys have no numbers for all parts of the difference, and for a deletion after it.
@@ -147,13 +162,23 @@ public final class ChangesetPublisher {
     return counts
   }
 
-  private func planReload(_ feed: PublishedFeed, _ reason: ReloadReason) -> PublicationOutcome {
+  private func planReload(
+    _ feed: PublishedFeed,
+    _ reason: ReloadReason,
+    _ plan: ChangesetPlan? = nil
+  ) -> PublicationOutcome {
+    body.removeAll()
     version = nextVersion(feed)
-    appendReload(feed, head(feed, .reload, reason), isKeyframe: false)
+    appendReload(feed, head(feed, .reload, reason), isKeyframe: false, plan)
     return PublicationOutcome(mode: .reload, reason: reason)
   }
 
-  private func appendReload(_ feed: PublishedFeed, _ head: ChangesetHead, isKeyframe: Bool) {
+  private func appendReload(
+    _ feed: PublishedFeed,
+    _ head: ChangesetHead,
+    isKeyframe: Bool,
+    _ plan: ChangesetPlan?
+  ) {
     let writer = ReloadWriter(
       feed.state,
       head: head,
@@ -164,7 +189,7 @@ public final class ChangesetPublisher {
       writer.partCount <= RecordKey.greatestNumber,
       "feed \(feed.id.quotedForMessage()) has more than \(RecordKey.greatestNumber) parts; raise output.maxMessageBytes"
     )
-    steps.append(.reload(writer, isKeyframe: isKeyframe, bytes: 0))
+    steps.append(.reload(writer, isKeyframe: isKeyframe, plan: plan, bytes: 0))
     if writer.partCount < version.reloadParts {
       steps.append(.tombstones("k", writer.partCount..<version.reloadParts))
     }
@@ -175,8 +200,8 @@ public final class ChangesetPublisher {
   /// Writes a step or a part of it; true when it is done.
   private func write(_ step: Step, _ feed: PublishedFeed, _ output: RecordBuffer) -> Bool {
     switch step {
-    case .difference(let head, let headBytes):
-      writeDifference(head, headBytes, feed, output)
+    case .difference(let head, let headBytes, let plan):
+      writeDifference(head, headBytes, plan, feed, output)
       return true
     case .deletion(let head):
       let start = output.bytes.count
@@ -193,7 +218,7 @@ public final class ChangesetPublisher {
         time: time
       )
       return true
-    case .reload(var writer, let isKeyframe, var bytes):
+    case .reload(var writer, let isKeyframe, let plan, var bytes):
       let start = output.bytes.count
       let part = writer.writePart(to: output.bytes)
       bytes += output.bytes.count - start
@@ -205,10 +230,11 @@ public final class ChangesetPublisher {
         eventSuffix: (isKeyframe ? "keyframe" : "") + String(part),
         epoch: version.epoch,
         revision: version.revision,
-        time: time
+        time: time,
+        plan: part == 0 ? plan : nil
       )
       guard writer.isFinished else {
-        steps[0] = .reload(writer, isKeyframe: isKeyframe, bytes: bytes)
+        steps[0] = .reload(writer, isKeyframe: isKeyframe, plan: plan, bytes: bytes)
         return false
       }
       version.deltaCount = 0
@@ -240,6 +266,7 @@ public final class ChangesetPublisher {
   private func writeDifference(
     _ head: ChangesetHead,
     _ headBytes: Int,
+    _ plan: ChangesetPlan?,
     _ feed: PublishedFeed,
     _ output: RecordBuffer
   ) {
@@ -256,19 +283,37 @@ public final class ChangesetPublisher {
         eventSuffix: String(part),
         epoch: version.epoch,
         revision: version.revision,
-        time: time
+        time: time,
+        plan: part == 0 ? plan : nil
       )
     }
     body.removeAll()
     version.highestDelta = max(version.highestDelta, version.deltaCount)
     feed.pendingVersion = version
-    let isDue =
-      version.deltaCount >= keyframes.maxDeltas
-      || Double(version.deltaBytes) > keyframes.maxBytesRatio * Double(version.reloadBytes)
-    guard isDue else { return }
-    wroteKeyframe = true
     var keyframe = self.head(feed, .reload, .keyframe)
     keyframe.base = version.revision
-    appendReload(feed, keyframe, isKeyframe: true)
+    guard let due = dueKeyframe(feed, keyframe) else { return }
+    wroteKeyframe = true
+    appendReload(feed, keyframe, isKeyframe: true, .keyframe(due))
+  }
+
+  private func dueKeyframe(_ feed: PublishedFeed, _ head: ChangesetHead) -> DueKeyframe? {
+    let isDueByBytes = keyframes.isDue(deltaBytes: version.deltaBytes, lastReloadBytes: version.reloadBytes)
+    // Only one of the two needs the keyframe's size, which its head has to be spelled for.
+    guard isDueByBytes || version.deltaCount >= keyframes.maxDeltas else { return nil }
+    let keyframeBytes = ReloadWriter.byteCount(feed.state, headBytes: head.byteCount(scratch: scratch))
+    let isDueByCount = keyframes.isDue(
+      deltas: version.deltaCount,
+      deltaBytes: version.deltaBytes,
+      keyframeBytes: keyframeBytes
+    )
+    guard isDueByBytes || isDueByCount else { return nil }
+    return DueKeyframe(
+      deltas: version.deltaCount,
+      deltaBytes: version.deltaBytes,
+      lastReloadBytes: version.reloadBytes,
+      keyframeBytes: keyframeBytes,
+      policy: keyframes
+    )
   }
 }

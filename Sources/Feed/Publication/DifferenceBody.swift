@@ -35,8 +35,30 @@ struct DifferenceBody {
 
   mutating func encode(_ difference: FeedDifference, of state: FeedState) {
     removeAll()
-    encode(difference.sections, isOfItems: false, state)
-    encode(difference.items, isOfItems: true, state)
+    DifferenceBody.forEachEntry(of: difference) { entry, list in
+      var output = bytes
+      DifferenceBody.encode(entry, list, state, to: &output)
+      entries.append(EncodedEntry(list: list, end: bytes.count))
+    }
+  }
+
+  /// Bytes of a difference's lists in one value, brackets included, without encoding it.
+  static func byteCount(_ difference: FeedDifference, of state: FeedState) -> Int {
+    var counter = ByteCounter()
+    var last: List?
+    forEachEntry(of: difference) { entry, list in
+      if let last, last == list {
+        counter.append(UInt8(ascii: ","))
+      } else {
+        counter.append(list.opening)
+        // The list's closing bracket, and the comma or closing brace after it.
+        counter.append("],")
+        if last?.isOfItems != list.isOfItems { counter.append(groupOpening(list.isOfItems)) }
+      }
+      last = list
+      encode(entry, list, state, to: &counter)
+    }
+    return counter.count
   }
 
   /// Forgets the entries, and gives back memory beyond the usual.
@@ -45,64 +67,79 @@ struct DifferenceBody {
     entries.removeAll(keepingCapacity: entries.capacity < 1 << 16)
   }
 
-  private mutating func encode(_ lists: FeedDifference.Entries, isOfItems: Bool, _ state: FeedState) {
-    let first = isOfItems ? List.itemDelete.rawValue : List.sectionDelete.rawValue
-    func list(_ offset: Int) -> List {
-      guard let list = List(rawValue: first + offset) else { preconditionFailure("there are ten lists") }
-      return list
-    }
-    for entry in lists.deletes { encode(entry, list(0), state) }
-    for entry in lists.inserts { encode(entry, list(1), state) }
-    for entry in lists.moves { encode(entry, list(2), state) }
-    for entry in lists.reconfigures { encode(entry, list(3), state) }
-    for entry in lists.reloads { encode(entry, list(4), state) }
+  /// Calls `body` with each entry in the order of the document.
+  @inline(__always)
+  private static func forEachEntry(
+    of difference: FeedDifference,
+    _ body: (FeedDifference.Entry, List) -> Void
+  ) {
+    for entry in difference.sections.deletes { body(entry, .sectionDelete) }
+    for entry in difference.sections.inserts { body(entry, .sectionInsert) }
+    for entry in difference.sections.moves { body(entry, .sectionMove) }
+    for entry in difference.sections.reconfigures { body(entry, .sectionReconfigure) }
+    for entry in difference.sections.reloads { body(entry, .sectionReload) }
+    for entry in difference.items.deletes { body(entry, .itemDelete) }
+    for entry in difference.items.inserts { body(entry, .itemInsert) }
+    for entry in difference.items.moves { body(entry, .itemMove) }
+    for entry in difference.items.reconfigures { body(entry, .itemReconfigure) }
+    for entry in difference.items.reloads { body(entry, .itemReload) }
   }
 
-  private mutating func encode(_ entry: FeedDifference.Entry, _ list: List, _ state: FeedState) {
+  private static func encode<Sink: ByteSink>(
+    _ entry: FeedDifference.Entry,
+    _ list: List,
+    _ state: FeedState,
+    to output: inout Sink
+  ) {
     let table = list.isOfItems ? state.items : state.sections
     let element = table[entry.handle]
-    bytes.append("{\"id\":")
-    bytes.append(quoted: table.id(entry.handle))
+    output.append("{\"id\":")
+    output.append(quoted: table.id(entry.handle))
     switch list {
     case .sectionMove:
-      bytes.append(",\"from\":")
-      bytes.append(decimal: Int(entry.from))
-      bytes.append(",\"to\":")
-      bytes.append(decimal: Int(entry.to))
+      output.append(",\"from\":")
+      output.append(decimal: Int(entry.from))
+      output.append(",\"to\":")
+      output.append(decimal: Int(entry.to))
     case .itemMove:
-      bytes.append(",\"from\":{\"section\":")
-      bytes.append(quoted: state.sections.id(entry.fromSection))
-      bytes.append(",\"index\":")
-      bytes.append(decimal: Int(entry.from))
-      bytes.append("},\"to\":{\"section\":")
-      bytes.append(quoted: state.sections.id(entry.toSection))
-      bytes.append(",\"index\":")
-      bytes.append(decimal: Int(entry.to))
-      bytes.append(UInt8(ascii: "}"))
+      output.append(",\"from\":{\"section\":")
+      output.append(quoted: state.sections.id(entry.fromSection))
+      output.append(",\"index\":")
+      output.append(decimal: Int(entry.from))
+      output.append("},\"to\":{\"section\":")
+      output.append(quoted: state.sections.id(entry.toSection))
+      output.append(",\"index\":")
+      output.append(decimal: Int(entry.to))
+      output.append(UInt8(ascii: "}"))
     case .sectionDelete, .itemDelete:
-      appendPosition(entry.fromSection, entry.from, list, state)
+      appendPosition(entry.fromSection, entry.from, list, state, to: &output)
     case .sectionInsert, .sectionReconfigure, .sectionReload, .itemReconfigure:
-      appendPosition(entry.toSection, entry.to, list, state)
-      bytes.append(",\"data\":")
-      bytes.append(element.data)
+      appendPosition(entry.toSection, entry.to, list, state, to: &output)
+      output.append(",\"data\":")
+      output.append(element.data)
     case .itemInsert, .itemReload:
-      appendPosition(entry.toSection, entry.to, list, state)
-      bytes.append(",\"kind\":")
-      bytes.append(quoted: state.kind(entry.handle))
-      bytes.append(",\"data\":")
-      bytes.append(element.data)
+      appendPosition(entry.toSection, entry.to, list, state, to: &output)
+      output.append(",\"kind\":")
+      output.append(quoted: state.kind(entry.handle))
+      output.append(",\"data\":")
+      output.append(element.data)
     }
-    bytes.append(UInt8(ascii: "}"))
-    entries.append(EncodedEntry(list: list, end: bytes.count))
+    output.append(UInt8(ascii: "}"))
   }
 
-  private func appendPosition(_ section: UInt32, _ index: Int32, _ list: List, _ state: FeedState) {
+  private static func appendPosition<Sink: ByteSink>(
+    _ section: UInt32,
+    _ index: Int32,
+    _ list: List,
+    _ state: FeedState,
+    to output: inout Sink
+  ) {
     if list.isOfItems {
-      bytes.append(",\"section\":")
-      bytes.append(quoted: state.sections.id(section))
+      output.append(",\"section\":")
+      output.append(quoted: state.sections.id(section))
     }
-    bytes.append(",\"index\":")
-    bytes.append(decimal: Int(index))
+    output.append(",\"index\":")
+    output.append(decimal: Int(index))
   }
 
   // MARK: Putting together

@@ -10,6 +10,8 @@ public struct OutputRecord: Sendable, Equatable {
   public var feed: Range<Int>
   /// Where the CloudEvents id is in the buffer; empty for a null, which has no headers.
   public var eventID: Range<Int>
+  /// Where the header `feedstore.plan` is in the buffer; empty where there is none.
+  public var plan: Range<Int>
   /// The changeset's time in milliseconds since 1970, also for nulls.
   public var time: Int64
   public var revision: UInt64

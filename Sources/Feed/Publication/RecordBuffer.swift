@@ -22,7 +22,8 @@ public final class RecordBuffer {
     eventSuffix: String,
     epoch: [UInt8],
     revision: UInt64,
-    time: Int64
+    time: Int64,
+    plan: ChangesetPlan? = nil
   ) {
     let value = valueStart.map { $0..<bytes.count }
     let keyStart = bytes.count
@@ -44,6 +45,8 @@ public final class RecordBuffer {
       bytes.append(string: eventSuffix)
       eventID = key.upperBound..<bytes.count
     }
+    let planStart = bytes.count
+    plan?.write(to: bytes)
     records.append(
       OutputRecord(
         partition: partition,
@@ -51,6 +54,7 @@ public final class RecordBuffer {
         value: value,
         feed: feedStart..<key.upperBound,
         eventID: eventID,
+        plan: planStart..<bytes.count,
         time: time,
         revision: revision
       )

@@ -17,10 +17,18 @@ struct DecodedEntries {
     var moves: [Entry] = []
     var reconfigures: [Entry] = []
     var reloads: [Entry] = []
+
+    /// Entries other than reconfigures.
+    var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
   }
 
   private(set) var sections = Lists()
   private(set) var items = Lists()
+
+  /// What the planner weighs: the entries other than reconfigures.
+  var weight: Int { sections.weight + items.weight }
+  /// Items that are to be reloaded.
+  var itemReloadCount: Int { items.reloads.count }
 
   /// Adds the lists of a record; after an error what is here is of no use.
   mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {

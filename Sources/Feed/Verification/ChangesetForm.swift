@@ -9,6 +9,8 @@ struct ChangesetForm {
   /// The lists of a difference; they point into the record.
   let entries: DecodedEntries
   let seam: PartSeam
+  /// What the record's header says of why it is what it is.
+  var plan: ChangesetPlan?
 
   /// - Parameters:
   ///   - text: must stay valid as long as this is used.
@@ -49,7 +51,7 @@ struct ChangesetForm {
     spelling.appendEnd()
     self.entries = entries
     seam = spelling.seam
-    try ChangesetForm.compare(text.bytes, spelled.written)
+    try SpellingComparison.check(text.bytes, spelled.written, of: "the value")
   }
 
   var isKeyframe: Bool { record.reason == .keyframe }
@@ -112,32 +114,6 @@ struct ChangesetForm {
         "through does not reach the record that the epoch \(epoch.quotedForMessage()) names"
       )
     }
-  }
-
-  // MARK: Spelling
-
-  private static func compare(_ found: ByteSpan, _ expected: ByteSpan) throws(Violation) {
-    if found.hasSameBytes(as: expected) { return }
-    var at = 0
-    while at < min(found.count, expected.count), found[at] == expected[at] { at += 1 }
-    if at < found.count, JSONText.isSpace(found[at]) {
-      throw Violation("byte \(at) of the value is white space, before \(excerpt(found, at + 1))")
-    }
-    throw Violation(
-      "from byte \(at) on the value is \(excerpt(found, at)), expected \(excerpt(expected, at))"
-    )
-  }
-
-  /// What follows a byte, cut to a bound.
-  private static func excerpt(_ text: ByteSpan, _ at: Int) -> String {
-    var start = at
-    // A character begins before its differing byte.
-    while start > 0, start < text.count, text[start] & 0xC0 == 0x80 { start -= 1 }
-    let rest = ByteSpan(text.base + start, max(0, text.count - start))
-    if rest.isEmpty { return "at its end" }
-    var end = min(rest.count, 40)
-    while end < rest.count, end > 0, rest[end] & 0xC0 == 0x80 { end -= 1 }
-    return "‹\(ByteSpan(rest.base, end).text)\(end < rest.count ? "…" : "")›"
   }
 }
 

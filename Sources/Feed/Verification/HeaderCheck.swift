@@ -1,16 +1,20 @@
 /// Checks the headers of changeset records: those of the protocol, section 5, in their order.
-struct HeaderCheck {
+final class HeaderCheck {
   private static let names: [StaticString] = [
     "content-type", "ce_specversion", "ce_type", "ce_source", "ce_id", "ce_subject", "ce_time",
     "ce_sequence",
   ]
   private let source: [UInt8]
+  private let requiresPlans: Bool
   private let expected = ByteWriter(capacity: 1024)
+  private let indexer = JSONIndexer()
 
-  init(source: String) {
-    self.source = Array(source.utf8)
+  init(_ options: VerificationOptions) {
+    source = Array(options.output.source.utf8)
+    requiresPlans = options.requiresPlans
   }
 
+  /// Checks all headers but that of the plan.
   func check(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
     for (number, name) in HeaderCheck.names.enumerated() {
       guard number * 2 < headers.count else {
@@ -30,10 +34,46 @@ struct HeaderCheck {
         )
       }
     }
-    let surplus = headers.dropFirst(HeaderCheck.names.count * 2)
-    if let first = surplus.first {
-      throw Violation("there is a header \(HeaderCheck.words(first)), expected no more than the eight")
+  }
+
+  /// What the header `feedstore.plan` says; nil where there is none, or none that can be read.
+  func plan(_ headers: [ByteSpan?]) -> ChangesetPlan? {
+    let rest = headers.dropFirst(HeaderCheck.names.count * 2)
+    guard rest.count > 1, rest.first??.matches(ChangesetPlan.header) == true, let value = rest.last ?? nil
+    else {
+      return nil
     }
+    return ChangesetPlan(value, indexer: indexer)
+  }
+
+  /// Checks the header of the plan, and that no other follows.
+  func checkPlan(_ headers: [ByteSpan?], _ form: ChangesetForm) throws(Violation) {
+    let rest = Array(headers.dropFirst(HeaderCheck.names.count * 2))
+    let presence = PlanCheck.Presence(form)
+    guard let name = rest.first else {
+      guard presence != .required || !requiresPlans else {
+        throw Violation("the header \(quoted(ChangesetPlan.header)) is missing")
+      }
+      return
+    }
+    guard let name, name.matches(ChangesetPlan.header), presence != .none else {
+      throw Violation("there is a header \(HeaderCheck.words(name)), expected no more than the eight")
+    }
+    let value = rest.count > 1 ? rest[1] : nil
+    guard let value, let plan = ChangesetPlan(value, indexer: indexer) else {
+      throw Violation(
+        "the header \(quoted(ChangesetPlan.header)) is \(HeaderCheck.words(value)), "
+          + "which does not have the figures of a plan"
+      )
+    }
+    expected.removeAll()
+    plan.write(to: expected)
+    let words = "the header \(quoted(ChangesetPlan.header))"
+    try SpellingComparison.check(value, expected.written, of: words)
+    guard rest.count <= 2 else {
+      throw Violation("there is a header \(HeaderCheck.words(rest[2])), expected no more than the nine")
+    }
+    try PlanCheck.checkReason(plan, form)
   }
 
   /// Nulls have no headers.

@@ -36,8 +36,10 @@ struct KeyUse {
   }
 
   /// Why a keyframe is due; nil if none is.
-  func keyframeReason(_ policy: KeyframePolicy) -> String? {
-    if deltas >= policy.maxDeltas {
+  ///
+  /// - Parameter keyframeBytes: bytes of the keyframe as one value.
+  func keyframeReason(_ policy: KeyframePolicy, keyframeBytes: Int) -> String? {
+    if deltas >= policy.maxDeltas, Double(keyframeBytes) <= policy.maxBytesRatio * Double(deltaBytes) {
       return "\(deltas) delta records since the reload, keyframe.maxDeltas is \(policy.maxDeltas)"
     }
     if Double(deltaBytes) > policy.maxBytesRatio * Double(reloadBytes) {

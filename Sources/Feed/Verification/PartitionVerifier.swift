@@ -13,7 +13,7 @@ final class PartitionVerifier {
   init(_ options: VerificationOptions, decoder: ChangesetDecoder) {
     self.options = options
     self.decoder = decoder
-    headers = HeaderCheck(source: options.output.source)
+    headers = HeaderCheck(options)
   }
 
   /// Whether a changeset, its keyframe or its nulls are not complete yet.
@@ -88,7 +88,7 @@ final class PartitionVerifier {
         "the value has \(value.count) bytes, output.maxMessageBytes is \(options.output.maxMessageBytes)"
       )
     }
-    let form = try decoder.decode(value)
+    var form = try decoder.decode(value)
     guard form.record.feed.hasSameBytes(as: key.feed) else {
       throw Violation(
         "the value is of feed \(form.record.feed.quotedForMessage()), "
@@ -96,8 +96,11 @@ final class PartitionVerifier {
       )
     }
     try headers.check(record.headers, form)
+    form.plan = headers.plan(record.headers)
     try checkTimestamp(record, form.time)
     let next = try feed.take(form, key, due, context)
+    // Last, as what is wrong with the changeset itself says more.
+    try headers.checkPlan(record.headers, form)
     if form.record.part + 1 == form.record.parts {
       if form.isKeyframe {
         counts.keyframes += 1

@@ -3,6 +3,8 @@ struct PendingChangeset {
   let head: [UInt8]
   let revision: UInt64
   let parts: Int
+  /// What the first part's header says of why the changeset is what it is.
+  let plan: ChangesetPlan?
   private(set) var received = 0
   private(set) var byteCount = 0
   /// The values of a difference's parts, which are applied together.
@@ -22,6 +24,7 @@ struct PendingChangeset {
     head = form.head
     revision = form.record.revision
     parts = form.record.parts
+    plan = form.plan
     self.state = state
     self.comparison = comparison
   }

@@ -6,6 +6,9 @@ public struct VerificationOptions: Sendable, Equatable {
   /// Whether older records may be gone, as in a compacted topic: a gap is then a fault only if no later reload
   /// closes it.
   public var mayBeCompacted: Bool
+  /// Whether the header `feedstore.plan` must stand wherever a plan was weighed. A topic may still hold changesets of
+  /// versions that did not write it.
+  public var requiresPlans = true
 
   public init(keyframes: KeyframePolicy, output: OutputOptions, mayBeCompacted: Bool = false) {
     self.keyframes = keyframes

@@ -222,13 +222,34 @@ extension VerifiedFeed {
     let check = EntryCheck(entries)
     try check.checkMode(form.record.mode)
     try check.checkBaseOrder(known.replica.state)
+    let itemsBefore = known.replica.itemCount
     try Violation.from { () throws(ReplicaFault) in try known.replica.apply(entries, form.record) }
     try check.checkResultOrder(known.replica.state)
     try check.checkIdentifiers()
     try IdleMoves.check(entries)
+    try PlanCheck(form, pending.plan).check(
+      entries,
+      differenceBytes: Self.unsplitBytes(entries, form),
+      itemsBefore: itemsBefore,
+      after: known.replica.state
+    )
     known.time = Array(form.record.time.buffer)
     state = .known(known)
-    return known.keys.keyframeReason(context.options.keyframes).map { .keyframe($0) }
+    let keyframeBytes = ReloadWriter.byteCount(
+      known.replica.state,
+      headBytes: ReloadSize.headBytes(form, reason: .keyframe)
+    )
+    return known.keys.keyframeReason(context.options.keyframes, keyframeBytes: keyframeBytes)
+      .map { .keyframe($0) }
+  }
+
+  /// Bytes of a difference as one value.
+  private static func unsplitBytes(_ entries: DecodedEntries, _ form: ChangesetForm) -> Int {
+    guard form.record.parts > 1 else { return form.record.text.bytes.count }
+    let lists = ByteWriter()
+    var spelling = ChangesetSpelling(lists)
+    spelling.append(entries)
+    return form.head.count + lists.count + 1
   }
 
   private func finishReload(
@@ -244,10 +265,14 @@ extension VerifiedFeed {
       (replica, keys, isWhole) = (known.replica, known.keys, known.isWhole)
       if let comparison { try check(comparison, form, replica) }
       try checkChecksum(form, reloaded ?? replica.state)
+      let plan = PlanCheck(form, pending.plan)
+      try plan.check(known.keys, context.options.keyframes, replica.state)
+      try plan.check(itemsBefore: replica.itemCount, after: reloaded ?? replica.state)
       if let reloaded { replica.replace(with: reloaded, form.record) }
     } else {
       guard let reloaded else { preconditionFailure("a reload without a state") }
       try checkChecksum(form, reloaded)
+      try PlanCheck(form, pending.plan).check(itemsBefore: nil, after: reloaded)
       replica = Replica(feed: name, state: reloaded, form.record)
     }
     let surplus = keys.noteReload(parts: pending.parts, bytes: pending.byteCount)

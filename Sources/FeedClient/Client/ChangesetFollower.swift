@@ -10,6 +10,7 @@ final class ChangesetFollower {
   private let board: FeedBoard
   private let consumer: Consumer
   private let batch: MessageBatch
+  private let planIndexer = JSONIndexer()
   private let log: KafkaLogHandler
 
   private static let pollMilliseconds: Int32 = 100
@@ -70,7 +71,10 @@ final class ChangesetFollower {
       message.partition,
       offset: message.offset,
       key: message.key.map { ByteSpan($0) } ?? .empty,
-      value: message.payload.map { ByteSpan($0) }
+      value: message.payload.map { ByteSpan($0) },
+      plan: {
+        message.header(ChangesetPlan.header).flatMap { ChangesetPlan(ByteSpan($0), indexer: planIndexer) }
+      }
     )
     switch taken {
     case .taken: return .taken

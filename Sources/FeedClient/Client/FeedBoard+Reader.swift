@@ -74,7 +74,15 @@ extension FeedBoard {
   // MARK: Records
 
   /// Takes a record of a partition; one that is not followed is passed over.
-  func take(_ number: Int32, offset: Int64, key: ByteSpan, value: ByteSpan?) -> Taken {
+  ///
+  /// - Parameter plan: what the record's header says of why the changeset is what it is; read only where it is of use.
+  func take(
+    _ number: Int32,
+    offset: Int64,
+    key: ByteSpan,
+    value: ByteSpan?,
+    plan: () -> ChangesetPlan? = { nil }
+  ) -> Taken {
     withLock {
       guard var partition = partitions[number] else { return .taken }
       if pausing.contains(where: { subscribers[$0]?.mailbox.isFull == true }) { return .noRoom }
@@ -91,7 +99,8 @@ extension FeedBoard {
           key: key,
           value: value,
           keepsChanges: keepsChanges,
-          lastIdle: lastIdle
+          lastIdle: lastIdle,
+          plan: plan
         )
         if let news { tell(news, of: partition) }
         return .taken

@@ -21,6 +21,10 @@ final class FollowedPartition {
   private var lost: [ByteText: String] = [:]
   /// The values of the changesets that have come in part.
   private var parts: [ByteText: [[UInt8]]] = [:]
+  /// What the first of them say of why they are what they are.
+  private var plansOfParts: [ByteText: ChangesetPlan] = [:]
+  /// How the latest changeset of each feed was published, where feeds are followed by name.
+  private var lastChangesets: [ByteText: LastChangeset] = [:]
   /// The offsets of their first parts.
   private var firstParts: [ByteText: Int64] = [:]
 
@@ -65,13 +69,15 @@ final class FollowedPartition {
   /// - Parameters:
   ///   - keepsChanges: whether somebody is to be told what changed.
   ///   - lastIdle: a time at which everything that the brokers had was read, in milliseconds since 1970.
+  ///   - plan: what the record's header says of why the changeset is what it is; read only where it is of use.
   /// - Throws: the fault of a record that is none of a changesets topic's.
   func take(
     offset: Int64,
     key: ByteSpan,
     value: ByteSpan?,
     keepsChanges: Bool,
-    lastIdle: Int64 = 0
+    lastIdle: Int64 = 0,
+    plan: () -> ChangesetPlan? = { nil }
   ) throws(ReplicaFault) -> News? {
     position = offset + 1
     if isAtEnd { asOf = max(asOf, lastIdle) }
@@ -82,18 +88,27 @@ final class FollowedPartition {
     let outcome = try replicas.apply(key: key, value: value)
     guard let feed else { return nil }
     noteParts(of: feed, outcome, offset)
+    let isPlanUsed = keepsChanges || kept != nil
     switch outcome {
     case .applied(let change):
-      return applied(change, feed, value, offset: offset, keepsChanges: keepsChanges)
+      // Of a changeset in parts, the first one says it.
+      let plan = plansOfParts.removeValue(forKey: feed) ?? (isPlanUsed ? plan() : nil)
+      if kept != nil {
+        lastChangesets[feed] = LastChangeset(mode: change.mode, reason: change.reason, plan: plan)
+      }
+      return applied(change, feed, value, plan, offset: offset, keepsChanges: keepsChanges)
     case .removed:
       lost[feed] = nil
       parts[feed] = nil
+      plansOfParts[feed] = nil
+      lastChangesets[feed] = nil
       return .removed(feed, changeset: value.map { Array($0.buffer) })
     case .skipped:
       // Deltas without a reload, of a feed that is deleted now.
       guard value == nil, !lost.isEmpty, replicas.replica(of: feed.string) == nil else { return nil }
       return lost.removeValue(forKey: feed) == nil ? nil : .removed(feed, changeset: nil)
     case .waitingForParts(let received, _):
+      if received == 1 { plansOfParts[feed] = isPlanUsed ? plan() : nil }
       guard keepsChanges, let value else { return nil }
       if received == 1 { parts[feed] = [] }
       parts[feed]?.append(Array(value.buffer))
@@ -129,6 +144,7 @@ final class FollowedPartition {
     _ change: ReplicaChange,
     _ feed: ByteText,
     _ value: ByteSpan?,
+    _ plan: ChangesetPlan?,
     offset: Int64,
     keepsChanges: Bool
   ) -> News? {
@@ -141,12 +157,13 @@ final class FollowedPartition {
     guard isWhole, change.mode == .reload || change.difference != nil else { return .changedUnseen(feed) }
     return .changed(
       feed,
-      FeedChangeset(change: change, values: values, partition: number, offset: offset)
+      FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: offset)
     )
   }
 
   private func lose(_ feed: ByteText, _ reason: String) -> News? {
     parts[feed] = nil
+    plansOfParts[feed] = nil
     guard lost[feed] == nil else { return nil }
     lost[feed] = reason
     return .lost(feed, reason: reason)
@@ -206,7 +223,8 @@ final class FollowedPartition {
       sectionCount: replica.sectionCount,
       itemCount: replica.itemCount,
       checksum: replica.checksum,
-      standing: lost[ByteText(replica.feed)] == nil ? standing : .mustRefetch
+      standing: lost[ByteText(replica.feed)] == nil ? standing : .mustRefetch,
+      lastChangeset: lastChangesets[ByteText(replica.feed)]
     )
   }
 

@@ -20,6 +20,9 @@ public struct FeedDescription: Sendable, Equatable {
   public let checksum: UInt32
   /// Where the follower stands with it.
   public let standing: FeedStanding
+  /// How its latest changeset was published, and why. Nil where the client does not follow feeds by name
+  /// (``FeedClientOptions/feeds``), and for a feed that is as it was saved.
+  public let lastChangeset: LastChangeset?
 
   /// The epoch as text: `topic/offset`.
   public var epoch: String { String(decoding: version.epoch, as: UTF8.self) }

@@ -85,6 +85,7 @@ extension PlannerThresholds {
     try reader.read("planner.maxChangedFraction", into: &maxChangedFraction)
     try reader.read("planner.minimumItems", into: &minimumItems, from: 0)
     try reader.read("planner.maxKindFraction", into: &maxKindFraction)
+    try reader.read("planner.maxReloadRatio", into: &maxReloadRatio)
     try reader.read("planner.maxBytesRatio", into: &maxBytesRatio)
   }
 }

@@ -23,7 +23,7 @@ public struct FeedInspection: Sendable {
   /// - Returns: the report; nil if there is no such feed.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers are silent.
   public func run() async throws -> String? {
-    let session = try FollowSession(configuration, stop: stop, log: log)
+    let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       client.content(of: feed).map(Self.report)
     }
@@ -50,6 +50,10 @@ public struct FeedInspection: Sendable {
     table.add("deltas since", bytes: version.deltaBytes)
     table.add("their records", count: version.deltaCount)
     table.add("highest delta key", count: version.highestDelta)
+    if let last = description.lastChangeset {
+      table.add("last changeset", text: last.mode.rawValue + (last.reason.map { " (\($0.rawValue))" } ?? ""))
+      if let plan = last.plan { table.add("why", text: PlanText.sentence(plan, last.reason)) }
+    }
     return table.text
   }
 }

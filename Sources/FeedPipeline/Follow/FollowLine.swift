@@ -3,16 +3,19 @@ import Service
 
 /// A line for people, in columns: time, feed, revision, mode, details.
 enum FollowLine {
-  static func text(of change: ReplicaChange) -> String {
+  ///
+  /// - Parameter plan: why it was published so; the line ends with it.
+  static func text(of change: ReplicaChange, _ plan: ChangesetPlan? = nil) -> String {
     let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
     let details = change.mode == .reload ? "the whole feed" : entries(of: change)
     let bytes = Quantity.bytes(change.byteCount)
+    let why = plan.map { "  " + PlanText.sentence($0, change.reason) } ?? ""
     return text(
       time(of: change.time),
       change.feed,
       "rev \(change.revision)",
       mode,
-      padded(details, 52) + "  " + bytes
+      padded(details, 52) + "  " + (plan == nil ? bytes : padded(bytes, 8)) + why
     )
   }
 

@@ -14,9 +14,11 @@ struct FollowSession {
   /// How long nothing may come of a topic that is read once.
   static let patienceMilliseconds: Int64 = 30_000
 
+  /// - Parameter feeds: the ids of the feeds to follow; nil for all.
   /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state that cannot be read or written.
   init(
     _ configuration: PipelineConfiguration,
+    feeds: [String]? = nil,
     state: String? = nil,
     stop: StopRequest,
     log: Log
@@ -27,6 +29,7 @@ struct FollowSession {
       FeedClientOptions(
         kafka: settings.restorer,
         topic: configuration.store.topics.changesets,
+        feeds: feeds,
         savedState: state.map { SavedStateOptions(path: $0) }
       ),
       log: log.kafkaHandler

@@ -8,9 +8,9 @@ extension FollowedRecord {
   /// ```
   var text: String? {
     switch self {
-    case .changeset(_, .applied(let change)): FollowLine.text(of: change)
-    case .changeset(_, .removed(let feed)): FollowLine.text("", feed, "", "delete", "the feed is gone")
-    case .changeset(_, .gap(let replica, let base)):
+    case .changeset(_, .applied(let change), let plan): FollowLine.text(of: change, plan)
+    case .changeset(_, .removed(let feed), _): FollowLine.text("", feed, "", "delete", "the feed is gone")
+    case .changeset(_, .gap(let replica, let base), _):
       FollowLine.text(
         "",
         "",
@@ -18,8 +18,8 @@ extension FollowedRecord {
         "gap",
         "the changeset is on revision \(base), the replica at \(replica ?? 0)"
       )
-    case .changeset(_, .mismatch(let fault)): FollowLine.text("", "", "", "MISMATCH", fault.message)
-    case .changeset(_, .skipped), .changeset(_, .waitingForParts), .changeset(_, .otherEpoch): nil
+    case .changeset(_, .mismatch(let fault), _): FollowLine.text("", "", "", "MISMATCH", fault.message)
+    case .changeset(_, .skipped, _), .changeset(_, .waitingForParts, _), .changeset(_, .otherEpoch, _): nil
     case .unreadable(let partition, let offset, let fault):
       FollowLine.text("", "", "", "UNREADABLE", "partition \(partition), offset \(offset): \(fault.message)")
     case .rejected(let key, let headers):
@@ -36,7 +36,7 @@ extension FollowedRecord {
   /// Whether it should not have happened.
   var isFault: Bool {
     switch self {
-    case .changeset(_, .gap), .changeset(_, .mismatch), .changeset(_, .otherEpoch), .unreadable: true
+    case .changeset(_, .gap, _), .changeset(_, .mismatch, _), .changeset(_, .otherEpoch, _), .unreadable: true
     case .changeset, .rejected: false
     }
   }

@@ -2,8 +2,8 @@ import Feed
 
 /// What a follower read.
 enum FollowedRecord {
-  /// A record of the changesets topic, and what it meant.
-  case changeset(partition: Int32, ReplicaOutcome)
+  /// A record of the changesets topic, what it meant, and what it says of why it is what it is.
+  case changeset(partition: Int32, ReplicaOutcome, ChangesetPlan?)
   /// A record of the changesets topic that is none.
   case unreadable(partition: Int32, offset: Int64, ReplicaFault)
   /// A record of the rejected topic, with the text of its headers by name.

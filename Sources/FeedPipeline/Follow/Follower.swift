@@ -8,6 +8,7 @@ final class Follower {
   private let topics: TopicNames
   private let consumer: Consumer
   private let batch: MessageBatch
+  private let planIndexer = JSONIndexer()
   private var partitions: [Int32: ReplicaPartition] = [:]
   /// The offset after what was read of each partition.
   private var positions: [TopicPartition: Int64] = [:]
@@ -60,7 +61,8 @@ final class Follower {
       let key = message.key.map { ByteSpan($0) } ?? .empty
       return .changeset(
         partition: partition,
-        try replicas.apply(key: key, value: message.payload.map { ByteSpan($0) })
+        try replicas.apply(key: key, value: message.payload.map { ByteSpan($0) }),
+        message.header(ChangesetPlan.header).flatMap { ChangesetPlan(ByteSpan($0), indexer: planIndexer) }
       )
     } catch {
       return .unreadable(partition: partition, offset: message.offset, error)

@@ -29,7 +29,7 @@ struct UpdateText {
         case .reload: 33
         case .delete: 31
         }
-      return (colour, FollowLine.text(of: changeset.change))
+      return (colour, FollowLine.text(of: changeset.change, changeset.plan))
     case .mustRefetch(let feed, let reason):
       return (35, FollowLine.text("", feed, "", "must refetch", reason))
     case .absent(let feed, let changeset):

@@ -122,6 +122,7 @@ enum FeedDocuments {
     let maxChangedFraction: Double
     let minimumItems: Int
     let maxKindFraction: Double
+    let maxReloadRatio: Double
     let maxBytesRatio: Double
   }
 

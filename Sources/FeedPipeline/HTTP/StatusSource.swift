@@ -54,6 +54,7 @@ final class StatusSource: Sendable {
         maxChangedFraction: planner.maxChangedFraction,
         minimumItems: planner.minimumItems,
         maxKindFraction: planner.maxKindFraction,
+        maxReloadRatio: planner.maxReloadRatio,
         maxBytesRatio: planner.maxBytesRatio
       )
     )

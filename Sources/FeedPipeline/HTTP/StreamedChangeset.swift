@@ -15,16 +15,27 @@ final class StreamedChangeset: Sendable {
   /// What it takes while it is kept, in bytes, about.
   let byteCount: Int
   private let values: [[UInt8]]
+  private let plan: ChangesetPlan?
   private let encoded = Mutex<[EncodedEvent]?>(nil)
 
-  init(base: FeedVersion, version: FeedVersion, isReload: Bool, offset: Int64, values: [[UInt8]]) {
+  init(
+    base: FeedVersion,
+    version: FeedVersion,
+    isReload: Bool,
+    offset: Int64,
+    values: [[UInt8]],
+    plan: ChangesetPlan? = nil
+  ) {
     self.base = base
     self.version = version
     self.isReload = isReload
     self.offset = offset
+    self.plan = plan
     self.values = values
     // As they came, and as they are sent.
-    byteCount = values.reduce(200) { $0 + 2 * $1.count }
+    byteCount = values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) {
+      $0 + 2 * $1.count
+    }
   }
 
   convenience init(_ changeset: FeedChangeset) {
@@ -34,7 +45,8 @@ final class StreamedChangeset: Sendable {
       version: FeedVersion(epoch: change.epoch, revision: change.revision),
       isReload: change.mode == .reload,
       offset: changeset.offset,
-      values: changeset.values
+      values: changeset.values,
+      plan: changeset.plan
     )
   }
 
@@ -43,9 +55,13 @@ final class StreamedChangeset: Sendable {
   var events: [EncodedEvent] {
     encoded.withLock { encoded in
       if let encoded { return encoded }
-      let events = values.enumerated().map { index, value in
+      var events = values.enumerated().map { index, value in
         let isLast = index == values.count - 1
         return ServerSentEvent(id: isLast ? version.text : nil, data: value).encoded()
+      }
+      if let plan {
+        let event = ServerSentEvent(name: "plan", data: Array(plan.text.utf8)).encoded()
+        events.insert(event, at: 0)
       }
       encoded = events
       return events

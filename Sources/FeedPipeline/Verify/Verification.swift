@@ -37,11 +37,12 @@ public struct Verification: Sendable {
   ///   topic. Faults of the changesets are no errors: they are told and counted.
   public func run() async throws -> VerificationReport {
     let started = MonotonicClock.nanoseconds()
-    let options = VerificationOptions(
+    var options = VerificationOptions(
       keyframes: configuration.store.keyframe,
       output: configuration.store.output,
       mayBeCompacted: input == .topic
     )
+    options.requiresPlans = input != .topic
     let verifier: FaultTelling
     switch input {
     case .files(let paths):

@@ -1,6 +1,7 @@
 public import Feed
 
-/// The headers of a changeset record: those of a CloudEvents 1.0 binary-mode Kafka message.
+/// The headers of a changeset record: those of a CloudEvents 1.0 binary-mode Kafka message, and the figures of its
+/// ``ChangesetPlan`` if it has one.
 public enum ChangesetHeaders {
   /// Calls `body` with each header in the order of the protocol, section 5. Nulls have none. The
   /// value is valid during the call.
@@ -25,5 +26,6 @@ public enum ChangesetHeaders {
     writer.removeAll()
     writer.append(decimal: record.revision, width: 20)
     body("ce_sequence", writer.written)
+    if !record.plan.isEmpty { body(ChangesetPlan.header, publication.bytes(record.plan)) }
   }
 }

@@ -31,6 +31,21 @@ public struct Message {
   /// The number of bytes of key and value together.
   public var size: Int { pointer.pointee.key_len + pointer.pointee.len }
 
+  /// The bytes of the value of the last header of a name; nil where there is none, or its value is null.
+  ///
+  /// - Parameter name: without a zero byte.
+  public func header(_ name: StaticString) -> UnsafeRawBufferPointer? {
+    var list: OpaquePointer?
+    guard rd_kafka_message_headers(pointer, &list) == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+    var value: UnsafeRawPointer?
+    var size = 0
+    let name = UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
+    guard rd_kafka_header_get_last(list, name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR, let value else {
+      return nil
+    }
+    return UnsafeRawBufferPointer(start: value, count: size)
+  }
+
   /// Copies the record's headers, in their order. librdkafka parses them only when asked.
   public func headers() -> [Header] {
     var list: OpaquePointer?

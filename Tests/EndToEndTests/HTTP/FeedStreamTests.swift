@@ -38,13 +38,22 @@ struct FeedStreamTests {
     let more = try await flush("a", change(2), ChangesetSource.item("y"), change(3))
     try ground.publish(other + more)
     var ids: [String?] = []
+    var plans: [String] = []
     for value in ServedGround.values(more) {
       var message = try #require(try await reader.next())
       // It may be told in between that it is up to date.
       if message.name == "up-to-date" { message = try #require(try await reader.next()) }
+      if message.name == "plan" {
+        plans.append(message.data)
+        #expect(message.id == nil)
+        message = try #require(try await reader.next())
+      }
       #expect(message.data == value)
       ids.append(message.id)
     }
+    // Of the three, one inserts an item.
+    #expect(plans == more.compactMap { $0.plan.map { String(decoding: $0, as: UTF8.self) } })
+    #expect(plans.count == 1)
     #expect(ids == ["feeds.items/0@3", "feeds.items/0@4", "feeds.items/0@5"])
     let notice = try #require(try await reader.next(named: "up-to-date"))
     #expect(notice.data.hasSuffix("\"revision\":5}"))

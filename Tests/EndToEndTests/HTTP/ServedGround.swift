@@ -67,7 +67,11 @@ final class ServedGround {
   /// Appends records to a partition of the changesets topic.
   func publish(_ records: [ChangesetSource.Record], partition: Int32 = 0) throws {
     try Ground.produce(
-      records.map { StoredRecord(partition: partition, timestamp: 1, key: $0.key, value: $0.value) },
+      records.map { record in
+        var stored = StoredRecord(partition: partition, timestamp: 1, key: record.key, value: record.value)
+        if let plan = record.plan { stored.headers["feedstore.plan"] = String(decoding: plan, as: UTF8.self) }
+        return stored
+      },
       to: Self.topic,
       ["bootstrap.servers": cluster.bootstrapServers]
     )

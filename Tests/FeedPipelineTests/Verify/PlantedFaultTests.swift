@@ -284,6 +284,31 @@ import Testing
       #""ce_sequence","3""#,
       #"the header "ce_sequence" is "3", expected "00000000000000000003""#
     ),
+    Plant("a missing plan", found: 2, #"the header "feedstore.plan" is missing"#) { lines in
+      let start = lines[1].range(of: ",\"feedstore.plan\"")
+      let end = lines[1].range(of: "],\"key\"")
+      guard let start, let end else { return }
+      lines[1].removeSubrange(start.lowerBound..<end.lowerBound)
+    },
+    Plant(
+      "a plan of reconfigure entries",
+      3,
+      #""ce_sequence","00000000000000000003""#,
+      #""ce_sequence","00000000000000000003","feedstore.plan","{}""#,
+      #"there is a header "feedstore.plan", expected no more than the eight"#
+    ),
+    Plant("a wrong weight", 2, #"\"weight\":3"#, #"\"weight\":4"#, "has weight 4, expected 3"),
+    Plant("a plan without a figure", 2, #"\"weight\":3,"#, "", "does not have the figures of a plan"),
+    Plant(
+      "a plan spelled otherwise",
+      2,
+      #"\"maxReloadRatio\":3"#,
+      #"\"maxReloadRatio\":3.0"#,
+      #"on the header "feedstore.plan" is ‹.0,"maxBytesRatio":10}›, expected ‹,"maxBytes"#
+    ),
+    Plant("a plan of a reload", 2, #"\"maxChanges\":5000"#, #"\"maxChanges\":2"#, "is that of a reload"),
+    Plant("too many items", 2, #"\"itemsAfter\":8"#, #"\"itemsAfter\":9"#, "has itemsAfter 9, expected 8"),
+    Plant("a keyframe's plan", 5, #"\"deltas\":3"#, #"\"deltas\":4"#, "has deltas 4, expected 3"),
     Plant(
       "a header of another source",
       3,

@@ -92,12 +92,23 @@ public struct ChangesetJudge: Sendable {
     if head.last("mode")?.string == Array("reload".utf8) {
       let reason = String(decoding: head.last("reason")?.string ?? [], as: UTF8.self)
       let possible = possibleReasons(change, difference)
-      guard possible.contains(reason) else {
+      guard possible.reasons.contains(reason) else {
         throw JudgeFailure(
-          "a reload with reason \"\(reason)\", expected \(possible.map { $0 ?? "no reload" })\nfound \(first)"
+          "a reload with reason \"\(reason)\", expected \(possible.reasons.map { $0 ?? "no reload" })\nfound \(first)"
         )
       }
-      return .reload(reason: reason)
+      guard OracleWriter.isWeighed(reason) else { return .reload(reason: reason) }
+      let weighing = try weighing(first)
+      guard possible.weights.contains(weighing.weight), possible.bytes.contains(weighing.bytes) else {
+        throw JudgeFailure(
+          "\(weighing), expected a weight of \(possible.weights) and \(possible.bytes) bytes\nfound \(first)"
+        )
+      }
+      let reloadBytes = writer.reloadBytes(change)
+      guard writer.reason(change, difference, weighing, reloadBytes: reloadBytes) == reason else {
+        throw JudgeFailure("the reason does not follow from \(weighing)\nfound \(first)")
+      }
+      return .reload(reason: reason, weighing)
     }
     let parts = head.last("parts").flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) } ?? 1
     var moves = OracleMoves()
@@ -110,14 +121,12 @@ public struct ChangesetJudge: Sendable {
       throw JudgeFailure("\(complaint)\nfound \(first)")
     }
     let units = difference.units(moves)
-    let bytes = writer.difference(change, units).unsplit.count
-    let reloadBytes = writer.reload(change, reason: "bytes").unsplit.count
-    let weight = OracleWriter.weight(units)
-    let reason = writer.reason(change, difference, weight: weight, bytes: bytes, reloadBytes: reloadBytes)
-    if let reason {
+    let weighing = writer.weighing(change, units)
+    let reloadBytes = writer.reloadBytes(change)
+    if let reason = writer.reason(change, difference, weighing, reloadBytes: reloadBytes) {
       throw JudgeFailure(
         """
-        a reload with reason "\(reason)" was expected (weight \(weight), \(bytes) bytes, \
+        a reload with reason "\(reason)" was expected (weight \(weighing.weight), \(weighing.bytes) bytes, \
         \(reloadBytes) as a reload)
         found \(first)
         """
@@ -126,8 +135,26 @@ public struct ChangesetJudge: Sendable {
     return .difference(moves)
   }
 
-  /// The outcomes the planner may come to, nil for a difference, over all legal sets of moves.
-  private func possibleReasons(_ change: OracleChange, _ difference: OracleDifference) -> [String?] {
+  /// What the header says that a difference would have come to.
+  private func weighing(_ record: JudgedRecord) throws(JudgeFailure) -> OracleWeighing {
+    let plan = record.headers.first { $0.name == "feedstore.plan" }.flatMap {
+      try? OracleJSON.parse($0.value)
+    }
+    func number(_ name: String) -> Int? {
+      plan?.last(name).flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) }
+    }
+    guard let weight = number("weight"), let bytes = number("differenceBytes") else {
+      throw JudgeFailure("the header feedstore.plan is missing or has no weight and bytes\nfound \(record)")
+    }
+    return OracleWeighing(weight: weight, bytes: bytes)
+  }
+
+  /// The outcomes the planner may come to, nil for a difference, over all legal sets of moves, and between what a
+  /// difference may come to.
+  private func possibleReasons(
+    _ change: OracleChange,
+    _ difference: OracleDifference
+  ) -> (reasons: [String?], weights: ClosedRange<Int>, bytes: ClosedRange<Int>) {
     let fixed = difference.units(OracleMoves(items: difference.crossings))
     var light = fixed
     var heavy = fixed
@@ -143,22 +170,18 @@ public struct ChangesetJudge: Sendable {
       light += sorted.prefix(order.fewest)
       heavy += sorted.suffix(order.most)
     }
-    let sizes = [light, heavy].map { writer.difference(change, $0).unsplit.count }
-    let reloadBytes = writer.reload(change, reason: "bytes").unsplit.count
+    let (least, most) = (writer.weighing(change, light), writer.weighing(change, heavy))
+    let reloadBytes = writer.reloadBytes(change)
+    let weights = least.weight...most.weight
     var reasons: [String?] = []
-    for weight in OracleWriter.weight(light)...OracleWriter.weight(heavy) {
-      for bytes in sizes {
-        let reason = writer.reason(
-          change,
-          difference,
-          weight: weight,
-          bytes: bytes,
-          reloadBytes: reloadBytes
-        )
+    for weight in weights {
+      for bytes in [least.bytes, most.bytes] {
+        let weighing = OracleWeighing(weight: weight, bytes: bytes)
+        let reason = writer.reason(change, difference, weighing, reloadBytes: reloadBytes)
         if !reasons.contains(reason) { reasons.append(reason) }
       }
     }
-    return reasons
+    return (reasons, weights, least.bytes...most.bytes)
   }
 
   private func document(_ record: JudgedRecord) throws(JudgeFailure) -> OracleJSON {

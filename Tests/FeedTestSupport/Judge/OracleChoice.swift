@@ -2,5 +2,6 @@
 enum OracleChoice: Equatable {
   case delete
   case difference(OracleMoves)
-  case reload(reason: String)
+  /// - Parameter weighing: what a difference would have come to, if it was asked.
+  case reload(reason: String, OracleWeighing? = nil)
 }

@@ -51,30 +51,46 @@ struct OracleWriter {
 
   // MARK: - The planner
 
-  /// The first reason that holds for a difference of this weight and these bytes; nil: none does.
+  /// The first reason that holds for a difference that comes to this; nil: none does.
   func reason(
     _ change: OracleChange,
     _ difference: OracleDifference,
-    weight: Int,
-    bytes: Int,
+    _ weighing: OracleWeighing,
     reloadBytes: Int
   ) -> String? {
     let before = change.before?.itemCount ?? 0
     let after = change.after?.itemCount ?? 0
     let larger = max(before, after)
+    let weight = Double(weighing.weight)
     if change.forced.feedReload { return "requested" }
-    if weight == 0 { return nil }
+    if weighing.weight == 0 { return nil }
     if before > 0, after > 0, difference.commonCount == 0 { return "disjoint" }
-    if weight > planner.maxChanges { return "changes" }
-    if larger >= planner.minimumItems {
+    if Double(reloadBytes) <= planner.maxReloadRatio * Double(weighing.bytes) {
+      if weighing.weight > planner.maxChanges { return "changes" }
       // The weight is not 0: divided by no items it is infinite, and so more than any fraction of them.
-      if Double(weight) / Double(larger) > planner.maxChangedFraction { return "fraction" }
-      let kinds = Double(difference.changedKinds)
-      if after > 0, kinds / Double(after) > planner.maxKindFraction { return "kinds" }
+      if larger >= planner.minimumItems, weight / Double(larger) > planner.maxChangedFraction {
+        return "fraction"
+      }
     }
-    if Double(bytes) > planner.maxBytesRatio * Double(reloadBytes) { return "bytes" }
+    let kinds = Double(difference.changedKinds)
+    if larger >= planner.minimumItems, after > 0, kinds / Double(after) > planner.maxKindFraction {
+      return "kinds"
+    }
+    if Double(weighing.bytes) > planner.maxBytesRatio * Double(reloadBytes) { return "bytes" }
     return nil
   }
+
+  /// Whether the reason depends on what the difference comes to.
+  static func isWeighed(_ reason: String) -> Bool {
+    ["changes", "fraction", "kinds", "bytes"].contains(reason)
+  }
+
+  func weighing(_ change: OracleChange, _ units: [OracleUnit]) -> OracleWeighing {
+    OracleWeighing(weight: Self.weight(units), bytes: self.difference(change, units).unsplit.count)
+  }
+
+  /// Bytes of the reload that differences are compared with.
+  func reloadBytes(_ change: OracleChange) -> Int { reload(change, reason: "bytes").unsplit.count }
 
   /// How to publish a change with a smallest set of moves.
   func choice(_ change: OracleChange) -> OracleChoice {
@@ -87,15 +103,56 @@ struct OracleWriter {
       placements: change.placements
     )
     let moves = difference.fewestMoves
-    let units = difference.units(moves)
-    let reason = reason(
-      change,
-      difference,
-      weight: Self.weight(units),
-      bytes: self.difference(change, units).unsplit.count,
-      reloadBytes: reload(change, reason: "bytes").unsplit.count
-    )
-    return reason.map { .reload(reason: $0) } ?? .difference(moves)
+    let weighing = weighing(change, difference.units(moves))
+    guard let reason = reason(change, difference, weighing, reloadBytes: reloadBytes(change)) else {
+      return .difference(moves)
+    }
+    return .reload(reason: reason, Self.isWeighed(reason) ? weighing : nil)
+  }
+
+  // MARK: - The header that says why
+
+  private func plan(
+    _ change: OracleChange,
+    _ difference: OracleDifference,
+    _ weighing: OracleWeighing
+  ) -> String {
+    let figures: [(String, String)] = [
+      ("weight", "\(weighing.weight)"),
+      ("itemsBefore", "\(change.before?.itemCount ?? 0)"),
+      ("itemsAfter", "\(change.after?.itemCount ?? 0)"),
+      ("changedKinds", "\(difference.changedKinds)"),
+      ("differenceBytes", "\(weighing.bytes)"),
+      ("reloadBytes", "\(reloadBytes(change))"),
+      ("maxChanges", "\(planner.maxChanges)"),
+      ("maxChangedFraction", Self.text(planner.maxChangedFraction)),
+      ("minimumItems", "\(planner.minimumItems)"),
+      ("maxKindFraction", Self.text(planner.maxKindFraction)),
+      ("maxReloadRatio", Self.text(planner.maxReloadRatio)),
+      ("maxBytesRatio", Self.text(planner.maxBytesRatio)),
+    ]
+    return Self.object(figures)
+  }
+
+  private func plan(keyframe document: OracleDocument, _ log: OracleTopicLog) -> String {
+    Self.object([
+      ("deltas", "\(log.deltas)"),
+      ("deltaBytes", "\(log.deltaBytes)"),
+      ("lastReloadBytes", "\(log.reloadBytes)"),
+      ("keyframeBytes", "\(document.unsplit.count)"),
+      ("maxDeltas", "\(keyframes.maxDeltas)"),
+      ("maxBytesRatio", Self.text(keyframes.maxBytesRatio)),
+    ])
+  }
+
+  private static func object(_ figures: [(name: String, value: String)]) -> String {
+    "{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}"
+  }
+
+  /// The fewest digits that are read back as the same number, without a fraction that is 0.
+  private static func text(_ number: Double) -> String {
+    let text = "\(number)"
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
   // MARK: - Records
@@ -106,24 +163,22 @@ struct OracleWriter {
     var records: [JudgedRecord]
     switch choice {
     case .delete:
-      records = deltas(document(change, "delete"), change, &log)
+      records = deltas(document(change, "delete"), change, nil, &log)
       records += (0..<log.reloadKeys).map { null("k\($0)", change) }
       records += (0..<log.deltaKeys).map { null("d\($0 + 1)", change) }
       logs[change.key] = nil
       return records
-    case .reload(let reason):
-      records = reload(reload(change, reason: reason), change, idPrefix: "", &log)
+    case .reload(let reason, let weighing):
+      let plan = weighing.map { self.plan(change, difference(change), $0) }
+      records = reload(reload(change, reason: reason), change, idPrefix: "", plan, &log)
     case .difference(let moves):
-      let difference = OracleDifference(
-        before: change.before ?? OracleFeed(),
-        after: change.after ?? OracleFeed(),
-        forced: change.forced,
-        placements: change.placements
-      )
-      records = deltas(self.difference(change, difference.units(moves)), change, &log)
+      let difference = difference(change)
+      let units = difference.units(moves)
+      let weighing = weighing(change, units)
+      let plan = weighing.weight == 0 ? nil : self.plan(change, difference, weighing)
+      records = deltas(self.difference(change, units), change, plan, &log)
     }
-    let ratio = keyframes.maxBytesRatio
-    if log.deltas >= keyframes.maxDeltas || Double(log.deltaBytes) > ratio * Double(log.reloadBytes) {
+    if log.deltas > 0 {
       let keyframe = OracleChange(
         key: change.key,
         epoch: change.epoch,
@@ -135,22 +190,38 @@ struct OracleWriter {
         after: change.after
       )
       let document = reload(keyframe, reason: "keyframe")
-      records += reload(document, keyframe, idPrefix: "keyframe", &log)
+      let ratio = keyframes.maxBytesRatio
+      let areLong = Double(log.deltaBytes) > ratio * Double(log.reloadBytes)
+      let areMany = log.deltas >= keyframes.maxDeltas
+      if areLong || (areMany && Double(document.unsplit.count) <= ratio * Double(log.deltaBytes)) {
+        let plan = self.plan(keyframe: document, log)
+        records += reload(document, keyframe, idPrefix: "keyframe", plan, &log)
+      }
     }
     logs[change.key] = log
     return records
+  }
+
+  private func difference(_ change: OracleChange) -> OracleDifference {
+    OracleDifference(
+      before: change.before ?? OracleFeed(),
+      after: change.after ?? OracleFeed(),
+      forced: change.forced,
+      placements: change.placements
+    )
   }
 
   private func reload(
     _ document: OracleDocument,
     _ change: OracleChange,
     idPrefix: String,
+    _ plan: String?,
     _ log: inout OracleTopicLog
   ) -> [JudgedRecord] {
     let values = document.parts(maxBytes: output.maxMessageBytes)
     let surplus = log.reload(values)
     let records = values.enumerated().map { part, value in
-      record("k\(part)", value, "\(idPrefix)\(part)", change)
+      record("k\(part)", value, "\(idPrefix)\(part)", change, part == 0 ? plan : nil)
     }
     return records + surplus.map { null("k\($0)", change) }
   }
@@ -158,10 +229,11 @@ struct OracleWriter {
   private func deltas(
     _ document: OracleDocument,
     _ change: OracleChange,
+    _ plan: String?,
     _ log: inout OracleTopicLog
   ) -> [JudgedRecord] {
     document.parts(maxBytes: output.maxMessageBytes).enumerated().map { part, value in
-      record("d\(log.delta(value))", value, "\(part)", change)
+      record("d\(log.delta(value))", value, "\(part)", change, part == 0 ? plan : nil)
     }
   }
 
@@ -169,10 +241,9 @@ struct OracleWriter {
     _ slot: String,
     _ value: [UInt8],
     _ part: String,
-    _ change: OracleChange
-  )
-    -> JudgedRecord
-  {
+    _ change: OracleChange,
+    _ plan: String?
+  ) -> JudgedRecord {
     let id = change.key.id + Array("@\(change.epoch)@\(change.revision)/\(part)".utf8)
     return JudgedRecord(
       partition: change.key.partition,
@@ -187,7 +258,7 @@ struct OracleWriter {
         JudgedHeader("ce_subject", change.key.id),
         JudgedHeader("ce_time", OracleTime.text(milliseconds: change.time)),
         JudgedHeader("ce_sequence", OracleTime.padded(change.revision, 20)),
-      ],
+      ] + (plan.map { [JudgedHeader("feedstore.plan", $0)] } ?? []),
       timestamp: change.time
     )
   }

@@ -1,0 +1,13 @@
+/// What encoded text goes to: a buffer, or a count of what the buffer would take.
+///
+/// Code that encodes to either cannot count other bytes than it writes.
+protocol ByteSink {
+  mutating func append(_ byte: UInt8)
+  mutating func append(_ bytes: ByteSpan)
+  mutating func append(_ text: StaticString)
+  /// Appends a string in quotes, escaping only what JSON requires.
+  mutating func append(quoted text: ByteSpan)
+  mutating func append(decimal value: Int)
+}
+
+extension ByteWriter: ByteSink {}

@@ -1,0 +1,109 @@
+/// Checks what the header `feedstore.plan` says against the changeset and the feed.
+struct PlanCheck {
+  private let form: ChangesetForm
+  private let plan: ChangesetPlan?
+
+  /// - Parameter plan: the one of the changeset's first part.
+  init(_ form: ChangesetForm, _ plan: ChangesetPlan?) {
+    self.form = form
+    self.plan = plan
+  }
+
+  /// Whether a record must have the header, may have it, or must not have it.
+  enum Presence {
+    case required, optional, none
+
+    init(_ form: ChangesetForm) {
+      switch (form.record.mode, form.record.reason) {
+      case _ where form.record.part > 0: self = .none
+      case (.diff, _), (.reload, .changes?), (.reload, .fraction?), (.reload, .kinds?), (.reload, .keyframe?):
+        self = .required
+      // In place of a difference that would take a number that no key may have, nothing need have been weighed.
+      case (.reload, .bytes?): self = .optional
+      default: self = .none
+      }
+    }
+  }
+
+  /// Checks that what is said explains the changeset, whatever the feed is.
+  static func checkReason(_ plan: ChangesetPlan, _ form: ChangesetForm) throws(Violation) {
+    switch plan {
+    case .keyframe:
+      guard form.isKeyframe else { throw Violation("\(form.name) has the plan of a keyframe") }
+    case .weighed(let weighed):
+      guard !form.isKeyframe else { throw Violation("\(form.name) has the plan of a difference") }
+      let reason = Planner(thresholds: weighed.thresholds).reason(weighed)
+      guard reason != form.record.reason else { return }
+      // A difference may also give way as keys have no numbers for it.
+      if reason == nil, form.record.reason == .bytes { return }
+      throw Violation(
+        "the plan of \(form.name) is that of \(words(reason)), but it is \(words(form.record.reason))"
+      )
+    }
+  }
+
+  private static func words(_ reason: ReloadReason?) -> String {
+    reason.map { "a reload with reason \"\($0.rawValue)\"" } ?? "a difference"
+  }
+
+  /// Checks a difference that was applied.
+  ///
+  /// - Parameters:
+  ///   - differenceBytes: bytes of the changeset as one value.
+  ///   - state: the result.
+  func check(
+    _ entries: DecodedEntries,
+    differenceBytes: Int,
+    itemsBefore: Int,
+    after state: FeedState
+  ) throws(Violation) {
+    guard case .weighed(let weighed) = plan else { return }
+    try expect("weight", weighed.weight, entries.weight)
+    try expect("itemsBefore", weighed.itemsBefore, itemsBefore)
+    try expect("differenceBytes", weighed.differenceBytes, differenceBytes)
+    guard weighed.changedKinds <= entries.itemReloadCount else {
+      throw Violation(
+        "the plan of \(form.name) has \(weighed.changedKinds) changed kinds, "
+          + "but it reloads \(entries.itemReloadCount) items"
+      )
+    }
+    try checkResult(weighed, state)
+  }
+
+  /// Checks a reload that took the place of a difference.
+  ///
+  /// - Parameter itemsBefore: nil where it is not known.
+  func check(itemsBefore: Int?, after state: FeedState) throws(Violation) {
+    guard case .weighed(let weighed) = plan else { return }
+    if let itemsBefore { try expect("itemsBefore", weighed.itemsBefore, itemsBefore) }
+    try checkResult(weighed, state)
+  }
+
+  private func checkResult(_ weighed: WeighedDifference, _ state: FeedState) throws(Violation) {
+    try expect("itemsAfter", weighed.itemsAfter, state.totals.itemCount)
+    let headBytes = ReloadSize.headBytes(form, reason: .bytes)
+    try expect("reloadBytes", weighed.reloadBytes, ReloadWriter.byteCount(state, headBytes: headBytes))
+  }
+
+  /// Checks a keyframe of a feed that is known.
+  func check(_ keys: KeyUse, _ policy: KeyframePolicy, _ state: FeedState) throws(Violation) {
+    guard case .keyframe(let due) = plan else { return }
+    try expect("deltas", due.deltas, keys.deltas)
+    try expect("deltaBytes", due.deltaBytes, keys.deltaBytes)
+    try expect("lastReloadBytes", due.lastReloadBytes, keys.reloadBytes)
+    let headBytes = ReloadSize.headBytes(form, reason: .keyframe)
+    try expect("keyframeBytes", due.keyframeBytes, ReloadWriter.byteCount(state, headBytes: headBytes))
+    try expect("maxDeltas", due.policy.maxDeltas, policy.maxDeltas)
+    guard due.policy.maxBytesRatio == policy.maxBytesRatio else {
+      throw Violation(
+        "the plan of \(form.name) has maxBytesRatio \(ChangesetPlan.text(due.policy.maxBytesRatio)), "
+          + "keyframe.maxBytesRatio is \(ChangesetPlan.text(policy.maxBytesRatio))"
+      )
+    }
+  }
+
+  private func expect(_ name: String, _ found: Int, _ expected: Int) throws(Violation) {
+    guard found != expected else { return }
+    throw Violation("the plan of \(form.name) has \(name) \(found), expected \(expected)")
+  }
+}
