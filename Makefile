@@ -106,9 +106,10 @@ test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stan
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
 
-conformance: setup ## make the files in conformance anew with the oracle; look at the difference
+conformance: setup ## write conformance/ and the examples of docs/protocol.md anew; look at the difference
 	$(SWIFT) build --build-tests
-	FEEDSTORE_WRITE_CONFORMANCE=1 $(SWIFT) test --skip-build --disable-xctest --filter ConformanceFilesTests
+	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
+	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
 
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore

@@ -68,6 +68,10 @@ extension DamagedLogs {
       let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
       return vector("wrong-\(name)", title, ["11.5"], try log.replacing(text, with: other, at: at))
     }
+    var wrong = ChangesetLog(Array(log.lines[...(try place("9/0"))]))
+    for place in [reload, reload + 1] {
+      wrong = try wrong.replacing("\"checksum\":\"0fbb3901\"", with: "\"checksum\":\"0fbb3902\"", at: place)
+    }
     let before = "\"checksum\":\"843846d2\""
     return [
       try replacing("checksum", "a checksum that differs", at: "2/0", before, "\"checksum\":\"843846d3\""),
@@ -127,13 +131,6 @@ extension DamagedLogs {
         at: "4/0",
         "\"kind\":\"ad\"",
         "\"kind\":\"job\""
-      ),
-      try replacing(
-        "reload",
-        "a reload whose checksum differs",
-        at: "5/1",
-        "\"checksum\":\"0fbb3901\"",
-        "\"checksum\":\"0fbb3902\""
       ),
       try replacing(
         "reload-twice",

@@ -66,8 +66,10 @@ public struct OracleFollower {
     if mode == "delete" { return replica.state == nil || isSame ? Replica() : stale }
     if mode == "reload" {
       if isSame, revision < replica.revision { return replica }
-      let isInStep = !replica.isStale && text(json, "checksum") == replica.checksum
-      if isSame, revision == replica.revision, isInStep { return replica }
+      if isSame, revision == replica.revision, !replica.isStale {
+        if text(json, "checksum") == replica.checksum { return replica }
+        return takePart(json, stale, stale)
+      }
     } else {
       guard replica.state != nil, isSame else { return stale }
       if revision <= replica.revision { return replica }
