@@ -32,7 +32,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 
 .DEFAULT_GOAL := help
 .PHONY: setup setup-test check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
-  example-swift soak mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
+  conformance example-swift soak mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -105,6 +105,11 @@ test-examples: setup-test ## run the tests of examples/ only
 test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
+
+conformance: setup ## write conformance/ and the examples of docs/protocol.md anew; look at the difference
+	$(SWIFT) build --build-tests
+	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
+	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
 
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore

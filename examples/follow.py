@@ -5,7 +5,7 @@
     python3 examples/follow.py localhost:9092
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
-rules are those of docs/protocol.md, "Rules for replicas". With --once it prints the feeds at the end of the topic as
+rules are those of docs/protocol.md, section 11. With --once it prints the feeds at the end of the topic as
 JSON, one a line, and exits. Brokers that go and come are waited for. What Kafka refuses, such as an unknown topic, ends
 it with exit code 1.
 """
@@ -23,41 +23,49 @@ class Feed:
     """A replica of one feed: sections in order, each with its items' ids in order; contents by id."""
 
     def __init__(self):
-        self.epoch, self.revision, self.is_stale = None, 0, True
+        # Without an epoch there is no state yet.
+        self.epoch, self.revision, self.is_stale = None, 0, False
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
         self.parts = {}
 
     def apply(self, changeset):
         """Takes one record's value; returns what it came to: applied, skipped, waiting, removed or gap."""
-        if changeset["epoch"] != self.epoch:
-            if changeset["mode"] == "delete":
+        is_same, is_reload = changeset["epoch"] == self.epoch, changeset["mode"] == "reload"
+        if changeset["mode"] == "delete":
+            return "removed" if is_same or self.epoch is None else self.gap()
+        if is_same and changeset["revision"] <= self.revision:
+            if not is_reload or changeset["revision"] < self.revision:
                 return "skipped"
-            if changeset["mode"] != "reload":
-                return "gap"
-        elif changeset["mode"] == "delete":
-            return "removed"
-        elif changeset["revision"] <= self.revision and not self.is_stale:
-            return "skipped"
-        elif changeset["mode"] != "reload" and (self.is_stale or changeset["base"] != self.revision):
-            self.is_stale = True
-            return "gap"
+            # A keyframe with another checksum says that what is here is wrong.
+            self.is_stale = self.is_stale or changeset["checksum"] != self.checksum()
+            if not self.is_stale:
+                return "skipped"
+        if not is_reload and (not is_same or self.is_stale or changeset["base"] != self.revision):
+            return self.gap()
         if changeset.get("parts", 1) > 1:
-            name = (changeset["epoch"], changeset["revision"], changeset["mode"], changeset.get("reason"))
-            # A part that is there twice, or of something else, begins anew.
-            self.parts = self.parts if name in self.parts and changeset["part"] not in self.parts[name] else {name: {}}
-            self.parts[name][changeset["part"]] = changeset
+            name = tuple(changeset.get(field) for field in ("epoch", "revision", "mode", "reason", "parts"))
+            if changeset["part"] == 0:
+                self.parts = {name: []}
+            if len(self.parts.get(name, [])) != changeset["part"]:
+                return self.gap()
+            self.parts.setdefault(name, []).append(changeset)
             if len(self.parts[name]) < changeset["parts"]:
                 return "waiting"
-            changeset = join([self.parts[name][part] for part in range(changeset["parts"])])
+            changeset = join(self.parts[name])
         self.parts = {}
         if changeset["mode"] == "reload":
             self.reload(changeset.get("sections", []))
         else:
             self.change(changeset.get("sections", {}), changeset.get("items", {}))
-        self.epoch, self.revision, self.is_stale = changeset["epoch"], changeset["revision"], False
         if self.checksum() != changeset["checksum"]:
-            raise ValueError(f"feed {changeset['feed']}, revision {self.revision}: the checksum differs")
+            raise ValueError(f"feed {changeset['feed']}, revision {changeset['revision']}: the checksum differs")
+        self.epoch, self.revision, self.is_stale = changeset["epoch"], changeset["revision"], False
         return "applied"
+
+    def gap(self):
+        """Something was missed: nothing can be applied until the next reload."""
+        self.is_stale, self.parts = True, {}
+        return "gap"
 
     def reload(self, sections):
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
@@ -90,18 +98,20 @@ class Feed:
         coming = [(entry["index"], entry["id"]) for entry in sections.get("insert", [])]
         coming += [(entry["to"], entry["id"]) for entry in sections.get("move", [])]
         for index, section in sorted(coming):
-            self.order.insert(index, section)
+            put(self.order, index, section)
         for entry in sections.get("insert", []):
             self.items[entry["id"]] = []
         coming = [(entry["index"], entry["section"], entry["id"]) for entry in items.get("insert", [])]
         coming += [(entry["to"]["index"], entry["to"]["section"], entry["id"]) for entry in items.get("move", [])]
         for index, section, item in sorted(coming):
-            self.items[section].insert(index, item)
+            put(self.items[section], index, item)
         # Last the contents; a reconfigured item keeps its kind.
         for name in ("insert", "reconfigure", "reload"):
             for entry in sections.get(name, []):
+                check(self.order, entry["index"], entry["id"])
                 self.sections[entry["id"]] = entry["data"]
             for entry in items.get(name, []):
+                check(self.items[entry["section"]], entry["index"], entry["id"])
                 kind = entry["kind"] if "kind" in entry else self.contents[entry["id"]][0]
                 self.contents[entry["id"]] = (kind, entry["data"])
 
@@ -125,11 +135,21 @@ class Feed:
             for section in self.order]
 
 
+def check(ids, index, identifier):
+    if not 0 <= index < len(ids) or ids[index] != identifier:
+        raise ValueError(f"{identifier} is not at {index}")
+
+
+def put(ids, index, identifier):
+    if not 0 <= index <= len(ids):
+        raise ValueError(f"{identifier} cannot be put at {index}")
+    ids.insert(index, identifier)
+
+
 def without(ids, places):
     """The list without the ids at these places, which must be there."""
     for index, identifier in places.items():
-        if index >= len(ids) or ids[index] != identifier:
-            raise ValueError(f"{identifier} is not at {index}")
+        check(ids, index, identifier)
     return [identifier for index, identifier in enumerate(ids) if index not in places]
 
 
@@ -191,6 +211,31 @@ def parse(value):
     return json.loads(text, parse_int=integer, parse_float=fraction, parse_constant=no_json)
 
 
+KEY = re.compile(r"(?P<kind>k0|[kd][1-9][0-9]{0,6})/(?P<feed>.+)", re.DOTALL)
+FIELDS = {
+    "feed": str, "epoch": str, "revision": int, "base": int, "mode": str, "time": str, "through": dict, "checksum": str}
+
+
+def parse_key(key):
+    """What a key is for, such as k0 or d7, and the feed."""
+    match = KEY.fullmatch(key.decode())
+    if match is None or int(match["kind"][1:]) > 1_000_000:
+        raise ValueError(f"{key!r} is no key of a changesets topic")
+    return match["kind"], match["feed"]
+
+
+def parse_changeset(value, feed):
+    changeset = parse(value)
+    for field, kind in FIELDS.items():
+        if not isinstance(changeset.get(field), kind):
+            raise ValueError(f"{field} is missing, or of the wrong type")
+    if changeset["feed"] != feed or changeset["mode"] not in ("reconfigure", "diff", "reload", "delete"):
+        raise ValueError("it is of another feed, or of a mode that is not known")
+    if not 0 <= changeset.get("part", 0) < changeset.get("parts", 1):
+        raise ValueError("there is no such part")
+    return changeset
+
+
 def warn(text):
     print(f"follow.py: {text}", file=sys.stderr, flush=True)
 
@@ -232,34 +277,37 @@ def follow(servers, topic, once, on_change):
         else:
             raise Refused(f"cannot read topic {topic}: {error.str()}; check its name and your rights")
     consumer.close()
-    return {key: feed for key, feed in feeds.items() if not feed.is_stale}
+    return {key: feed for key, feed in feeds.items() if feed.epoch is not None and not feed.is_stale}
 
 
 def take(message, feeds, on_change):
     """Applies a record to its feed. Ids count by partition: the same one in two is two feeds."""
-    feed = None
+    key, feed = None, None
     try:
-        kind, _, name = message.key().decode().partition("/")
+        kind, name = parse_key(message.key())
         key = (message.partition(), name)
         feed = feeds.get(key) or Feed()
-        changeset = {"mode": "delete"} if message.value() is None else parse(message.value())
         if message.value() is None:
-            outcome = "removed" if kind == "k0" else "skipped"
+            changeset = {"mode": "delete"}
+            # Only a deletion makes deltas null: of a feed without a state, nothing is waited for any more.
+            outcome = "removed" if kind == "k0" or kind[0] == "d" and feed.epoch is None else "skipped"
         else:
+            changeset = parse_changeset(message.value(), name)
             outcome = feed.apply(changeset)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         # It is no changeset, or does not fit: the feed's next reload makes up for it.
         place = f"partition {message.partition()}, offset {message.offset()}"
         warn(f"{place} is passed over: {type(fault).__name__}: {fault}")
         if feed:
-            feed.is_stale = True
+            feed.gap()
+            feeds[key] = feed
         return
     if outcome == "removed":
         # Who has never had the feed is told nothing.
         if feeds.pop(key, feed).epoch is not None:
             on_change(*key, changeset, None)
         return
-    if outcome in ("applied", "waiting"):
+    if outcome != "skipped":
         feeds[key] = feed
     if outcome == "applied":
         on_change(*key, changeset, feed)

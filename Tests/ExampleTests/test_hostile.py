@@ -112,7 +112,7 @@ class Records(unittest.TestCase):
                 self.assertEqual(feeds[0, "f"].revision, 3)
                 self.assertFalse(feeds[0, "f"].is_stale)
                 feeds, told, _ = self.take(Message("k0/f", value))
-                self.assertEqual((feeds, told), ({}, []))
+                self.assertEqual((feeds[0, "f"].epoch, feeds[0, "f"].is_stale, told), (None, True, []))
 
     def test_a_key_that_is_none_is_passed_over(self):
         message = Message("k0/f", reload("f"))

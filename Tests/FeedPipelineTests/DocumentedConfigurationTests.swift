@@ -10,7 +10,7 @@ import Testing
   }()
 
   @Test func theTableHasEveryKeyWithItsDefault() throws {
-    let rows = try rows(of: "protocol.md", under: "## Configuration") + rows(of: "http.md", under: "# HTTP")
+    let rows = try rows(of: "protocol.md", under: "## 9 Configuration") + rows(of: "http.md", under: "# HTTP")
     #expect(Set(rows.map(\.key)) == Set(PipelineConfiguration.keys))
     #expect(rows.count == PipelineConfiguration.keys.count)
     let assignments = rows.map { "\($0.key)=\($0.value)" }

@@ -1,41 +1,107 @@
-import FeedPipeline
+import Feed
 import FeedStore
-import FoundationEssentials
+import FeedTestSupport
+import Foundation
 import Testing
 
-/// What docs/protocol.md shows as the output of its example is the output.
-@Suite struct DocumentedExampleTests {
+@testable import FeedPipeline
+
+/// What docs/protocol.md shows as the output of its examples is the output.
+/// `FEEDSTORE_UPDATE_GOLDEN=1` writes it into the page; the difference is then for a person to read.
+@Suite(.serialized) struct DocumentedExampleTests {
   private static let page: String = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/\(package)/docs/protocol.md"
   }()
 
-  @Test func theExampleInTheProtocolIsWhatReplayWrites() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "feedstore-example-\(UUID())")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let input = directory.appending(path: "input.ndjson").path
-    let output = directory.appending(path: "output.ndjson").path
-    let rejected = directory.appending(path: "rejected.ndjson").path
-
-    let page = try text(of: Self.page)
-    try Data(block("input", of: page).utf8).write(to: URL(filePath: input))
-    let replay = Replay(inputs: [input], output: output, rejected: rejected, options: FeedStoreOptions())
-    _ = try await replay.run()
-
-    #expect(try text(of: output) == block("output", of: page))
-    #expect(try text(of: rejected) == block("rejected", of: page))
+  /// A fenced block: ```` ```ndjson NAME.PART KEY=VALUE… ````, without a name for the worked example.
+  private struct Block {
+    let name: String
+    let part: String
+    let settings: [(key: String, value: String)]
+    let lines: Range<Int>
   }
 
-  private func text(of path: String) throws -> String {
+  private static func blocks(of lines: [Substring]) -> [Block] {
+    var blocks: [Block] = []
+    for (number, line) in lines.enumerated() where line.hasPrefix("```ndjson ") {
+      let words = line.split(separator: " ").dropFirst()
+      let name = words.first.map { $0.split(separator: ".").map(String.init) } ?? []
+      let end = lines[(number + 1)...].firstIndex(of: "```") ?? lines.endIndex
+      blocks.append(
+        Block(
+          name: name.count > 1 ? name[0] : "",
+          part: name.last ?? "",
+          settings: words.dropFirst().map { word in
+            let sides = word.split(separator: "=").map(String.init)
+            return (sides[0], sides[1])
+          },
+          lines: (number + 1)..<end
+        )
+      )
+    }
+    return blocks
+  }
+
+  private static func text(of path: String) throws -> String {
     try #require(String(validating: readFile(path), as: UTF8.self))
   }
 
-  /// The lines of the fenced block that is marked `ndjson` and with a name.
-  private func block(_ name: String, of page: String) throws -> String {
-    let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
-    let fence = try #require(lines.firstIndex(of: "```ndjson \(name)"), "no block is marked `ndjson \(name)`")
-    let content = lines[(fence + 1)...].prefix { $0 != "```" }
-    return content.map { $0 + "\n" }.joined()
+  /// The names of the examples.
+  private static let names: [String] = {
+    let lines = ((try? text(of: page)) ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+    return blocks(of: lines).filter { $0.part == "input" }.map(\.name)
+  }()
+
+  @Test func thereAreExamples() {
+    #expect(Set(Self.names) == ["", "split", "shrink", "leftover", "patch"])
   }
+
+  @Test(arguments: names)
+  func anExampleInTheProtocolIsWhatReplayWrites(name: String) async throws {
+    var lines = try Self.text(of: Self.page).split(separator: "\n", omittingEmptySubsequences: false)
+    let blocks = Self.blocks(of: lines).filter { $0.name == name }
+    let input = try #require(blocks.first { $0.part == "input" })
+    let temporary = try TemporaryFolder()
+    var options = FeedStoreOptions()
+    for (key, value) in input.settings {
+      switch key {
+      case "output.maxMessageBytes": options.output.maxMessageBytes = try #require(Int(value))
+      case "keyframe.maxDeltas": options.keyframe.maxDeltas = try #require(Int(value))
+      default: Issue.record("examples do not use the setting \(key); add it to the test")
+      }
+    }
+    let replay = Replay(
+      inputs: [try temporary.file("input", Self.text(lines[input.lines]).utf8)],
+      output: temporary.path("output"),
+      rejected: temporary.path("rejected"),
+      options: options
+    )
+    _ = try await replay.run()
+    // From the last on, so that the places of the others stay.
+    for block in blocks.reversed() where block.part != "input" {
+      let found = try temporary.read(block.part)
+      if ProcessInfo.processInfo.environment["FEEDSTORE_UPDATE_GOLDEN"] != nil {
+        lines.replaceSubrange(block.lines, with: found.split(separator: "\n"))
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: Self.page))
+      } else {
+        #expect(found == Self.text(lines[block.lines]), "FEEDSTORE_UPDATE_GOLDEN=1 rewrites it")
+      }
+    }
+  }
+
+  @Test func theTermsOfTheChecksumAreRight() throws {
+    let lines = try Self.text(of: Self.page).split(separator: "\n", omittingEmptySubsequences: false)
+    let block = try #require(Self.blocks(of: lines).first { $0.name == "checksum" })
+    var sum: UInt32 = 0
+    for line in lines[block.lines] {
+      let json = try OracleJSON.parse(Array(line.utf8))
+      let hash = OracleXXH32.hash(try #require(json.last("text")?.string))
+      #expect(json.last("xxh32")?.string == Array(OracleChecksum.text(hash).utf8))
+      sum &+= hash
+    }
+    #expect(OracleChecksum.text(sum) == "af62216f")
+  }
+
+  private static func text(_ lines: ArraySlice<Substring>) -> String { lines.map { $0 + "\n" }.joined() }
 }

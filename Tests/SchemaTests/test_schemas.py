@@ -11,7 +11,7 @@ import unittest
 from jsonschema import Draft202012Validator
 from random_records import RandomRecords
 from repository import (
-    PROTOCOL, SCHEMAS_BY_URI, asyncapi_validator, golden_replays, headers, named_validator, protocol_example, replay,
+    PROTOCOL, SCHEMAS, SCHEMAS_BY_URI, asyncapi_validator, golden_replays, headers, named_validator, protocol_example, replay,
     resolver,
 )
 
@@ -29,6 +29,27 @@ def references(schema):
     elif isinstance(schema, list):
         for element in schema:
             yield from references(element)
+
+
+def opened(schema):
+    """The schema for followers: unknown fields and reasons are valid, as in the protocol, section 12."""
+    opened = open_objects(schema)
+    opened["title"] += " for followers"
+    opened["description"] = (
+        "What a follower takes for a changeset, protocol version 1: that of changeset.schema.json, and what a later minor "
+        "version may add. Made from it.")
+    opened["properties"]["reason"] = {"type": "string", "minLength": 1}
+    return opened
+
+
+def open_objects(schema):
+    if isinstance(schema, list):
+        return [open_objects(element) for element in schema]
+    if isinstance(schema, dict):
+        closed = schema.get("additionalProperties") is False
+        return {
+            name: open_objects(value) for name, value in schema.items() if not (closed and name == "additionalProperties")}
+    return schema
 
 
 class SchemaTests(unittest.TestCase):
@@ -55,6 +76,27 @@ class SchemaTests(unittest.TestCase):
         codes = self.first_column(protocol, "The message names the event's number (from 0) if")
         headers = asyncapi_validator("rejectedHeaders").schema["properties"]
         self.assertEqual(headers["feedstore.error.code"]["enum"], codes)
+
+    def test_the_changeset_that_the_protocol_shows_is_one(self):
+        shown = re.search(r"^```json\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
+        named_validator("changeset").validate(json.loads(shown))
+
+    def test_the_schema_for_followers_is_the_writers_but_open(self):
+        """`FEEDSTORE_UPDATE_GOLDEN=1` writes it anew."""
+        expected = opened(named_validator("changeset").schema)
+        text = json.dumps(expected, indent=2, ensure_ascii=False) + "\n"
+        path = SCHEMAS / "changeset-reader.schema.json"
+        if os.environ.get("FEEDSTORE_UPDATE_GOLDEN"):
+            path.write_text(text)
+        self.assertEqual(path.read_text(), text)
+
+    def test_followers_take_what_a_later_minor_version_may_add(self):
+        changeset = protocol_example()["output"][0]["value"]
+        later = {**changeset, "reason": "a-new-one", "later": [1]}
+        later["sections"] = [{**section, "later": None} for section in later["sections"]]
+        self.assertFalse(named_validator("changeset").is_valid(later))
+        named_validator("changeset-reader").validate(later)
+        self.assertFalse(named_validator("changeset-reader").is_valid({**later, "mode": "transmogrify"}))
 
     def first_column(self, text, before):
         """What stands as code in the first column of the table that follows a sentence."""

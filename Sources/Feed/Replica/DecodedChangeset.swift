@@ -90,10 +90,8 @@ struct DecodedChangeset {
     } else if name.matches("parts") {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
-      guard let reason = ReloadReason(rawValue: try string(name, field).text) else {
-        throw invalid(name, field)
-      }
-      self.reason = reason
+      // A later minor version may have others; a reload is a reload.
+      reason = ReloadReason(rawValue: try string(name, field).text)
     } else if name.matches("sections") {
       sections = field
     } else if name.matches("items") {

@@ -1,4 +1,4 @@
-/// A copy of one feed, kept by applying its changesets under the rules of the protocol, section 5.
+/// A copy of one feed, kept by applying its changesets under the rules of the protocol, section 11.
 public final class Replica {
   /// The feed's id.
   public let feed: String

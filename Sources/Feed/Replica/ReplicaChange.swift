@@ -5,7 +5,7 @@ public struct ReplicaChange: Sendable, Equatable {
   public var revision: UInt64
   public var base: UInt64
   public var mode: ChangesetMode
-  /// Why it is a reload; nil for other modes.
+  /// Why it is a reload; nil for other modes, and for a reason that is not known.
   public var reason: ReloadReason?
   /// RFC 3339 text.
   public var time: String

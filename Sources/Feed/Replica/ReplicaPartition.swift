@@ -80,6 +80,11 @@ public final class ReplicaPartition {
     }
   }
 
+  /// What a feed's records lack for its state to be the newest, in words; nil if nothing, or if there is no such feed.
+  package func lack(of feed: ByteText) -> String? {
+    feed.withBytes { feeds[FollowedFeed.Key(id: $0)]?.lack }
+  }
+
   /// The feeds that have a replica, as they are to be saved, sorted by the bytes of their ids. What has come of a
   /// changeset in parts is left out, as if none of its records had been read.
   package var savedFeeds: [SavedFeed] {
@@ -232,7 +237,11 @@ public final class ReplicaPartition {
         replica.markStale()
       }
     }
-    guard var parts = nextParts(record, feed) else { return .skipped }
+    guard var parts = nextParts(record, feed) else {
+      // Compaction leaves later parts of older reloads; of a newer one something was lost.
+      feed.replica?.markStale()
+      return .skipped
+    }
     guard let state = parts.state else { preconditionFailure("a reload without a state") }
     do {
       try state.append(reload: record)

@@ -30,8 +30,8 @@ struct ChangesetForm {
     var through: [TopicOffset] = []
     record.takeThrough(to: &through)
     self.through = through
-    try ChangesetForm.checkRevision(record)
     try ChangesetForm.checkMode(record)
+    try ChangesetForm.checkRevision(record)
     try ChangesetForm.checkThrough(through, epoch: record.epoch)
 
     spelled.removeAll()
@@ -87,7 +87,8 @@ struct ChangesetForm {
     guard (record.mode == .reload) == (record.reason != nil) else {
       throw Violation(
         record.reason == nil
-          ? "a reload has no reason" : "mode \"\(record.mode.rawValue)\" has a reason; only reloads have one"
+          ? "a reload has no reason of the protocol, version 1.0"
+          : "mode \"\(record.mode.rawValue)\" has a reason; only reloads have one"
       )
     }
     guard record.mode != .delete || record.checksum == 0 else {

@@ -397,7 +397,7 @@ import Testing
       5,
       #""reason":"keyframe""#,
       #""reason":"because""#,
-      #"the field "reason" is not valid"#
+      "a reload has no reason of the protocol, version 1.0"
     ),
     Plant(
       "a reload that only looks initial",

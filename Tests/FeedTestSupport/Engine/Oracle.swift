@@ -147,7 +147,7 @@ public struct Oracle: Sendable {
     return usage
   }
 
-  /// The record's events; nil for a null value. What is checked here is in the order of section 2.
+  /// The record's events; nil for a null value. What is checked here is in the order of the protocol, section 2.10.
   private func events(
     of record: OracleRecord,
     key: [UInt8],

@@ -27,7 +27,7 @@ public struct OracleRecord: Sendable, Equatable {
   /// Key and value, in bytes.
   public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 
-  /// The record as a line of a replay file (section 7), without the line feed; nil when its key or
+  /// The record as a line of a replay file (protocol, section 7), without the line feed; nil when its key or
   /// value is not UTF-8.
   public var replayLine: [UInt8]? {
     guard OracleUTF8.isValid(key ?? []), OracleUTF8.isValid(value ?? []) else { return nil }

@@ -2,7 +2,7 @@ import Feed
 
 /// Reads a record's value into events, or finds the first thing wrong with its form.
 struct OracleEventReader {
-  /// A field of the table of section 2, in the table's order.
+  /// A field of the table of the protocol, section 2.2, in the table's order.
   private enum Field: String {
     case sections, section, items, item, kind, data, at
   }

@@ -1,4 +1,4 @@
-/// Applies changesets as section 4 words it, from the records alone: plain, slow, and independent of `Replica`.
+/// Applies changesets as the protocol, section 11.5, words it, from the records alone: plain, slow, and independent of `Replica`.
 public enum NaiveReplica {
   /// The feed after a changeset; nil: it was deleted.
   ///

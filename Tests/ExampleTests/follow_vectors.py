@@ -1,0 +1,57 @@
+"""examples/follow.py as a command for `conformance/run.py replica`: records in, what there is of their feeds out."""
+
+import base64
+import json
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples"))
+
+import follow  # noqa: E402
+
+
+class Message:
+    """A line of a vector as Kafka's client hands out records."""
+
+    def __init__(self, line):
+        self.line = line
+
+    def bytes(self, name):
+        if f"{name}Base64" in self.line:
+            return base64.b64decode(self.line[f"{name}Base64"])
+        return None if self.line[name] is None else self.line[name].encode()
+
+    def key(self):
+        return self.bytes("key")
+
+    def value(self):
+        return self.bytes("payload")
+
+    def partition(self):
+        return self.line["partition"]
+
+    def offset(self):
+        return self.line["offset"]
+
+
+def answer(feed):
+    # What is stale may be half changed; it is not handed out.
+    if feed is None or feed.epoch is None or feed.is_stale:
+        return {"epoch": None, "stale": feed is not None and feed.is_stale}
+    return {
+        "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum(), "stale": False,
+        "sections": feed.document()}
+
+
+def main():
+    feeds = {}
+    follow.warn = lambda text: None
+    for text in sys.stdin:
+        line = json.loads(text)
+        follow.take(Message(line), feeds, lambda *_: None)
+        feed = feeds.get((line["partition"], line.get("key", "").partition("/")[2]))
+        print(json.dumps(answer(feed)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""The conformance vectors: they are sound, and examples/follow.py passes them with their runner."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RUNNER = ROOT / "conformance" / "run.py"
+FOLLOWER = [sys.executable, str(ROOT / "Tests" / "ExampleTests" / "follow_vectors.py")]
+
+
+class Conformance(unittest.TestCase):
+    def run_vectors(self, *arguments, **more):
+        # Without other packages, as on a machine that has none.
+        return subprocess.run(
+            [sys.executable, "-I", RUNNER, *arguments], capture_output=True, encoding="utf-8", **more)
+
+    def test_the_vectors_are_sound(self):
+        result = self.run_vectors("check")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_the_follower_passes(self):
+        result = self.run_vectors("replica", *FOLLOWER)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertRegex(result.stdout, r"^(\d+) of \1 vectors passed\n$")
+
+    def test_a_follower_that_is_wrong_fails(self):
+        """It has the first answer right, for a feed that is not there."""
+        program = "import sys\nfor line in sys.stdin: print('{\"epoch\":null,\"stale\":false}')"
+        result = self.run_vectors("--only", "worked-example", "replica", sys.executable, "-c", program)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn("FAILED worked-example: line 1, key k0/news: epoch is None", result.stdout)
+
+    def test_a_follower_that_ends_early_fails(self):
+        result = self.run_vectors("--only", "worked-example", "replica", sys.executable, "-c", "")
+        self.assertIn("line 1: no answer; the program ended with 0", result.stdout)
+        self.assertEqual(result.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,100 @@
+import FeedTestSupport
+import Foundation
+import Testing
+
+@testable import Feed
+
+/// `ReplicaPartition` has after each record of the vectors in `conformance/replica` what they say.
+@Suite struct ConformanceTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
+
+  private static let names: [String] = {
+    let path = folder.appendingPathComponent("replica").path
+    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }()
+
+  private static func lines(_ name: String) throws -> [OracleJSON] {
+    try Data(contentsOf: folder.appendingPathComponent(name)).split(separator: UInt8(ascii: "\n"))
+      .map { try OracleJSON.parse(Array($0)) }
+  }
+
+  @Test func thereAreVectors() { #expect(Self.names.count >= 60) }
+
+  @Test(arguments: names)
+  func everyRecordLeadsToTheStateOfTheVector(name: String) throws {
+    var partitions: [Int: ReplicaPartition] = [:]
+    // Of which a record was refused, which a replica forgets.
+    var refused: Set<OracleFeedKey> = []
+    for (number, line) in try Self.lines("replica/\(name)").enumerated() {
+      let place: Comment = "\(name), line \(number + 1)"
+      var reader = ReplayLines()
+      let record = reader.record(line)
+      let partition = partitions[record.partition] ?? ReplicaPartition()
+      partitions[record.partition] = partition
+      let then = try #require(line.last("then"))
+      let outcome = Result { () throws(ReplicaFault) in
+        try partition.apply(
+          JudgedRecord(
+            partition: record.partition,
+            key: record.key ?? [],
+            value: record.value,
+            headers: [],
+            timestamp: 0
+          )
+        )
+      }
+      guard let feed = then.last("feed")?.string else {
+        #expect(throws: ReplicaFault.self, place) { try outcome.get() }
+        continue
+      }
+      let key = OracleFeedKey(partition: record.partition, id: feed)
+      let isRefused = if case .failure = outcome { true } else { false }
+      let isMismatch = if case .success(.mismatch) = outcome { true } else { false }
+      if then.last("refused") != nil {
+        #expect(isRefused || isMismatch, place)
+      } else {
+        #expect(!isRefused, place)
+      }
+      let replica = partition.replica(of: String(decoding: feed, as: UTF8.self))
+      let lack = partition.lack(of: feed.withUnsafeBytes { ByteText(ByteSpan($0)) })
+      if isRefused {
+        refused.insert(key)
+      } else if case .success(.applied) = outcome {
+        refused.remove(key)
+      } else if replica == nil, lack == nil {
+        refused.remove(key)
+      }
+      #expect(replica?.epoch == then.last("epoch")?.string, place)
+      #expect(replica.map { "\($0.revision)" } == text(then, "revision"), place)
+      #expect(replica.map { Replica.hexadecimal($0.checksum) } == text(then, "checksum"), place)
+      let isIncomplete =
+        then.last("stale")?.content == .boolean(true) || then.last("waiting")?.content == .boolean(true)
+      #expect((lack != nil || refused.contains(key)) == isIncomplete, place)
+      if let sections = then.last("sections") {
+        #expect(replica?.oracleFeed.sectionsText == sections.minified, place)
+      }
+      replica?.checkInvariants()
+    }
+  }
+
+  @Test func keysAreReadAsTheVectorsSay() throws {
+    for line in try Self.lines("keys.ndjson") {
+      let key = try #require(line.last("key")?.string)
+      key.withUnsafeBytes { bytes in
+        let parsed = RecordKey(ByteSpan(bytes))
+        let kind = parsed.map { $0.kind == .reload ? "k" : "d" }
+        #expect(
+          kind == line.last("kind")?.string.map { String(decoding: $0, as: UTF8.self) },
+          "\(line.minified)"
+        )
+        #expect(parsed.map { "\($0.number)" } == text(line, "number"))
+        #expect(parsed.map { Array($0.feed.buffer) } == line.last("feed")?.string)
+      }
+    }
+  }
+
+  private func text(_ json: OracleJSON, _ name: String) -> String? {
+    json.last(name).map { String(decoding: $0.string ?? $0.minified, as: UTF8.self) }
+  }
+}

@@ -1,0 +1,144 @@
+extension DamagedLogs {
+  // MARK: - What is no changeset
+
+  func malformed() throws(JudgeFailure) -> [ReplicaVector] {
+    let at = try place("3/0")
+    let log = ChangesetLog(Array(log.lines[...(try place("6/0"))]))
+    func value(_ name: String, _ title: String, _ text: String) -> ReplicaVector {
+      vector("value-\(name)", title, ["11.7"], log.with(value: Array(text.utf8), at: at))
+    }
+    func field(_ name: String, _ text: String, _ other: String) throws(JudgeFailure) -> ReplicaVector {
+      let title = "\(text) became \(other.isEmpty ? "nothing" : other)"
+      return vector("field-\(name)", title, ["11.7"], try log.replacing(text, with: other, at: at))
+    }
+    var vectors = [
+      value("empty", "a value without a byte", ""),
+      value("text", "a value that is not JSON", "{\"feed\":\"news\""),
+      value("null", "the JSON text null, which is no Kafka null", "null"),
+      value("array", "a value that is an array", "[]"),
+      value("object", "a value without fields", "{}"),
+      vector(
+        "value-utf8",
+        "a value that is not UTF-8",
+        ["11.7"],
+        log.with(value: [0x7B, 0xFF, 0x7D], at: at)
+      ),
+      try field("feed", "\"feed\":\"news\"", "\"feed\":\"other\""),
+      try field("mode", "\"mode\":\"reconfigure\"", "\"mode\":\"transmogrify\""),
+      try field("revision", "\"revision\":3", "\"revision\":\"3\""),
+      try field("base", "\"base\":2,", ""),
+      try field("part", "\"base\":2,", "\"base\":2,\"part\":2,\"parts\":2,"),
+      try field("checksum", "\"checksum\":\"843846d2\"", "\"checksum\":null"),
+      try field("through", "\"through\":{\"feeds.items\":3}", "\"through\":3"),
+      try field("data", ",\"data\":33", ""),
+    ]
+    let keys = [
+      "d02/news", "d0/news", "k01/news", "x1/news", "d1", "d2/", "/news", "d/news", "d1000001/news",
+      "D2/news", "d-1/news", "",
+    ]
+    vectors.append(
+      vector(
+        "keys",
+        "keys of another form: their records say nothing",
+        ["5.1", "11.7"],
+        ChangesetLog(
+          Array(log.lines.prefix(at))
+            + keys.map { key in
+              ChangesetLog.Line(partition: 0, offset: 0, key: Array(key.utf8), value: log.lines[at].value)
+            } + Array(log.lines.dropFirst(at))
+        )
+      )
+    )
+    return vectors
+  }
+
+  // MARK: - What does not fit
+
+  func wrong() throws(JudgeFailure) -> [ReplicaVector] {
+    let reload = try place("5/0")
+    func replacing(
+      _ name: String,
+      _ title: String,
+      at record: String,
+      _ text: String,
+      _ other: String
+    ) throws(JudgeFailure) -> ReplicaVector {
+      let at = try place(record)
+      // As far as a reload that heals it, and what follows that.
+      let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
+      return vector("wrong-\(name)", title, ["11.5"], try log.replacing(text, with: other, at: at))
+    }
+    var wrong = ChangesetLog(Array(log.lines[...(try place("9/0"))]))
+    for place in [reload, reload + 1] {
+      wrong = try wrong.replacing("\"checksum\":\"0fbb3901\"", with: "\"checksum\":\"0fbb3902\"", at: place)
+    }
+    let before = "\"checksum\":\"843846d2\""
+    return [
+      try replacing("checksum", "a checksum that differs", at: "2/0", before, "\"checksum\":\"843846d3\""),
+      try replacing(
+        "delete",
+        "a deletion from another position",
+        at: "2/0",
+        "\"section\":\"top\",\"index\":1}",
+        "\"section\":\"top\",\"index\":2}"
+      ),
+      try replacing(
+        "delete-far",
+        "a deletion beyond the end",
+        at: "2/0",
+        "\"section\":\"top\",\"index\":1}",
+        "\"section\":\"top\",\"index\":9}"
+      ),
+      try replacing(
+        "from",
+        "a move from another position",
+        at: "2/0",
+        "\"from\":{\"section\":\"top\",\"index\":0}",
+        "\"from\":{\"section\":\"top\",\"index\":1}"
+      ),
+      try replacing(
+        "to",
+        "a move beyond the end",
+        at: "2/0",
+        "\"to\":{\"section\":\"top\",\"index\":3}",
+        "\"to\":{\"section\":\"top\",\"index\":4}"
+      ),
+      try replacing(
+        "section",
+        "an item that goes to a section that is not there",
+        at: "2/0",
+        "\"to\":{\"section\":\"top\"",
+        "\"to\":{\"section\":\"none\""
+      ),
+      try replacing("insert", "an item is inserted that is there", at: "2/0", "\"id\":\"g\"", "\"id\":\"c\""),
+      try replacing(
+        "unknown",
+        "an item is deleted that is not there",
+        at: "2/0",
+        "\"id\":\"b\"",
+        "\"id\":\"z\""
+      ),
+      try replacing(
+        "reconfigure",
+        "an item is reconfigured at another position",
+        at: "3/0",
+        "\"index\":1",
+        "\"index\":2"
+      ),
+      try replacing(
+        "kind",
+        "a kind is another than the checksum says",
+        at: "4/0",
+        "\"kind\":\"ad\"",
+        "\"kind\":\"job\""
+      ),
+      try replacing(
+        "reload-twice",
+        "a reload with an id that comes twice",
+        at: "1/0",
+        "\"id\":\"b\"",
+        "\"id\":\"a\""
+      ),
+    ]
+  }
+}

@@ -1,0 +1,160 @@
+public import Foundation
+
+/// A conformance vector for stores: input and settings, and what must come of them.
+public struct StoreVector: Sendable {
+  public let name: String
+  /// What it is about, in a sentence.
+  public let title: [UInt8]
+  /// The sections of the protocol that it exercises, as JSON.
+  public let sections: [UInt8]
+  /// Whether the bytes of the output are the only ones that are right; else only its states are.
+  public let isExact: Bool
+  public let settings: ConformanceSettings
+  public let input: [UInt8]
+  /// The settings as they are in the file, as JSON.
+  let settingsText: [UInt8]
+
+  /// Reads `vector.json` and `input.ndjson` of a folder.
+  public init(folder: URL) throws {
+    name = folder.lastPathComponent
+    let json = try OracleJSON.parse(Array(Data(contentsOf: folder.appendingPathComponent("vector.json"))))
+    title = json.last("title")?.string ?? []
+    sections = json.last("sections")?.minified ?? Array("[]".utf8)
+    isExact = json.last("exact")?.content != .boolean(false)
+    settings = try ConformanceSettings(json.last("settings"))
+    settingsText = json.last("settings")?.minified ?? Array("{}".utf8)
+    input = Array(try Data(contentsOf: folder.appendingPathComponent("input.ndjson")))
+  }
+
+  /// What the oracle makes of the input.
+  public struct Result: Sendable {
+    public var records: [JudgedRecord] = []
+    public var changes: [OracleChange] = []
+    public var rejected: [OracleRejected] = []
+  }
+
+  public func result() throws(JudgeFailure) -> Result {
+    var oracle = Oracle(limits: settings.limits, coalescing: settings.coalescing)
+    var judge = ChangesetJudge(
+      planner: settings.planner,
+      keyframes: settings.keyframes,
+      output: settings.output
+    )
+    var result = Result()
+    func note(_ flush: OracleFlush?) {
+      guard let flush else { return }
+      result.records += judge.expectedRecords(flush)
+      result.changes += flush.changes
+      result.rejected += flush.rejected
+    }
+    for record in try ReplayLines.records(input) {
+      let step = oracle.take(record)
+      note(step.flushBefore)
+      note(step.flushAfter)
+    }
+    note(oracle.finish())
+    return result
+  }
+
+  /// The files that are made of the result, by name.
+  public func files() throws(JudgeFailure) -> [String: [UInt8]] {
+    let result = try result()
+    var files = [
+      "rejected.ndjson": Self.lines(result.rejected.map(Self.line)),
+      "states.ndjson": Self.lines(result.changes.map(Self.line)),
+    ]
+    if isExact {
+      var offsets: [Int: Int] = [:]
+      files["output.ndjson"] = Self.lines(
+        result.records.map { record in
+          defer { offsets[record.partition, default: 0] += 1 }
+          return record.replayLine(offset: offsets[record.partition, default: 0])
+        }
+      )
+    }
+    return files
+  }
+
+  static func lines(_ lines: [[UInt8]]) -> [UInt8] { lines.flatMap { $0 + Array("\n".utf8) } }
+
+  private static func line(_ rejected: OracleRejected) -> [UInt8] {
+    var text = OracleText()
+    text.add("{\"topic\":")
+    text.addString(rejected.record.topic)
+    text.addField("partition", number: rejected.record.partition)
+    text.addField("offset", number: rejected.record.offset)
+    text.addField("code", string: rejected.rejection.code.rawValue)
+    text.add("}")
+    return text.bytes
+  }
+
+  private static func line(_ change: OracleChange) -> [UInt8] {
+    var text = OracleText()
+    text.add("{\"partition\":\(change.key.partition)")
+    text.addField("feed", string: change.key.id)
+    text.addField("epoch", string: change.epoch)
+    text.addField("revision", number: change.revision)
+    if let feed = change.after {
+      text.addField("checksum", string: OracleChecksum.text(OracleChecksum.of(feed)))
+      text.addField("sections", json: feed.sectionsText)
+    } else {
+      text.add(",\"deleted\":true")
+    }
+    text.add("}")
+    return text.bytes
+  }
+}
+
+extension OracleFeed {
+  /// The sections as JSON, with every field, empty lists too.
+  public var sectionsText: [UInt8] {
+    var text = OracleText()
+    text.addList(
+      sections.map { section in
+        var text = OracleText()
+        text.add("{")
+        text.addField("id", string: section.id, isFirst: true)
+        text.addField("data", json: section.data)
+        text.add(",\"items\":")
+        text.addList(
+          section.items.map { item in
+            var text = OracleText()
+            text.add("{")
+            text.addField("id", string: item.id, isFirst: true)
+            text.addField("kind", string: item.kind)
+            text.addField("data", json: item.data)
+            text.add("}")
+            return text.bytes
+          }
+        )
+        text.add("}")
+        return text.bytes
+      }
+    )
+    return text.bytes
+  }
+}
+
+extension JudgedRecord {
+  /// The record as a line of a replay's output, without the line feed.
+  public func replayLine(offset: Int) -> [UInt8] {
+    var text = OracleText()
+    text.add(
+      "{\"topic\":\"feeds.changesets\",\"partition\":\(partition),\"offset\":\(offset),\"ts\":\(timestamp)"
+    )
+    text.add(",\"headers\":")
+    text.addList(
+      headers.flatMap { header in
+        [Array(header.name.utf8), header.value].map { word in
+          var text = OracleText()
+          text.addString(word)
+          return text.bytes
+        }
+      }
+    )
+    text.addField("key", string: key)
+    text.addField("value", json: value ?? Array("null".utf8))
+    text.add("}")
+    return text.bytes
+  }
+}

@@ -1,0 +1,38 @@
+import FeedTestSupport
+import Foundation
+import Testing
+
+/// The files in `conformance` that are made by the oracle are what it makes.
+/// `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`) writes them anew; the difference is then for a person to read.
+@Suite struct ConformanceFilesTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
+
+  @Test func theFilesAreWhatTheOracleMakes() throws {
+    let files = try ConformanceVectors(folder: Self.folder).files()
+    let writes = ProcessInfo.processInfo.environment["FEEDSTORE_WRITE_CONFORMANCE"] != nil
+    for (name, expected) in files {
+      let url = Self.folder.appendingPathComponent(name)
+      if writes {
+        try FileManager.default.createDirectory(
+          at: url.deletingLastPathComponent(),
+          withIntermediateDirectories: true
+        )
+        try Data(expected).write(to: url)
+      }
+      let isThere = (try? Data(contentsOf: url)) == Data(expected)
+      #expect(isThere, "\(name) is not what the oracle makes; `make conformance` rewrites it")
+    }
+    let replicas = try FileManager.default.contentsOfDirectory(
+      atPath: Self.folder.appendingPathComponent("replica").path
+    )
+    let surplus = replicas.filter { files["replica/\($0)"] == nil }
+    if writes {
+      for name in surplus {
+        try FileManager.default.removeItem(at: Self.folder.appendingPathComponent("replica/\(name)"))
+      }
+    } else {
+      #expect(surplus == [], "files that no vector has")
+    }
+  }
+}

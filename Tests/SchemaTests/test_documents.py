@@ -1,0 +1,89 @@
+"""Links between the documents lead somewhere, and so do the sections of the protocol that are cited anywhere."""
+
+import re
+import unittest
+
+from repository import PROTOCOL, ROOT
+
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+# "section 4" alone may be that of an RFC.
+CITATION = re.compile(r"[Pp]rotocol(?:\.md)?[,:]?\s+(?:///? |# |\* )?sections? ([0-9]+(?:\.[0-9]+)?)")
+
+
+def files(*folders):
+    """The files in some folders, without what was built there."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and ".build" not in path.parts:
+                yield path
+
+
+def pages():
+    """The documents."""
+    yield from sorted(ROOT.glob("*.md"))
+    yield from (path for path in files("docs", "conformance", "examples") if path.suffix == ".md")
+
+
+def prose(path):
+    return FENCE.sub("", path.read_text())
+
+
+def anchors(path):
+    """What headings are called in links, as GitHub has it."""
+    found = {}
+    for heading in HEADING.findall(prose(path)):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        found[name] = found.get(name, -1) + 1
+    return {f"{name}-{number}" if number else name for name, count in found.items() for number in range(count + 1)}
+
+
+def sections():
+    """The numbers of the protocol's sections, in the order of the page."""
+    return re.findall(r"^#{2,3} ([0-9]+(?:\.[0-9]+)?) ", prose(PROTOCOL), re.MULTILINE)
+
+
+class Documents(unittest.TestCase):
+    def test_every_link_leads_somewhere(self):
+        self.assertGreater(len(list(pages())), 8)
+        for page in pages():
+            for link in LINK.findall(prose(page)):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                with self.subTest(page.name, link=link):
+                    name, _, anchor = link.partition("#")
+                    target = (page.parent / name).resolve() if name else page
+                    self.assertTrue(target.exists(), "there is no such file")
+                    if anchor:
+                        self.assertIn(anchor, anchors(target))
+
+    def test_the_sections_of_the_protocol_are_numbered_in_order(self):
+        chapter, section = 0, 0
+        for number in sections():
+            if "." in number:
+                section += 1
+                self.assertEqual(number, f"{chapter}.{section}")
+            else:
+                chapter, section = chapter + 1, 0
+                self.assertEqual(number, str(chapter))
+
+    def test_every_section_that_is_cited_is_there(self):
+        known, cited = set(sections()), 0
+        for path in files("Sources", "Tests", "examples", "web", "config", "conformance", "Fuzz", "Benchmarks"):
+            if path.suffix not in {".swift", ".py", ".js", ".mjs", ".json5", ".json", ".md", ".toml"}:
+                continue
+            for number in CITATION.findall(path.read_text(errors="replace")):
+                cited += 1
+                with self.subTest(str(path.relative_to(ROOT))):
+                    self.assertIn(number, known)
+        self.assertGreater(cited, 20)
+
+    def test_references_within_the_protocol_name_what_they_lead_to(self):
+        for text, number in re.findall(r"\[([0-9]+(?:\.[0-9]+)?)\]\(#([0-9]+)-", prose(PROTOCOL)):
+            self.assertEqual(text.replace(".", ""), number)
+
+
+if __name__ == "__main__":
+    unittest.main()

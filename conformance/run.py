@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Runs FeedStore's conformance vectors against a program, or checks the vectors themselves.
+
+    python3 conformance/run.py check
+    python3 conformance/run.py replica COMMAND [ARGUMENT…]
+    python3 conformance/run.py store COMMAND [ARGUMENT…]
+
+`replica` starts COMMAND once for each vector, writes records to its standard input, a line of JSON each, and reads a
+line of JSON for each from its standard output. `store` starts COMMAND as `COMMAND replay FILE --output FILE --rejected
+FILE --set KEY=VALUE…`. README.md says what the lines are. Needs Python 3.8 and nothing else.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+WORD = 2**32 - 1
+
+
+def rotated(value, bits):
+    return (value << bits | value >> 32 - bits) & WORD
+
+
+def xxh32(data):
+    """XXH32 with seed 0, after https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
+    p1, p2, p3, p4, p5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+
+    def word(at):
+        return int.from_bytes(data[at:at + 4], "little")
+
+    at, total = 0, p5
+    if len(data) >= 16:
+        lanes = [p1 + p2 & WORD, p2, 0, -p1 & WORD]
+        for at in range(0, len(data) - 15, 16):
+            for number in range(4):
+                lanes[number] = rotated(lanes[number] + word(at + 4 * number) * p2 & WORD, 13) * p1 & WORD
+        at += 16
+        total = sum(rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18)))
+    total = total + len(data) & WORD
+    while at + 4 <= len(data):
+        total = rotated(total + word(at) * p3 & WORD, 17) * p4 & WORD
+        at += 4
+    for byte in data[at:]:
+        total = rotated(total + byte * p5 & WORD, 11) * p1 & WORD
+    for shift, factor in ((15, p2), (13, p3)):
+        total = (total ^ total >> shift) * factor & WORD
+    return total ^ total >> 16
+
+
+try:
+    from xxhash import xxh32_intdigest as fast_xxh32
+except ImportError:
+    fast_xxh32 = xxh32
+
+
+def murmur2(data):
+    """Kafka's murmur2, as org.apache.kafka.common.utils.Utils has it, without sign."""
+    total = 0x9747B28C ^ len(data)
+    whole = len(data) // 4 * 4
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at:at + 4], "little") * 0x5BD1E995 & WORD
+        total = (total * 0x5BD1E995 & WORD) ^ ((word ^ word >> 24) * 0x5BD1E995 & WORD)
+    if whole < len(data):
+        total = (total ^ int.from_bytes(data[whole:], "little")) * 0x5BD1E995 & WORD
+    total = (total ^ total >> 13) * 0x5BD1E995 & WORD
+    return total ^ total >> 15
+
+
+def texts(sections):
+    """What the checksum is the sum of."""
+    previous = ""
+    for section in sections:
+        yield f"s\0{previous}\0{section['id']}"
+        previous, before = section["id"], ""
+        for item in section["items"]:
+            yield f"i\0{section['id']}\0{before}\0{item['id']}\0{item['kind']}"
+            before = item["id"]
+
+
+def checksum(sections):
+    return f"{sum(fast_xxh32(text.encode()) for text in texts(sections)) & WORD:08x}"
+
+
+def lines(name):
+    # Only a line feed ends a line: JSON may have other separators in strings.
+    return [json.loads(line) for line in (FOLDER / name).read_text("utf-8").split("\n") if line]
+
+
+def manifest():
+    found = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
+    if found["format"] != 1:
+        sys.exit(f"run.py knows vectors of format 1, and these are of format {found['format']}")
+    return found
+
+
+# The vectors themselves.
+
+
+def check():
+    """What is wrong with the vectors, in words."""
+    vectors = manifest()
+    for name, file in vectors["files"].items():
+        data = (FOLDER / name).read_bytes()
+        if len(data) != file["bytes"] or f"{fast_xxh32(data):08x}" != file["xxh32"]:
+            yield f"{name} is not the file of the manifest"
+    for vector in lines("checksum.ndjson"):
+        terms = [{"text": text, "xxh32": f"{xxh32(text.encode()):08x}"} for text in texts(vector["sections"])]
+        if terms != vector["terms"] or checksum(vector["sections"]) != vector["checksum"]:
+            yield f"checksum.ndjson: {vector['checksum']} is wrong"
+    for vector in lines("partitioner.ndjson"):
+        value = murmur2(vector["key"].encode())
+        found = {count: (value & 0x7FFFFFFF) % int(count) for count in vector["partitions"]}
+        if f"{value:08x}" != vector["murmur2"] or found != vector["partitions"]:
+            yield f"partitioner.ndjson: {vector['key']} is wrong"
+    names = [vector["name"] for vector in lines("rejections.ndjson")]
+    if len(set(names)) < len(names):
+        yield "rejections.ndjson: a name comes twice"
+    for vector in vectors["replica"]:
+        for number, line in enumerate(lines(vector["file"]), 1):
+            then = line["then"] or {}
+            if "sections" in then and checksum(then["sections"]) != then["checksum"]:
+                yield f"{vector['file']}, line {number}: the checksum is wrong"
+    for vector in vectors["store"]:
+        for number, line in enumerate(lines(f"store/{vector['name']}/states.ndjson"), 1):
+            if "sections" in line and checksum(line["sections"]) != line["checksum"]:
+                yield f"store/{vector['name']}/states.ndjson, line {number}: the checksum is wrong"
+
+
+# Followers.
+
+
+def same(found, expected):
+    """Whether JSON values are the same: true is not 1, and 1.0 is 1."""
+    if isinstance(found, bool) or isinstance(expected, bool):
+        return found is expected
+    if isinstance(found, dict) and isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(same(found[name], expected[name]) for name in found)
+    if isinstance(found, list) and isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    return found == expected
+
+
+def differs(answer, then, known):
+    """How an answer differs from what the vector says; None if it does not. `known` is the newest state of the feed."""
+    if then is None:
+        return None
+    if bool(answer.get("stale")) != then["stale"]:
+        return f"stale is {answer.get('stale')}, expected {then['stale']}"
+    # What is stale may be kept or not.
+    if then["stale"] and answer.get("epoch") is None:
+        return None
+    for name in ("epoch", "revision", "checksum"):
+        if answer.get(name) != then.get(name):
+            return f"{name} is {answer.get(name)}, expected {then.get(name)}"
+    if then["epoch"] is not None and not same(answer.get("sections"), known):
+        return f"sections are {json.dumps(answer.get('sections'))}, expected {json.dumps(known)}"
+    return None
+
+
+def follow(command, vector):
+    """What is wrong with a program's answers for a vector; None if nothing."""
+    records = lines(vector["file"])
+    asked = "".join(
+        json.dumps({name: value for name, value in record.items() if name != "then"}) + "\n" for record in records)
+    result = subprocess.run(command, input=asked, stdout=subprocess.PIPE, encoding="utf-8")
+    answers = result.stdout.split("\n")[:-1]
+    states = {}
+    for number, record in enumerate(records):
+        then = record["then"]
+        feed = then and (record["partition"], then["feed"])
+        if then and "sections" in then:
+            states[feed] = then["sections"]
+        if number >= len(answers):
+            return f"line {number + 1}: no answer; the program ended with {result.returncode}"
+        answer = json.loads(answers[number])
+        # Whoever stops at what is no changeset is right, and reads nothing more.
+        if answer.get("stopped") and (then is None or then.get("refused")):
+            return None
+        difference = differs(answer, then, states.get(feed))
+        if difference:
+            return f"line {number + 1}, key {record.get('key')}: {difference}"
+    if len(answers) > len(records):
+        return f"{len(answers)} answers to {len(records)} records"
+    return None
+
+
+# Stores.
+
+
+def replay(command, text, settings):
+    """What a store makes of input: output, and rejected records."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = {name: str(pathlib.Path(folder, name)) for name in ("input", "output", "rejected")}
+        pathlib.Path(names["input"]).write_bytes(text)
+        command = [*command, "replay", names["input"], "--output", names["output"], "--rejected", names["rejected"]]
+        for key, value in settings.items():
+            command += ["--set", f"{key}={value}"]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        rejected = [json.loads(line) for line in pathlib.Path(names["rejected"]).read_text("utf-8").split("\n") if line]
+        return pathlib.Path(names["output"]).read_bytes(), rejected
+
+
+def codes(rejected):
+    for line in rejected:
+        headers = dict(zip(line["headers"][::2], line["headers"][1::2]))
+        yield {
+            "topic": headers["feedstore.source.topic"], "partition": int(headers["feedstore.source.partition"]),
+            "offset": int(headers["feedstore.source.offset"]), "code": headers["feedstore.error.code"]}
+
+
+def keep(command, vector):
+    folder = FOLDER / "store" / vector["name"]
+    output, rejected = replay(command, (folder / "input.ndjson").read_bytes(), vector["settings"])
+    if list(codes(rejected)) != lines(f"store/{vector['name']}/rejected.ndjson"):
+        return "other records are rejected, or for other reasons"
+    if vector["exact"]:
+        expected = (folder / "output.ndjson").read_bytes()
+        for number, pair in enumerate(zip(output.split(b"\n"), expected.split(b"\n")), 1):
+            if pair[0] != pair[1]:
+                return f"line {number} is\n{pair[0].decode()}\nexpected\n{pair[1].decode()}"
+        if len(output) != len(expected):
+            return f"{len(output)} bytes of output, expected {len(expected)}"
+    return None
+
+
+def reject(command, vector):
+    text = "".join(json.dumps(record) + "\n" for record in vector["records"])
+    _, rejected = replay(command, text.encode(), vector["settings"])
+    found = [None] * len(vector["records"])
+    for line in codes(rejected):
+        found[line["offset"]] = line["code"]
+    return None if found == vector["codes"] else f"the codes are {found}, expected {vector['codes']}"
+
+
+# A configuration of FeedStore's command refuses so small parts; a store of your own need not.
+LEAST_MESSAGE_BYTES = 65537
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", metavar="TEXT", help="only vectors whose names have this text")
+    parser.add_argument("--small-parts", action="store_true", help="with store: also where output.maxMessageBytes is small")
+    parser.add_argument("what", choices=("check", "replica", "store"))
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
+    options = parser.parse_args()
+    if options.what == "check":
+        faults = list(check())
+        print("\n".join(faults) or "the vectors are sound")
+        return 1 if faults else 0
+    if not options.command:
+        parser.error(f"{options.what} needs a command")
+    if options.what == "replica":
+        runs = [(vector["name"], follow, vector) for vector in manifest()["replica"]]
+    else:
+        runs = [(vector["name"], keep, vector) for vector in manifest()["store"]
+                if options.small_parts or vector["settings"].get("output.maxMessageBytes", 2**31) >= LEAST_MESSAGE_BYTES]
+        runs += [(f"rejection: {vector['name']}", reject, vector) for vector in lines("rejections.ndjson")]
+    runs = [run for run in runs if options.only in run[0]]
+    failed = 0
+    for name, run, vector in runs:
+        fault = run(options.command, vector)
+        if fault:
+            failed += 1
+            print(f"FAILED {name}: {fault}", flush=True)
+    print(f"{len(runs) - failed} of {len(runs)} vectors passed")
+    return 1 if failed or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
