@@ -1,3 +1,5 @@
+import Workloads
+
 /// Cost follows change: what 100 updates, moves and inserts cost in feeds of very different sizes.
 enum ChangeCost {
   private static let sizes = [1_000, 10_000, 100_000, 1_000_000]
@@ -71,7 +73,7 @@ enum ChangeCost {
         let id = SampleData.id(freshNumber)
         freshNumber += 1
         inserted.append(id)
-        records.append(MeasuredFeed.insertion(of: id, number: random.next(), at: random.below(size)))
+        records.append(SampleData.insertion(of: id, number: random.next(), at: random.below(size)))
       }
     }
     return records

@@ -1,4 +1,5 @@
 import Glibc
+import Workloads
 
 /// The processor time of the way from Kafka to Kafka by stage, seen from outside, on the embedded broker.
 ///
@@ -48,15 +49,8 @@ enum KafkaCost {
 
   /// Content updates with values of exactly `valueBytes`.
   static func sampleRecords(_ count: Int) -> [(feed: String, text: String)] {
-    var random = RandomNumbers(seed: 11)
-    return (0..<count).map { _ in
-      let feed = "feed-\(random.below(feedCount))"
-      let start =
-        #"{"op":"item.upsert","item":"\#(SampleData.id(random.below(itemsPerFeed)))","#
-        + #""section":"stories","kind":"story","data":"#
-      let data = SampleData.object(random.next(), count: valueBytes - start.utf8.count - 1)
-      return (feed, start + data + "}")
-    }
+    var updates = SampleUpdates(feedCount: feedCount, itemsPerFeed: itemsPerFeed, valueBytes: valueBytes)
+    return (0..<count).map { _ in updates.next() }
   }
 
   // MARK: The daemon

@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import Workloads
 
 /// A store with one feed of a given number of items, and the time that changing it takes.
 struct MeasuredFeed {
@@ -7,8 +8,6 @@ struct MeasuredFeed {
   let itemCount: Int
   private let store: FeedStore
   private var nextOffset: Int64 = 0
-
-  static let section = "stories"
 
   struct Cost {
     var apply: UInt64
@@ -33,18 +32,9 @@ struct MeasuredFeed {
 
     let perRecord = 1000
     for first in stride(from: 0, to: itemCount, by: perRecord) {
-      let events = (first..<min(first + perRecord, itemCount)).map { number in
-        Self.insertion(of: SampleData.id(number), number: UInt64(number))
-      }
-      await apply(["[" + events.joined(separator: ",") + "]"])
+      await apply([SampleData.insertions(first..<min(first + perRecord, itemCount))])
     }
     await flush()
-  }
-
-  static func insertion(of id: String, number: UInt64, at index: Int? = nil) -> String {
-    let at = index.map { #","at":{"index":\#($0)}"# } ?? ""
-    return #"{"op":"item.upsert","item":"\#(id)","section":"\#(section)","kind":"story","#
-      + #""data":\#(SampleData.object(number))\#(at)}"#
   }
 
   /// Applies the records, each of one event, and publishes what they come to.
