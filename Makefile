@@ -160,8 +160,10 @@ lint: check-swift ## check the format
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are replayed besides
-	$(SWIFT) run --package-path Benchmarks -c release Benchmarks --feedstore .build/release/feedstore $(FILES)
+benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled
+	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
+	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
+	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(FILES)
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build

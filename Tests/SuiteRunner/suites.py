@@ -64,6 +64,7 @@ SUITES = [
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),
+    unittest("benchmark-page", ROOT / "Benchmarks"),
     Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]

@@ -85,9 +85,9 @@ enum ChangeCost {
       "items in the feed",
       "apply, median",
       "flush, median",
-      "both, median",
-      "both, p90",
-      "to \(Format.grouped(sizes[0])) items"
+      "total, median",
+      "total, p90",
+      "against \(Format.grouped(sizes[0])) items"
     )
     for change in Change.allCases {
       guard let results = results[change] else { continue }

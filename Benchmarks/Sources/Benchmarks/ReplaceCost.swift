@@ -21,7 +21,7 @@ enum ReplaceCost {
   }
 
   static func run() {
-    var table = MarkdownTable("step", "items with kind and data", "ids where known")
+    var table = MarkdownTable("step", "items with kind and data", "ids of known items only")
     let full = measure(idsOnly: false)
     let brief = measure(idsOnly: true)
     func add(_ step: String, _ samples: KeyPath<Steps, Samples>) {
@@ -34,18 +34,18 @@ enum ReplaceCost {
     add("decode", \.decode)
     add("apply", \.apply)
     add("difference", \.difference)
-    add("plan: the difference again, and encoding its entries", \.plan)
+    add("plan: the difference again, and its encoding", \.plan)
     add("write", \.write)
     add("confirm", \.confirm)
     func addCount(_ name: String, _ count: (Steps) -> Int) {
       table.add(name, Format.grouped(count(full)), Format.grouped(count(brief)))
     }
-    addCount("entries: delete", \.counts.deletes)
-    addCount("entries: insert", \.counts.inserts)
-    addCount("entries: move, most of all rounds", \.mostMoves)
+    addCount("deletes", \.counts.deletes)
+    addCount("inserts", \.counts.inserts)
+    addCount("moves, at most", \.mostMoves)
     print(
       """
-      ### One feed.replace
+      ### One replacement
 
       \(Format.grouped(itemCount)) items in one section, of which \(Format.grouped(deletedCount)) are deleted, \
       \(Format.grouped(movedCount)) moved, and \(Format.grouped(insertedCount)) inserted; medians of \(rounds) rounds.

@@ -22,8 +22,8 @@ enum RestoreCost {
       "records",
       "size",
       "read and apply",
-      "take over",
-      "both",
+      "hand over",
+      "total",
       "MB/s",
       "items/s",
       "records/s"
