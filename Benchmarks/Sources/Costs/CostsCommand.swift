@@ -29,8 +29,8 @@ enum CostsCommand {
   private static func workload(_ name: String, _ path: String?) -> (any Workload)? {
     switch (name, path) {
     case ("updates", nil): return Updates()
-    case ("moves", nil): return Moves()
-    case ("inserts", nil): return Inserts()
+    case ("moves", nil): return LargeFeed.moves()
+    case ("inserts", nil): return LargeFeed.inserts()
     case ("replace", nil): return Replace()
     case ("restore", nil): return Restore()
     case ("replay", let path?):

@@ -43,7 +43,7 @@ package struct PublishingStore {
     await apply(makeList(records))
   }
 
-  private func apply(_ list: RecordList) async {
+  package func apply(_ list: RecordList) async {
     do {
       let outcome = try await store.apply(list, time: .clock(0))
       precondition(outcome == .exhausted, "the store wants to publish in the middle of a window")
@@ -54,11 +54,11 @@ package struct PublishingStore {
 
   package func publish() async {
     var part = await store.beginFlush()
-    precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
-    log?.append(part)
-    while !part.isLast {
-      part = await store.nextPart()
+    while true {
+      precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
       log?.append(part)
+      if part.isLast { break }
+      part = await store.nextPart()
     }
     await store.confirm()
   }

@@ -11,11 +11,6 @@ package final class RecordList: InputBatch, @unchecked Sendable {
   private let firstOffset: Int64
   private var next = 0
 
-  /// Records of one feed.
-  package convenience init(_ texts: [String], firstOffset: Int64) {
-    self.init(texts.map { ("feed", $0) }, firstOffset: firstOffset)
-  }
-
   package init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
     self.firstOffset = firstOffset
     let total = records.reduce(0) { $0 + $1.feed.utf8.count + $1.text.utf8.count }

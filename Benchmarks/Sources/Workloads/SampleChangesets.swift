@@ -2,15 +2,10 @@ import FeedStore
 
 /// Stores with feeds whose changesets are kept, to restore others from.
 package enum SampleChangesets {
-  private static let itemsPerRecord = 1_000
-
   /// One feed, published as a reload.
   package static func oneFeed(itemCount: Int) async -> PublishingStore {
     var store = PublishingStore(options: FeedStoreOptions(), log: ChangesetLog())
-    for first in stride(from: 0, to: itemCount, by: itemsPerRecord) {
-      await store.apply([("feed", SampleData.insertions(first..<min(first + itemsPerRecord, itemCount)))])
-    }
-    await store.publish()
+    await store.fill(itemCount: itemCount)
     return store
   }
 
