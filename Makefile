@@ -3,7 +3,7 @@
 # Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
 PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium
+  chromium chromium-driver python3-selenium valgrind
 
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
@@ -14,6 +14,7 @@ NODE ?= node
 PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
 # Runs suites, side by side, and with FEEDSTORE_TEST_AGAIN once more those that failed, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
 RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner $(if $(FEEDSTORE_TEST_AGAIN),--again)
+COST_GATE := SWIFT=$(SWIFT) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/CostGate
 STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
 # How often `make test-busy` runs the suites, and which ones; all, if it names none.
 RUNS ?= 20
@@ -32,7 +33,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 
 .DEFAULT_GOAL := help
 .PHONY: setup setup-test check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
-  conformance example-swift soak mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
+  conformance example-swift soak check-cost update-cost mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -124,6 +125,12 @@ soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TE
 	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --abort-interval 10 --) \
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
 
+check-cost: setup-test ## count instructions and allocations of six workloads; 3 % more than in Benchmarks/costs.toml fails
+	$(COST_GATE)
+
+update-cost: setup-test ## count them, and write Benchmarks/costs.toml
+	$(COST_GATE) --rewrite
+
 mutants: setup-test ## plant one bug after the other in a copy, and see that a test finds it; ONLY=word for some; an hour
 	$(PYTHON) Tests/Mutants/mutants.py $(if $(ONLY),--only "$(ONLY)")
 
@@ -158,8 +165,10 @@ lint: check-swift ## check the format
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are replayed besides
-	$(SWIFT) run --package-path Benchmarks -c release Benchmarks --feedstore .build/release/feedstore $(FILES)
+benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled
+	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
+	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
+	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(FILES)
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build

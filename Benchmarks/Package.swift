@@ -2,6 +2,18 @@
 
 import PackageDescription
 
+let swiftSettings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let feedStore: [Target.Dependency] = [
+  .product(name: "Feed", package: "feedstore"),
+  .product(name: "FeedStore", package: "feedstore"),
+]
+
 let package = Package(
   name: "feedstore-benchmarks",
   dependencies: [
@@ -10,19 +22,22 @@ let package = Package(
   ],
   targets: [
     .target(name: "CBareLoop", linkerSettings: [.linkedLibrary("rdkafka")]),
+    // What `Benchmarks` measures and `Costs` counts.
+    .target(name: "Workloads", dependencies: feedStore, swiftSettings: swiftSettings),
+    // Measures time and memory.
     .executableTarget(
       name: "Benchmarks",
-      dependencies: [
-        "CBareLoop",
-        .product(name: "Feed", package: "feedstore"),
-        .product(name: "FeedStore", package: "feedstore"),
-      ],
-      swiftSettings: [
-        .treatAllWarnings(as: .error),
-        .enableUpcomingFeature("ExistentialAny"),
-        .enableUpcomingFeature("InternalImportsByDefault"),
-        .enableUpcomingFeature("MemberImportVisibility"),
-      ]
+      dependencies: ["CBareLoop", "Workloads"] + feedStore,
+      swiftSettings: swiftSettings
+    ),
+    // Counts instructions and allocations, with an allocator of its own that does the counting.
+    .target(name: "CCounting"),
+    .executableTarget(
+      name: "Costs",
+      dependencies: ["CCounting", "Workloads"] + feedStore,
+      swiftSettings: swiftSettings,
+      // Valgrind of Debian 12 cannot read what Swift writes for debuggers, and refuses to run it.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "--strip-debug"])]
     ),
   ]
 )

@@ -50,6 +50,8 @@ SUITES = [
     swift("broker", "--filter", "^BrokerTests", "--skip", "BrokerRestartTests"),
     # All the others, also those that come later.
     swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", *(part for name in WAITING for part in ("--skip", f"^{name}"))),
+    # Builds what it counts, and all of Benchmarks besides.
+    Suite("cost", [sys.executable, str(TESTS / "CostGate")]),
     swift("end-to-end", "--filter", "^EndToEndTests"),
     unittest("browser", "BrowserTests"),
     fuzz(seconds=5),
@@ -61,6 +63,8 @@ SUITES = [
     Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
+    unittest("cost-gate", "CostGate"),
+    unittest("benchmark-page", ROOT / "Benchmarks"),
     Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]

@@ -1,3 +1,5 @@
+import Workloads
+
 /// Cost follows change: what 100 updates, moves and inserts cost in feeds of very different sizes.
 enum ChangeCost {
   private static let sizes = [1_000, 10_000, 100_000, 1_000_000]
@@ -71,7 +73,7 @@ enum ChangeCost {
         let id = SampleData.id(freshNumber)
         freshNumber += 1
         inserted.append(id)
-        records.append(MeasuredFeed.insertion(of: id, number: random.next(), at: random.below(size)))
+        records.append(SampleData.insertion(of: id, number: random.next(), at: random.below(size)))
       }
     }
     return records
@@ -83,9 +85,9 @@ enum ChangeCost {
       "items in the feed",
       "apply, median",
       "flush, median",
-      "both, median",
-      "both, p90",
-      "to \(Format.grouped(sizes[0])) items"
+      "total, median",
+      "total, p90",
+      "against \(Format.grouped(sizes[0])) items"
     )
     for change in Change.allCases {
       guard let results = results[change] else { continue }

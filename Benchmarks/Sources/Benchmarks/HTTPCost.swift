@@ -10,7 +10,7 @@ enum HTTPCost {
   private enum Readers: String, CaseIterable {
     case off = "HTTP off"
     case none = "no readers"
-    case idle = "1,000 that read nothing"
+    case idle = "1,000 that do not read"
     case reading = "1,000 that read"
   }
 
@@ -146,7 +146,7 @@ enum HTTPCost {
     add("worker") { perMillion($0.worker) }
     add("following and serving") { perMillion($0.serving) }
     add("messages queued") { Format.grouped($0.queued) }
-    add("messages without room") { Format.grouped($0.refused) }
+    add("messages dropped") { Format.grouped($0.refused) }
     add("resident memory") { "\($0.residentBytes >> 20) MiB" }
     Swift.print("### Readers over HTTP\n\nMedians of \(runs) runs by the worker's time.\n")
     Swift.print(table.text)

@@ -1,4 +1,5 @@
 import Glibc
+import Workloads
 
 /// The processor time of the way from Kafka to Kafka by stage, seen from outside, on the embedded broker.
 ///
@@ -48,15 +49,8 @@ enum KafkaCost {
 
   /// Content updates with values of exactly `valueBytes`.
   static func sampleRecords(_ count: Int) -> [(feed: String, text: String)] {
-    var random = RandomNumbers(seed: 11)
-    return (0..<count).map { _ in
-      let feed = "feed-\(random.below(feedCount))"
-      let start =
-        #"{"op":"item.upsert","item":"\#(SampleData.id(random.below(itemsPerFeed)))","#
-        + #""section":"stories","kind":"story","data":"#
-      let data = SampleData.object(random.next(), count: valueBytes - start.utf8.count - 1)
-      return (feed, start + data + "}")
-    }
+    var updates = SampleUpdates(feedCount: feedCount, itemsPerFeed: itemsPerFeed, valueBytes: valueBytes)
+    return (0..<count).map { _ in updates.next() }
   }
 
   // MARK: The daemon
@@ -146,12 +140,12 @@ enum KafkaCost {
       let cells = runs.map { text($0[$0.count / 2].report) }
       table.add([name] + cells + [String](repeating: "", count: columns.count - cells.count))
     }
-    add("consume: threads of the consumer") { Double($0.threads.consumer) }
+    add("consumer threads of librdkafka") { Double($0.threads.consumer) }
     add("decode") { $0.stages.map { Double($0.decode) } }
     add("apply") { $0.stages.map { Double($0.apply) } }
     add("plan and encode") { $0.stages.map { Double($0.publish) } }
-    add("calls of the clients, and what is left of the worker", \.calls)
-    add("produce: threads of the producer") { Double($0.threads.producer) }
+    add("client calls, and the rest of the worker", \.calls)
+    add("producer threads of librdkafka") { Double($0.threads.producer) }
     add("**all**") { Double($0.total) }
     // Of runs that followed each other, so that a machine that slows down does not count.
     let ratios = results.map { runs in zip(runs, loops).map { Double($0.total) / Double($1.total) } }
@@ -162,7 +156,7 @@ enum KafkaCost {
     addText("transactions", of: columns) { Format.grouped($0.sum(of: "transactions")) }
     addText("changesets out", of: results) { Format.grouped($0.sum(of: "changesets")) }
     addText("bytes out", of: results) { $0.text(of: "bytes out") }
-    Swift.print("### The way from Kafka to Kafka\n\nMedians of \(runs) runs.\n")
+    Swift.print("### From Kafka to Kafka\n\nMedians of \(runs) runs.\n")
     Swift.print(table.text)
   }
 

@@ -1,11 +1,21 @@
 import Glibc
 
-/// What the numbers were measured on.
+/// When and on what the numbers were measured.
 enum Machine {
   static var description: String {
     let model = field("model name", in: "/proc/cpuinfo") ?? "unknown processor"
-    return "\(model), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) cores, "
+    return "Measured on \(date): \(model), \(sysconf(Int32(_SC_NPROCESSORS_ONLN))) cores, "
       + "\(MemoryLayout<Int>.size * 8)-bit Linux, Swift \(compiler)."
+  }
+
+  /// Like 21 November 2026.
+  private static var date: String {
+    var seconds = time(nil)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    var text = [CChar](repeating: 0, count: 64)
+    let count = strftime(&text, text.count, "%-d %B %Y", &parts)
+    return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
   }
 
   private static var compiler: String {

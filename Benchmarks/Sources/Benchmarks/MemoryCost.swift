@@ -1,3 +1,5 @@
+import Workloads
+
 /// The memory that `feedstore replay` needs for one large feed.
 enum MemoryCost {
   private static let itemCount = 1_000_000
@@ -7,10 +9,7 @@ enum MemoryCost {
     var table = MarkdownTable("feed", "peak memory", "bytes per item")
     SampleFile.with(lineCount: itemCount / eventsPerRecord) { line in
       let first = line * eventsPerRecord
-      let events = (first..<first + eventsPerRecord).map {
-        MeasuredFeed.insertion(of: SampleData.id($0), number: UInt64($0))
-      }
-      return #"{"key":"feed","value":[\#(events.joined(separator: ","))]}"#
+      return #"{"key":"feed","value":\#(SampleData.insertions(first..<first + eventsPerRecord))}"#
     } _: { path in
       let result = ChildProcess.run(feedstore, ["replay", path, "--output", "/dev/null"])
       table.add(

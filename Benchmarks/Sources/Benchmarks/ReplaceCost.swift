@@ -1,4 +1,5 @@
 @_spi(Measuring) import Feed
+import Workloads
 
 /// What it costs to replace a whole feed with one that is nearly the same, step by step.
 enum ReplaceCost {
@@ -20,7 +21,7 @@ enum ReplaceCost {
   }
 
   static func run() {
-    var table = MarkdownTable("step", "items with kind and data", "ids where known")
+    var table = MarkdownTable("step", "items with kind and data", "ids of known items only")
     let full = measure(idsOnly: false)
     let brief = measure(idsOnly: true)
     func add(_ step: String, _ samples: KeyPath<Steps, Samples>) {
@@ -33,18 +34,18 @@ enum ReplaceCost {
     add("decode", \.decode)
     add("apply", \.apply)
     add("difference", \.difference)
-    add("plan: the difference again, and encoding its entries", \.plan)
+    add("plan: the difference again, and its encoding", \.plan)
     add("write", \.write)
     add("confirm", \.confirm)
     func addCount(_ name: String, _ count: (Steps) -> Int) {
       table.add(name, Format.grouped(count(full)), Format.grouped(count(brief)))
     }
-    addCount("entries: delete", \.counts.deletes)
-    addCount("entries: insert", \.counts.inserts)
-    addCount("entries: move, most of all rounds", \.mostMoves)
+    addCount("deletes", \.counts.deletes)
+    addCount("inserts", \.counts.inserts)
+    addCount("moves, at most", \.mostMoves)
     print(
       """
-      ### One feed.replace
+      ### One replacement
 
       \(Format.grouped(itemCount)) items in one section, of which \(Format.grouped(deletedCount)) are deleted, \
       \(Format.grouped(movedCount)) moved, and \(Format.grouped(insertedCount)) inserted; medians of \(rounds) rounds.
@@ -68,14 +69,15 @@ enum ReplaceCost {
     let feed = PublishedFeed(id: ByteSpan("feed"))
     let buffer = RecordBuffer()
 
-    var random = RandomNumbers(seed: 1)
-    var order = Array(0..<itemCount)
-    var freshNumber = itemCount
-    var known = Set<Int>()
+    var replaced = ReplacedFeed(
+      itemCount: itemCount,
+      deletedCount: deletedCount,
+      movedCount: movedCount,
+      insertedCount: insertedCount
+    )
     var steps = Steps()
     for round in 0...rounds {
-      var text = value(order, known: idsOnly ? known : [])
-      known = Set(order)
+      var text = replaced.next(idsOnly: idsOnly)
       text.withUTF8 { bytes in
         let position = RecordPosition(topic: Array("feeds.items".utf8), offset: Int64(round), timestamp: 0)
         var times = [now()]
@@ -112,50 +114,7 @@ enum ReplaceCost {
         steps.counts = counts
         steps.mostMoves = max(steps.mostMoves, counts.moves)
       }
-      order = changed(order, &random, &freshNumber)
     }
     return steps
-  }
-
-  /// Deletes, moves and inserts at random places.
-  private static func changed(
-    _ order: [Int],
-    _ random: inout RandomNumbers,
-    _ freshNumber: inout Int
-  ) -> [Int] {
-    let picks = Array(order.indices).shuffled(using: &random).prefix(deletedCount + movedCount)
-    let moved = picks.suffix(movedCount).map { order[$0] }
-    let leaving = Set(picks)
-    let staying = order.indices.filter { !leaving.contains($0) }.map { order[$0] }
-    let fresh = freshNumber..<freshNumber + insertedCount
-    freshNumber += insertedCount
-    // Each arriving element goes before a random one of those that stay, or to the end.
-    let arriving = (moved + fresh).shuffled(using: &random).map { (random.below(staying.count + 1), $0) }
-      .sorted { $0.0 < $1.0 }
-    var result: [Int] = []
-    var next = 0
-    for (position, element) in staying.enumerated() {
-      while next < arriving.count, arriving[next].0 == position {
-        result.append(arriving[next].1)
-        next += 1
-      }
-      result.append(element)
-    }
-    result.append(contentsOf: arriving[next...].map(\.1))
-    return result
-  }
-
-  private static func value(_ order: [Int], known: Set<Int>) -> String {
-    var text = #"{"op":"feed.replace","sections":[{"id":"stories","items":["#
-    for (position, number) in order.enumerated() {
-      if position > 0 { text += "," }
-      if known.contains(number) {
-        text += "\"\(SampleData.id(number))\""
-      } else {
-        text +=
-          #"{"id":"\#(SampleData.id(number))","kind":"story","data":\#(SampleData.object(UInt64(number)))}"#
-      }
-    }
-    return text + "]}]}"
   }
 }

@@ -1,3 +1,5 @@
+import Workloads
+
 /// How fast files are replayed, output thrown away; seen from outside, start of the process included.
 enum ReplayCost {
   private static let runs = 5

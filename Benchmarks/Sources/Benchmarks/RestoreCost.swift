@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import Workloads
 
 /// What it costs to get feeds back from their changesets: decoding, applying, checking, and handing them to
 /// a store; without Kafka.
@@ -21,14 +22,14 @@ enum RestoreCost {
       "records",
       "size",
       "read and apply",
-      "take over",
-      "both",
+      "hand over",
+      "total",
       "MB/s",
       "items/s",
       "records/s"
     )
     func measure(_ name: String, _ store: PublishingStore) async {
-      let log = store.log
+      guard let log = store.log else { preconditionFailure("the changesets were not kept") }
       let expected = await store.summaries()
       var result = Result()
       for _ in 0..<rounds { await restore(log, expected, &result) }
@@ -46,7 +47,10 @@ enum RestoreCost {
         Format.grouped(Int(Double(log.count) / seconds))
       )
     }
-    await measure("one feed of \(Format.grouped(itemCount)) items, a reload", oneFeed())
+    await measure(
+      "one feed of \(Format.grouped(itemCount)) items, a reload",
+      SampleChangesets.oneFeed(itemCount: itemCount)
+    )
     await measure(
       "\(Format.grouped(feedCount)) feeds of \(Format.grouped(itemCount / feedCount)) items, a reload each",
       manyFeeds(deltasPerFeed: 0)
@@ -59,52 +63,13 @@ enum RestoreCost {
     print(table.text)
   }
 
-  // MARK: Changesets
-
-  private static func oneFeed() async -> PublishingStore {
-    var store = PublishingStore(options: FeedStoreOptions())
-    for first in stride(from: 0, to: itemCount, by: 1_000) {
-      await store.apply([("feed", filling(first..<min(first + 1_000, itemCount)))])
-    }
-    await store.publish()
-    return store
-  }
-
   private static func manyFeeds(deltasPerFeed: Int) async -> PublishingStore {
-    var store = PublishingStore(options: FeedStoreOptions())
-    let itemsPerFeed = itemCount / feedCount
-    let feeds = (0..<feedCount).map { "feed-\($0)" }
-    await store.publish(feeds.map { ($0, filling(0..<itemsPerFeed)) })
-    var random = RandomNumbers(seed: 3)
-    for round in 0..<deltasPerFeed {
-      await store.publish(feeds.map { ($0, change(number: round, itemsPerFeed, &random)) })
-    }
-    return store
+    await SampleChangesets.manyFeeds(
+      feedCount: feedCount,
+      itemsPerFeed: itemCount / feedCount,
+      deltasPerFeed: deltasPerFeed
+    )
   }
-
-  private static func filling(_ numbers: Range<Int>) -> String {
-    let events = numbers.map { MeasuredFeed.insertion(of: SampleData.id($0), number: UInt64($0)) }
-    return "[" + events.joined(separator: ",") + "]"
-  }
-
-  /// Mostly new data; every fourth is a move, an item that comes, or one that came and goes.
-  private static func change(number: Int, _ itemCount: Int, _ random: inout RandomNumbers) -> String {
-    let item = SampleData.id(random.below(itemCount))
-    switch number % 12 {
-    case 3: return #"{"op":"item.move","item":"\#(item)","at":{"index":\#(random.below(itemCount))}}"#
-    case 7:
-      return MeasuredFeed.insertion(
-        of: SampleData.id(itemCount + number),
-        number: random.next(),
-        at: random.below(itemCount)
-      )
-    case 11: return #"{"op":"item.delete","item":"\#(SampleData.id(itemCount + number - 4))"}"#
-    default:
-      return #"{"op":"item.upsert","item":"\#(item)","data":\#(SampleData.object(random.next()))}"#
-    }
-  }
-
-  // MARK: Restoring
 
   private static func restore(
     _ log: ChangesetLog,
@@ -113,7 +78,7 @@ enum RestoreCost {
   ) async {
     let store = FeedStore(options: FeedStoreOptions())
     let started = now()
-    let replicas = read(log)
+    let replicas = log.replicas()
     let read = now()
     do throws(ReplicaFault) {
       try await store.restore(partition: 0, from: replicas)
@@ -126,21 +91,5 @@ enum RestoreCost {
     result.total.add(restored - started)
     let summaries = await store.summaries()
     precondition(summaries == expected, "what was restored is not what was published")
-  }
-
-  private static func read(_ log: ChangesetLog) -> sending ReplicaPartition {
-    // Nobody else has it.
-    nonisolated(unsafe) let replicas = ReplicaPartition(describesChanges: false)
-    log.visit { key, value in
-      do throws(ReplicaFault) {
-        switch try replicas.apply(key: key, value: value) {
-        case .applied, .removed, .skipped, .waitingForParts: break
-        case let outcome: preconditionFailure("a changeset did not fit: \(outcome)")
-        }
-      } catch {
-        preconditionFailure("a changeset could not be read: \(error)")
-      }
-    }
-    return replicas
   }
 }

@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import Workloads
 
 /// Processor time of what a worker does with records apart from Kafka, in nanoseconds.
 struct StoreStages {

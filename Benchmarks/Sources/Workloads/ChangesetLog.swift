@@ -1,25 +1,25 @@
-import Feed
-import FeedStore
+package import Feed
+package import FeedStore
 import Glibc
 
 /// What a store has published to one partition, kept in memory in the order of its offsets.
-final class ChangesetLog {
+package final class ChangesetLog {
   private var bytes: UnsafeMutablePointer<UInt8>
   private var capacity = 1 << 20
   /// Bytes of all keys and values.
-  private(set) var byteCount = 0
+  package private(set) var byteCount = 0
   /// Where each record ends, and whether it is a null.
   private var records: [(keyEnd: Int, valueEnd: Int, isNull: Bool)] = []
 
-  init() {
+  package init() {
     bytes = .allocate(capacity: capacity)
   }
 
   deinit { bytes.deallocate() }
 
-  var count: Int { records.count }
+  package var count: Int { records.count }
 
-  func append(_ publication: Publication) {
+  package func append(_ publication: Publication) {
     for record in publication.records {
       append(publication.bytes(record.key))
       let keyEnd = byteCount
@@ -41,7 +41,7 @@ final class ChangesetLog {
     byteCount += span.count
   }
 
-  func visit(_ body: (_ key: ByteSpan, _ value: ByteSpan?) -> Void) {
+  package func visit(_ body: (_ key: ByteSpan, _ value: ByteSpan?) -> Void) {
     var start = 0
     for record in records {
       let value = ByteSpan(bytes + record.keyEnd, record.valueEnd - record.keyEnd)

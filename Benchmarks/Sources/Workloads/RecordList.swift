@@ -1,8 +1,8 @@
-import Feed
+package import Feed
 import FeedStore
 
 /// Records in one block of memory, made before the clock starts.
-final class RecordList: InputBatch, @unchecked Sendable {
+package final class RecordList: InputBatch, @unchecked Sendable {
   private static let topic = Array("feeds.items".utf8)
 
   private let bytes: UnsafeMutableRawBufferPointer
@@ -11,12 +11,7 @@ final class RecordList: InputBatch, @unchecked Sendable {
   private let firstOffset: Int64
   private var next = 0
 
-  /// Records of one feed.
-  convenience init(_ texts: [String], firstOffset: Int64) {
-    self.init(texts.map { ("feed", $0) }, firstOffset: firstOffset)
-  }
-
-  init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
+  package init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
     self.firstOffset = firstOffset
     let total = records.reduce(0) { $0 + $1.feed.utf8.count + $1.text.utf8.count }
     bytes = .allocate(byteCount: max(1, total), alignment: 64)
@@ -31,7 +26,7 @@ final class RecordList: InputBatch, @unchecked Sendable {
 
   deinit { bytes.deallocate() }
 
-  func current() -> InputRecord? {
+  package func current() -> InputRecord? {
     guard next < ends.count else { return nil }
     let start = next == 0 ? 0 : ends[next - 1].value
     let end = ends[next]
@@ -43,7 +38,7 @@ final class RecordList: InputBatch, @unchecked Sendable {
     )
   }
 
-  func advance() { next += 1 }
+  package func advance() { next += 1 }
 
   private func span(_ range: Range<Int>) -> ByteSpan {
     ByteSpan(UnsafeRawBufferPointer(rebasing: bytes[range]))

@@ -1,0 +1,20 @@
+package import Feed
+
+extension ChangesetLog {
+  /// Replicas after all changesets, read as the daemon reads them.
+  package func replicas() -> sending ReplicaPartition {
+    // Nobody else has it.
+    nonisolated(unsafe) let replicas = ReplicaPartition(describesChanges: false)
+    visit { key, value in
+      do throws(ReplicaFault) {
+        switch try replicas.apply(key: key, value: value) {
+        case .applied, .removed, .skipped, .waitingForParts: break
+        case let outcome: preconditionFailure("a changeset did not fit: \(outcome)")
+        }
+      } catch {
+        preconditionFailure("a changeset could not be read: \(error)")
+      }
+    }
+    return replicas
+  }
+}

@@ -1,0 +1,72 @@
+import Feed
+package import FeedStore
+
+/// A store that publishes when it is told to, and whose changesets may be kept, so that another one can be restored from them.
+package struct PublishingStore {
+  /// What was published; nil if it is not kept.
+  package let log: ChangesetLog?
+  private let store: FeedStore
+  private var nextOffset: Int64 = 0
+
+  /// - Parameters:
+  ///   - options: windows end where `publish` says so.
+  ///   - log: takes what is published.
+  package init(options: FeedStoreOptions, log: ChangesetLog? = nil) {
+    var options = options
+    options.coalescing.windowMilliseconds = .max
+    options.coalescing.idleWindowMilliseconds = .max
+    options.coalescing.maxRecords = .max
+    options.coalescing.maxBytes = .max
+    self.log = log
+    store = FeedStore(options: options)
+  }
+
+  /// Records that follow those that were made before.
+  package mutating func makeList(_ records: [(feed: String, text: String)]) -> RecordList {
+    let list = RecordList(records, firstOffset: nextOffset)
+    nextOffset += Int64(records.count)
+    return list
+  }
+
+  /// Applies records and publishes what they come to.
+  package mutating func publish(_ records: [(feed: String, text: String)]) async {
+    await publish(makeList(records))
+  }
+
+  /// Applies records and publishes what they come to.
+  package func publish(_ list: RecordList) async {
+    await apply(list)
+    await publish()
+  }
+
+  package mutating func apply(_ records: [(feed: String, text: String)]) async {
+    await apply(makeList(records))
+  }
+
+  package func apply(_ list: RecordList) async {
+    do {
+      let outcome = try await store.apply(list, time: .clock(0))
+      precondition(outcome == .exhausted, "the store wants to publish in the middle of a window")
+    } catch {
+      preconditionFailure("a list of records does not throw: \(error)")
+    }
+  }
+
+  package func publish() async {
+    var part = await store.beginFlush()
+    while true {
+      precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
+      log?.append(part)
+      if part.isLast { break }
+      part = await store.nextPart()
+    }
+    await store.confirm()
+  }
+
+  /// What a restored store must be equal to.
+  package func summaries() async -> [FeedSummary] { await store.summaries() }
+
+  package var counters: StoreCounters {
+    get async { await store.counters }
+  }
+}
