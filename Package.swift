@@ -30,6 +30,7 @@ let package = Package(
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // What Swift's module of glibc leaves out.
     .systemLibrary(name: "CEpoll"),
+    .systemLibrary(name: "CMalloc"),
     // The inspector's files.
     .target(name: "CInspector"),
     .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
@@ -40,7 +41,7 @@ let package = Package(
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
     .target(
       name: "Service",
-      dependencies: ["CEpoll", "CMicrohttpd", "CZlib"],
+      dependencies: ["CEpoll", "CMalloc", "CMicrohttpd", "CZlib"],
       swiftSettings: swiftSettings
     ),
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),

@@ -25,6 +25,7 @@ enum RunCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let log = Log(level: configuration.logLevel)
+    FreedMemory.keep()
     var daemon = Daemon(
       configuration,
       isEmbedded: invocation.flag("embedded"),

@@ -54,6 +54,7 @@ import Testing
     ("coalesce.backlogWindow=0", { $0.store.coalescing.backlogWindowMilliseconds == 0 }),
     ("coalesce.backlogMaxRecords=0", { $0.store.coalescing.backlogMaxRecords == 0 }),
     ("coalesce.backlogMaxBytes=0", { $0.store.coalescing.backlogMaxBytes == 0 }),
+    ("coalesce.backlogCommit=0", { $0.store.coalescing.backlogCommitMilliseconds == 0 }),
     ("coalesce.maxRecords=1", { $0.store.coalescing.maxRecords == 1 }),
     ("coalesce.maxBytes=2", { $0.store.coalescing.maxBytes == 2 }),
     ("planner.maxChanges=0", { $0.store.planner.maxChanges == 0 }),

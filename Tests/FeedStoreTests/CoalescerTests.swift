@@ -13,7 +13,13 @@ struct CoalescerTests {
     subscript<Value>(dynamicMember path: KeyPath<Coalescer, Value>) -> Value { coalescer[keyPath: path] }
     func isFlushDue(at time: Int64) -> Bool { coalescer.isFlushDue(at: time) }
     func begin(at time: Int64) { coalescer.begin(at: time) }
-    func add(bytes: Int, at time: Int64) -> Bool { coalescer.add(bytes: bytes, at: time) }
+    func add(bytes: Int, copied: Int = 0, at time: Int64) -> Bool {
+      coalescer.add(bytes: bytes, copiedBytes: copied, at: time)
+    }
+    func publish(in milliseconds: Int64) {
+      coalescer.notePublication(milliseconds: milliseconds)
+      coalescer.reset()
+    }
     func reset() { coalescer.reset() }
     func fallBehind(_ isBehind: Bool = true) { coalescer.isBehind = isBehind }
   }
@@ -189,5 +195,67 @@ struct CoalescerTests {
     _ = coalescer.add(bytes: 1, at: 0)
     #expect(coalescer.isFlushDue(at: 0))
     #expect(coalescer.add(bytes: 1, at: 0))
+  }
+
+  @Test func `copies of rejected records have no more room while the input is behind`() {
+    let coalescer = coalescer(records: 2, bytes: 10)
+    coalescer.fallBehind()
+    #expect(!coalescer.add(bytes: 12, copied: 9, at: 0))
+    #expect(coalescer.add(bytes: 1, copied: 10, at: 0))
+  }
+
+  /// How many bytes may wait, as the record that reaches them is flushed at once.
+  private func room(_ coalescer: Shared) -> Int {
+    var bytes = 1
+    while !coalescer.add(bytes: 1, at: 0) { bytes += 1 }
+    coalescer.reset()
+    return bytes
+  }
+
+  private func slowCoalescer() -> Shared {
+    var options = CoalescingOptions()
+    options.maxBytes = 10
+    options.backlogMaxBytes = 1_000
+    let coalescer = Shared(options)
+    coalescer.fallBehind()
+    return coalescer
+  }
+
+  @Test func `fewer bytes may wait after a commit that took longer than it may`() {
+    let coalescer = slowCoalescer()
+    #expect(room(coalescer) == 1_000)
+    _ = coalescer.add(bytes: 1_000, at: 0)
+    coalescer.publish(in: 251)
+    #expect(room(coalescer) == 996)
+    _ = coalescer.add(bytes: 996, at: 0)
+    coalescer.publish(in: 500)
+    #expect(room(coalescer) == 498)
+  }
+
+  @Test func `slow commits leave an eighth of the bytes`() {
+    let coalescer = slowCoalescer()
+    for _ in 0..<5 {
+      _ = coalescer.add(bytes: 100, at: 0)
+      coalescer.publish(in: 10_000)
+    }
+    #expect(room(coalescer) == 125)
+  }
+
+  @Test func `more bytes may wait again after commits of half the time, if as much was committed`() {
+    let coalescer = slowCoalescer()
+    _ = coalescer.add(bytes: 1_000, at: 0)
+    coalescer.publish(in: 1_000)
+    #expect(room(coalescer) == 250)
+    _ = coalescer.add(bytes: 124, at: 0)
+    coalescer.publish(in: 1)
+    #expect(room(coalescer) == 250, "too little was committed to tell")
+    _ = coalescer.add(bytes: 250, at: 0)
+    coalescer.publish(in: 126)
+    #expect(room(coalescer) == 250)
+    for room in [500, 1_000, 1_000] {
+      _ = coalescer.add(bytes: 600, at: 0)
+      coalescer.publish(in: 125)
+      #expect(self.room(coalescer) == room)
+    }
   }
 }

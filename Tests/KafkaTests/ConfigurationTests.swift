@@ -12,6 +12,11 @@ struct ConfigurationTests {
     #expect(error?.isRetriable == false)
   }
 
+  @Test func `it can be asked whether there is a property of a name`() {
+    #expect(KafkaConfiguration.knows("queued.min.messages"))
+    #expect(!KafkaConfiguration.knows("queued.least.messages"))
+  }
+
   @Test func `a value that is not valid is named with its property`() throws {
     let error = #expect(throws: KafkaError.self) {
       try Producer(configuration: ["acks": "some"], log: Fixture.log)

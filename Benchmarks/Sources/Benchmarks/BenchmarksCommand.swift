@@ -4,11 +4,14 @@ import Glibc
 /// Measures FeedStore and prints Markdown tables.
 @main
 enum BenchmarksCommand {
+  private static let outsideNames = ["replay", "memory", "kafka", "backlog", "latency", "http"]
+  private static let names = outsideNames + ["change", "replace", "restore"]
   private static let usage = """
-    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory|restore|kafka|http] [REPLAY-FILE…]
+    usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [REPLAY-FILE…]
 
     --feedstore FILE  the release build of the command, for what is measured from outside
-    --only NAME       one measurement instead of all
+    --only NAME       one measurement instead of all: \(names.joined(separator: ", "))
+    --runs N          how often backlog and latency are measured, instead of 5 and 3 times
 
     """
 
@@ -16,39 +19,41 @@ enum BenchmarksCommand {
   static let bareLoop = "--bare-loop"
 
   static func main() async {
-    if CommandLine.arguments.count == 3, CommandLine.arguments[1] == bareLoop {
-      // At once: the loop's clients are still there, whom nothing that ends with the process is to disturb.
-      _exit(runBareLoop(Int32(CommandLine.arguments[2]) ?? 0))
-    }
+    if CommandLine.arguments.dropFirst().first == bareLoop { runBareLoop(CommandLine.arguments.dropFirst(2)) }
     var only: String?
     var feedstore: String?
+    var runs: Int?
     var files: [String] = []
     var arguments = CommandLine.arguments.dropFirst()
     while let argument = arguments.popFirst() {
       switch argument {
       case "--only": only = arguments.popFirst()
       case "--feedstore": feedstore = arguments.popFirst()
+      case "--runs":
+        runs = arguments.popFirst().flatMap { Int($0) }
+        guard let runs, runs > 0 else { fail("--runs needs a number\n" + usage) }
       case "--help":
         print(usage, terminator: "")
         return
       default: files.append(argument)
       }
     }
-    guard only.map(["change", "replace", "replay", "memory", "restore", "kafka", "http"].contains) ?? true
-    else {
+    guard only.map(names.contains) ?? true else {
       fail("there is no measurement of that name\n" + usage)
     }
     func isWanted(_ name: String) -> Bool { only == nil || only == name }
 
     print(Machine.description + "\n")
     // What is measured from outside comes first: the system counts a parent's memory to its children's.
-    if ["replay", "memory", "kafka", "http"].contains(where: isWanted) {
+    if outsideNames.contains(where: isWanted) {
       guard let feedstore else {
-        fail("--feedstore is needed to measure replay, memory, kafka and http\n" + usage)
+        fail("--feedstore is needed to measure \(outsideNames.joined(separator: ", "))\n" + usage)
       }
       if isWanted("replay") { ReplayCost.run(feedstore: feedstore, files: files) }
       if isWanted("memory") { MemoryCost.run(feedstore: feedstore) }
       if isWanted("kafka") { await KafkaCost.run(feedstore: feedstore) }
+      if isWanted("backlog") { BacklogCost.run(feedstore: feedstore, runs: runs) }
+      if isWanted("latency") { LatencyCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }
@@ -56,9 +61,30 @@ enum BenchmarksCommand {
     if isWanted("restore") { await RestoreCost.run() }
   }
 
+  /// Runs this program as a bare loop: with a window, and then where it reads and writes unless it has a broker with it.
+  private static func runBareLoop(_ arguments: ArraySlice<String>) -> Never {
+    let words = Array(arguments).map { strdup($0) }
+    let isOnCluster = words.count == 6
+    let options = BareLoopOptions(
+      address: isOnCluster ? words[1] : nil,
+      input: isOnCluster ? words[2] : strdup("feeds.items"),
+      output: isOnCluster ? words[3] : strdup("feeds.changesets"),
+      group: isOnCluster ? words[4] : strdup("bare-loop"),
+      windowMilliseconds: words.first.flatMap { $0 }.map { Int32(atoi($0)) } ?? 0,
+      recordsPerOutput: isOnCluster ? words[5].map { Int32(atoi($0)) } ?? 2 : 2,
+      lingerMilliseconds: strdup(isOnCluster ? "0" : "5")
+    )
+    // At once: the loop's clients are still there, whom nothing that ends with the process is to disturb.
+    _exit(CBareLoop.runBareLoop(options))
+  }
+
+  /// Says on standard error how far it is.
+  static func note(_ message: String) {
+    _ = (message + "\n").withCString { write(2, $0, strlen($0)) }
+  }
+
   static func fail(_ message: String) -> Never {
-    let line = "Benchmarks: \(message)\n"
-    _ = line.withCString { write(2, $0, strlen($0)) }
+    note("Benchmarks: \(message)")
     exit(2)
   }
 }

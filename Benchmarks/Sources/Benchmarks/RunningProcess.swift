@@ -7,12 +7,12 @@ final class RunningProcess {
   private let output: UnsafeMutablePointer<FILE>
   /// Where its standard error goes.
   private let messagesPath: String
-  private static let pollMicroseconds: UInt32 = 20_000
+  private static let pollMicroseconds: UInt32 = 5_000
 
   /// What is still running is not to outlive the benchmarks, however they end.
-  nonisolated(unsafe) private static var latest: pid_t = 0
+  nonisolated(unsafe) private static var running: [pid_t] = []
   private static let killingAtExit: Int32 = atexit { @Sendable in
-    if latest > 0 { kill(latest, SIGKILL) }
+    for id in running { kill(id, SIGKILL) }
   }
 
   init(_ path: String, _ arguments: [String]) {
@@ -31,7 +31,7 @@ final class RunningProcess {
     posix_spawn_file_actions_addopen(&actions, 2, messagesPath, creation, 0o600)
     id = ChildProcess.spawn(path, arguments, &actions)
     close(ends[1])
-    RunningProcess.latest = id
+    RunningProcess.running.append(id)
     _ = RunningProcess.killingAtExit
   }
 
@@ -74,12 +74,28 @@ final class RunningProcess {
     return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
   }
 
+  /// The most that it has had in memory.
+  var peakBytes: Int {
+    guard let file = fopen("/proc/\(id)/status", "r") else { return 0 }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 256)
+    while fgets(&line, Int32(line.count), file) != nil {
+      let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      guard text.hasPrefix("VmHWM:") else { continue }
+      return (Int(text.filter(\.isNumber)) ?? 0) * 1024
+    }
+    return 0
+  }
+
+  /// The processor time that it has used, in nanoseconds; without that of threads that have ended.
+  var processorNanoseconds: UInt64 { ThreadTime.all(of: id).reduce(0) { $0 + $1.nanoseconds } }
+
   /// Ends it with SIGTERM, and returns what it has written to standard error.
   func stop() -> String {
     kill(id, SIGTERM)
     var status: Int32 = 0
     guard waitpid(id, &status, 0) == id else { BenchmarksCommand.fail("cannot wait for \(path)") }
-    RunningProcess.latest = 0
+    RunningProcess.running.removeAll { $0 == id }
     if status != 0 { fail("ended with status \(status)") }
     return messages
   }

@@ -2,6 +2,8 @@ import Glibc
 
 /// A replay file in the temporary directory, removed after use.
 enum SampleFile {
+  nonisolated(unsafe) private static var pathCount = 0
+
   /// Calls `body` with a file of the lines that `line` gives for each number.
   static func with(lineCount: Int, line: (Int) -> String, _ body: (String) -> Void) {
     let path = path("ndjson")
@@ -12,10 +14,11 @@ enum SampleFile {
     body(path)
   }
 
-  /// The path of a file in the temporary directory that is this process's own.
+  /// The path of a file in the temporary directory that nobody else has.
   static func path(_ ending: String) -> String {
+    pathCount += 1
     let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-    return "\(directory)/feedstore-benchmark-\(getpid()).\(ending)"
+    return "\(directory)/feedstore-benchmark-\(getpid())-\(pathCount).\(ending)"
   }
 
   /// Lines and bytes of a file.

@@ -76,6 +76,11 @@ extension CoalescingOptions {
     )
     try reader.read("coalesce.backlogMaxRecords", into: &backlogMaxRecords, from: 0)
     try reader.read("coalesce.backlogMaxBytes", into: &backlogMaxBytes, from: 0)
+    backlogCommitMilliseconds = try reader.integer(
+      "coalesce.backlogCommit",
+      default: backlogCommitMilliseconds,
+      in: range
+    )
   }
 }
 

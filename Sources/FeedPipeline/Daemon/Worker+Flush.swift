@@ -23,6 +23,7 @@ extension Worker {
   func flush(_ store: isolated FeedStore) throws(DaemonError) {
     if !machine.isInTransaction {
       guard store.isPublicationDue, machine.isReady else { return }
+      flushStart = MonotonicClock.milliseconds()
       machine.begin()
     }
     try finishTransaction(
@@ -205,7 +206,10 @@ extension Worker {
       writer?.ends.commit()
       lastFailure = nil
       let isWhole = part?.isLast == true
-      if isWhole { positions.commit(offsets) }
+      if isWhole {
+        positions.commit(offsets)
+        store.notePublication(milliseconds: MonotonicClock.milliseconds() - flushStart)
+      }
       store.confirm()
       guard isWhole else { return machine.begin() }
       endFlush()

@@ -49,6 +49,8 @@ final class Worker: @unchecked Sendable {
   var writer: PublicationWriter?
   /// The part of the flush that was handed out last; nil before the first.
   var part: Publication?
+  /// When the flush was begun, in milliseconds of the monotonic clock.
+  var flushStart: Int64 = 0
   /// Records of the transaction that could not be delivered.
   var undelivered = DeliveryErrors()
   /// Partitions that are paused until what takes long is done.
@@ -92,6 +94,8 @@ final class Worker: @unchecked Sendable {
   private var mostFetched = 0
   /// Counts whose fetching was woken, so that it is another partition's the next time.
   private var wakeCount = 0
+
+  private var memoryReturn = MemoryReturn()
 
   private static let lagMilliseconds: Int64 = 1_000
   private static let backlogMilliseconds: Int64 = 10
@@ -379,14 +383,16 @@ final class Worker: @unchecked Sendable {
     let isBehind = unread >= options.coalescing.maxRecords
     store.noteBacklog(isBehind)
     if isBehind { keepFetching(behind) } else { mostFetched = 0 }
+    if memoryReturn.isDue(isBehind: isBehind, at: now) { FreedMemory.giveBack() }
   }
 
   /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
   private func keepFetching(_ partitions: [TopicPartition]) {
+    if KafkaSettings.noticesRoom { return }
     let fetched = consumer.fetchedCount
     mostFetched = max(mostFetched, fetched)
     guard fetched < mostFetched / 2 else { return }
-    consumer.wakeFetcher(of: partitions[wakeCount % partitions.count])
+    consumer.wakeFetcher(of: CollectionOfOne(partitions[wakeCount % partitions.count]))
     wakeCount += 1
   }
 

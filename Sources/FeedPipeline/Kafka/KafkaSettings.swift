@@ -90,8 +90,10 @@ struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
-    // Bytes are the bound, not the number of records: fetching would pause for a second whenever there are more.
+    // Bytes are the bound, not the number of records. librdkafka needs about as much memory again for each record.
+    configuration.setIfMissing("queued.max.messages.kbytes", String(Self.inputKilobytes))
     configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
+    Self.noticeRoom(&configuration)
     Self.noticeSilence(&configuration)
     Self.noticeMoves(&configuration)
     // A request to join waits at a coordinator for as long as a poll may take; that another broker has become
@@ -120,6 +122,7 @@ struct KafkaSettings: Sendable, Equatable {
     configuration.setIfMissing("queued.max.messages.kbytes", "131072")
     // Bytes are the bound, not the number of records.
     configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
+    Self.noticeRoom(&configuration)
     // librdkafka does not make a consumer for which an answer may be less than a record.
     let recordBytes = configuration["message.max.bytes"].flatMap { Int($0) } ?? 0
     configuration.setIfMissing("fetch.max.bytes", String(max(16_777_216, recordBytes)))
@@ -224,6 +227,16 @@ struct KafkaSettings: Sendable, Equatable {
     )
   }
 
+  /// Has a consumer go on fetching soon after its queue has room again: before that it looks once a second.
+  private static func noticeRoom(_ configuration: inout KafkaConfiguration) {
+    if noticesRoom { configuration.setIfMissing(roomProperty, String(roomMilliseconds)) }
+  }
+
+  /// Whether librdkafka can be told how soon to look for room in its queue, as it can since 2.2.
+  static let noticesRoom = KafkaConfiguration.knows(roomProperty)
+  private static let roomProperty = "fetch.queue.backoff.ms"
+  private static let roomMilliseconds = 5
+
   /// Has a consumer ask now and then who leads its partitions, as one that is led by nobody any more may not say so.
   private static func noticeMoves(
     _ configuration: inout KafkaConfiguration,
@@ -234,6 +247,8 @@ struct KafkaSettings: Sendable, Equatable {
     configuration.setIfMissing("metadata.max.age.ms", "900000")
   }
 
+  /// What is fetched ahead: more than is applied while a transaction is committed.
+  private static let inputKilobytes = 32_768
   private static let silenceMilliseconds = 10_000
   /// librdkafka's default.
   private static let maxPollMilliseconds: Int64 = 300_000

@@ -13,11 +13,13 @@ public struct CoalescingOptions: Sendable, Equatable {
   // While the input is behind, what is more of these and of those above counts. With a window of 0 only those above do.
 
   /// Longest wait of the first waiting record while the input is behind, in milliseconds.
-  public var backlogWindowMilliseconds: Int64 = 250
+  public var backlogWindowMilliseconds: Int64 = 1_000
   /// Flush when this many records wait, while the input is behind.
-  public var backlogMaxRecords = 250_000
+  public var backlogMaxRecords = 1_000_000
   /// Flush when the keys and values of the waiting records have this many bytes, while the input is behind.
-  public var backlogMaxBytes = 67_108_864
+  public var backlogMaxBytes = 134_217_728
+  /// When to publish and to commit what waited took longer than this, in milliseconds, fewer bytes may wait from then on.
+  public var backlogCommitMilliseconds: Int64 = 250
 
   public init() {}
 }

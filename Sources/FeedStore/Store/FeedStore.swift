@@ -99,7 +99,7 @@ public actor FeedStore {
       if coalescer.isFlushDue(at: now) { return .flushDue }
       let byteCount = record.byteCount
       take(record, byteCount)
-      let isFull = coalescer.add(bytes: byteCount, at: now)
+      let isFull = coalescer.add(bytes: byteCount, copiedBytes: waiting.rejectedBytes, at: now)
       batch.advance()
       if isFull { return .flushDue }
     }
@@ -108,6 +108,9 @@ public actor FeedStore {
 
   /// Notes whether the input is behind, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
+
+  /// Notes how long the flush in progress has taken, before its last part is confirmed.
+  public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
 
   /// When what waits is to be published, in the milliseconds of the time source; nil when nothing waits.
   public var deadline: Int64? { coalescer.deadline }
@@ -158,7 +161,7 @@ public actor FeedStore {
       share.add(directory.noteChange(of: feed, since: before))
     } catch {
       counters.rejects[error.code, default: 0] += 1
-      waiting.rejected.append(RejectedRecord(record, error))
+      waiting.reject(record, error, bytes: byteCount)
     }
   }
 

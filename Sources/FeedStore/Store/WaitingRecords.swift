@@ -4,12 +4,19 @@ import Feed
 /// rejected, and how far the input is covered.
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
-  var rejected: [RejectedRecord] = []
+  private(set) var rejected: [RejectedRecord] = []
+  /// Bytes of keys and values of those that were rejected.
+  private(set) var rejectedBytes = 0
   private(set) var covered: [CoveredPosition] = []
   private var recent = 0
 
   mutating func cover(_ record: InputRecord) {
     cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
+  }
+
+  mutating func reject(_ record: InputRecord, _ rejection: Rejection, bytes: Int) {
+    rejected.append(RejectedRecord(record, rejection))
+    rejectedBytes += bytes
   }
 
   /// Notes that everything before an offset is covered.
@@ -62,6 +69,7 @@ struct WaitingRecords {
   mutating func removeAll() {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
     rejected.removeAll()
+    rejectedBytes = 0
     covered.removeAll(keepingCapacity: true)
     recent = 0
   }

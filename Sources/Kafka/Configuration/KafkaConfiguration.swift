@@ -46,6 +46,14 @@ public struct KafkaConfiguration: Sendable, Hashable {
     }
   }
 
+  /// Whether the librdkafka that is there has a property of that name.
+  public static func knows(_ name: String) -> Bool {
+    let configuration = rd_kafka_conf_new()
+    defer { rd_kafka_conf_destroy(configuration) }
+    var size = 0
+    return rd_kafka_conf_get(configuration, name, nil, &size) == RD_KAFKA_CONF_OK
+  }
+
   /// Refuses a property that librdkafka does not know, or a value that it does not take. What must fit together is
   /// checked when a client is made.
   ///

@@ -60,6 +60,7 @@ extension Consumer {
     let list = TopicPartitionList(paused)
     try KafkaError.check(rd_kafka_resume_partitions(client, list.pointer), client: client, "resume \(paused)")
     pausedPartitions.subtract(paused)
+    wakeFetcher(of: paused)
     try list.check("resume the reading")
   }
 

@@ -50,13 +50,15 @@ extension Consumer {
     (try? client("count what was fetched")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
   }
 
-  /// Has librdkafka look whether there is room to fetch more of a partition.
+  /// Has librdkafka look whether more of these partitions can be fetched.
   ///
-  /// A broker's thread of librdkafka 2.0.2 that finds the queue full looks again after a second, or when it has
-  /// something else to do: so it is given a question to ask, whose answer is of no interest.
-  public func wakeFetcher(of partition: TopicPartition) {
-    guard let client = try? client("fetch more of \(partition)") else { return }
-    let list = TopicPartitionList([TopicPartitionOffset(partition, offset: TopicPartitionOffset.end)])
+  /// A broker's thread of librdkafka 2.0.2 that finds the queue full, or a partition paused, looks again after a second,
+  /// or when it has something else to do: so it is given a question to ask, whose answer is of no interest.
+  public func wakeFetcher(of partitions: some Sequence<TopicPartition>) {
+    guard let client = try? client("fetch more") else { return }
+    let list = TopicPartitionList(
+      partitions.map { TopicPartitionOffset($0, offset: TopicPartitionOffset.end) }
+    )
     _ = rd_kafka_offsets_for_times(client, list.pointer, 1)
   }
 

@@ -122,6 +122,25 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "g-one-1")
   }
 
+  @Test func `what is fetched ahead of the input is bounded by bytes, unless the user says how`() throws {
+    let member = try settings([:]).member(worker())
+    #expect(member["queued.max.messages.kbytes"] == "32768")
+    #expect(member["queued.min.messages"] == "10000000")
+    let given = try settings(["queued.max.messages.kbytes": "4096", "queued.min.messages": "7"]).member(
+      worker()
+    )
+    #expect(given["queued.max.messages.kbytes"] == "4096")
+    #expect(given["queued.min.messages"] == "7")
+  }
+
+  @Test func `librdkafka looks soon for room in its queue if it can be told to`() throws {
+    let known = KafkaConfiguration.knows("fetch.queue.backoff.ms")
+    for configuration in try [settings([:]).member(worker()), settings([:]).restorer] {
+      #expect(configuration["fetch.queue.backoff.ms"] == (known ? "5" : nil))
+      #expect(throws: Never.self) { try configuration.check() }
+    }
+  }
+
   @Test func `what is fetched ahead of a restoration is bounded, unless the user says how`() throws {
     let restorer = try settings([:]).restorer
     #expect(restorer["queued.max.messages.kbytes"] == "131072")

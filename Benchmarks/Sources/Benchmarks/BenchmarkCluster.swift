@@ -1,0 +1,117 @@
+import CBareLoop
+import Glibc
+
+/// The cluster that measurements run on: the one that `FEEDSTORE_TEST_BOOTSTRAP` names, or else a stand-in of two brokers
+/// in a process of its own.
+final class BenchmarkCluster {
+  let address: String
+  let description: String
+  private let standIn: RunningProcess?
+  private let feedstore: String
+
+  init(feedstore: String) {
+    self.feedstore = feedstore
+    if let given = getenv("FEEDSTORE_TEST_BOOTSTRAP") {
+      address = String(cString: given)
+      description = "the cluster at \(address)"
+      standIn = nil
+      return
+    }
+    let root = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
+    setenv("PYTHONDONTWRITEBYTECODE", "1", 1)
+    let arguments = ["\(root)/Tests/StandInCluster", "--brokers", "2", "--markers", "0"]
+    let process = RunningProcess("/usr/bin/python3", arguments)
+    // bootstrap.servers=127.0.0.1:1,127.0.0.1:2, control port 3
+    guard let servers = process.readLine().split(separator: " ").first?.split(separator: "=").last else {
+      process.fail("does not say where it is")
+    }
+    address = String(servers.hasSuffix(",") ? servers.dropLast() : servers)
+    description = "Tests/StandInCluster, two brokers in one process, which is written in Python"
+    standIn = process
+  }
+
+  deinit { _ = standIn?.stop() }
+
+  /// Topics of one run, with one partition each.
+  struct Topics {
+    var sections: String
+    var items: String
+    var changesets: String
+    var rejected: String
+
+    /// - Parameters:
+    ///   - items: the name of an input that is there, or is to be made.
+    ///   - name: what tells the run's other topics from those of others.
+    init(items: String, name: String) {
+      self.items = items
+      sections = name + ".sections"
+      changesets = name + ".changesets"
+      rejected = name + ".rejected"
+    }
+
+    /// The arguments that tell the command so.
+    var arguments: [String] {
+      [
+        "--set", "topics.sections=\(sections)", "--set", "topics.items=\(items)",
+        "--set", "topics.changesets=\(changesets)", "--set", "topics.rejected=\(rejected)",
+      ]
+    }
+  }
+
+  var arguments: [String] { ["--set", "kafka.bootstrap.servers=\(address)"] }
+
+  func create(_ topics: Topics) {
+    _ = ChildProcess.run(
+      feedstore,
+      ["topics", "--create", "--partitions", "1", "--replication-factor", "1"] + arguments + topics.arguments
+    )
+  }
+
+  /// Deletes what a run has written, and not its input.
+  func deleteOutput(of topics: Topics) {
+    for name in [topics.sections, topics.changesets, topics.rejected] { deleteTopic(address, name) }
+  }
+
+  /// What there is to measure on it.
+  enum Program {
+    case daemon(settings: [String])
+    /// The loop in C, with a window in milliseconds.
+    case bareLoop(window: Int, recordsPerOutput: Int)
+  }
+
+  /// Starts a program on topics; returns once it reads its input.
+  func start(_ program: Program, group: String, on topics: Topics) -> RunningProcess {
+    let process: RunningProcess
+    switch program {
+    case .daemon(let settings):
+      let all = settings + ["kafka.group.id=\(group)"]
+      process = RunningProcess(
+        feedstore,
+        ["run"] + arguments + topics.arguments + all.flatMap { ["--set", $0] }
+      )
+      process.wait(for: " restored ", seconds: 60)
+    case .bareLoop(let window, let recordsPerOutput):
+      process = RunningProcess(
+        "/proc/self/exe",
+        [
+          BenchmarksCommand.bareLoop, "\(window)", address, topics.items, topics.changesets, group,
+          "\(recordsPerOutput)",
+        ]
+      )
+      process.wait(for: "ready", seconds: 60)
+    }
+    return process
+  }
+
+  /// Waits until a group has committed as much of the input.
+  func wait(for offset: Int, by group: String, of topics: Topics, while process: RunningProcess, seconds: Int)
+  {
+    let watch = openGroupWatch(address, group)
+    defer { closeGroupWatch(watch) }
+    let end = now() + UInt64(seconds) * 1_000_000_000
+    while committedOffset(watch, topics.items) < offset {
+      if now() > end { process.fail("has not committed \(offset) records within \(seconds) s") }
+      usleep(10_000)
+    }
+  }
+}
