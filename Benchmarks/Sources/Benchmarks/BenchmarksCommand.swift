@@ -5,7 +5,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let usage = """
-    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory|restore|kafka|http] [REPLAY-FILE…]
+    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory|restore|kafka|http|metrics] [REPLAY-FILE…]
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all
@@ -14,6 +14,10 @@ enum BenchmarksCommand {
 
   /// The argument with which ``KafkaCost`` runs this program once more, as a bare loop.
   static let bareLoop = "--bare-loop"
+
+  private static let names = [
+    "change", "replace", "replay", "memory", "restore", "kafka", "http", "metrics",
+  ]
 
   static func main() async {
     if CommandLine.arguments.count == 3, CommandLine.arguments[1] == bareLoop {
@@ -34,7 +38,7 @@ enum BenchmarksCommand {
       default: files.append(argument)
       }
     }
-    guard only.map(["change", "replace", "replay", "memory", "restore", "kafka", "http"].contains) ?? true
+    guard only.map({ names.contains($0) }) ?? true
     else {
       fail("there is no measurement of that name\n" + usage)
     }
@@ -42,14 +46,15 @@ enum BenchmarksCommand {
 
     print(Machine.description + "\n")
     // What is measured from outside comes first: the system counts a parent's memory to its children's.
-    if ["replay", "memory", "kafka", "http"].contains(where: isWanted) {
+    if ["replay", "memory", "kafka", "http", "metrics"].contains(where: isWanted) {
       guard let feedstore else {
-        fail("--feedstore is needed to measure replay, memory, kafka and http\n" + usage)
+        fail("--feedstore is needed to measure replay, memory, kafka, http and metrics\n" + usage)
       }
       if isWanted("replay") { ReplayCost.run(feedstore: feedstore, files: files) }
       if isWanted("memory") { MemoryCost.run(feedstore: feedstore) }
       if isWanted("kafka") { await KafkaCost.run(feedstore: feedstore) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
+      if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("replace") { ReplaceCost.run() }
