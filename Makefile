@@ -32,7 +32,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
+.PHONY: setup setup-test setup-prometheus check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
   conformance example-swift soak check-cost update-cost mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
@@ -62,6 +62,18 @@ setup: check-swift ## install what the build needs, if it is missing
 setup-test: setup
 	$(call install_missing,$(TEST_PACKAGES))
 
+# Debian's package starts a service when it is installed; the tests need only its programs.
+setup-prometheus: ## get Prometheus for the tests of metrics and alerts: Debian's package, unpacked and not installed
+	@if [ -x .build/prometheus/usr/bin/prometheus ]; then exit 0; fi; \
+	if command -v prometheus >/dev/null && command -v promtool >/dev/null; then exit 0; fi; \
+	mkdir -p .build/prometheus && cd .build/prometheus && rm -f prometheus_*.deb; \
+	if { command -v apt-get && command -v dpkg-deb; } >/dev/null; then \
+	  if [ "$$(id -u)" = 0 ]; then as_root=; else as_root=sudo; fi; \
+	  apt-get download prometheus 2>/dev/null || { $$as_root apt-get update && apt-get download prometheus; }; \
+	  dpkg-deb --extract prometheus_*.deb . && rm -f prometheus_*.deb; \
+	fi; \
+	[ -x usr/bin/prometheus ] || echo "there is no Prometheus to be had here: tests that need it are skipped" >&2
+
 check-swift:
 	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \
 	if [ -z "$$found" ]; then \
@@ -78,13 +90,13 @@ run: build ## show it: an embedded broker, sample feeds, the daemon, a follower 
 	@if [ -t 1 ]; then again=--loop; fi; \
 	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
 
-test: setup-test lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
+test: setup-test setup-prometheus lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)
 
-test-slow: setup-test check-imports ## run what takes minutes: random tests with many more cases, and fuzzing for a minute a target
+test-slow: setup-test setup-prometheus check-imports ## run what takes minutes: many more random cases, fuzzing for a minute a target, a real Prometheus
 	$(RUN_SUITES) --slow
 
-test-busy: setup-test check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
+test-busy: setup-test setup-prometheus check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
 	$(RUN_SUITES) --runs $(RUNS) --busy 4 $(SUITES)
 
 test-web: setup-test ## run the tests of web/ only, with Node 18 or later

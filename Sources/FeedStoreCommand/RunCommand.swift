@@ -47,6 +47,7 @@ enum RunCommand: Subcommand {
     daemon.httpToken = try configuration.http.token(
       ProcessInfo.processInfo.environment[HTTPOptions.tokenVariable]
     )
+    daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
     DiagnosticOutput.standardError.write(line: report.text)

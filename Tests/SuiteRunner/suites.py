@@ -60,6 +60,7 @@ SUITES = [
     swift("client", "--filter", "^FeedClientTests"),
     unittest("schemas", "SchemaTests"),
     unittest("hostile", "HostileInput"),
+    unittest("monitoring", "MonitoringTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
@@ -73,4 +74,10 @@ SUITES = [
 SLOW = [
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedPipelineTests)"),
     fuzz(seconds=60),
+    Suite(
+        "prometheus",
+        [sys.executable, "-m", "unittest", "discover", "--pattern", "slow_*.py"],
+        TESTS / "MonitoringTests",
+        uses_cluster=True,
+    ),
 ]

@@ -4,7 +4,7 @@ import Glibc
 /// Measures FeedStore and prints Markdown tables.
 @main
 enum BenchmarksCommand {
-  private static let outsideNames = ["replay", "memory", "kafka", "backlog", "latency", "http"]
+  private static let outsideNames = ["replay", "memory", "kafka", "backlog", "latency", "http", "metrics"]
   private static let names = outsideNames + ["change", "replace", "restore"]
   private static let usage = """
     usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [REPLAY-FILE…]
@@ -55,6 +55,7 @@ enum BenchmarksCommand {
       if isWanted("backlog") { BacklogCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("latency") { LatencyCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
+      if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("replace") { ReplaceCost.run() }

@@ -99,7 +99,8 @@ enum HTTPCost {
     return stream
   }
 
-  private static func get(_ port: Int, _ path: String) -> String {
+  /// The whole answer to a request on a connection of its own.
+  static func get(_ port: Int, _ path: String) -> String {
     let connection = connect(port)
     defer { close(connection) }
     send(connection, "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

@@ -9,6 +9,9 @@ public final class FeedDirectory {
   @exclusivity(unchecked) public private(set) var existingCount = 0
   /// What these count as for `limits.maxStateBytes`.
   @exclusivity(unchecked) public private(set) var stateBytes = 0
+  /// Their sections and items.
+  @exclusivity(unchecked) public private(set) var sectionCount = 0
+  @exclusivity(unchecked) public private(set) var itemCount = 0
 
   private struct Entry {
     /// The feed's own; here, so that others need not be looked at.
@@ -55,28 +58,36 @@ public final class FeedDirectory {
       entries.append(entry)
       index.insert(feed.id, hash, UInt32(entries.count - 1), textOf: id)
     }
-    existingCount += feed.exists ? 1 : 0
-    stateBytes += feed.stateBytes
+    add(count(of: feed), 1)
   }
 
   /// What a feed of this directory counts as, to be compared with what it counts as after a change.
   public struct Count {
     let exists: Bool
     let bytes: Int
+    let sections: Int
+    let items: Int
   }
 
   /// What a feed counts as before a change.
-  public func count(of feed: PublishedFeed) -> Count { Count(exists: feed.exists, bytes: feed.stateBytes) }
+  public func count(of feed: PublishedFeed) -> Count {
+    Count(
+      exists: feed.exists,
+      bytes: feed.stateBytes,
+      sections: feed.sectionCount,
+      items: feed.itemCount
+    )
+  }
 
   /// Notes that a feed of this directory has changed.
   ///
   /// - Parameter before: what it counted as.
   /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
   public func noteChange(of feed: PublishedFeed, since before: Count) -> Int {
-    let growth = feed.stateBytes - before.bytes
-    stateBytes += growth
-    existingCount += (feed.exists ? 1 : 0) - (before.exists ? 1 : 0)
-    return growth
+    let now = count(of: feed)
+    add(before, -1)
+    add(now, 1)
+    return now.bytes - before.bytes
   }
 
   /// Removes a feed that there is.
@@ -85,8 +96,7 @@ public final class FeedDirectory {
     guard let number = number(of: feed.id, hash), entries[Int(number)]?.feed === feed else {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
-    existingCount -= feed.exists ? 1 : 0
-    stateBytes -= feed.stateBytes
+    add(count(of: feed), -1)
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     unusedNumbers.append(number)
@@ -102,6 +112,19 @@ public final class FeedDirectory {
   public func checkInvariants() {
     precondition(existingCount == feeds.reduce(0) { $0 + ($1.exists ? 1 : 0) }, "feeds are not counted right")
     precondition(stateBytes == feeds.reduce(0) { $0 + $1.stateBytes }, "state is not counted right")
+    precondition(
+      sectionCount == feeds.reduce(0) { $0 + $1.sectionCount }
+        && itemCount == feeds.reduce(0) { $0 + $1.itemCount },
+      "sections and items are not counted right"
+    )
+  }
+
+  @inline(__always)
+  private func add(_ count: Count, _ sign: Int) {
+    existingCount += count.exists ? sign : 0
+    stateBytes += sign * count.bytes
+    sectionCount += sign * count.sections
+    itemCount += sign * count.items
   }
 
   private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {

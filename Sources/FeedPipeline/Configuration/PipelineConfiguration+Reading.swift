@@ -143,12 +143,14 @@ extension Limits {
 extension HTTPOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.boolean("http.enabled", default: isEnabled)
+    servesFeeds = try reader.boolean("http.feeds", default: servesFeeds)
     address = try reader.string("http.address", default: address, allowed: "a numeric address, as 127.0.0.1")
     {
       !$0.isEmpty
     }
     try reader.read("http.port", into: &port, from: 0, to: 65_535)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
+    metricsWithoutToken = try reader.boolean("http.metricsWithoutToken", default: metricsWithoutToken)
     advertisedURL = try reader.string(
       "http.advertisedUrl",
       default: advertisedURL,

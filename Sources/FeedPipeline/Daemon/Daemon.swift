@@ -14,6 +14,8 @@ public struct Daemon: Sendable {
   public var log: Log
   /// What clients of HTTP must show; nil for none.
   public var httpToken: BearerToken?
+  /// The service manager that wants to be told how the daemon is; nil if there is none.
+  public var supervisor: SupervisorSocket?
   /// Where the process is to end without warning, in tests.
   public var crash: CrashInjection?
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
@@ -49,7 +51,8 @@ public struct Daemon: Sendable {
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
     defer { broker?.stop() }
-    let settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
+    var settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
+    settings.isCounting = configuration.http.isEnabled
     do {
       try settings.checkProperties()
     } catch {
@@ -59,15 +62,20 @@ public struct Daemon: Sendable {
     // Not before: whoever reads it takes the daemon for started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
-    // Ends with this scope, when the workers have published what waits.
+    // These end with this scope, when the workers have published what waits.
     async let _ = server?.run()
+    let status = server?.status ?? DaemonStatus(workers: configuration.workers)
+    let supervision = supervisor.map {
+      Supervision(socket: $0, status: status, stop: stop, longestSilence: settings.maxPollMilliseconds)
+    }
+    async let _ = supervision?.run()
     let environment = WorkerEnvironment(
       stop: stop,
       log: log,
       rejectedLimit: RejectedRecordLimit(),
       stateBudget: StateBudget(),
       crash: crash,
-      status: server?.status ?? DaemonStatus(),
+      status: status,
       backlog: broker?.backlog ?? backlog,
       coarseClock: coarseClock,
       onEvent: onEvent
@@ -102,10 +110,10 @@ public struct Daemon: Sendable {
     }
   }
 
-  private func makeServer(_ settings: KafkaSettings) throws -> FeedServer? {
+  private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
     do {
-      return try FeedServer(configuration, settings, token: httpToken, log)
+      return try DaemonServer(configuration, settings, token: httpToken, stop, log)
     } catch {
       switch error.code {
       // It would be so again however often the daemon is started.

@@ -18,6 +18,12 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var sliceStart = 0
   /// The topics' names by the consumer's numbers, once they are seen.
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
+  /// What was taken of it, and of batches before, since the last commit.
+  @exclusivity(unchecked) var taken = TakenInput()
+  /// The record that was looked at last.
+  @exclusivity(unchecked) private var currentTopic = 0
+  @exclusivity(unchecked) private var currentBytes = 0
+  @exclusivity(unchecked) private var currentTimestamp: Int64 = -1
 
   /// - Parameter clock: milliseconds; looked at before every record, to see whether a slice ends.
   init(_ consumer: Consumer, capacity: Int, clock: @escaping @Sendable () -> Int64) {
@@ -98,20 +104,26 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   func current() -> InputRecord? {
     guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
     let message = messages[next]
+    currentTopic = message.topicIndex
+    currentBytes = (message.key?.count ?? 0) + (message.payload?.count ?? 0)
+    currentTimestamp = message.timestampMilliseconds
     return InputRecord(
       partition: message.partition,
       position: RecordPosition(
         topic: topicName(at: message.topicIndex),
         offset: message.offset,
         // -1 says that the record has none.
-        timestamp: max(0, message.timestampMilliseconds)
+        timestamp: max(0, currentTimestamp)
       ),
       key: message.key.map { ByteSpan($0) },
       value: message.payload.map { .bytes(ByteSpan($0)) } ?? .null
     )
   }
 
-  func advance() { next += 1 }
+  func advance() {
+    taken.add(topic: currentTopic, bytes: currentBytes, timestamp: currentTimestamp)
+    next += 1
+  }
 
   private func topicName(at index: Int) -> [UInt8] {
     if index < topics.count, let name = topics[index] { return name }

@@ -24,6 +24,7 @@ extension Worker {
     if !machine.isInTransaction {
       guard store.isPublicationDue, machine.isReady else { return }
       flushStart = MonotonicClock.milliseconds()
+      flushClock.begin()
       machine.begin()
     }
     try finishTransaction(
@@ -49,7 +50,10 @@ extension Worker {
   /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
   private func finishTransaction(_ store: isolated FeedStore, until limit: Int64) throws(DaemonError) {
     while machine.isInTransaction {
+      let (step, start) = (machine.step, MonotonicClock.nanoseconds())
       var effect = call(store, until: limit)
+      flushClock.add(step, since: start)
+      status.turn(at: environment.coarseClock())
       let now = MonotonicClock.milliseconds()
       if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
       noteFailure(at: now)
@@ -165,7 +169,9 @@ extension Worker {
     guard var writer else { preconditionFailure("a flush before the start") }
     defer { self.writer = writer }
     if writer.isIdle {
+      let start = MonotonicClock.nanoseconds()
       let next = part == nil ? store.beginFlush() : store.nextPart()
+      flushClock.addPlanning(since: start)
       part = next
       writer.begin(next)
     }
@@ -205,6 +211,7 @@ extension Worker {
       slowTransactions.commit()
       writer?.ends.commit()
       lastFailure = nil
+      status.ended(.committed)
       let isWhole = part?.isLast == true
       if isWhole {
         positions.commit(offsets)
@@ -215,11 +222,13 @@ extension Worker {
       endFlush()
       let counters = earlierCounters.adding(store.counters)
       environment.status.committed(counters, by: identity.number)
+      status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
       onEvent(.committed(counters))
       renewSlowProducer()
     case .withdrawn(let milliseconds):
       endFlush()
       store.rollBack()
+      status.ended(.withdrawn, withdrawnInARow: machine.withdrawnInARow)
       log.warning(
         "a transaction was aborted; its input is read again",
         ["cause": cause, "undelivered": undelivered.count, "inARow": machine.withdrawnInARow]
@@ -231,6 +240,8 @@ extension Worker {
     case .lost(let milliseconds):
       endFlush()
       if store.isPublicationDue { store.rollBack() }
+      status.ended(.unknown, withdrawnInARow: machine.withdrawnInARow)
+      lossCause = lastFailure
       log.warning(
         "it is not known what was published last: the producer is replaced, and feeds are restored",
         [
@@ -245,6 +256,7 @@ extension Worker {
       try restoreAgain(store)
     case .stop(let error):
       endFlush()
+      status.ended(.refused)
       tellUndelivered()
       throw .cannot("publish", error)
     }
@@ -286,6 +298,7 @@ extension Worker {
 
   /// Goes back to what is committed, for every partition.
   func rewind(_ store: isolated FeedStore) throws(DaemonError) {
+    batch.taken.discard()
     // Whoever has the partitions next reads from there by itself.
     if isInRebalance { return }
     batch.discard()
@@ -304,6 +317,7 @@ extension Worker {
     dropState(store)
     // Whoever has the partitions next restores them by itself.
     if isInRebalance || assigned.isEmpty { return }
+    environment.status.restoring(identity.number)
     batch.discard()
     pausedMeanwhile = []
     do throws(KafkaError) {
@@ -320,6 +334,7 @@ extension Worker {
   /// The partitions may be revoked or lost in it; a transaction under way has then ended, and the store is released.
   func keepMembership() throws(DaemonError) {
     if isInRebalance { return }
+    status.turn(at: environment.coarseClock())
     defer { pollSchedule.poll(at: environment.coarseClock()) }
     do throws(KafkaError) {
       if pausedMeanwhile.isEmpty, !restoration.isUnderWay, !readable.isEmpty {

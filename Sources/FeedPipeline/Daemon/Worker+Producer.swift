@@ -53,6 +53,7 @@ extension Worker {
   }
 
   private func replaceProducer() throws(KafkaError) {
+    let reason = ReplacementReason(machine.state, lossCause)
     do throws(KafkaError) {
       try producer.close(timeoutMilliseconds: Self.closeMilliseconds)
     } catch {
@@ -64,5 +65,16 @@ extension Worker {
       log: log.kafkaHandler
     )
     producerMilliseconds = settings.transactionMilliseconds(slowInARow: slowInARow)
+    status.update {
+      $0.replacements[reason, default: 0] += 1
+      $0.clients[.producer]?.replace()
+    }
+    reportStatistics()
+  }
+
+  /// Has both clients tell what they count.
+  func reportStatistics() {
+    consumer.onStatistics = { [status] in status.told(.consumer, $0) }
+    producer.onStatistics = { [status] in status.told(.producer, $0) }
   }
 }

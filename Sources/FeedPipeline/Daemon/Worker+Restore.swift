@@ -109,6 +109,10 @@ extension Worker {
       }
       progress.add(records: portion.records, bytes: portion.bytes)
       restoration.advance(to: portion.positions)
+      status.update { [restoration] in
+        let remaining = restoration.unread.reduce(0) { $0 + $1.remaining }
+        $0.restore.read(records: portion.records, bytes: portion.bytes, remaining: remaining)
+      }
       for (partition, error) in portion.unreadable { stopPartition(partition, error) }
       tellProgress()
       if let failure = portion.failure { throw failure }
@@ -198,6 +202,10 @@ extension Worker {
       ]
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
+    status.update { [progress, content = store.content] in
+      $0.restore.finish(milliseconds: progress.milliseconds(at: now))
+      $0.content = content
+    }
     environment.status.running(identity.number, except: Set(restoration.stopped.keys))
     onEvent(.running)
   }

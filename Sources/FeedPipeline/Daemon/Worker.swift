@@ -23,6 +23,8 @@ final class Worker: @unchecked Sendable {
   let settings: KafkaSettings
   let identity: WorkerIdentity
   let environment: WorkerEnvironment
+  /// What it tells of itself.
+  let status: WorkerStatus
   let consumer: Consumer
   let batch: KafkaBatch
   /// For polls in the midst of what takes long, when `batch` may hold records that are not applied.
@@ -40,12 +42,16 @@ final class Worker: @unchecked Sendable {
   // What publishes: Worker+Flush.swift, Worker+Producer.swift.
   var machine = TransactionMachine()
   var slowTransactions = SlowTransactions()
+  /// How long the stages of a flush take.
+  var flushClock = FlushClock()
   var producer: TransactionalProducer
   /// How long a transaction of this producer may take.
   var producerMilliseconds: Int
   var batchLimit = BatchLimit()
   /// What a call for a transaction failed with since the last commit.
   var lastFailure: KafkaError?
+  /// What the producer that is to be replaced was lost for.
+  var lossCause: KafkaError?
   var writer: PublicationWriter?
   /// The part of the flush that was handed out last; nil before the first.
   var part: Publication?
@@ -113,12 +119,12 @@ final class Worker: @unchecked Sendable {
     self.identity = identity
     self.settings = settings
     self.environment = environment
+    status = environment.status.worker(identity.number)
     var options = configuration.store
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
     lostInput = configuration.lostInput
-    let isServing = configuration.http.isEnabled
-    var member = settings.member(identity, url: isServing ? configuration.http.advertisedURL : "")
+    var member = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
     let logHandler = environment.log.kafkaHandler
@@ -131,6 +137,7 @@ final class Worker: @unchecked Sendable {
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity, clock: environment.coarseClock)
     idleBatch = KafkaBatch(consumer, capacity: 1, clock: environment.coarseClock)
     pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
+    reportStatistics()
   }
 
   /// Joins the group and works until it is asked to stop.
@@ -142,6 +149,7 @@ final class Worker: @unchecked Sendable {
       guard let layout = try findTopics() else { return DaemonReport() }
       writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
       try consumer.subscribe(options.topics.inputs)
+      status.update { $0.phase = .joining }
       log.info("joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
       while true {
         let store = FeedStore(options: options, budget: environment.stateBudget)
@@ -159,6 +167,7 @@ final class Worker: @unchecked Sendable {
   private func findTopics() throws -> TopicLayout? {
     var failures = 0
     while !stop.isRequested {
+      status.turn(at: environment.coarseClock())
       do {
         let metadata = try consumer.metadata(
           options.topics.distinct,
@@ -183,6 +192,7 @@ final class Worker: @unchecked Sendable {
     while !isReleased {
       try applyBatch(to: store)
       if isReleased { break }
+      status.turn(at: environment.coarseClock(), waitingRecords: batch.taken.records)
       noteLag()
       remindOfStoppedPartitions()
       let step = WorkerStep(
@@ -325,6 +335,7 @@ final class Worker: @unchecked Sendable {
       }
       onEvent(.assigned(partitions: partitions.count))
     case .revoking(let partitions):
+      status.update { $0.rebalances[.revoked, default: 0] += 1 }
       do {
         try flush(store)
       } catch {
@@ -332,6 +343,7 @@ final class Worker: @unchecked Sendable {
       }
       release(store, partitions, "revoked")
     case .lost(let partitions):
+      status.update { $0.rebalances[.lost, default: 0] += 1 }
       // Somebody else may have them already: what waits would not be accepted.
       do {
         try withdraw(store)
@@ -359,6 +371,7 @@ final class Worker: @unchecked Sendable {
       // Another worker, asked to stop as well, was the first to leave the group.
       if stop.isRequested { feedsAtEnd = store.summaries() }
     }
+    batch.taken.discard()
     positions.removeAll()
     dropRestoration()
     isReleased = true
@@ -401,12 +414,14 @@ final class Worker: @unchecked Sendable {
     let now = MonotonicClock.milliseconds()
     guard now >= nextLagTime else { return }
     nextLagTime = now + Self.lagMilliseconds
-    var lag: [Int32: Int64] = [:]
+    var lag: [TopicPartition: Int64] = [:]
     for position in positions.resume {
       guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }
-      lag[position.partition, default: 0] += max(0, end - position.offset)
+      lag[position.topicPartition] = max(0, end - position.offset)
     }
     environment.status.lags(lag, of: identity.number)
+    // What it tells of itself would wait in its queue as long as nothing is published.
+    _ = try? producer.poll(timeoutMilliseconds: 0)
   }
 
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.

@@ -43,8 +43,12 @@ enum FeedDocuments {
   struct Status: Encodable {
     let version: String
     let instance: String
-    let standing: String
+    /// Absent where feeds are not served.
+    let standing: String?
     let startedAt: String
+    let ready: Bool
+    let reasons: [DaemonHealth.Reason]
+    let workers: [Worker]
     let partitions: [Partition]
     let feeds: Totals
     let counters: Counters
@@ -52,10 +56,36 @@ enum FeedDocuments {
     let planner: Planner
   }
 
+  /// `GET /livez` and `/readyz`.
+  struct Health: Encodable {
+    let status: Int
+    let code: String
+    let detail: String?
+    let reasons: [DaemonHealth.Reason]
+  }
+
+  struct Worker: Encodable {
+    let worker: Int
+    let state: String
+    let partitions: [Int32]
+    let stopped: [Int32]
+    let waitingRecords: Int
+
+    init(_ status: WorkerStatus) {
+      let figures = status.figures
+      worker = status.number
+      state = figures.phase.rawValue
+      partitions = figures.partitions.sorted()
+      stopped = figures.stopped.sorted()
+      waitingRecords = status.waitingRecords
+    }
+  }
+
+  /// Standing and position are those of the follower, and absent where feeds are not served.
   struct Partition: Encodable {
     let partition: Int32
-    let standing: String
-    let position: Int64
+    let standing: String?
+    let position: Int64?
     let inputLag: Int64?
   }
 
@@ -63,6 +93,12 @@ enum FeedDocuments {
     let count: Int
     let sections: Int
     let items: Int
+
+    init(_ content: StoreContent) {
+      count = content.feeds
+      sections = content.sections
+      items = content.items
+    }
 
     init(_ feeds: FeedListing.Feeds) {
       count = feeds.all.count

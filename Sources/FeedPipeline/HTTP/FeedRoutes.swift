@@ -6,7 +6,6 @@ import Service
 struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
-  let status: @Sendable () -> FeedDocuments.Status
   let streams: FeedStreams
 
   private static let json = ["application/json"]
@@ -19,7 +18,6 @@ struct FeedRoutes: Sendable {
     router.add(.get, "/v1/feeds", produces: Self.json) { list($0) }
     router.add(.get, "/v1/feeds/{feed}", produces: Self.json) { state($0) }
     router.add(.get, "/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
-    router.add(.get, "/v1/status", produces: Self.json) { _ in FeedDocuments.response(status()) }
   }
 
   private func list(_ request: HTTPRequest) -> HTTPResponse {

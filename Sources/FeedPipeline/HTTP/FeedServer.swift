@@ -5,18 +5,15 @@ import Kafka
 import Service
 import Synchronization
 
-/// Serves a daemon's feeds over HTTP.
+/// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
 /// It follows the partitions that the workers have, as any other follower would: what is served was committed,
 /// and the stores have nothing to do with readers. If following fails, that is logged, streams end, and requests
 /// are answered 503 until all was read anew, which is tried again and again; the daemon goes on.
 final class FeedServer: Sendable {
-  /// To be told by the workers.
-  let status: DaemonStatus
-  /// Where it listens.
-  let url: String
+  let feeds: ServedFeeds
+  let listing: FeedListing
 
-  private let server: HTTPServer
   private let client: FeedClient
   private let reloads: ReloadCache
   private let streams: FeedStreams
@@ -32,25 +29,21 @@ final class FeedServer: Sendable {
   private static let keptBytes = 64 << 20
   /// How often it is asked where partitions went, as long as some did.
   private static let lookSeconds = 30
-  /// How long clients have, at the end, to take what waits for them.
-  private static let stopMilliseconds = 1_000
-
-  /// Begins to listen; feeds are served once they are followed.
+  /// Feeds are served once they are followed.
   ///
   /// - Parameters:
-  ///   - token: what clients must show; nil for none.
+  ///   - status: tells which partitions to serve.
+  ///   - served: the partitions to serve, each time they change.
   ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
-  /// - Throws: `HTTPServerError`.
   init(
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
-    token: BearerToken?,
+    _ status: DaemonStatus,
+    served: AsyncStream<Set<Int32>>,
     _ log: Log,
-    pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-  ) throws(HTTPServerError) {
+    pause: @escaping @Sendable (Duration) async throws -> Void
+  ) {
     let options = configuration.http
-    let (served, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let status = DaemonStatus { continuation.yield($0) }
     let client = FeedClient(
       FeedClientOptions(
         kafka: settings.follower,
@@ -62,25 +55,8 @@ final class FeedServer: Sendable {
     let reloads = ReloadCache(client, keptLimit: Self.keptBytes, limit: options.maxReloadBytes)
     let streams = FeedStreams(client, reloads, maxHistoryBytes: options.maxHistoryBytes)
     let moved = MovedFeeds()
-    let listing = FeedListing(client)
-    let feeds = ServedFeeds(client: client, reloads: reloads, moved: moved) { status.served }
-    let source = StatusSource(
-      client: client,
-      feeds: feeds,
-      listing: listing,
-      status: status,
-      planner: configuration.store.planner,
-      instance: settings.clientID
-    )
-    var router = HTTPRouter()
-    let routes = FeedRoutes(feeds: feeds, listing: listing, status: { source.document }, streams: streams)
-    routes.add(to: &router)
-    InspectorPage().add(to: &router)
-    let server = try HTTPServer(HTTPServerConfiguration(options, token: token), router: router)
-    source.server.withLock { $0 = server }
-    self.server = server
-    url = server.url
-    self.status = status
+    listing = FeedListing(client)
+    feeds = ServedFeeds(client: client, reloads: reloads, moved: moved) { status.served }
     self.client = client
     self.reloads = reloads
     self.streams = streams
@@ -93,7 +69,13 @@ final class FeedServer: Sendable {
     self.served = served
   }
 
-  /// Serves until the task is cancelled.
+  /// Adds the routes of feeds, and the inspector.
+  func add(to router: inout HTTPRouter) {
+    FeedRoutes(feeds: feeds, listing: listing, streams: streams).add(to: &router)
+    InspectorPage().add(to: &router)
+  }
+
+  /// Follows until the task is cancelled.
   func run() async {
     await withTaskGroup { group in
       group.addTask { await self.follow() }
@@ -102,7 +84,6 @@ final class FeedServer: Sendable {
       group.addTask { await self.lookForMoved() }
       await group.waitForAll()
     }
-    await stop()
     directory?.stop()
   }
 
@@ -164,34 +145,5 @@ final class FeedServer: Sendable {
     while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
       if !moved.isEmpty { moved.note(await directory.urls() ?? [:]) }
     }
-  }
-
-  /// Blocks a thread of its own until clients have what is theirs.
-  private func stop() async {
-    let thread = WorkerThread(name: "http-stop")
-    defer { thread.stop() }
-    await withTaskExecutorPreference(thread) { @concurrent in
-      _ = server.stop(withinMilliseconds: Self.stopMilliseconds)
-    }
-  }
-}
-
-extension HTTPServerConfiguration {
-  fileprivate init(_ options: HTTPOptions, token: BearerToken?) {
-    self.init()
-    self.token = token
-    address = options.address
-    port = options.port
-    threads = options.threads
-    maxConnections = options.maxConnections
-    maxConnectionsPerAddress =
-      options.maxConnectionsPerAddress > 0
-      ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
-    // No route takes content.
-    maxBodyBytes = 0
-    maxStreams = options.maxStreams
-    maxStreamQueueBytes = options.maxStreamBytes
-    heartbeatMilliseconds = options.heartbeatMilliseconds
-    idleTimeoutSeconds = options.idleTimeoutSeconds
   }
 }

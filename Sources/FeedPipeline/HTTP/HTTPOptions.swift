@@ -1,15 +1,19 @@
 public import Service
 
-/// Whether and how a daemon serves its feeds over HTTP (docs/http.md).
+/// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/http.md).
 public struct HTTPOptions: Sendable, Equatable {
   /// Whether it does.
   public var isEnabled = false
+  /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
+  public var servesFeeds = true
   /// The numeric address to listen on.
   public var address = "127.0.0.1"
   /// 0 for one that the system chooses.
   public var port = 8321
   /// A file that holds the bearer token; empty for none.
   public var tokenFile = ""
+  /// Whether metrics are served to those who show no token.
+  public var metricsWithoutToken = false
   /// Where clients reach this instance; empty if nobody is to be told.
   public var advertisedURL = ""
   /// Threads that serve connections.
@@ -34,6 +38,9 @@ public struct HTTPOptions: Sendable, Equatable {
 
   /// The defaults: off.
   public init() {}
+
+  /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
+  var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
 
   /// The environment variable that may hold the token instead of a file.
   public static let tokenVariable = "FEEDSTORE_HTTP_TOKEN"

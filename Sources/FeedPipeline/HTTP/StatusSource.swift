@@ -1,54 +1,50 @@
 import Feed
 import FeedClient
+import FeedStore
 import Service
-import Synchronization
 
 /// Puts together what `GET /v1/status` answers.
-final class StatusSource: Sendable {
-  private let client: FeedClient
-  private let feeds: ServedFeeds
-  private let listing: FeedListing
-  private let status: DaemonStatus
-  private let planner: PlannerThresholds
-  private let instance: String
+struct StatusSource: Sendable {
+  /// Nil where feeds are not served.
+  let feeds: FeedServer?
+  let status: DaemonStatus
+  let planner: PlannerThresholds
+  let instance: String
+  let health: @Sendable () -> DaemonHealth
+  let counters: @Sendable () -> HTTPCounters
   private let startedAt = WallClock.milliseconds()
-  /// The server, once there is one: its routes are made before it.
-  let server = Mutex<HTTPServer?>(nil)
 
   init(
-    client: FeedClient,
-    feeds: ServedFeeds,
-    listing: FeedListing,
+    feeds: FeedServer?,
     status: DaemonStatus,
     planner: PlannerThresholds,
-    instance: String
+    instance: String,
+    health: @escaping @Sendable () -> DaemonHealth,
+    counters: @escaping @Sendable () -> HTTPCounters
   ) {
-    self.client = client
     self.feeds = feeds
-    self.listing = listing
     self.status = status
     self.planner = planner
     self.instance = instance
+    self.health = health
+    self.counters = counters
   }
 
   var document: FeedDocuments.Status {
-    let lag = status.inputLag
+    let health = health()
+    let figures = status.figures
     return FeedDocuments.Status(
       version: Release.version,
       instance: instance,
-      standing: FeedDocuments.name(feeds.standing),
+      standing: feeds.map { FeedDocuments.name($0.feeds.standing) },
       startedAt: Timestamp.rfc3339(milliseconds: startedAt),
-      partitions: client.partitions.map {
-        FeedDocuments.Partition(
-          partition: $0.number,
-          standing: FeedDocuments.name($0.standing),
-          position: $0.position,
-          inputLag: lag[$0.number]
-        )
-      },
-      feeds: FeedDocuments.Totals(listing.feeds),
-      counters: FeedDocuments.Counters(status.counters),
-      http: FeedDocuments.Connections(server.withLock { $0?.counters } ?? HTTPCounters()),
+      ready: health.isReady,
+      reasons: health.deaths + health.obstacles,
+      workers: status.workers.map(FeedDocuments.Worker.init),
+      partitions: partitions(figures),
+      feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(figures.content),
+      counters: FeedDocuments.Counters(figures.counters),
+      http: FeedDocuments.Connections(counters()),
       planner: FeedDocuments.Planner(
         maxChanges: planner.maxChanges,
         maxChangedFraction: planner.maxChangedFraction,
@@ -58,5 +54,22 @@ final class StatusSource: Sendable {
         maxBytesRatio: planner.maxBytesRatio
       )
     )
+  }
+
+  private func partitions(_ figures: WorkerFigures) -> [FeedDocuments.Partition] {
+    let lag = figures.lagByNumber
+    guard let feeds else {
+      return figures.partitions.sorted().map {
+        FeedDocuments.Partition(partition: $0, standing: nil, position: nil, inputLag: lag[$0])
+      }
+    }
+    return feeds.feeds.client.partitions.map {
+      FeedDocuments.Partition(
+        partition: $0.number,
+        standing: FeedDocuments.name($0.standing),
+        position: $0.position,
+        inputLag: lag[$0.number]
+      )
+    }
   }
 }

@@ -8,6 +8,8 @@ import Service
 struct KafkaSettings: Sendable, Equatable {
   /// The group in which daemons share the input.
   let groupID: String
+  /// Whether a worker's clients count what they do.
+  var isCounting = false
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
   private let instanceID: String?
@@ -99,6 +101,7 @@ struct KafkaSettings: Sendable, Equatable {
     // A request to join waits at a coordinator for as long as a poll may take; that another broker has become
     // coordinator ends that.
     configuration.setIfMissing("coordinator.query.interval.ms", String(Self.moveMilliseconds))
+    count(&configuration)
     return configuration
   }
 
@@ -176,6 +179,7 @@ struct KafkaSettings: Sendable, Equatable {
     // Until a transaction's markers are written, brokers refuse what belongs to the next: a matter of milliseconds.
     configuration.setIfMissing("retry.backoff.ms", String(Self.retryMilliseconds))
     configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
+    count(&configuration)
     return configuration
   }
 
@@ -249,6 +253,11 @@ struct KafkaSettings: Sendable, Equatable {
 
   /// What is fetched ahead: more than is applied while a transaction is committed.
   private static let inputKilobytes = 32_768
+  private func count(_ configuration: inout KafkaConfiguration) {
+    if isCounting { configuration.setIfMissing("statistics.interval.ms", String(Self.countingMilliseconds)) }
+  }
+
+  private static let countingMilliseconds = 5_000
   private static let silenceMilliseconds = 10_000
   /// librdkafka's default.
   private static let maxPollMilliseconds: Int64 = 300_000

@@ -287,6 +287,18 @@ public actor FeedStore {
   /// Feeds that exist.
   public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
 
+  /// What is kept, in numbers. O(p) for p partitions.
+  public var content: StoreContent {
+    var content = StoreContent()
+    content.bytes = stateBytes
+    for directory in directories.values {
+      content.feeds += directory.existingCount
+      content.sections += directory.sectionCount
+      content.items += directory.itemCount
+    }
+    return content
+  }
+
   /// What the feeds are now: revision, sizes and checksum of each.
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in

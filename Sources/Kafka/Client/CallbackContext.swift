@@ -11,6 +11,9 @@ final class CallbackContext {
   /// The consumer whose partitions are assigned and revoked; nil for a producer.
   weak var consumer: Consumer?
 
+  /// Told what the client counts, if `statistics.interval.ms` has it counted.
+  var onStatistics: ((ClientStatistics) -> Void)?
+
   /// Errors that came outside of any call, oldest first, until the owner takes them.
   var errors: [KafkaError] = []
 
@@ -50,6 +53,13 @@ final class CallbackContext {
         facility.map { String(cString: $0) } ?? "",
         text.map { String(cString: $0) } ?? ""
       )
+    }
+    rd_kafka_conf_set_stats_cb(configuration.pointer) { _, json, size, opaque in
+      if let json, let onStatistics = CallbackContext.from(opaque)?.onStatistics {
+        onStatistics(ClientStatistics(json: UnsafeRawBufferPointer(start: json, count: size)))
+      }
+      // The text stays librdkafka's.
+      return 0
     }
     rd_kafka_conf_set_error_cb(configuration.pointer) { client, code, reason, opaque in
       guard let context = CallbackContext.from(opaque) else { return }

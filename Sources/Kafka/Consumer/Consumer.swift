@@ -31,6 +31,12 @@ public final class Consumer {
   /// so it may hold its owner.
   public var onRebalance: ((RebalanceEvent) -> Void)?
 
+  /// Told what the client counts, on the consumer's thread, inside `poll`; each `statistics.interval.ms`, if that is set.
+  public var onStatistics: ((ClientStatistics) -> Void)? {
+    get { handle?.context.onStatistics }
+    set { handle?.context.onStatistics = newValue }
+  }
+
   /// Where partitions that the group assigns begin; nil for what is committed.
   ///
   /// With a start, partitions are paused from the beginning: for an owner that finds out by itself where to begin,

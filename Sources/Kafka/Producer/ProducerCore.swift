@@ -78,6 +78,11 @@ final class ProducerCore {
     try KafkaError.check(error, "produce to \(topic) [\(partition)]")
   }
 
+  var onStatistics: ((ClientStatistics) -> Void)? {
+    get { handle?.context.onStatistics }
+    set { handle?.context.onStatistics = newValue }
+  }
+
   var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }
 
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {

@@ -18,6 +18,13 @@ import CRdkafka
 public final class TransactionalProducer {
   private let core: ProducerCore
 
+  /// Told what the client counts, on the producer's thread, inside `poll`, `flush` and `commit`; each
+  /// `statistics.interval.ms`, if that is set. What is not taken by such a call in time waits, and takes memory.
+  public var onStatistics: ((ClientStatistics) -> Void)? {
+    get { core.onStatistics }
+    set { core.onStatistics = newValue }
+  }
+
   /// Makes a producer; `transactional.id` must be in the configuration.
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import HTTPTestSupport
+import Kafka
 import Service
 import Testing
 
@@ -145,7 +146,7 @@ struct FeedStateTests {
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("a", Self.item), ("b", Self.item)))
     _ = try await ground.ask("GET /v1/feeds/b", until: 200)
-    ground.server.status.lags([0: 7], of: 0)
+    ground.server.status.lags([TopicPartition(topic: "feeds.items", partition: 0): 7], of: 0)
     while try !ground.ask("GET /v1/status").text.contains("\"count\":2") { await Task.yield() }
     let text = try ground.ask("GET /v1/status").text
     #expect(text.contains("{\"inputLag\":7,\"partition\":0,\"position\":2,"))

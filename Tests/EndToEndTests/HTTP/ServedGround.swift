@@ -10,7 +10,7 @@ import Testing
 /// is published, and which partitions the workers have.
 final class ServedGround {
   let cluster: EmbeddedCluster
-  let server: FeedServer
+  let server: DaemonServer
   private let running: Task<Void, Never>
   private let port: Int
 
@@ -41,7 +41,9 @@ final class ServedGround {
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
     ])
-    let server = try FeedServer(configuration, settings, token: token, log) { try await pauses.pass($0) }
+    let server = try DaemonServer(configuration, settings, token: token, StopRequest(), log) {
+      try await pauses.pass($0)
+    }
     self.server = server
     port = try #require(Int(server.url.split(separator: ":").last ?? ""))
     running = Task { await server.run() }

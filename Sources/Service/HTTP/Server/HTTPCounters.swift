@@ -9,6 +9,8 @@ public struct HTTPCounters: Sendable, Equatable {
   public var openStreams = 0
   /// Streams that were opened.
   public var streams = 0
+  /// Bytes that wait for readers of streams at this moment.
+  public var queuedBytes = 0
   /// Messages that were queued on a stream, one for each stream.
   public var queuedEvents = 0
   /// Messages that a stream did not take, as its client was too slow.

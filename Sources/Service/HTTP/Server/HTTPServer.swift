@@ -78,7 +78,9 @@ public final class HTTPServer: Sendable {
   public var counters: HTTPCounters {
     var counters = counterStore.read()
     counters.openConnections = connections.count
+    let streams = streams.all
     counters.openStreams = streams.count
+    counters.queuedBytes = streams.reduce(0) { $0 + $1.queuedBytes }
     return counters
   }
 

@@ -1,0 +1,21 @@
+/// What a store keeps, in numbers.
+public struct StoreContent: Sendable, Equatable {
+  /// Feeds that exist.
+  public var feeds = 0
+  public var sections = 0
+  public var items = 0
+  /// Bytes, by the formula of `StateSize`.
+  public var bytes = 0
+
+  public init() {}
+
+  /// Two stores' together.
+  public func adding(_ other: StoreContent) -> StoreContent {
+    var sum = self
+    sum.feeds += other.feeds
+    sum.sections += other.sections
+    sum.items += other.items
+    sum.bytes += other.bytes
+    return sum
+  }
+}

@@ -1,0 +1,135 @@
+/// Reads librdkafka's JSON forward, once, without making anything of what is passed over: with a thousand partitions it is
+/// a megabyte every few seconds.
+///
+/// It is lenient, as the text comes from this process: what does not fit ends the reading, and nothing is read beyond the
+/// end. Nesting takes no stack, except where an object is asked for.
+struct StatisticsScanner {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  /// A member's name, as it is spelled.
+  struct Name {
+    fileprivate let bytes: UnsafeRawBufferPointer
+
+    func equals(_ text: StaticString) -> Bool {
+      let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+      return bytes.count == wanted.count && bytes.elementsEqual(wanted)
+    }
+  }
+
+  /// - Parameter bytes: must stay while it is used.
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// Reads an object, or passes over what is none.
+  ///
+  /// - Parameter member: called for each member; it must read the value or skip it.
+  mutating func object(_ member: (inout StatisticsScanner, Name) -> Void) {
+    guard next() == UInt8(ascii: "{") else { return skip() }
+    position += 1
+    while let byte = next() {
+      switch byte {
+      case UInt8(ascii: ","): position += 1
+      case UInt8(ascii: "\""):
+        let start = position + 1
+        skipString()
+        // Without an end there is no name either.
+        guard position <= bytes.count, position > start, next() == UInt8(ascii: ":") else { return end() }
+        let name = Name(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<nameEnd(from: start)]))
+        position += 1
+        let before = position
+        member(&self, name)
+        if position == before { return end() }
+      case UInt8(ascii: "}"):
+        position += 1
+        return
+      default: return end()
+      }
+    }
+  }
+
+  /// Reads a whole number; 0 for what is none.
+  mutating func integer() -> Int {
+    guard let first = next() else { return 0 }
+    let isNegative = first == UInt8(ascii: "-")
+    var cursor = position + (isNegative ? 1 : 0)
+    let start = cursor
+    var value = 0
+    while cursor < bytes.count, case let digit = Int(bytes[cursor]) - 0x30, (0...9).contains(digit) {
+      value = value &* 10 &+ digit
+      cursor += 1
+    }
+    // Fractions and what is no number.
+    skip()
+    guard cursor > start else { return 0 }
+    return isNegative ? -value : value
+  }
+
+  /// Passes over a value.
+  mutating func skip() {
+    var depth = 0
+    while let byte = next() {
+      switch byte {
+      case UInt8(ascii: "\""): skipString()
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        position += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        // Of what is around it.
+        if depth == 0 { return }
+        depth -= 1
+        position += 1
+      case UInt8(ascii: ","), UInt8(ascii: ":"):
+        if depth == 0 { return }
+        position += 1
+        continue
+      default: skipScalar()
+      }
+      if depth == 0 { return }
+    }
+  }
+
+  private mutating func skipScalar() {
+    while position < bytes.count {
+      switch bytes[position] {
+      case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ":"), UInt8(ascii: "\""):
+        return
+      case 0x20, 0x0A, 0x0D, 0x09: return
+      default: position += 1
+      }
+    }
+  }
+
+  /// To behind the string's end.
+  private mutating func skipString() {
+    position += 1
+    while position < bytes.count {
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        position += 1
+        return
+      case UInt8(ascii: "\\"): position += 2
+      default: position += 1
+      }
+    }
+    end()
+  }
+
+  private func nameEnd(from start: Int) -> Int {
+    // Behind it are the closing quote, perhaps white space, and the colon.
+    var end = position - 1
+    while end > start, bytes[end] != UInt8(ascii: "\"") { end -= 1 }
+    return end
+  }
+
+  /// The first byte that is no white space.
+  private mutating func next() -> UInt8? {
+    while position < bytes.count {
+      let byte = bytes[position]
+      if byte > 0x20 { return byte }
+      position += 1
+    }
+    return nil
+  }
+
+  private mutating func end() { position = bytes.count }
+}

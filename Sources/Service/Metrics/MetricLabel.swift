@@ -1,0 +1,13 @@
+/// A name and a value that distinguish a sample from the others of its family.
+public struct MetricLabel: Sendable, Equatable {
+  let name: String
+  /// Any text.
+  let value: String
+
+  /// - Parameter name: letters, digits and underscores, not beginning with a digit; anything else stops the process.
+  init(_ name: String, _ value: String) {
+    precondition(MetricFamily.isName(name), "\(name.debugDescription) cannot be a label's name")
+    self.name = name
+    self.value = value
+  }
+}

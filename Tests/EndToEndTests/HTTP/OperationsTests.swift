@@ -1,0 +1,159 @@
+import FeedStore
+import HTTPTestSupport
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// What operators and their tools ask: health, status and metrics.
+struct OperationsTests {
+  private static let token = "0123456789abcdef"
+
+  @Test func `probes tell whether the daemon is ready, and why not`() async throws {
+    let ground = try ServedGround(partitions: 2, isAssigned: false) { $0.servesFeeds = false }
+    #expect(try ground.ask("GET /livez").status == 200)
+    #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"starting\""))
+    let inputs = [0, 1].map { TopicPartition(topic: "feeds.items", partition: $0) }
+    ground.server.status.assigned(inputs, to: 0)
+    let restoring = try ground.ask("GET /readyz")
+    #expect(restoring.status == 503)
+    #expect(restoring["Content-Type"] == "application/problem+json")
+    #expect(
+      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records are left")
+    )
+    ground.server.status.running(0, except: [1])
+    #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"stopped\""))
+    ground.server.status.running(0)
+    let ready = try ground.ask("GET /readyz")
+    #expect(ready.status == 200)
+    #expect(ready.text == "{\"code\":\"ready\",\"reasons\":[],\"status\":200}")
+    #expect(try ground.ask("HEAD /readyz").status == 200)
+    ground.server.status.released(0)
+    #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"joining\""))
+    await ground.end()
+  }
+
+  @Test func `without feeds there are status and metrics, and no feeds`() async throws {
+    let ground = try ServedGround { $0.servesFeeds = false }
+    let status = try ground.ask("GET /v1/status").text
+    #expect(status.contains("\"ready\":true"))
+    #expect(status.contains("\"partitions\":[{\"partition\":0}]"))
+    #expect(!status.contains("standing"))
+    for path in ["/", "/v1/feeds", "/v1/feeds/a", "/v1/feeds/a/changes"] {
+      #expect(try ground.ask("GET \(path)").status == 404)
+    }
+    await ground.end()
+  }
+
+  @Test func `probes need no token, and metrics only if that is wanted`() async throws {
+    for isOpen in [false, true] {
+      let ground = try ServedGround(token: try BearerToken(Self.token)) { $0.metricsWithoutToken = isOpen }
+      for path in ["/livez", "/readyz"] { #expect(try ground.ask("GET \(path)").status == 200) }
+      #expect(try ground.ask("GET /metrics").status == (isOpen ? 200 : 401))
+      #expect(try ground.ask("GET /v1/status").status == 401)
+      let own = "Authorization: Bearer \(Self.token)"
+      #expect(try ground.ask("GET /metrics", own).status == 200)
+      #expect(try ground.ask("GET /v1/status", own).status == 200)
+      await ground.end()
+    }
+  }
+
+  @Test func `metrics come in the format that is asked for`() async throws {
+    let ground = try ServedGround()
+    let plain = try ground.ask("GET /metrics")
+    #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+    #expect(plain.text.contains("\n# TYPE feedstore_flushes_total counter\nfeedstore_flushes_total 0\n"))
+    let open = try ground.ask(
+      "GET /metrics",
+      "Accept: application/openmetrics-text; version=1.0.0, */*;q=0.1"
+    )
+    #expect(open["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
+    #expect(open.text.contains("\n# TYPE feedstore_flushes counter\nfeedstore_flushes_total 0\n"))
+    #expect(open.text.hasSuffix("\n# EOF\n"))
+    await ground.end()
+  }
+
+  @Test func `metrics count what a daemon takes and publishes, and the supervisor hears of it`() async throws
+  {
+    var ground = try Ground(partitions: 2)
+    defer { ground.cluster.stop() }
+    ground.configuration.http.isEnabled = true
+    ground.configuration.http.servesFeeds = false
+    ground.configuration.http.port = 0
+    ground.configuration.store.coalescing.windowMilliseconds = 1
+    ground.configuration.store.coalescing.idleWindowMilliseconds = 1
+    ground.configuration.kafka.append(ConfigurationPair(name: "statistics.interval.ms", value: "50"))
+    let supervisor = try TestSupervisor(isAbstract: true)
+    let thread = WorkerThread(name: "test-notices")
+    defer { thread.stop() }
+    async let notices = Self.notices(of: supervisor, on: thread)
+    let stop = StopRequest()
+    let url = Mutex("")
+    var daemon = ground.daemon(stop: stop) { event in
+      if case .serving(let address) = event { url.withLock { $0 = address } }
+    }
+    daemon.supervisor = SupervisorSocket { $0 == "NOTIFY_SOCKET" ? supervisor.address : nil }
+    let running = Task { [daemon] in try await daemon.run() }
+    defer { stop.request() }
+    let now = WallClock.milliseconds()
+    let upsert = "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\"}"
+    try ground.produce(
+      [
+        StoredRecord(partition: 0, timestamp: now, "a", upsert),
+        StoredRecord(partition: 1, timestamp: now, "b", upsert),
+        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\"}"),
+        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.upsert\",\"item\":\"y\"}"),
+      ],
+      to: "feeds.items"
+    )
+    while url.withLock({ $0.isEmpty }) { await Task.yield() }
+    let port = try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? ""))
+    var text = ""
+    while !text.contains("\nfeedstore_input_records_total{topic=\"feeds.items\"} 4\n")
+      || !text.contains("feedstore_kafka_round_trip_seconds_count{client=\"producer\"")
+      || !text.contains("feedstore_input_lag_records{topic=\"feeds.items\",partition=\"1\"} 0")
+    {
+      let client = try HTTPTestClient(port: port)
+      try client.request("GET /metrics", "Connection: close")
+      text = try client.response().text
+      await Task.yield()
+    }
+    let bytes = 4 + upsert.utf8.count * 2 + 34 + 31
+    for line in [
+      "feedstore_ready 1", "feedstore_partitions_owned 2", "feedstore_partitions_stopped 0",
+      "feedstore_input_bytes_total{topic=\"feeds.items\"} \(bytes)",
+      "feedstore_input_records_total{topic=\"feeds.sections\"} 0",
+      "feedstore_rejected_records_total{code=\"unknown-section\"} 1",
+      "feedstore_noops_total{reason=\"unknown-item\"} 1",
+      "feedstore_changesets_total{mode=\"reload\",reason=\"initial\"} 2",
+      "feedstore_output_records_total 2", "feedstore_feeds 2", "feedstore_sections 2", "feedstore_items 2",
+      "feedstore_commit_delay_seconds_count 4", "feedstore_rebalances_total{kind=\"assigned\"} 1",
+      "feedstore_restore_duration_seconds_count 1",
+      "feedstore_transactions_total{outcome=\"withdrawn\"} 0",
+    ] {
+      let isThere = text.contains("\n\(line)\n")
+      #expect(isThere, "\(line)")
+    }
+    stop.request()
+    let report = try await running.value
+    #expect(report.counters.records == 4)
+    let told = try await notices
+    // Before it is ready it says what it waits for.
+    #expect(told.first?.contains("STATUS=worker 0 waits for") == true)
+    #expect(told.first?.contains("EXTEND_TIMEOUT_USEC=30000000") == true)
+    #expect(told.count { $0.contains("READY=1") } == 1)
+    #expect(told.last?.contains("STOPPING=1") == true)
+  }
+
+  /// The notices up to the one that the daemon stops.
+  private static func notices(of supervisor: TestSupervisor, on thread: WorkerThread) async throws -> [String]
+  {
+    try await withTaskExecutorPreference(thread) { @concurrent in
+      var notices: [String] = []
+      while notices.last?.contains("STOPPING=1") != true { notices.append(try supervisor.receive()) }
+      return notices
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+@testable import Service
+
+/// Metric families as Prometheus and OpenMetrics have them written.
+@Suite struct MetricsTextTests {
+  private var families: [MetricFamily] {
+    var requests = MetricFamily(.counter, "requests", help: "Requests, \"all\" of \\ them,\nand more.")
+    requests.add(12, ["path": "a\"b\\c\nd", "code": "200"])
+    requests.add(3, ["path": "", "code": "500"])
+    var memory = MetricFamily(.gauge, "memory_bytes", unit: "bytes", help: "Bytes.")
+    memory.add(1.5)
+    var time = Histogram([0.1, 1, 10])
+    time.observe(0.1)
+    time.observe(0.5, times: 2)
+    time.observe(100)
+    var seconds = MetricFamily(.histogram, "call_seconds", unit: "seconds", help: "Calls.")
+    seconds.add(time, ["call": "commit"])
+    var trips = MetricFamily(.summary, "trip_seconds", unit: "seconds", help: "Trips.")
+    trips.add(sum: 2.5, count: 5, quantiles: [(0.5, 0.25), (0.99, 1)], ["broker": "1"])
+    var build = MetricFamily(.info, "build", help: "The build.")
+    build.add(1, ["version": "1.2"])
+    return [requests, memory, seconds, trips, build, MetricFamily(.gauge, "nothing", help: "No samples.")]
+  }
+
+  @Test func `Prometheus's text has samples' names, and no quotes escaped in help`() {
+    #expect(
+      MetricsText.write(families, .prometheus) == #"""
+        # HELP requests_total Requests, "all" of \\ them,\nand more.
+        # TYPE requests_total counter
+        requests_total{path="a\"b\\c\nd",code="200"} 12
+        requests_total{path="",code="500"} 3
+        # HELP memory_bytes Bytes.
+        # TYPE memory_bytes gauge
+        memory_bytes 1.5
+        # HELP call_seconds Calls.
+        # TYPE call_seconds histogram
+        call_seconds_bucket{call="commit",le="0.1"} 1
+        call_seconds_bucket{call="commit",le="1.0"} 3
+        call_seconds_bucket{call="commit",le="10.0"} 3
+        call_seconds_bucket{call="commit",le="+Inf"} 4
+        call_seconds_sum{call="commit"} 101.1
+        call_seconds_count{call="commit"} 4
+        # HELP trip_seconds Trips.
+        # TYPE trip_seconds summary
+        trip_seconds{broker="1",quantile="0.5"} 0.25
+        trip_seconds{broker="1",quantile="0.99"} 1
+        trip_seconds_sum{broker="1"} 2.5
+        trip_seconds_count{broker="1"} 5
+        # HELP build_info The build.
+        # TYPE build_info gauge
+        build_info{version="1.2"} 1
+
+        """#
+    )
+  }
+
+  @Test func `OpenMetrics has families' names, units, quotes escaped in help, and an end`() {
+    #expect(
+      MetricsText.write(families, .openMetrics) == #"""
+        # HELP requests Requests, \"all\" of \\ them,\nand more.
+        # TYPE requests counter
+        requests_total{path="a\"b\\c\nd",code="200"} 12
+        requests_total{path="",code="500"} 3
+        # HELP memory_bytes Bytes.
+        # TYPE memory_bytes gauge
+        # UNIT memory_bytes bytes
+        memory_bytes 1.5
+        # HELP call_seconds Calls.
+        # TYPE call_seconds histogram
+        # UNIT call_seconds seconds
+        call_seconds_bucket{call="commit",le="0.1"} 1
+        call_seconds_bucket{call="commit",le="1.0"} 3
+        call_seconds_bucket{call="commit",le="10.0"} 3
+        call_seconds_bucket{call="commit",le="+Inf"} 4
+        call_seconds_sum{call="commit"} 101.1
+        call_seconds_count{call="commit"} 4
+        # HELP trip_seconds Trips.
+        # TYPE trip_seconds summary
+        # UNIT trip_seconds seconds
+        trip_seconds{broker="1",quantile="0.5"} 0.25
+        trip_seconds{broker="1",quantile="0.99"} 1
+        trip_seconds_sum{broker="1"} 2.5
+        trip_seconds_count{broker="1"} 5
+        # HELP build The build.
+        # TYPE build info
+        build_info{version="1.2"} 1
+        # EOF
+
+        """#
+    )
+  }
+
+  @Test(arguments: [
+    (0.0, "0"), (-3, "-3"), (0.25, "0.25"), (9_007_199_254_740_991, "9007199254740991"),
+    (1e300, "1e+300"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
+  ])
+  func `numbers are written so that both formats read them`(value: Double, text: String) {
+    #expect(MetricsText.number(value) == text)
+  }
+
+  @Test(arguments: [
+    (nil, MetricsFormat.prometheus), ("*/*", .prometheus), ("text/plain", .prometheus),
+    ("application/openmetrics-text", .openMetrics), ("image/png", .prometheus),
+    ("text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.8", .openMetrics),
+    // What Prometheus 2.42 asks for.
+    (
+      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;"
+        + "version=0.0.4;q=0.5,*/*;q=0.1", .openMetrics
+    ),
+  ])
+  func `a client is given the format that it likes best`(accept: String?, format: MetricsFormat) {
+    #expect(MetricsFormat(accept: accept) == format)
+  }
+}
