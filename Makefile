@@ -8,6 +8,9 @@ TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-conflue
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
 
+# For `feedstore --version`: of a checkout, its commit, with -dirty if files were changed.
+COMMIT = $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null))
+
 SWIFT ?= swift
 NODE ?= node
 # On Debian its own, as that has Debian's modules.
@@ -71,7 +74,7 @@ check-swift:
 	echo "Get it from https://www.swift.org/install/linux/, and put its usr/bin into PATH." >&2; exit 1
 
 build: setup ## build the command for use: .build/release/feedstore
-	$(SWIFT) build -c release --product feedstore
+	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --product feedstore
 
 run: build ## show it: an embedded broker, sample feeds, the daemon, a follower and the inspector
 	@if [ -t 1 ]; then again=--loop; fi; \
