@@ -9,10 +9,11 @@ enum FeedStoreCommand {
       RunCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self, InspectCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
+      CompletionsCommand.self, ManualCommand.self,
     ]
   }
 
-  private static let specification = CommandLineSpecification(
+  static let specification = CommandLineSpecification(
     "feedstore",
     version: Release.description,
     summary: "Keeps feeds of sections and items, and publishes what changes in them.",

@@ -11,7 +11,12 @@ enum RejectsListCommand: Subcommand {
       code, the key, where it came from, and the message. A count by code is on standard error at the end.
       """,
     options: [
-      .value("code", "CODE", help: "Those with this code only, such as unknown-section."),
+      .value(
+        "code",
+        "CODE",
+        choices: RejectedListing.knownCodes,
+        help: "Those with this code only, such as unknown-section."
+      ),
       .value(
         "since",
         "WHEN",
