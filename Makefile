@@ -4,6 +4,9 @@
 PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
   chromium chromium-driver python3-selenium
+# What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
+DEB_PACKAGES := debhelper dpkg-dev
+SLOW_TEST_PACKAGES := $(DEB_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
 
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
@@ -34,7 +37,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
+.PHONY: setup setup-deb setup-test setup-slow-test check-swift build package-binary deb run test test-slow test-package test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
   example-swift soak mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
@@ -64,6 +67,12 @@ setup: check-swift ## install what the build needs, if it is missing
 setup-test: setup
 	$(call install_missing,$(TEST_PACKAGES))
 
+setup-deb: setup
+	$(call install_missing,$(DEB_PACKAGES))
+
+setup-slow-test: setup-test
+	$(call install_missing,$(SLOW_TEST_PACKAGES))
+
 check-swift:
 	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \
 	if [ -z "$$found" ]; then \
@@ -76,6 +85,13 @@ check-swift:
 build: setup ## build the command for use: .build/release/feedstore
 	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --product feedstore
 
+# The binary for packages and images, apart from the one for use: it needs nothing of Swift's.
+package-binary: setup
+	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --static-swift-stdlib --product feedstore --scratch-path .build/package
+
+deb: setup-deb package-binary ## build the Debian package: .build/deb/feedstore_VERSION_ARCHITECTURE.deb; DEB_VERSION=… for another version
+	packaging/deb.sh .build/package/release/feedstore .build/deb $(DEB_VERSION)
+
 run: build ## show it: an embedded broker, sample feeds, the daemon, a follower and the inspector
 	@if [ -t 1 ]; then again=--loop; fi; \
 	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
@@ -83,7 +99,7 @@ run: build ## show it: an embedded broker, sample feeds, the daemon, a follower 
 test: setup-test lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)
 
-test-slow: setup-test check-imports ## run what takes minutes: random tests with many more cases, and fuzzing for a minute a target
+test-slow: setup-slow-test check-imports ## run what takes minutes: random tests with many more cases, and fuzzing for a minute a target
 	$(RUN_SUITES) --slow
 
 test-busy: setup-test check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
@@ -108,6 +124,9 @@ test-examples: setup-test ## run the tests of examples/ only
 test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
+
+test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
+	$(RUN_SUITES) --slow package image
 
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore
