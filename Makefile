@@ -4,9 +4,15 @@
 PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
   chromium chromium-driver python3-selenium valgrind
+# What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
+DEB_PACKAGES := debhelper dpkg-dev
+SLOW_TEST_PACKAGES := $(DEB_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
 
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
+
+# For `feedstore --version`: of a checkout, its commit, with -dirty if files were changed.
+COMMIT = $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null))
 
 SWIFT ?= swift
 NODE ?= node
@@ -32,8 +38,9 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: setup setup-test setup-prometheus check-swift build run test test-slow test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster \
-  conformance example-swift soak check-cost update-cost mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
+.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
+  test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak check-cost update-cost \
+  mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
 define install_missing
@@ -74,6 +81,12 @@ setup-prometheus: ## get Prometheus for the tests of metrics and alerts: Debian'
 	fi; \
 	[ -x usr/bin/prometheus ] || echo "there is no Prometheus to be had here: tests that need it are skipped" >&2
 
+setup-deb: setup
+	$(call install_missing,$(DEB_PACKAGES))
+
+setup-slow-test: setup-test
+	$(call install_missing,$(SLOW_TEST_PACKAGES))
+
 check-swift:
 	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \
 	if [ -z "$$found" ]; then \
@@ -84,7 +97,14 @@ check-swift:
 	echo "Get it from https://www.swift.org/install/linux/, and put its usr/bin into PATH." >&2; exit 1
 
 build: setup ## build the command for use: .build/release/feedstore
-	$(SWIFT) build -c release --product feedstore
+	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --product feedstore
+
+# The binary for packages and images, apart from the one for use: it needs nothing of Swift's.
+package-binary: setup
+	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --static-swift-stdlib --product feedstore --scratch-path .build/package
+
+deb: setup-deb package-binary ## build the Debian package: .build/deb/feedstore_VERSION_ARCHITECTURE.deb; DEB_VERSION=… for another version
+	packaging/deb.sh .build/package/release/feedstore .build/deb $(DEB_VERSION)
 
 run: build ## show it: an embedded broker, sample feeds, the daemon, a follower and the inspector
 	@if [ -t 1 ]; then again=--loop; fi; \
@@ -93,7 +113,7 @@ run: build ## show it: an embedded broker, sample feeds, the daemon, a follower 
 test: setup-test setup-prometheus lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)
 
-test-slow: setup-test setup-prometheus check-imports ## run what takes minutes: many more random cases, fuzzing for a minute a target, a real Prometheus
+test-slow: setup-slow-test setup-prometheus check-imports ## run what takes minutes: many more random cases, fuzzing, a real Prometheus, the package and the image
 	$(RUN_SUITES) --slow
 
 test-busy: setup-test setup-prometheus check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
@@ -123,6 +143,9 @@ conformance: setup ## write conformance/ and the examples of docs/protocol.md an
 	$(SWIFT) build --build-tests
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
 	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
+
+test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
+	$(RUN_SUITES) --slow package image
 
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore

@@ -12,6 +12,11 @@ let swiftSettings: [SwiftSetting] = [
   .enableUpcomingFeature("InferIsolatedConformances"),
 ]
 
+/// The commit for `feedstore --version`. The Makefile sets it; a build that does not has none.
+let commitSettings: [CSetting] =
+  (Context.environment["FEEDSTORE_COMMIT"] ?? "").wholeMatch(of: /[0-9a-z-]+/)
+  .map { [.define("FEEDSTORE_COMMIT", to: String($0.output))] } ?? []
+
 let package = Package(
   name: "feedstore",
   products: [
@@ -33,6 +38,8 @@ let package = Package(
     .systemLibrary(name: "CMalloc"),
     // The inspector's files.
     .target(name: "CInspector"),
+    // What the build says of itself.
+    .target(name: "CBuild", cSettings: commitSettings),
     .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
     // The walls: arrows point one way only, and the build checks them.
@@ -47,7 +54,7 @@ let package = Package(
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
     .target(
       name: "FeedPipeline",
-      dependencies: ["CInspector", "Feed", "FeedClient", "FeedStore", "Kafka", "Service"],
+      dependencies: ["CBuild", "CInspector", "Feed", "FeedClient", "FeedStore", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .executableTarget(

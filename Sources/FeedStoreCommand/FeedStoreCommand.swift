@@ -4,18 +4,18 @@ import Service
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.
 @main
 enum FeedStoreCommand {
-  static let version = Release.version
-
   private static var subcommands: [any Subcommand.Type] {
     [
       RunCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self, InspectCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
+      RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
+      CompletionsCommand.self, ManualCommand.self,
     ]
   }
 
-  private static let specification = CommandLineSpecification(
+  static let specification = CommandLineSpecification(
     "feedstore",
-    version: version,
+    version: Release.description,
     summary: "Keeps feeds of sections and items, and publishes what changes in them.",
     commands: subcommands.map { $0.specification }
   )

@@ -21,6 +21,7 @@ enum FollowCommand: Subcommand {
       .value(
         "from",
         "WHEN",
+        choices: ["now", "beginning"],
         help:
           "now (the default): the state, then changes; beginning: all the topic has, or all since --state."
       ),

@@ -14,7 +14,12 @@ extension Subcommand {
   static var configurationOptions: [OptionSpecification] {
     [
       .value("config", "FILE", help: "Configuration in JSON5; see config/feedstore.json5."),
-      .repeated("set", "KEY=VALUE", help: "Sets one key, over the file's."),
+      .repeated(
+        "set",
+        "KEY=VALUE",
+        choices: PipelineConfiguration.keys.map { $0 + "=" },
+        help: "Sets one key, over the file's."
+      ),
     ]
   }
 

@@ -1,3 +1,4 @@
+import FeedPipeline
 import Foundation
 import Testing
 
@@ -62,5 +63,37 @@ final class CommandTests {
       "unexpected argument 'news.ndjson' with --write, which writes the made-up history; leave out one of them"
     let refusal = try refusal("demo", "news.ndjson", "--write", "news.ndjson")
     #expect(refusal == "feedstore: \(message)\n")
+  }
+
+  @Test func `the version says what was built and what it runs with`() throws {
+    let run = try CommandRun(["--version"], in: folder)
+    #expect(run.exitCode == 0)
+    let text = try #require(
+      run.output.wholeMatch(of: /feedstore ([0-9.]+) \(commit [0-9a-z-]+, librdkafka [0-9.]+\)\n/)
+    )
+    #expect(text.1 == Release.version)
+  }
+
+  @Test func `completions and the manual name every command`() throws {
+    let help = try CommandRun(["--help"], in: folder).output
+    let commands = help.split(separator: "\n").compactMap {
+      $0.wholeMatch(of: /\ {2}([a-z]+(?: [a-z]+)?) {2}.*/)?.1
+    }
+    #expect(commands.contains("run") && commands.contains("rejects list"))
+    for arguments in [
+      ["completions", "bash"], ["completions", "zsh"], ["completions", "fish"], ["manual"],
+    ] {
+      let run = try CommandRun(arguments, in: folder)
+      #expect(run.exitCode == 0)
+      for command in commands { #expect(run.output.contains(command), "\(arguments)") }
+    }
+    #expect(try refusal("completions", "tcsh").contains("allowed: bash, zsh, fish"))
+  }
+
+  @Test func `the manual of the configuration has every key`() throws {
+    let path = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    let run = try CommandRun(["manual", "--configuration", "/\(path)/config/feedstore.json5"], in: folder)
+    #expect(run.exitCode == 0, "\(run.error)")
+    for key in PipelineConfiguration.keys { #expect(run.output.contains("\n.B \(key): "), "\(key)") }
   }
 }

@@ -98,6 +98,15 @@ class SchemaTests(unittest.TestCase):
         named_validator("changeset-reader").validate(later)
         self.assertFalse(named_validator("changeset-reader").is_valid({**later, "mode": "transmogrify"}))
 
+    def test_lines_of_rejected_records_are_as_their_schema_says(self):
+        """RejectedCopyTests has what the command writes, for the same records."""
+        tests = (PROTOCOL.parents[1] / "Tests/FeedPipelineTests/Rejects/RejectedCopyTests.swift").read_text()
+        lines = re.findall(r'^ +(\{"partition".*\})$', re.sub(r"\\#\n +", "", tests), re.MULTILINE)
+        self.assertEqual(len(lines), 2)
+        for line in map(json.loads, lines):
+            self.assertTrue(named_validator("rejected-line").is_valid(line), line)
+            self.assertFalse(named_validator("rejected-line").is_valid(line | {"offset": -1}))
+
     def first_column(self, text, before):
         """What stands as code in the first column of the table that follows a sentence."""
         self.assertIn(before, text)

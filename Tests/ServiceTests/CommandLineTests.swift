@@ -28,6 +28,22 @@ import Testing
     ]
   )
 
+  /// A tool with commands of two words.
+  private let grouped = CommandLineSpecification(
+    "tool",
+    version: "1",
+    summary: "Does things.",
+    commands: [
+      CommandSpecification("run", summary: "Runs."),
+      CommandSpecification("letters list", summary: "Lists them.", options: [.flag("all", help: "All.")]),
+      CommandSpecification(
+        "letters send",
+        summary: "Sends them.",
+        arguments: ArgumentSpecification("N", help: "Which.")
+      ),
+    ]
+  )
+
   private func invocation(_ arguments: String...) throws -> CommandInvocation {
     guard case .run(let invocation) = try specification.parse(arguments) else {
       throw UsageError(.missingCommand, "printed")
@@ -132,6 +148,62 @@ import Testing
     }
     #expect(other.message == "--limit is '12'; allowed: a number from 0 to 9")
     #expect(try self.invocation("replay", "a").integer("limit", default: 7, in: 0...9) == 7)
+  }
+
+  @Test func aCommandMayHaveTwoWords() throws {
+    guard case .run(let list) = try grouped.parse(["letters", "list", "--all"]),
+      case .run(let send) = try grouped.parse(["letters", "send", "1", "2"])
+    else { throw UsageError(.missingCommand, "printed") }
+    #expect(list.command.name == "letters list" && list.flag("all") && list.arguments.isEmpty)
+    #expect(send.command.name == "letters send" && send.arguments == ["1", "2"])
+  }
+
+  @Test func theFirstOfTwoWordsHasItsOwnHelp() throws {
+    let help = """
+      usage: tool letters COMMAND [OPTION]...
+
+      commands:
+        list  Lists them.
+        send  Sends them.
+
+      options:
+        --help  Shows this help; after a command, that command's.
+
+      """
+    for words in [["letters", "--help"], ["letters", "-h"], ["help", "letters"]] {
+      #expect(try grouped.parse(words) == .print(help))
+    }
+    let own = CommandLineRequest.print(grouped.help(for: grouped.commands[1]))
+    #expect(try grouped.parse(["letters", "list", "--help"]) == own)
+    #expect(try grouped.parse(["help", "letters", "list"]) == own)
+  }
+
+  @Test(arguments: [
+    (
+      ["letters"], UsageError.Code.missingCommand,
+      "'tool letters' needs to be told what to do; allowed: list, send; see 'tool letters --help'"
+    ),
+    (
+      ["letters", "--all"], .missingCommand,
+      "'tool letters' needs to be told what to do; allowed: list, send; see 'tool letters --help'"
+    ),
+    (
+      ["letters", "lst"], .unknownCommand,
+      "unknown subcommand 'letters lst'; did you mean 'list'? allowed: list, send; see 'tool letters --help'"
+    ),
+    (
+      ["leters", "list"], .unknownCommand,
+      "unknown subcommand 'leters'; did you mean 'letters'?; see 'tool --help'"
+    ),
+    (
+      ["letters", "send"], .missingArgument,
+      "'tool letters send' needs N..., but 0 given; see 'tool letters send --help'"
+    ),
+  ])
+  func aMistakeInTwoWordsIsNamed(_ arguments: [String], code: UsageError.Code, message: String) throws {
+    let error = try #require(throws: UsageError.self) { try grouped.parse(arguments) }
+    #expect(error.code == code)
+    #expect(error.message == message)
   }
 
   @Test func theVersionIsPrinted() throws {

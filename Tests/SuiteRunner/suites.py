@@ -72,6 +72,8 @@ SUITES = [
 
 # The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
 SLOW = [
+    # A clean Debian each, made by debootstrap. The first has systemd as its first process, and the daemon as its service.
+    dataclasses.replace(unittest("package", "PackageTests"), command=[sys.executable, "-m", "unittest", "test_package"], uses_cluster=True),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedPipelineTests)"),
     fuzz(seconds=60),
     Suite(

@@ -20,6 +20,8 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case http
     /// What was read back is not what was published.
     case mismatch = "mismatch"
+    /// There is no record at a place that was named.
+    case missingRecord = "missing-record"
   }
 
   public let code: Code

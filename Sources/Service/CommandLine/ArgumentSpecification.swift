@@ -8,9 +8,18 @@ public struct ArgumentSpecification: Sendable, Equatable {
   public let maximum: Int?
   /// One sentence for the help.
   public let help: String
+  /// What may be given, for shell completions; empty if there is too much to name.
+  public let choices: [String]
 
-  public init(_ name: String, minimum: Int = 1, maximum: Int? = nil, help: String) {
+  public init(
+    _ name: String,
+    minimum: Int = 1,
+    maximum: Int? = nil,
+    choices: [String] = [],
+    help: String
+  ) {
     self.name = name
+    self.choices = choices
     self.minimum = minimum
     self.maximum = maximum
     self.help = help

@@ -11,6 +11,13 @@ extension CommandLineSpecification {
     return text
   }
 
+  /// The text of `--help` after the first word of commands that have it in common.
+  func help(forGroup name: String, _ group: [CommandSpecification]) -> String {
+    "usage: \(program) \(name) COMMAND [OPTION]...\n\ncommands:\n"
+      + Self.columns(group.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) })
+      + "\noptions:\n" + Self.columns([("--help", "Shows this help; after a command, that command's.")])
+  }
+
   /// The text of a subcommand's `--help`.
   public func help(for command: CommandSpecification) -> String {
     let usage =

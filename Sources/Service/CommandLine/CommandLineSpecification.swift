@@ -42,31 +42,67 @@ public struct CommandLineSpecification: Sendable, Equatable {
     case "--help", "-h": return .print(help)
     case "--version": return .print("\(program) \(version)\n")
     case "help":
-      return .print(arguments.count == 1 ? help : help(for: try command(named: arguments[1])))
+      return .print(try help(of: Array(arguments.dropFirst())))
     default: break
     }
-    let command = try command(named: first)
-    let rest = arguments.dropFirst()
+    let group = group(named: first)
+    if !group.isEmpty, arguments.count > 1, ["--help", "-h"].contains(arguments[1]) {
+      return .print(help(forGroup: first, group))
+    }
+    let command = try command(named: arguments)
+    let rest = arguments.dropFirst(group.isEmpty ? 1 : 2)
     let options = rest.prefix { $0 != "--" }
     if options.contains("--help") || options.contains("-h") { return .print(help(for: command)) }
     var parser = CommandLineParser(program: program, command: command, arguments: rest)
     return .run(try parser.parse())
   }
 
-  private func command(named name: String) throws(UsageError) -> CommandSpecification {
+  /// The commands whose names begin with this word and have another.
+  private func group(named name: String) -> [CommandSpecification] {
+    commands.filter { $0.name.hasPrefix(name + " ") }
+  }
+
+  private func help(of words: [String]) throws(UsageError) -> String {
+    guard let first = words.first else { return help }
+    let group = group(named: first)
+    return words.count == 1 && !group.isEmpty
+      ? help(forGroup: first, group) : help(for: try command(named: words))
+  }
+
+  /// - Parameter words: what a command line begins with; not empty.
+  private func command(named words: [String]) throws(UsageError) -> CommandSpecification {
+    let name = words[0]
     if let command = commands.first(where: { $0.name == name }) { return command }
+    let group = group(named: name)
+    if !group.isEmpty { return try command(of: group, named: name, words.dropFirst().first) }
     if name.hasPrefix("-"), name != "-" {
       let hint = NearestName.suggestion(for: name, among: ["--help", "--version"]).map {
         "; did you mean \($0)?"
       }
       throw UsageError(.unknownOption, "unknown option \(name)\(hint ?? ""); see '\(program) --help'")
     }
-    let hint = NearestName.suggestion(for: name, among: commands.map(\.name)).map {
+    let known = commands.map { String($0.name.prefix { $0 != " " }) }
+    let hint = NearestName.suggestion(for: name, among: known).map {
       "; did you mean '\($0)'?"
     }
     throw UsageError(
       .unknownCommand,
       "unknown subcommand '\(name)'\(hint ?? ""); see '\(program) --help'"
     )
+  }
+
+  private func command(
+    of group: [CommandSpecification],
+    named name: String,
+    _ second: String?
+  ) throws(UsageError) -> CommandSpecification {
+    if let second, let command = group.first(where: { $0.name == "\(name) \(second)" }) { return command }
+    let known = group.map { String($0.name.dropFirst(name.count + 1)) }
+    let allowed = "allowed: \(known.joined(separator: ", ")); see '\(program) \(name) --help'"
+    guard let second, !second.hasPrefix("-") else {
+      throw UsageError(.missingCommand, "'\(program) \(name)' needs to be told what to do; \(allowed)")
+    }
+    let hint = NearestName.suggestion(for: second, among: known).map { "did you mean '\($0)'? " } ?? ""
+    throw UsageError(.unknownCommand, "unknown subcommand '\(name) \(second)'; \(hint)\(allowed)")
   }
 }

@@ -1,5 +1,6 @@
 /// A subcommand: its name, what it takes, and how its help describes it.
 public struct CommandSpecification: Sendable, Equatable {
+  /// One word, or two for one of a group: `rejects list`.
   public let name: String
   /// One sentence, shown in the list of subcommands and at the head of its own help.
   public let summary: String

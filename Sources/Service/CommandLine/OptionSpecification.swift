@@ -8,6 +8,8 @@ public struct OptionSpecification: Sendable, Equatable {
   public let isRepeatable: Bool
   /// One sentence for the help.
   public let help: String
+  /// The values that there are, for shell completions; empty if there are too many to name.
+  public var choices: [String] = []
 
   /// An option that is there or not. Giving it twice is the same as once.
   public static func flag(_ name: String, help: String) -> Self {
@@ -15,13 +17,23 @@ public struct OptionSpecification: Sendable, Equatable {
   }
 
   /// An option with one value: `--name VALUE` or `--name=VALUE`. Giving it twice is an error.
-  public static func value(_ name: String, _ valueName: String, help: String) -> Self {
-    Self(name: name, valueName: valueName, isRepeatable: false, help: help)
+  public static func value(
+    _ name: String,
+    _ valueName: String,
+    choices: [String] = [],
+    help: String
+  ) -> Self {
+    Self(name: name, valueName: valueName, isRepeatable: false, help: help, choices: choices)
   }
 
   /// An option whose values are collected in the order given.
-  public static func repeated(_ name: String, _ valueName: String, help: String) -> Self {
-    Self(name: name, valueName: valueName, isRepeatable: true, help: help)
+  public static func repeated(
+    _ name: String,
+    _ valueName: String,
+    choices: [String] = [],
+    help: String
+  ) -> Self {
+    Self(name: name, valueName: valueName, isRepeatable: true, help: help, choices: choices)
   }
 
   /// As in `--config FILE`.

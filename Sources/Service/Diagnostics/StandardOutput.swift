@@ -32,8 +32,18 @@ public enum StandardOutput {
   @discardableResult
   public static func write(_ text: String) -> Bool {
     var text = text
-    return text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)[...]
+    return text.withUTF8 { write($0.span) }
+  }
+
+  /// Writes bytes as they are.
+  ///
+  /// - Returns: whether they were written.
+  @discardableResult
+  public static func write(bytes: [UInt8]) -> Bool { write(bytes.span) }
+
+  private static func write(_ bytes: Span<UInt8>) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
       while !rest.isEmpty {
         let count = Glibc.write(1, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
         if count >= 0 {

@@ -1,0 +1,38 @@
+/// A shell that completes command lines.
+public enum Shell: String, Sendable, CaseIterable {
+  case bash, zsh, fish
+}
+
+extension CommandLineSpecification {
+  /// A script that has a shell complete this command line. It says all by itself: the program is not run.
+  public func completions(for shell: Shell) -> String {
+    switch shell {
+    case .bash: BashCompletions(self).script
+    case .zsh: ZshCompletions(self).script
+    case .fish: FishCompletions(self).script
+    }
+  }
+}
+
+/// What a shell offers in the place of a value.
+enum CompletedValue {
+  case files
+  case choices([String])
+  case nothing
+
+  init(name: String?, choices: [String]) {
+    if !choices.isEmpty {
+      self = .choices(choices)
+    } else {
+      self = name == "FILE" ? .files : .nothing
+    }
+  }
+}
+
+extension OptionSpecification {
+  var completed: CompletedValue { CompletedValue(name: valueName, choices: choices) }
+}
+
+extension ArgumentSpecification {
+  var completed: CompletedValue { CompletedValue(name: name, choices: choices) }
+}

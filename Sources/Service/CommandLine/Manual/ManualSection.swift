@@ -1,0 +1,29 @@
+/// A section of a manual page.
+public struct ManualSection: Sendable, Equatable {
+  public enum Part: Sendable, Equatable {
+    case paragraph(String)
+    /// A term, and what is said of it.
+    case item(String, String)
+    /// Lines as they are.
+    case code(String)
+  }
+
+  public let title: String
+  public let parts: [Part]
+
+  public init(_ title: String, _ parts: [Part]) {
+    self.title = title
+    self.parts = parts
+  }
+
+  func write(to page: inout Roff) {
+    page.section(title)
+    for part in parts {
+      switch part {
+      case .paragraph(let text): page.paragraph(text)
+      case .item(let term, let text): page.item(term, text)
+      case .code(let lines): page.code(lines)
+      }
+    }
+  }
+}

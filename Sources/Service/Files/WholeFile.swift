@@ -1,0 +1,27 @@
+import Glibc
+
+/// A file that is read as a whole.
+public enum WholeFile {
+  /// Reads it.
+  ///
+  /// - Parameters:
+  ///   - path: `-` is standard input.
+  ///   - most: bytes it may have.
+  /// - Returns: its bytes; nil if there are more than allowed.
+  public static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8]? {
+    let name = path == "-" ? "standard input" : path
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError("read \(name)") }
+    defer { if path != "-" { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileError("read \(name)") }
+      if count == 0 { return bytes }
+      guard count <= most - bytes.count else { return nil }
+      bytes += chunk[..<count]
+    }
+  }
+}

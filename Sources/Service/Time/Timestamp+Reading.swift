@@ -1,0 +1,46 @@
+extension Timestamp {
+  /// What ``milliseconds(since:now:)`` reads, for messages.
+  public static let allowedSince =
+    "a time such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, or how long ago: 90s, 15m, 6h, 7d"
+
+  /// Reads a point in time as a person writes it.
+  ///
+  /// - Parameters:
+  ///   - text: RFC 3339 (`2026-11-20T10:00:00.250Z`, `2026-11-20T10:00:00+01:00`), a day (its beginning in UTC), or
+  ///     a number with `s`, `m`, `h` or `d`: so long before now.
+  ///   - now: in milliseconds since 1970.
+  /// - Returns: milliseconds since 1970; nil if it is nothing of that.
+  public static func milliseconds(since text: String, now: Int64) -> Int64? {
+    if let past = text.wholeMatch(of: /([0-9]{1,9})([smhd])/) {
+      let units: [Substring: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
+      guard let count = Int64(past.1), let unit = units[past.2] else { return nil }
+      return now - count * unit
+    }
+    let pattern =
+      /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[Tt ]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2})))?/
+    guard let parts = text.wholeMatch(of: pattern) else { return nil }
+    func number(_ text: Substring?) -> Int64 { text.flatMap { Int64($0) } ?? 0 }
+    let (hour, minute, second) = (number(parts.4), number(parts.5), number(parts.6))
+    let (offsetHour, offsetMinute) = (number(parts.9), number(parts.10))
+    guard hour < 24, minute < 60, second < 60, offsetHour < 24, offsetMinute < 60 else { return nil }
+    let fraction = parts.7.map { ($0 + "000").prefix(3) }
+    let offset = (offsetHour * 60 + offsetMinute) * (parts.8 == "-" ? -60 : 60)
+    guard let day = day(year: number(parts.1), month: number(parts.2), day: number(parts.3)) else {
+      return nil
+    }
+    return (day * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000 + number(fraction)
+  }
+
+  /// The number of a Gregorian day since 1970, counted as in `civilDate`; nil if there is no such day.
+  private static func day(year: Int64, month: Int64, day: Int64) -> Int64? {
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    guard (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day) else { return nil }
+    // Years begin in March, so that the leap day is the last of one.
+    let shifted = month > 2 ? year : year - 1
+    let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+    let yearOfEra = shifted - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  }
+}

@@ -1,0 +1,194 @@
+import Feed
+import FeedStore
+import Foundation
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedPipeline
+
+/// `feedstore rejects` on what a daemon rejected.
+struct RejectsTests {
+  /// Two partitions, and a rejected topic with as many; a record in each is rejected, and one is applied.
+  private static func written() async throws -> Ground {
+    var ground = try Ground(partitions: 2, rejected: 2)
+    ground.configuration.store.coalescing.maxRecords = 1
+    try ground.produce(
+      [
+        StoredRecord(partition: 0, timestamp: 1_795_168_800_000, "news", #"{"op":"item.upsert","item":"a"}"#),
+        StoredRecord(partition: 1, timestamp: 1_795_168_801_000, "shop", "no JSON"),
+        StoredRecord(
+          partition: 1,
+          timestamp: 1_795_168_802_000,
+          "shop",
+          #"{"op":"section.upsert","section":"s"}"#
+        ),
+      ],
+      to: "feeds.items"
+    )
+    _ = try await ground.runDaemon(applying: 3)
+    return ground
+  }
+
+  private static func list(
+    _ ground: Ground,
+    _ change: (inout RejectedListing) -> Void = { _ in }
+  ) async throws -> (lines: [String], report: RejectedReport) {
+    let text = Mutex("")
+    var listing = RejectedListing(ground.configuration, isJSON: true, log: Ground.quiet) { more in
+      text.withLock { $0 += more }
+      return true
+    }
+    change(&listing)
+    let report = try await listing.run()
+    return (text.withLock { $0 }.split(separator: "\n").map(String.init), report)
+  }
+
+  private static func publish(
+    _ ground: Ground,
+    _ places: [String],
+    value: String? = nil
+  ) async throws -> RejectedPublicationReport {
+    try await RejectedPublication(
+      ground.configuration,
+      places: try places.map { try #require(RejectedPlace($0)) },
+      value: value.map { Array($0.utf8) },
+      log: Ground.quiet
+    ).run()
+  }
+
+  @Test func `what was rejected is listed, by code and time too`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let (lines, report) = try await Self.list(ground)
+    #expect(report.records == 2 && lines.count == 2)
+    #expect(
+      lines[0].hasPrefix(
+        #"{"partition":0,"offset":0,"time":"2026-11-20T10:00:00.000Z","code":"unknown-section""#
+      )
+    )
+    #expect(
+      lines[1].contains(#""code":"invalid-json""#) && lines[1].contains(#""key":"shop","valueBytes":7"#)
+    )
+    #expect(report.text.contains("invalid-json"))
+    let invalid = try await Self.list(ground) { $0.code = "invalid-json" }
+    #expect(invalid.lines == [lines[1]])
+    let late = try await Self.list(ground) { $0.sinceMilliseconds = 1_795_168_801_000 }
+    #expect(late.lines == [lines[1]])
+    #expect(try await Self.list(ground) { $0.sinceMilliseconds = 1_795_168_801_001 }.lines == [])
+  }
+
+  @Test func `a listing ends when nobody reads it any more`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    #expect(try await Self.list(ground) { $0.write = { _ in false } }.report.records == 1)
+  }
+
+  @Test func `a record is shown with its headers and the bytes of its value`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let place = try #require(RejectedPlace("1/0"))
+    let record = try await RejectedExcerpt.read(place, ground.configuration, log: Ground.quiet)
+    #expect(record.value == Array("no JSON".utf8) && record.printableValue == "no JSON\n")
+    for text in ["feeds.rejected [1], offset 0", "feedstore.error.code", "invalid-json", "7 bytes"] {
+      #expect(record.details.contains(text))
+    }
+  }
+
+  @Test(arguments: [
+    ("2/0", "the topic has the partitions 0 to 1"), ("1/99", "the partition has the offsets 0 to "),
+  ])
+  func `a record that is not there is named with what there is`(place: String, reason: String) async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let named = try #require(RejectedPlace(place))
+    let error = await #expect(throws: DaemonError.self) {
+      try await RejectedExcerpt.read(named, ground.configuration, log: Ground.quiet)
+    }
+    #expect(error?.code == .missingRecord)
+    #expect(error?.message.hasPrefix("there is no record \(place) in feeds.rejected: \(reason)") == true)
+    #expect(error?.message.contains("rejects list") == true)
+  }
+
+  @Test func `a repaired record is applied by the daemon`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let value = #"{"op":"item.upsert","item":"b","section":"s"}"#
+    #expect(try await Self.publish(ground, ["1/0"], value: value).lines == ["published 1 record"])
+    let input = try ground.contents(of: "feeds.items", partitions: 2)
+    let record = try #require(input.last)
+    #expect(record.partition == 1 && record.keyText == "shop" && record.valueText == value)
+    // This cluster keeps no offsets of transactions: it is all read again, and what was applied is passed over.
+    let report = try await ground.runDaemon(applying: input.count)
+    #expect(report.text.contains("unknown-section"), "what was not repaired")
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 2).compactMap(\.valueText)
+    #expect(
+      changesets.contains { $0.contains(#""insert":[{"id":"b""#) || $0.contains(#""items":[{"id":"b""#) }
+    )
+  }
+
+  @Test func `what can be applied now is sent as it is`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    #expect(try await Self.publish(ground, ["0/0"]).isComplete)
+    let input = try ground.contents(of: "feeds.items", partitions: 2).filter { $0.partition == 0 }
+    #expect(input.count == 2 && input[0].key == input[1].key && input[0].value == input[1].value)
+    #expect(input[1].timestamp > input[0].timestamp || input[1].timestamp > 0, "it has the time of sending")
+  }
+
+  @Test func `nothing is sent if one of several records is refused`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let report = try await Self.publish(ground, ["0/0", "1/0"])
+    #expect(report.sent == 0 && !report.isComplete)
+    #expect(
+      report.lines.first?.hasPrefix("1/0 is not published: it would be rejected again with invalid-json")
+        == true
+    )
+    #expect(report.lines.last == "nothing was published")
+    #expect(try ground.contents(of: "feeds.items", partitions: 2).count == 3)
+  }
+
+  @Test func `the command names what is wrong with its arguments, and what to do`() throws {
+    let folder = FileManager.default.temporaryDirectory
+    let arguments = [
+      (["list", "--code", "nothing"], "--code is 'nothing'; allowed: missing-key, "),
+      (
+        ["list", "--since", "yesterday"],
+        "--since is 'yesterday'; allowed: a time such as 2026-11-20T10:00:00Z"
+      ),
+      (["show", "3"], "'3' is not PARTITION/OFFSET, as in 3/1042"),
+      (["publish", "3/4", "3/4"], "3/4 is named twice"),
+      (["publish", "3/4", "3/5", "--value", "x"], "--value is for one record, but 2 are named"),
+      (["list"], "kafka.bootstrap.servers is not set"),
+      (["publis"], "unknown subcommand 'rejects publis'; did you mean 'publish'?"),
+    ]
+    for (words, message) in arguments {
+      let run = try CommandRun(["rejects"] + words, in: folder)
+      #expect(run.exitCode == 2 && run.output.isEmpty)
+      #expect(run.error.contains(message), "\(words): \(run.error)")
+    }
+  }
+
+  @Test func `the command takes a record through a file and back`() async throws {
+    let ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "feedstore-\(UUID().uuidString)"
+    )
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let settings = ["--set", "kafka.bootstrap.servers=\(ground.cluster.bootstrapServers)"]
+    let list = try CommandRun(["rejects", "list", "--since", "2026-11-20"] + settings, in: folder)
+    #expect(list.exitCode == 0 && list.output.split(separator: "\n").count == 2, "\(list.error)")
+    let show = try CommandRun(["rejects", "show", "1/0"] + settings, in: folder)
+    #expect(show.exitCode == 0 && show.output == "no JSON" && show.error.contains("invalid-json"))
+    let refused = try CommandRun(["rejects", "publish", "1/0"] + settings, in: folder)
+    #expect(refused.exitCode == 1 && refused.error.contains("nothing was published"))
+    try Data("[]".utf8).write(to: folder.appendingPathComponent("repaired"))
+    let publish = try CommandRun(["rejects", "publish", "1/0", "--value", "repaired"] + settings, in: folder)
+    #expect(publish.exitCode == 0 && publish.error.contains("published 1 record"), "\(publish.error)")
+    #expect(try ground.contents(of: "feeds.items", partitions: 2).last?.valueText == "[]")
+  }
+}

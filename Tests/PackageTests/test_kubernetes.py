@@ -1,0 +1,160 @@
+"""deploy/kubernetes: what Kubernetes' own schemas say of it, and whether its parts fit each other and the command.
+
+The schemas are those of the package kubernetes-validate, of which `make setup-slow-test` fetches the file.
+"""
+
+import json
+import pathlib
+import re
+import unittest
+import zipfile
+
+import jsonschema
+import yaml
+from machine import ROOT, run
+
+FOLDER = ROOT / "deploy/kubernetes"
+BINARY = ROOT / ".build/package/release/feedstore"
+WHEELS = sorted((ROOT / ".build/wheels").glob("kubernetes_validate-*.whl"))
+# The oldest and the newest that it has.
+VERSIONS = ("v1.25.0", "v1.37.0")
+# Of the Prometheus operator's API, what is used here: its schema comes with the operator only.
+SERVICE_MONITOR = {
+    "type": "object",
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "properties": {
+        "apiVersion": {"const": "monitoring.coreos.com/v1"},
+        "kind": {"const": "ServiceMonitor"},
+        "spec": {
+            "type": "object",
+            "required": ["selector", "endpoints"],
+            "additionalProperties": False,
+            "properties": {
+                "selector": {"type": "object", "required": ["matchLabels"], "additionalProperties": False, "properties": {"matchLabels": {"type": "object"}}},
+                "endpoints": {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {
+                        "type": "object",
+                        "required": ["port", "path"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "port": {"type": "string"},
+                            "path": {"type": "string", "pattern": "^/"},
+                            "interval": {"type": "string", "pattern": "^[0-9]+s$"},
+                            "authorization": {
+                                "type": "object",
+                                "required": ["type", "credentials"],
+                                "additionalProperties": False,
+                                "properties": {
+                                    "type": {"const": "Bearer"},
+                                    "credentials": {
+                                        "type": "object",
+                                        "required": ["name", "key"],
+                                        "additionalProperties": False,
+                                        "properties": {"name": {"type": "string"}, "key": {"type": "string"}},
+                                    },
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+def resources():
+    listed = yaml.safe_load((FOLDER / "kustomization.yaml").read_text())["resources"]
+    return {name: yaml.safe_load((FOLDER / name).read_text()) for name in listed}
+
+
+class KubernetesTests(unittest.TestCase):
+    def setUp(self):
+        self.kinds = {resource["kind"]: resource for resource in resources().values()}
+        self.pod = self.kinds["StatefulSet"]["spec"]["template"]["spec"]
+        (self.container,) = self.pod["containers"]
+
+    @unittest.skipUnless(WHEELS, "kubernetes-validate is not there; `make setup-slow-test` fetches it")
+    def test_the_schemas_of_kubernetes_know_every_field(self):
+        with zipfile.ZipFile(WHEELS[-1]) as wheel:
+            for version in VERSIONS:
+                folder = f"kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
+                definitions = json.loads(wheel.read(f"{folder}/_definitions.json"))
+                for name, resource in resources().items():
+                    group, _, api = resource["apiVersion"].rpartition("/")
+                    parts = [resource["kind"].lower(), *([group.split(".")[0]] if group else []), api]
+                    if resource["kind"] == "ServiceMonitor":
+                        schema = SERVICE_MONITOR
+                    else:
+                        schema = json.loads(wheel.read(f"{folder}/{'-'.join(parts)}.json"))
+                    resolver = jsonschema.RefResolver.from_schema(schema, store={definitions["$id"]: definitions})
+                    with self.subTest(version, name=name):
+                        validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
+                        self.assertEqual([error.message for error in validator.iter_errors(resource)], [])
+                        # That it would find something.
+                        self.assertFalse(validator.is_valid(resource | {"spec": {"nothing": 1}, "data": 3}))
+
+    def test_every_file_is_used(self):
+        files = {path.name for path in FOLDER.glob("*.yaml")}
+        self.assertEqual(files, {"kustomization.yaml", *resources()})
+
+    def test_they_choose_the_same_pods(self):
+        labels = self.kinds["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
+        self.assertEqual(self.kinds["StatefulSet"]["spec"]["selector"]["matchLabels"], labels)
+        self.assertEqual(self.kinds["Service"]["spec"]["selector"], labels)
+        self.assertEqual(self.kinds["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"], labels)
+        self.assertEqual(self.kinds["ServiceMonitor"]["spec"]["selector"]["matchLabels"], self.kinds["Service"]["metadata"]["labels"])
+        self.assertEqual(self.kinds["StatefulSet"]["spec"]["serviceName"], self.kinds["Service"]["metadata"]["name"])
+
+    def test_probes_and_scrapes_reach_the_port_of_http(self):
+        (port,) = self.container["ports"]
+        default = re.search(r"^ +port: (\d+),", (ROOT / "config/feedstore.json5").read_text(), re.MULTILINE)[1]
+        self.assertEqual(port["containerPort"], int(default))
+        for probe, path in (("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
+            self.assertEqual(self.container[probe]["httpGet"], {"path": path, "port": port["name"]})
+        (service,) = self.kinds["Service"]["spec"]["ports"]
+        self.assertEqual((service["port"], service["targetPort"]), (port["containerPort"], port["name"]))
+        (endpoint,) = self.kinds["ServiceMonitor"]["spec"]["endpoints"]
+        self.assertEqual(endpoint["port"], service["name"])
+
+    def test_each_pod_has_names_that_stay(self):
+        arguments = self.container["args"]
+        self.assertIn("kafka.group.instance.id=$(POD_NAME)", arguments)
+        (variable,) = self.container["env"]
+        self.assertEqual(variable, {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
+        self.assertNotIn("transactional.id", self.kinds["ConfigMap"]["data"]["feedstore.json5"])
+
+    def test_pods_have_no_rights(self):
+        self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
+        user = re.search(r"^USER (\d+):(\d+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+        context = self.pod["securityContext"]
+        self.assertEqual((context["runAsUser"], context["runAsGroup"]), (int(user[1]), int(user[2])))
+        own = self.container["securityContext"]
+        self.assertTrue(own["readOnlyRootFilesystem"] and not own["allowPrivilegeEscalation"])
+        self.assertEqual(own["capabilities"], {"drop": ["ALL"]})
+
+    def test_what_is_mounted_is_where_the_configuration_says(self):
+        volumes = {volume["name"]: volume for volume in self.pod["volumes"]}
+        mounted = {mount["mountPath"]: volumes[mount["name"]] for mount in self.container["volumeMounts"]}
+        file = pathlib.PurePosixPath(self.container["args"][self.container["args"].index("--config") + 1])
+        configured = self.kinds["ConfigMap"]["data"][file.name]
+        self.assertEqual(mounted[str(file.parent)]["configMap"]["name"], self.kinds["ConfigMap"]["metadata"]["name"])
+        token = pathlib.PurePosixPath(re.search(r'tokenFile: "(.*)"', configured)[1])
+        secret = mounted[str(token.parent)]["secret"]
+        (endpoint,) = self.kinds["ServiceMonitor"]["spec"]["endpoints"]
+        self.assertEqual(endpoint["authorization"]["credentials"], {"name": secret["secretName"], "key": token.name})
+
+    @unittest.skipUnless(BINARY.exists(), "`make package-binary` has not built the command")
+    def test_the_command_takes_the_configuration(self):
+        file = ROOT / ".build/tests/kubernetes.json5"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(self.kinds["ConfigMap"]["data"]["feedstore.json5"])
+        settings = [word.replace("$(POD_NAME)", "feedstore-0") for word in self.container["args"] if "=" in word]
+        options = [option for setting in settings for option in ("--set", setting)]
+        run(BINARY, "replay", "/dev/null", "--output", "/dev/null", "--config", file, *options)
+
+
+if __name__ == "__main__":
+    unittest.main()
