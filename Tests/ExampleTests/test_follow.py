@@ -72,7 +72,7 @@ class Follow(unittest.TestCase):
                 lines = RandomRecords(random.Random(seed)).lines(300)
                 feeds, outcomes = apply(replay(lines, settings)["output"])
                 self.assertNotIn("gap", outcomes)
-                expected = states(replay(lines, settings + ["keyframe.maxDeltas=1"])["output"])
+                expected = states(replay(lines, settings + ["keyframe.maxBytesRatio=0"])["output"])
                 self.assertEqual({name: feed.document() for name, feed in feeds.items()}, expected)
 
     def test_a_record_that_is_missing_is_a_gap_until_the_next_reload(self):
@@ -100,7 +100,7 @@ class Follow(unittest.TestCase):
     def test_on_a_broker_the_feeds_are_those_of_a_replay(self):
         print(f"FEEDSTORE_SEED={SEED}")
         lines = [{**line, "topic": "feeds.items"} for line in RandomRecords(random.Random(SEED)).lines(400)]
-        expected = states(replay(lines, ["keyframe.maxDeltas=1"])["output"])
+        expected = states(replay(lines, ["keyframe.maxBytesRatio=0"])["output"])
         daemon = subprocess.Popen([FEEDSTORE, "run", "--embedded"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             servers = daemon.stdout.readline().decode().strip()
