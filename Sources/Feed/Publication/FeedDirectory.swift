@@ -6,7 +6,10 @@ public final class FeedDirectory {
   @exclusivity(unchecked) private var index = HashIndex()
   private let blocks: BlockPool?
   /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
-  @exclusivity(unchecked) public private(set) var existingCount = 0
+  ///
+  /// Not just a stored property: other modules would look for conflicting accesses, which there are none of.
+  public var existingCount: Int { existing }
+  @exclusivity(unchecked) private var existing = 0
   /// What these count as for `limits.maxStateBytes`.
   @exclusivity(unchecked) public private(set) var stateBytes = 0
 
@@ -55,7 +58,7 @@ public final class FeedDirectory {
       entries.append(entry)
       index.insert(feed.id, hash, UInt32(entries.count - 1), textOf: id)
     }
-    existingCount += feed.exists ? 1 : 0
+    existing += feed.exists ? 1 : 0
     stateBytes += feed.stateBytes
   }
 
@@ -75,7 +78,7 @@ public final class FeedDirectory {
   public func noteChange(of feed: PublishedFeed, since before: Count) -> Int {
     let growth = feed.stateBytes - before.bytes
     stateBytes += growth
-    existingCount += (feed.exists ? 1 : 0) - (before.exists ? 1 : 0)
+    existing += (feed.exists ? 1 : 0) - (before.exists ? 1 : 0)
     return growth
   }
 
@@ -85,7 +88,7 @@ public final class FeedDirectory {
     guard let number = number(of: feed.id, hash), entries[Int(number)]?.feed === feed else {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
-    existingCount -= feed.exists ? 1 : 0
+    existing -= feed.exists ? 1 : 0
     stateBytes -= feed.stateBytes
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
