@@ -51,7 +51,7 @@ def run(arguments, text=""):
 def changesets(records, settings=()):
     """Of records, as lines of a replay file or their text. A keyframe after each gives the states."""
     text = records if isinstance(records, str) else "".join(json.dumps(record) + "\n" for record in records)
-    arguments = ["replay", "-", "--set", "keyframe.maxDeltas=1"]
+    arguments = ["replay", "-", "--set", "keyframe.maxBytesRatio=0"]
     for setting in settings:
         arguments += ["--set", setting]
     found = []

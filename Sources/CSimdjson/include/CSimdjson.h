@@ -46,6 +46,36 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count);
 
+/// Marks what a walk over a string's characters has to look at: bit n of the result is set if byte n of the 16 is a quote,
+/// a backslash, a control character, or not ASCII. Reads 16 bytes, at any alignment.
+static inline uint32_t feedstore_json_stops(const uint8_t *bytes) {
+#ifdef __SSE2__
+  typedef signed char block __attribute__((__vector_size__(16)));
+  block text;
+  __builtin_memcpy(&text, bytes, sizeof text);
+  const block zero = {0};
+  // As signed numbers, bytes that are not ASCII are less than a space too.
+  const block stops = (text == zero + (signed char)'"') | (text == zero + (signed char)'\\') | (text < zero + (signed char)' ');
+  typedef char mask __attribute__((__vector_size__(16)));
+  return (uint32_t)__builtin_ia32_pmovmskb128((mask)stops);
+#else
+  uint32_t result = 0;
+  for (int half = 0; half < 2; half++) {
+    uint64_t text;
+    __builtin_memcpy(&text, bytes + 8 * half, sizeof text);
+    const uint64_t ones = 0x0101010101010101, lows = 0x7F7F7F7F7F7F7F7F;
+    // The uppermost bit of each byte of x | ((x & lows) + lows) is clear if and only if the byte of x is zero.
+    const uint64_t quote = text ^ ones * '"', backslash = text ^ ones * '\\', control = text & ones * 0xE0;
+    const uint64_t others = (quote | ((quote & lows) + lows)) & (backslash | ((backslash & lows) + lows)) &
+        (control | ((control & lows) + lows));
+    const uint64_t stops = (~others | text) & ~lows;
+    // Gathers the uppermost bits, byte 0's first.
+    result |= (uint32_t)((stops >> 7) * 0x0102040810204080 >> 56) << 8 * half;
+  }
+  return result;
+#endif
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -43,8 +43,28 @@ public struct ByteSpan: @unchecked Sendable {
   public var rawBuffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   /// Whether both have the same bytes.
+  @inline(__always)
   public func hasSameBytes(as other: ByteSpan) -> Bool {
-    count == other.count && memcmp(base, other.base, count) == 0
+    guard count == other.count else { return false }
+    let (left, right) = (UnsafeRawPointer(base), UnsafeRawPointer(other.base))
+    // Most identifiers are short: two words tell, which may overlap.
+    switch count {
+    case 8...16:
+      let first = left.loadUnaligned(as: UInt64.self) ^ right.loadUnaligned(as: UInt64.self)
+      let end = count &- 8
+      let last =
+        left.loadUnaligned(fromByteOffset: end, as: UInt64.self)
+        ^ right.loadUnaligned(fromByteOffset: end, as: UInt64.self)
+      return first | last == 0
+    case 4...7:
+      let first = left.loadUnaligned(as: UInt32.self) ^ right.loadUnaligned(as: UInt32.self)
+      let end = count &- 4
+      let last =
+        left.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+        ^ right.loadUnaligned(fromByteOffset: end, as: UInt32.self)
+      return first | last == 0
+    default: return memcmp(left, right, count) == 0
+    }
   }
 
   /// A copy in a block of its own; freed with `free`.
@@ -54,6 +74,7 @@ public struct ByteSpan: @unchecked Sendable {
     return memory.assumingMemoryBound(to: UInt8.self)
   }
 
+  @inline(__always)
   func matches(_ text: StaticString) -> Bool {
     count == text.utf8CodeUnitCount && memcmp(base, text.utf8Start, count) == 0
   }

@@ -32,7 +32,7 @@ public final class ByteWriter {
 
   @inline(__always)
   func reserve(_ extra: Int) {
-    if count + extra > capacity { grow(extra) }
+    if count &+ extra > capacity { grow(extra) }
   }
 
   @inline(never)
@@ -49,20 +49,40 @@ public final class ByteWriter {
   public func append(_ byte: UInt8) {
     reserve(1)
     base[count] = byte
-    count += 1
+    count &+= 1
   }
 
+  @inline(__always)
   public func append(_ bytes: ByteSpan) {
     reserve(bytes.count)
-    memcpy(base + count, bytes.base, bytes.count)
-    count += bytes.count
+    ByteWriter.copy(bytes.base, to: base + count, bytes.count)
+    count &+= bytes.count
   }
 
+  /// Most texts have 8 to 16 bytes, and are copied in two overlapping words.
+  @inline(__always)
+  private static func copy(
+    _ source: UnsafePointer<UInt8>,
+    to target: UnsafeMutablePointer<UInt8>,
+    _ count: Int
+  ) {
+    guard count >= 8, count <= 16 else {
+      memcpy(target, source, count)
+      return
+    }
+    let (source, target) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(target))
+    let first = source.loadUnaligned(as: UInt64.self)
+    let last = source.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+    target.storeBytes(of: first, as: UInt64.self)
+    target.storeBytes(of: last, toByteOffset: count &- 8, as: UInt64.self)
+  }
+
+  @inline(__always)
   public func append(_ text: StaticString) {
     let length = text.utf8CodeUnitCount
     reserve(length)
     memcpy(base + count, text.utf8Start, length)
-    count += length
+    count &+= length
   }
 
   /// Not just `append`, which literals would take for this one rather than for the one of static texts.
@@ -72,7 +92,25 @@ public final class ByteWriter {
   }
 
   /// Appends a number in decimal.
+  @inline(__always)
   public func append(decimal value: UInt64) {
+    guard value < 1000 else { return appendLong(value) }
+    reserve(4)
+    let number = UInt32(truncatingIfNeeded: value)
+    if number >= 100 { put(UInt8(truncatingIfNeeded: number / 100)) }
+    if number >= 10 { put(UInt8(truncatingIfNeeded: number / 10 % 10)) }
+    put(UInt8(truncatingIfNeeded: number % 10))
+  }
+
+  /// Appends a digit where there is room for it.
+  @inline(__always)
+  private func put(_ digit: UInt8) {
+    base[count] = digit &+ 0x30
+    count &+= 1
+  }
+
+  @inline(never)
+  private func appendLong(_ value: UInt64) {
     reserve(20)
     var digits = 1
     var bound: UInt64 = 10
@@ -92,6 +130,7 @@ public final class ByteWriter {
     }
   }
 
+  @inline(__always)
   public func append(decimal value: Int) {
     if value < 0 { append(UInt8(ascii: "-")) }
     append(decimal: UInt64(value.magnitude))

@@ -16,35 +16,81 @@ private struct ItemListFields {
 
 /// Where each known field's value is; a first token of 0 means absent.
 private struct EventFields {
-  var op = (0, 0)
-  var item = (0, 0)
-  var section = (0, 0)
-  var kind = (0, 0)
-  var data = (0, 0)
-  var at = (0, 0)
-  var items = (0, 0)
-  var sections = (0, 0)
+  var op = Tokens()
+  var item = Tokens()
+  var section = Tokens()
+  var kind = Tokens()
+  var data = Tokens()
+  var at = Tokens()
+  var items = Tokens()
+  var sections = Tokens()
+
+  /// A field in half the room, as there are many of these.
+  struct Tokens {
+    private var first: UInt32 = 0
+    private var end: UInt32 = 0
+
+    @inline(__always)
+    init() {}
+
+    @inline(__always)
+    init(_ field: JSONText.Field) {
+      first = UInt32(truncatingIfNeeded: field.first)
+      end = UInt32(truncatingIfNeeded: field.end)
+    }
+
+    @inline(__always)
+    var field: JSONText.Field { (Int(first), Int(end)) }
+    var isAbsent: Bool { first == 0 }
+  }
 
   /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would own, and so count,
   /// what it is handed.
+  @inline(__always)
   mutating func read(_ object: Int, in text: JSONText, _ arena: ScratchArena) {
-    text.forEachMember(of: object, arena: arena) { name, value in
-      switch name.count {
-      case 2:
-        if name.matches("op") { op = value } else if name.matches("at") { at = value }
-      case 4:
-        if name.matches("item") {
-          item = value
-        } else if name.matches("data") {
-          data = value
-        } else if name.matches("kind") {
-          kind = value
-        }
-      case 5: if name.matches("items") { items = value }
-      case 7: if name.matches("section") { section = value }
-      case 8: if name.matches("sections") { sections = value }
-      default: break
+    if text.isPlain { readPlain(object, text) } else { readAny(object, text, arena) }
+  }
+
+  @inline(never)
+  private mutating func readAny(_ object: Int, _ text: JSONText, _ arena: ScratchArena) {
+    text.forEachMember(of: object, arena: arena) { name, value in set(name, value) }
+  }
+
+  /// Does the same for a text without escapes and white space, without a look at what makes those special.
+  @inline(__always)
+  private mutating func readPlain(_ object: Int, _ text: JSONText) {
+    let (base, offsets, closings) = (text.bytes.base, text.offsets, text.closings)
+    var token = object + 1
+    while base[Int(offsets[token])] != UInt8(ascii: "}") {
+      let start = Int(offsets[token]) + 1
+      let name = ByteSpan(base + start, Int(offsets[token + 1]) - 1 - start)
+      let value = token + 2
+      let first = base[Int(offsets[value])]
+      let isOpen = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+      let end = (isOpen ? Int(closings[value]) : value) + 1
+      set(name, (value, end))
+      token = base[Int(offsets[end])] == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  @inline(__always)
+  private mutating func set(_ name: ByteSpan, _ value: JSONText.Field) {
+    let tokens = Tokens(value)
+    switch name.count {
+    case 2:
+      if name.matches("op") { op = tokens } else if name.matches("at") { at = tokens }
+    case 4:
+      if name.matches("item") {
+        item = tokens
+      } else if name.matches("data") {
+        data = tokens
+      } else if name.matches("kind") {
+        kind = tokens
       }
+    case 5: if name.matches("items") { items = tokens }
+    case 7: if name.matches("section") { section = tokens }
+    case 8: if name.matches("sections") { sections = tokens }
+    default: break
     }
   }
 }
@@ -56,14 +102,16 @@ extension RecordDecoder {
   /// The event, if its form is right.
   ///
   /// - Parameter object: its first token.
+  @inline(__always)
   func event(of object: Int, in text: JSONText) throws(Rejection) -> Event {
     var fields = EventFields()
     fields.read(object, in: text, arena)
-    guard fields.op.0 != 0 else { throw missing("op") }
-    guard text.character(fields.op.0) == UInt8(ascii: "\"") else {
-      throw invalid("op", "must be a string", fields.op, text)
+    guard !fields.op.isAbsent else { throw missing("op") }
+    let op = fields.op.field
+    guard text.character(op.0) == UInt8(ascii: "\"") else {
+      throw invalid("op", "must be a string", op, text)
     }
-    let name = text.string(fields.op.0, arena: arena)
+    let name = text.string(op.0, arena: arena)
     guard let operation = Operation(name: name) else {
       throw Rejection(
         .unknownOp,
@@ -77,46 +125,47 @@ extension RecordDecoder {
     switch operation {
     case .feedClear, .feedDelete, .feedReload: break
     case .feedReplace:
-      event.sections = try listedSections(fields.sections, text)
+      event.sections = try listedSections(fields.sections.field, text)
     case .sectionUpsert:
-      event.section = try identifier("section", fields.section, text)
-      event.data = try optionalData("data", fields.data, text)
-      event.place = try optionalPlace(fields.at, text)
+      event.section = try identifier("section", fields.section.field, text)
+      event.data = try optionalData("data", fields.data.field, text)
+      event.place = try optionalPlace(fields.at.field, text)
     case .sectionReplace:
-      event.section = try identifier("section", fields.section, text)
-      guard fields.items.0 != 0 else { throw missing("items") }
+      event.section = try identifier("section", fields.section.field, text)
+      guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
-      event.items = try listedItems(fields.items, fields: .ofSection, text)
-      event.data = try optionalData("data", fields.data, text)
-      event.place = try optionalPlace(fields.at, text)
+      event.items = try listedItems(fields.items.field, fields: .ofSection, text)
+      event.data = try optionalData("data", fields.data.field, text)
+      event.place = try optionalPlace(fields.at.field, text)
     case .sectionMove:
-      event.section = try identifier("section", fields.section, text)
-      guard fields.at.0 != 0 else { throw missing("at") }
-      event.place = try optionalPlace(fields.at, text)
+      event.section = try identifier("section", fields.section.field, text)
+      guard !fields.at.isAbsent else { throw missing("at") }
+      event.place = try optionalPlace(fields.at.field, text)
     case .sectionDelete, .sectionReload:
-      event.section = try identifier("section", fields.section, text)
+      event.section = try identifier("section", fields.section.field, text)
     case .itemUpsert:
-      event.item = try identifier("item", fields.item, text)
-      event.section = try optionalIdentifier("section", fields.section, text)
-      event.kind = try optionalKind("kind", fields.kind, text)
-      event.data = try optionalData("data", fields.data, text)
-      event.place = try optionalPlace(fields.at, text)
+      event.item = try identifier("item", fields.item.field, text)
+      event.section = try optionalIdentifier("section", fields.section.field, text)
+      event.kind = try optionalKind("kind", fields.kind.field, text)
+      event.data = try optionalData("data", fields.data.field, text)
+      event.place = try optionalPlace(fields.at.field, text)
     case .itemPatch:
-      event.item = try identifier("item", fields.item, text)
-      guard fields.data.0 != 0 else { throw missing("data") }
-      event.data = try optionalData("data", fields.data, text)
+      event.item = try identifier("item", fields.item.field, text)
+      guard !fields.data.isAbsent else { throw missing("data") }
+      event.data = try optionalData("data", fields.data.field, text)
     case .itemMove:
-      event.item = try identifier("item", fields.item, text)
-      event.section = try optionalIdentifier("section", fields.section, text)
-      event.place = try optionalPlace(fields.at, text)
+      event.item = try identifier("item", fields.item.field, text)
+      event.section = try optionalIdentifier("section", fields.section.field, text)
+      event.place = try optionalPlace(fields.at.field, text)
     case .itemDelete, .itemReconfigure, .itemReload:
-      event.item = try identifier("item", fields.item, text)
+      event.item = try identifier("item", fields.item.field, text)
     }
     return event
   }
 
   // MARK: Fields
 
+  @inline(never)
   private func missing(_ field: StaticString) -> Rejection {
     Rejection(
       .missingField,
@@ -126,6 +175,7 @@ extension RecordDecoder {
     )
   }
 
+  @inline(never)
   private func invalid(
     _ field: StaticString,
     _ problem: String,
@@ -141,33 +191,46 @@ extension RecordDecoder {
     )
   }
 
+  @inline(__always)
   private func identifier(
     _ field: StaticString,
     _ value: JSONText.Field,
     _ text: JSONText
   ) throws(Rejection) -> ByteSpan {
-    guard value.0 != 0 else { throw missing(field) }
-    guard text.character(value.0) == UInt8(ascii: "\"") else {
-      throw invalid(field, "must be a string", value, text)
+    guard value.0 != 0, text.character(value.0) == UInt8(ascii: "\"") else {
+      throw identifierFault(field, value, text)
     }
     let id = text.string(value.0, arena: arena)
-    guard !id.isEmpty else { throw invalid(field, "must not be empty", value, text) }
-    try checkLength(id, field)
+    guard !id.isEmpty, id.count <= limits.maxIdBytes else { throw identifierFault(field, value, text) }
     return id
   }
 
-  private func checkLength(_ id: ByteSpan, _ field: StaticString) throws(Rejection) {
-    guard id.count <= limits.maxIdBytes else {
-      throw Rejection(
-        .limitExceeded,
-        event: eventNumber,
-        field: field,
-        problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))",
-        value: id
-      )
+  /// What is wrong with an identifier.
+  @inline(never)
+  private func identifierFault(
+    _ field: StaticString,
+    _ value: JSONText.Field,
+    _ text: JSONText
+  ) -> Rejection {
+    guard value.0 != 0 else { return missing(field) }
+    guard text.character(value.0) == UInt8(ascii: "\"") else {
+      return invalid(field, "must be a string", value, text)
     }
+    let id = text.string(value.0, arena: arena)
+    return id.isEmpty ? invalid(field, "must not be empty", value, text) : tooLong(id, field)
   }
 
+  private func tooLong(_ id: ByteSpan, _ field: StaticString) -> Rejection {
+    Rejection(
+      .limitExceeded,
+      event: eventNumber,
+      field: field,
+      problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))",
+      value: id
+    )
+  }
+
+  @inline(__always)
   private func optionalIdentifier(
     _ field: StaticString,
     _ value: JSONText.Field,
@@ -176,6 +239,7 @@ extension RecordDecoder {
     value.0 == 0 ? .empty : try identifier(field, value, text)
   }
 
+  @inline(__always)
   private func optionalKind(
     _ field: StaticString,
     _ value: JSONText.Field,
@@ -186,10 +250,11 @@ extension RecordDecoder {
       throw invalid(field, "must be a string", value, text)
     }
     let kind = text.string(value.0, arena: arena)
-    try checkLength(kind, field)
+    guard kind.count <= limits.maxIdBytes else { throw tooLong(kind, field) }
     return kind
   }
 
+  @inline(__always)
   private func optionalData(
     _ field: StaticString,
     _ value: JSONText.Field,
@@ -209,8 +274,13 @@ extension RecordDecoder {
     return data
   }
 
+  @inline(__always)
   private func optionalPlace(_ at: JSONText.Field, _ text: JSONText) throws(Rejection) -> Place? {
-    guard at.0 != 0 else { return nil }
+    at.0 == 0 ? nil : try place(at, text)
+  }
+
+  @inline(never)
+  private func place(_ at: JSONText.Field, _ text: JSONText) throws(Rejection) -> Place {
     let form =
       #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
     if text.character(at.0) == UInt8(ascii: "\"") {

@@ -10,7 +10,7 @@ public final class RecordDecoder {
   let arena = ScratchArena()
 
   /// The latest record's events, in order.
-  @exclusivity(unchecked) var events: [Event] = []
+  @exclusivity(unchecked) var events = EventList()
   /// How many events the latest record has.
   public var eventCount: Int { events.count }
   /// What their `items` lists hold.
@@ -120,8 +120,7 @@ public final class RecordDecoder {
   static let notUTF8 = Rejection(.invalidUTF8, "the value is not UTF-8")
 
   private func reset() {
-    // Most records have one event, and list nothing.
-    if events.count == 1 { events.removeLast() } else { events.removeAll(keepingCapacity: true) }
+    events.removeAll()
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
@@ -156,9 +155,18 @@ public final class RecordDecoder {
     }
   }
 
+  @inline(__always)
   private func decodeEvents(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
+    if text.character(first) == UInt8(ascii: "{") {
+      try decodeEvent(of: text, at: first, to: end, number: nil)
+    } else {
+      try decodeEventList(of: text, from: first, to: end)
+    }
+  }
+
+  @inline(never)
+  private func decodeEventList(of text: JSONText, from first: Int, to end: Int) throws(Rejection) {
     switch text.character(first) {
-    case UInt8(ascii: "{"): _ = try decodeEvent(of: text, at: first, to: end, number: nil)
     case UInt8(ascii: "["):
       isArray = true
       try checkEventCount(of: text, from: first, to: end)

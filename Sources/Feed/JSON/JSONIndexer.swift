@@ -1,6 +1,6 @@
 internal import CSimdjson
 
-/// Finds the structure of JSON texts: simdjson's vectorised first stage behind a Swift type.
+/// Finds the structure of JSON texts: a pass of our own for short ones, and simdjson's vectorised first stage for all others.
 public final class JSONIndexer {
   private let indexer: OpaquePointer
   /// The latest text.
@@ -9,6 +9,10 @@ public final class JSONIndexer {
   @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
   /// Numbers that they have room for.
   @exclusivity(unchecked) private var capacity = usualCapacity
+  /// Where the tokens of a text start that was read in a single pass.
+  @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
+  /// Whether short texts are read in a single pass.
+  private let readsInSinglePass: Bool
 
   private static let usualCapacity = 1024
 
@@ -21,17 +25,20 @@ public final class JSONIndexer {
 
   public convenience init() { self.init(kernel: nil) }
 
-  /// - Parameter kernel: one of `kernels`, or nil for the process's.
+  /// - Parameter kernel: one of `kernels`, which then reads short texts too; or nil for the process's.
   init(kernel: String?) {
     guard let indexer = feedstore_json_indexer_create(kernel) else { fatalError("out of memory") }
     self.indexer = indexer
+    readsInSinglePass = kernel == nil
     closings = .allocate(capacity: JSONIndexer.usualCapacity)
+    offsets = .allocate(capacity: JSONIndexer.usualCapacity + 1)
     text = JSONText(closings: closings)
   }
 
   deinit {
     feedstore_json_indexer_destroy(indexer)
     closings.deallocate()
+    offsets.deallocate()
   }
 
   /// Finds the structure of a text and checks the whole of it.
@@ -46,7 +53,20 @@ public final class JSONIndexer {
   /// Finds brackets, colons, commas and the starts of strings, numbers and literals.
   ///
   /// What is then found in `text` is valid until the next call. It says nothing of the grammar: see `JSONText.validate`.
+  @inline(__always)
   func index(_ bytes: ByteSpan) throws(JSONFault) {
+    guard readsInSinglePass, JSONSinglePass.byteCounts.contains(bytes.count) else {
+      return try indexWithSimdjson(bytes)
+    }
+    if bytes.count > capacity { reserve(max(bytes.count, capacity * 2)) }
+    guard let findings = JSONSinglePass.read(bytes, offsets: offsets, closings: closings) else {
+      return try indexWithSimdjson(bytes)
+    }
+    text.describe(bytes, offsets: UnsafePointer(offsets), closings: closings, findings)
+  }
+
+  @inline(never)
+  private func indexWithSimdjson(_ bytes: ByteSpan) throws(JSONFault) {
     var offsets: UnsafePointer<UInt32>?
     var count = 0
     switch feedstore_json_index(indexer, bytes.base, bytes.count, &offsets, &count) {
@@ -61,9 +81,13 @@ public final class JSONIndexer {
     }
   }
 
+  @inline(never)
   private func reserve(_ count: Int) {
     closings.deallocate()
     closings = .allocate(capacity: count)
+    offsets.deallocate()
+    // Of longer texts simdjson says where tokens start.
+    offsets = .allocate(capacity: min(count, JSONSinglePass.byteCounts.upperBound) + 1)
     capacity = count
   }
 

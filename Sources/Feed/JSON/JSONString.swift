@@ -175,7 +175,6 @@ enum JSONString {
 extension ByteWriter {
   /// Appends a string in quotes, escaping only what JSON requires.
   public func append(quoted text: ByteSpan) {
-    reserve(text.count + 2)
     append(UInt8(ascii: "\""))
     if JSONString.needsEscapes(text) { appendEscaped(text) } else { append(text) }
     append(UInt8(ascii: "\""))

@@ -21,6 +21,8 @@ public final class JSONText {
   @exclusivity(unchecked) private var hasSpaces = true
   /// How deep the text is nested: 0 for a scalar.
   @exclusivity(unchecked) private(set) var depth = 0
+  /// Whether the text was checked against the grammar as it was indexed.
+  @exclusivity(unchecked) private var isValidated = false
 
   /// A text of nothing, until `describe` is called.
   ///
@@ -41,6 +43,7 @@ public final class JSONText {
     closings = other.closings
     hasSpaces = other.hasSpaces
     depth = other.depth
+    isValidated = other.isValidated
   }
 
   /// Makes this the description of another text.
@@ -60,6 +63,25 @@ public final class JSONText {
     self.closings = closings
     hasEscapes = bytes.contains(UInt8(ascii: "\\"))
     hasSpaces = true
+    isValidated = false
+  }
+
+  /// Makes this the description of another text, of which everything is known.
+  @inline(__always)
+  func describe(
+    _ bytes: ByteSpan,
+    offsets: UnsafePointer<UInt32>,
+    closings: UnsafeMutablePointer<UInt32>,
+    _ findings: JSONSinglePass
+  ) {
+    self.bytes = bytes
+    self.offsets = offsets
+    self.offsetCount = findings.tokenCount
+    self.closings = closings
+    hasEscapes = findings.hasEscapes
+    hasSpaces = findings.hasSpaces
+    depth = findings.depth
+    isValidated = true
   }
 
   /// Checks the whole text against the grammar of RFC 8259.
@@ -67,10 +89,15 @@ public final class JSONText {
   /// Unpaired surrogate escapes are not looked at here, as they are within the grammar: see
   /// `unpairedSurrogate(from:to:)`.
   func validate() throws(JSONFault) {
+    if isValidated { return }
     let findings = try JSONValidator.validate(self)
     hasSpaces = findings.hasSpaces
     depth = findings.deepest
   }
+
+  /// Whether it has neither escapes nor white space between tokens: where a token ends the next one begins, and strings stand for
+  /// themselves.
+  var isPlain: Bool { !hasEscapes && !hasSpaces }
 
   /// The first byte of a token.
   @inline(__always)

@@ -87,6 +87,12 @@ final class ElementTable {
     body(&changes[Int(elements[Int(handle)].change) - 1])
   }
 
+  /// The changes, to be changed themselves; none may be added meanwhile, nor looked up in another way.
+  @inline(__always)
+  func withChanges(_ body: (UnsafeMutableBufferPointer<ElementChange>) -> Void) {
+    changes.withUnsafeMutableBufferPointer { body($0) }
+  }
+
   /// Removes an element, whose content was released, for good.
   func destroy(_ handle: UInt32) {
     index.remove(id(handle), elements[Int(handle)].hash, handle)

@@ -6,7 +6,10 @@ public final class FeedDirectory {
   @exclusivity(unchecked) private var index = HashIndex()
   private let blocks: BlockPool?
   /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
-  @exclusivity(unchecked) public private(set) var existingCount = 0
+  ///
+  /// Not just a stored property: other modules would look for conflicting accesses, which there are none of.
+  public var existingCount: Int { existing }
+  @exclusivity(unchecked) private var existing = 0
   /// What these count as for `limits.maxStateBytes`.
   @exclusivity(unchecked) public private(set) var stateBytes = 0
   /// Their sections and items.
@@ -121,7 +124,7 @@ public final class FeedDirectory {
 
   @inline(__always)
   private func add(_ count: Count, _ sign: Int) {
-    existingCount += count.exists ? sign : 0
+    existing += count.exists ? sign : 0
     stateBytes += sign * count.bytes
     sectionCount += sign * count.sections
     itemCount += sign * count.items

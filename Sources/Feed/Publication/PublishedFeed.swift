@@ -117,8 +117,14 @@ public final class PublishedFeed {
     state.beginJournal()
     do {
       var noOps: [NoOpReason] = []
-      for (number, event) in decoder.events.enumerated() {
-        try apply(event, decoder, number: decoder.isArray ? number : nil, at: position, check) {
+      for number in 0..<decoder.events.count {
+        try apply(
+          decoder.events[number],
+          decoder,
+          number: decoder.isArray ? number : nil,
+          at: position,
+          check
+        ) {
           noOps.append($0)
         }
       }

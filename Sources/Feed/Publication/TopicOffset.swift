@@ -22,18 +22,31 @@ public struct TopicOffset: Sendable, Equatable {
   }
 }
 
+extension TopicOffset {
+  /// Whether a topic's name is of these bytes. Records of one topic mostly share one array, so that a look at them is spared.
+  @inline(__always)
+  package static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    let isShared = left.withUnsafeBufferPointer { left in
+      right.withUnsafeBufferPointer { left.baseAddress == $0.baseAddress && left.count == $0.count }
+    }
+    return isShared || left == right
+  }
+}
+
 extension [TopicOffset] {
   /// The offset for a topic.
   func offset(_ topic: [UInt8]) -> Int64? {
     // By position, which copies neither the list nor a name.
-    for position in indices where self[position].topic == topic { return self[position].offset }
+    for position in indices where TopicOffset.isSame(self[position].topic, topic) {
+      return self[position].offset
+    }
     return nil
   }
 
   /// Raises a topic's offset, keeping the list sorted by name.
   mutating func raise(_ topic: [UInt8], to offset: Int64) {
     for position in indices {
-      if self[position].topic == topic {
+      if TopicOffset.isSame(self[position].topic, topic) {
         self[position].offset = Swift.max(self[position].offset, offset)
         return
       }

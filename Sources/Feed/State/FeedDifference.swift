@@ -38,7 +38,44 @@ struct FeedDifference {
     private static func sort(_ entries: inout [Entry]) {
       var at = 1
       while at < entries.count, entries[at - 1].sortKey < entries[at].sortKey { at += 1 }
-      if at < entries.count { entries.sort { $0.sortKey < $1.sortKey } }
+      if at < entries.count { sortMany(&entries) }
+    }
+
+    /// Entries from which on they are sorted digit by digit.
+    private static let many = 64
+    /// Bits of a digit.
+    private static let digitBits: UInt64 = 10
+
+    /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
+    private static func sortMany(_ entries: inout [Entry]) {
+      guard entries.count >= many else { return entries.sort { $0.sortKey < $1.sortKey } }
+      let differing = entries.reduce(0 as UInt64) { $0 | $1.sortKey ^ entries[0].sortKey }
+      var source = entries.indices.map { (key: entries[$0].sortKey, index: UInt32($0)) }
+      var target = source
+      let digits = 1 << Int(digitBits)
+      var starts = [Int](repeating: 0, count: digits)
+      var shift: UInt64 = 0
+      while shift < 64, differing >> shift != 0 {
+        defer { shift += digitBits }
+        guard differing >> shift & UInt64(digits - 1) != 0 else { continue }
+        starts.withUnsafeMutableBufferPointer { starts in
+          source.withUnsafeBufferPointer { source in
+            target.withUnsafeMutableBufferPointer { target in
+              starts.update(repeating: 0)
+              for element in source { starts[Int(element.key >> shift) & (digits - 1)] &+= 1 }
+              var sum = 0
+              for digit in starts.indices { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
+              for element in source {
+                let digit = Int(element.key >> shift) & (digits - 1)
+                target[starts[digit]] = element
+                starts[digit] &+= 1
+              }
+            }
+          }
+        }
+        swap(&source, &target)
+      }
+      entries = entries.withUnsafeBufferPointer { entries in source.map { entries[Int($0.index)] } }
     }
   }
 

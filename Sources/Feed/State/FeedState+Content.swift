@@ -63,16 +63,25 @@ extension FeedState {
 
   /// Content that was replaced is kept if it is the published one, or if the record may be undone.
   private func retireContent(_ handle: UInt32, _ table: ElementTable, _ old: Content) {
+    guard journal != nil else {
+      let isPublished = table.withChange(handle) { change in
+        guard change.wasPublished, change.publishedContent == nil else { return false }
+        change.publishedContent = old
+        return true
+      }
+      if !isPublished { release(old) }
+      return
+    }
     let becomesPublished = table.withChange(handle) { change in
       guard change.wasPublished, change.publishedContent == nil else { return false }
       change.publishedContent = old
       return true
     }
-    let isJournaled = journal != nil && table.withChange(handle) { $0.contentJournal } == journalNumber
-    if journal != nil { table.withChange(handle) { $0.contentJournal = journalNumber } }
+    let isJournaled = table.withChange(handle) { $0.contentJournal } == journalNumber
+    table.withChange(handle) { $0.contentJournal = journalNumber }
     if becomesPublished {
       journal?.append(.publishedContent(handle, isItem: table === items))
-    } else if journal != nil, !isJournaled {
+    } else if !isJournaled {
       journal?.append(.content(handle, isItem: table === items, old))
     } else {
       release(old)

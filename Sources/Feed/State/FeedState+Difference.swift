@@ -143,16 +143,19 @@ extension FeedState {
   /// Looks up the positions of touched elements in the lists that are not walked.
   private func findRanks(_ table: ElementTable) {
     for index in table.changes.indices {
-      let change = table.changes[index]
-      let element = table[change.handle]
+      let handle = table.changes[index].handle
+      let container = table[handle].container
       var publishedRank: Int32 = -1
       var currentRank: Int32 = -1
-      if let leaf = change.ghostLeaf, !isWalked(change.publishedContainer) {
-        let tree = list(change.publishedContainer).pointee.tree
-        publishedRank = tree.ranks(tree.position(of: .ghost(change.handle), in: leaf)).published
+      if let leaf = table.changes[index].ghostLeaf {
+        let scope = table.changes[index].publishedContainer
+        if !isWalked(scope) {
+          let tree = list(scope).pointee.tree
+          publishedRank = tree.ranks(tree.position(of: .ghost(handle), in: leaf)).published
+        }
       }
-      if element.isPresent, !isWalked(element.container) {
-        currentRank = self.currentRank(change.handle, element.container)
+      if container != Element.absent, !isWalked(container) {
+        currentRank = self.currentRank(handle, container)
       }
       table.changes[index].publishedRank = publishedRank
       table.changes[index].currentRank = currentRank
@@ -162,17 +165,19 @@ extension FeedState {
   /// Notes the positions of touched elements while walking their list.
   private func walkForRanks(_ scope: UInt32) {
     let table = table(scope)
+    let elements = table.elements
     var published: Int32 = 0
     var current: Int32 = 0
-    list(scope).pointee.tree.forEachEntry { entry in
-      if table.elements[Int(entry.handle)].change != 0 {
-        table.withChange(entry.handle) { change in
-          if entry.isPublished { change.publishedRank = published }
-          if entry.isCurrent { change.currentRank = current }
+    table.withChanges { changes in
+      list(scope).pointee.tree.forEachEntry { entry in
+        let change = Int(elements[Int(entry.handle)].change) - 1
+        if change >= 0 {
+          if entry.isPublished { changes[change].publishedRank = published }
+          if entry.isCurrent { changes[change].currentRank = current }
         }
+        published += entry.publishedCount
+        current += entry.currentCount
       }
-      published += entry.publishedCount
-      current += entry.currentCount
     }
   }
 

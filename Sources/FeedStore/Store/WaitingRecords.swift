@@ -22,7 +22,7 @@ struct WaitingRecords {
   /// Notes that everything before an offset is covered.
   mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
     func isOf(_ index: Int) -> Bool {
-      covered[index].partition == partition && covered[index].topic == topic
+      covered[index].partition == partition && TopicOffset.isSame(covered[index].topic, topic)
     }
     if recent < covered.count, isOf(recent) {
       covered[recent].nextOffset = nextOffset

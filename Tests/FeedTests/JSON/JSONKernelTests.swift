@@ -3,7 +3,8 @@ import Testing
 
 @testable import Feed
 
-/// Every kernel of simdjson that this processor can run, on texts that end directly before memory that cannot be read.
+/// Every kernel of simdjson that this processor can run, and the single pass over short texts, on texts that end directly before
+/// memory that cannot be read.
 @Suite struct JSONKernelTests {
   private static let texts = [
     #"{"op":"item.upsert","item":"é","data":{"n":[1,-0,1.10],"s":"\u00e9\ud83d\ude00 😀"}}"#,
@@ -59,11 +60,14 @@ import Testing
     let indexer: JSONIndexer
     private let decoder: RecordDecoder
 
-    init(_ name: String) {
-      self.name = name
+    /// - Parameter name: nil for the single pass, before the process's kernel.
+    init(_ name: String?) {
+      self.name = name ?? "single pass"
       indexer = JSONIndexer(kernel: name)
       decoder = RecordDecoder(limits: Limits(), indexer: JSONIndexer(kernel: name))
     }
+
+    static var all: [Kernel] { (JSONIndexer.kernels + [nil]).map(Kernel.init) }
 
     /// Why a record with that value is rejected, if it is.
     func rejection(of value: ByteSpan) -> RejectCode? {
@@ -82,7 +86,7 @@ import Testing
   }
 
   @Test func `texts that are cut anywhere, with anything behind, are what the oracle says`() {
-    let kernels = JSONIndexer.kernels.map(Kernel.init)
+    let kernels = Kernel.all
     for text in Self.texts {
       let bytes = Array(text.utf8)
       for length in 0...bytes.count {
@@ -95,7 +99,7 @@ import Testing
 
   @Test(arguments: ["\"", " ", "[", "1", "\"é", "\"\\\\", "\"€", "é"])
   func `texts of any length up to three blocks are what the oracle says`(beginning: String) {
-    let kernels = JSONIndexer.kernels.map(Kernel.init)
+    let kernels = Kernel.all
     for length in 0...200 {
       let filling = Array(beginning.utf8.suffix(beginning.utf8.count > 1 ? beginning.utf8.count - 1 : 1))
       var bytes = Array(beginning.utf8)
@@ -110,7 +114,7 @@ import Testing
   @Test(arguments: RandomCases.seeds(1...4))
   func `random bytes of those that matter are what the oracle says`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let kernels = JSONIndexer.kernels.map(Kernel.init)
+    let kernels = Kernel.all
     let alphabet: [[UInt8]] =
       Array(#"{}[]:,"\"01-.eE tfn/u"#.utf8).map { [$0] } + Self.tails + [
         Array("true".utf8), Array("\"\"".utf8),
@@ -132,6 +136,6 @@ import Testing
       Issue.record("the text is meant to be valid")
       return
     }
-    for kernel in JSONIndexer.kernels { #expect(JSONVerdict(span, JSONIndexer(kernel: kernel)) == expected) }
+    for kernel in Kernel.all { #expect(JSONVerdict(span, kernel.indexer) == expected) }
   }
 }

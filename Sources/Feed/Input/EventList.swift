@@ -1,0 +1,35 @@
+/// The events of one record. Not an array, which would look for other owners with every record.
+struct EventList: ~Copyable {
+  private var events: UnsafeMutablePointer<Event> = .allocate(capacity: 1)
+  private var capacity = 1
+  private(set) var count = 0
+
+  deinit { events.deallocate() }
+
+  var first: Event? { count == 0 ? nil : events[0] }
+
+  subscript(number: Int) -> Event {
+    precondition(number >= 0 && number < count, "the record has no such event")
+    return events[number]
+  }
+
+  @inline(__always)
+  mutating func append(_ event: Event) {
+    if count == capacity { grow() }
+    (events + count).initialize(to: event)
+    count += 1
+  }
+
+  /// Forgets the events, which own nothing.
+  @inline(__always)
+  mutating func removeAll() { count = 0 }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Event>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: events, count: count)
+    events.deallocate()
+    events = larger
+    capacity *= 2
+  }
+}
