@@ -51,4 +51,30 @@ static inline uint64_t feedstore_xxh3(const void *bytes, size_t count) {
   return XXH3_64bits(bytes, count);
 }
 
+// Has the processor load the memory at an address, which need not be valid, while it goes on.
+static inline void feedstore_prefetch(const void *address) { __builtin_prefetch(address); }
+
+// The same for memory that is overwritten soon; of large blocks the first lines, with which the processor goes on by itself.
+static inline void feedstore_prefetch_for_writing(void *address, size_t count) {
+  for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch((char *)address + at, 1);
+}
+
+// Where the text stands that follows `"item":"` in the first bytes of a JSON text, and its length up to the next quote; -1 if
+// there is none.
+static inline ptrdiff_t feedstore_item_text(const unsigned char *bytes, size_t count, size_t *length) {
+  size_t end = count < 256 ? count : 256;
+  uint64_t mark, word;
+  memcpy(&mark, "\"item\":\"", 8);
+  for (size_t at = 0; at + 8 < end; at++) {
+    memcpy(&word, bytes + at, 8);
+    if (word != mark) continue;
+    const unsigned char *text = bytes + at + 8;
+    const unsigned char *quote = (const unsigned char *)memchr(text, '"', end - at - 8);
+    if (!quote) return -1;
+    *length = (size_t)(quote - text);
+    return (ptrdiff_t)(at + 8);
+  }
+  return -1;
+}
+
 #endif

@@ -35,4 +35,11 @@ public final class RecordBatch: InputBatch, @unchecked Sendable {
   }
 
   public func advance() { next += 1 }
+
+  public func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
+    guard next + distance < records.count else { return nil }
+    let record = records[next + distance]
+    guard let key = record.key, let value = record.value else { return nil }
+    return (Int32(record.partition), span(key), span(value))
+  }
 }

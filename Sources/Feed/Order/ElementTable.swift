@@ -1,3 +1,4 @@
+import CXxhash
 import Glibc
 
 /// The sections or the items of a feed by handle and by identifier: identity and content apart
@@ -51,6 +52,29 @@ final class ElementTable {
   func findPresent(_ id: ByteSpan) -> UInt32? {
     guard let handle = find(id, ByteHash.of(id)), self[handle].isPresent else { return nil }
     return handle
+  }
+
+  // What an element that is sought soon is made of stands in three places, none of which is in the caches as a rule. Each is
+  // loaded while records before it are applied; the next is known once the one before has come.
+
+  @inline(__always)
+  func prefetchSlot(_ hash: UInt32) { index.prefetch(hash) }
+
+  /// - Returns: the element's handle, if it seems to be there.
+  @inline(__always)
+  func prefetchElement(_ hash: UInt32) -> UInt32? {
+    guard let handle = index.candidate(hash) else { return nil }
+    feedstore_prefetch(elements + Int(handle))
+    return handle
+  }
+
+  /// - Parameter handle: from ``prefetchElement(_:)``, since when elements may have been destroyed.
+  @inline(__always)
+  func prefetchChange(_ handle: UInt32) {
+    guard handle < used else { return }
+    let change = Int(elements[Int(handle)].change)
+    guard change > 0, change <= changes.count else { return }
+    changes.withUnsafeBufferPointer { feedstore_prefetch($0.baseAddress.unsafelyUnwrapped + (change - 1)) }
   }
 
   /// A new element, in no list yet and without content; noted as a change.

@@ -1,3 +1,5 @@
+import CXxhash
+
 /// An open-addressing hash table from texts to handles. The texts are the caller's: it lends those of candidates.
 ///
 /// A slot holds the hash and the handle, so that a miss touches no other memory. Removal shifts
@@ -66,6 +68,23 @@ struct HashIndex: ~Copyable {
       if distance > HashIndex.maxDistance { return nil }
       at = (at + 1) & mask
     }
+  }
+
+  /// Has the memory loaded at which a search begins.
+  @inline(__always)
+  func prefetch(_ hash: UInt32) { feedstore_prefetch(slots + (Int(hash) & mask)) }
+
+  /// The first handle of the hash; its text may be another, and nil says nothing of the text that is sought.
+  @inline(__always)
+  func candidate(_ hash: UInt32) -> UInt32? {
+    var at = Int(hash) & mask
+    for _ in 0..<8 {
+      let slot = slots[at]
+      if slot == 0 { return nil }
+      if UInt32(truncatingIfNeeded: slot >> 32) == hash { return UInt32(truncatingIfNeeded: slot) &- 1 }
+      at = (at + 1) & mask
+    }
+    return nil
   }
 
   /// Adds the handle of a text that is not there.

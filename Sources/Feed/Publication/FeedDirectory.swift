@@ -20,6 +20,8 @@ public final class FeedDirectory {
     /// The feed's own; here, so that others need not be looked at.
     let id: ByteSpan
     let feed: PublishedFeed
+    /// The feed's own; here, so that no references are counted.
+    let items: Unmanaged<ElementTable>
   }
 
   /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
@@ -41,6 +43,12 @@ public final class FeedDirectory {
     number(of: id, ByteHash.of(id)).flatMap { entries[Int($0)]?.feed }
   }
 
+  /// The items of the feed of that id, if there is one; valid until the feed is removed.
+  func items(of id: ByteSpan) -> Unmanaged<ElementTable>? {
+    guard let number = number(of: id, ByteHash.of(id)) else { return nil }
+    return entries[Int(number)].unsafelyUnwrapped.items
+  }
+
   /// Makes a feed of an id that there is none of.
   public func makeFeed(_ id: ByteSpan) -> PublishedFeed {
     let feed = PublishedFeed(id: id)
@@ -53,7 +61,7 @@ public final class FeedDirectory {
     let hash = ByteHash.of(feed.id)
     feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
-    let entry = Entry(id: feed.id, feed: feed)
+    let entry = Entry(id: feed.id, feed: feed, items: .passUnretained(feed.state.items))
     if let unused = unusedNumbers.popLast() {
       entries[Int(unused)] = entry
       index.insert(feed.id, hash, unused, textOf: id)

@@ -125,6 +125,13 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
     next += 1
   }
 
+  func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? {
+    guard next + distance < messages.count else { return nil }
+    let message = messages[next + distance]
+    guard let key = message.key, let value = message.payload else { return nil }
+    return (message.partition, ByteSpan(key), ByteSpan(value))
+  }
+
   private func topicName(at index: Int) -> [UInt8] {
     if index < topics.count, let name = topics[index] { return name }
     while topics.count <= index { topics.append(nil) }

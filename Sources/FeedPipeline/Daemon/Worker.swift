@@ -101,10 +101,13 @@ final class Worker: @unchecked Sendable {
   /// Counts whose fetching was woken, so that it is another partition's the next time.
   private var wakeCount = 0
 
+  private var backlog: Backlog
   private var memoryReturn = MemoryReturn()
 
   private static let lagMilliseconds: Int64 = 1_000
   private static let backlogMilliseconds: Int64 = 10
+  /// A poll that brings so many is a reason to look at once.
+  private static let manyRecords = 1_000
   private static let batchCapacity = 10_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
@@ -124,6 +127,7 @@ final class Worker: @unchecked Sendable {
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
     lostInput = configuration.lostInput
+    backlog = Backlog(maxRecords: options.coalescing.maxRecords)
     var member = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
@@ -193,6 +197,10 @@ final class Worker: @unchecked Sendable {
       try applyBatch(to: store)
       if isReleased { break }
       status.turn(at: environment.coarseClock(), waitingRecords: batch.taken.records)
+      if backlog.isBehind {
+        backlog.apply(unread: unread.count)
+        store.noteBacklog(backlog.isBehind)
+      }
       noteLag()
       remindOfStoppedPartitions()
       let step = WorkerStep(
@@ -381,27 +389,33 @@ final class Worker: @unchecked Sendable {
     partitions.isEmpty ? "none" : partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ",")
   }
 
-  /// Tells the store whether more records are unread than are published at once, as far as the brokers have told.
+  /// Tells the store whether the input is behind, after a poll that may have waited.
   private func noteBacklog(of store: isolated FeedStore) {
     let now = MonotonicClock.milliseconds()
-    guard now >= nextBacklogTime else { return }
+    guard backlog.isBehind || batch.count >= Self.manyRecords || now >= nextBacklogTime else { return }
     nextBacklogTime = now + Self.backlogMilliseconds
-    var unread: Int64 = 0
-    var behind: [TopicPartition] = []
+    let unread = unread
+    backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
+    store.noteBacklog(backlog.isBehind)
+    if backlog.isBehind { keepFetching(unread.partitions) } else { mostFetched = 0 }
+    if memoryReturn.isDue(isBehind: backlog.isBehind, at: now) { FreedMemory.giveBack() }
+  }
+
+  /// How many records no poll has brought yet, as far as the brokers have told, and of which partitions.
+  private var unread: (count: Int64, partitions: [TopicPartition]) {
+    var count: Int64 = 0
+    var partitions: [TopicPartition] = []
     for (partition, offset) in positions.read {
       guard let end = consumer.knownEnd(of: partition), end > offset else { continue }
-      unread += end - offset
-      behind.append(partition)
+      count += end - offset
+      partitions.append(partition)
     }
-    let isBehind = unread >= options.coalescing.maxRecords
-    store.noteBacklog(isBehind)
-    if isBehind { keepFetching(behind) } else { mostFetched = 0 }
-    if memoryReturn.isDue(isBehind: isBehind, at: now) { FreedMemory.giveBack() }
+    return (count, partitions)
   }
 
   /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
   private func keepFetching(_ partitions: [TopicPartition]) {
-    if KafkaSettings.noticesRoom { return }
+    if KafkaSettings.noticesRoom || partitions.isEmpty { return }
     let fetched = consumer.fetchedCount
     mostFetched = max(mostFetched, fetched)
     guard fetched < mostFetched / 2 else { return }

@@ -90,6 +90,7 @@ public actor FeedStore {
   /// - Throws: what the batch throws; the records before were taken and wait.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    var lookAhead = LookAhead()
     while let record = try batch.current() {
       let now: Int64
       switch time {
@@ -97,6 +98,9 @@ public actor FeedStore {
       case .clock(let clock): now = clock
       }
       if coalescer.isFlushDue(at: now) { return .flushDue }
+      if let (partition, key, value) = batch.upcoming(LookAhead.distance) {
+        lookAhead.advance(to: recentDirectory(of: partition), key: key, value: value)
+      }
       let byteCount = record.byteCount
       take(record, byteCount)
       let isFull = coalescer.add(bytes: byteCount, copiedBytes: waiting.rejectedBytes, at: now)
@@ -163,6 +167,12 @@ public actor FeedStore {
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
     }
+  }
+
+  /// The directory that was looked up last, if it is of this partition.
+  private func recentDirectory(of partition: Int32) -> FeedDirectory? {
+    guard let recent, recent.partition == partition else { return nil }
+    return recent.directory
   }
 
   private func directory(of partition: Int32) -> FeedDirectory {

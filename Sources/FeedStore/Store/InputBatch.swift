@@ -11,4 +11,12 @@ public protocol InputBatch: AnyObject, Sendable {
 
   /// The record was taken.
   func advance()
+
+  /// A record that comes so many records after the current one, if it is at hand already and has key and value; it is only
+  /// looked at, and may never become the current one.
+  func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)?
+}
+
+extension InputBatch {
+  public func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)? { nil }
 }
