@@ -163,7 +163,7 @@ final class Worker: @unchecked Sendable {
   private func findTopics() throws -> TopicLayout? {
     var failures = 0
     while !stop.isRequested {
-      status.turn(at: environment.coarseClock())
+      status.turn()
       do {
         let metadata = try consumer.metadata(
           options.topics.distinct,
@@ -188,7 +188,7 @@ final class Worker: @unchecked Sendable {
     while !isReleased {
       try applyBatch(to: store)
       if isReleased { break }
-      status.turn(at: environment.coarseClock(), waitingRecords: batch.taken.records)
+      status.turn(waitingRecords: batch.taken.records)
       noteLag()
       remindOfStoppedPartitions()
       let step = WorkerStep(
