@@ -53,7 +53,7 @@ extension Worker {
       let (step, start) = (machine.step, MonotonicClock.nanoseconds())
       var effect = call(store, until: limit)
       flushClock.add(step, since: start)
-      status.turn(at: environment.coarseClock())
+      status.turn()
       let now = MonotonicClock.milliseconds()
       if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
       noteFailure(at: now)
@@ -334,7 +334,7 @@ extension Worker {
   /// The partitions may be revoked or lost in it; a transaction under way has then ended, and the store is released.
   func keepMembership() throws(DaemonError) {
     if isInRebalance { return }
-    status.turn(at: environment.coarseClock())
+    status.turn()
     defer { pollSchedule.poll(at: environment.coarseClock()) }
     do throws(KafkaError) {
       if pausedMeanwhile.isEmpty, !restoration.isUnderWay, !readable.isEmpty {

@@ -171,7 +171,7 @@ final class Worker: @unchecked Sendable {
   private func findTopics() throws -> TopicLayout? {
     var failures = 0
     while !stop.isRequested {
-      status.turn(at: environment.coarseClock())
+      status.turn()
       do {
         let metadata = try consumer.metadata(
           options.topics.distinct,
@@ -196,7 +196,7 @@ final class Worker: @unchecked Sendable {
     while !isReleased {
       try applyBatch(to: store)
       if isReleased { break }
-      status.turn(at: environment.coarseClock(), waitingRecords: batch.taken.records)
+      status.turn(waitingRecords: batch.taken.records)
       if backlog.isBehind {
         backlog.apply(unread: unread.count)
         store.noteBacklog(backlog.isBehind)

@@ -23,11 +23,11 @@ final class WorkerStatus: Sendable {
   func silence(at now: Int64) -> Int64 { max(0, now - lastTurn.load(ordering: .relaxed)) }
 
   /// The worker goes on: told in each turn of whatever it loops in.
-  func turn(at now: Int64) { lastTurn.store(now, ordering: .relaxed) }
+  func turn() { lastTurn.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
 
   /// The same, with the records that wait.
-  func turn(at now: Int64, waitingRecords: Int) {
-    turn(at: now)
+  func turn(waitingRecords: Int) {
+    turn()
     waiting.store(waitingRecords, ordering: .relaxed)
   }
 
@@ -47,7 +47,7 @@ final class WorkerStatus: Sendable {
     state.withLock { state in
       state.flushes.observe(clock)
       state.content = content
-      for (number, amount) in input.topics.enumerated() where amount.records > 0 {
+      for (number, amount) in input.topics().enumerated() where amount.records > 0 {
         let name = topic(number)
         state.input[name, default: TakenInput.Amount()].records += amount.records
         state.input[name, default: TakenInput.Amount()].bytes += amount.bytes

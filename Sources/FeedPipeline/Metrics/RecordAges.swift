@@ -15,9 +15,9 @@ struct RecordAges {
   private static let bucketCount = bucket(of: greatest) + 1
 
   /// - Parameter age: in milliseconds.
-  mutating func add(_ age: Int64) {
+  mutating func add(_ age: Int64, times: UInt32 = 1) {
     let bucket = Self.bucket(of: Int64(clamping: age.magnitude))
-    if age >= 0 { old[bucket] &+= 1 } else { young[bucket] &+= 1 }
+    if age >= 0 { old[bucket] &+= times } else { young[bucket] &+= times }
   }
 
   /// Tells the ages, each with its number of records, and forgets them.

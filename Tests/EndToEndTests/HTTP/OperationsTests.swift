@@ -77,11 +77,8 @@ struct OperationsTests {
 
   @Test func `metrics count what a daemon takes and publishes, and the supervisor hears of it`() async throws
   {
-    var ground = try Ground(partitions: 2)
+    var ground = try Self.ground(partitions: 2)
     defer { ground.cluster.stop() }
-    ground.configuration.http.isEnabled = true
-    ground.configuration.http.servesFeeds = false
-    ground.configuration.http.port = 0
     ground.configuration.store.coalescing.windowMilliseconds = 1
     ground.configuration.store.coalescing.idleWindowMilliseconds = 1
     ground.configuration.kafka.append(ConfigurationPair(name: "statistics.interval.ms", value: "50"))
@@ -108,18 +105,12 @@ struct OperationsTests {
       ],
       to: "feeds.items"
     )
-    while url.withLock({ $0.isEmpty }) { await Task.yield() }
-    let port = try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? ""))
-    var text = ""
-    while !text.contains("\nfeedstore_input_records_total{topic=\"feeds.items\"} 4\n")
-      || !text.contains("feedstore_kafka_round_trip_seconds_count{client=\"producer\"")
-      || !text.contains("feedstore_input_lag_records{topic=\"feeds.items\",partition=\"1\"} 0")
-    {
-      let client = try HTTPTestClient(port: port)
-      try client.request("GET /metrics", "Connection: close")
-      text = try client.response().text
-      await Task.yield()
-    }
+    let text = try await Self.metrics(
+      at: url,
+      with: "\nfeedstore_input_records_total{topic=\"feeds.items\"} 4\n",
+      "feedstore_kafka_round_trip_seconds_count{client=\"producer\"",
+      "feedstore_input_lag_records{topic=\"feeds.items\",partition=\"1\"} 0"
+    )
     let bytes = 4 + upsert.utf8.count * 2 + 34 + 31
     for line in [
       "feedstore_ready 1", "feedstore_partitions_owned 2", "feedstore_partitions_stopped 0",
@@ -133,8 +124,7 @@ struct OperationsTests {
       "feedstore_restore_duration_seconds_count 1",
       "feedstore_transactions_total{outcome=\"withdrawn\"} 0",
     ] {
-      let isThere = text.contains("\n\(line)\n")
-      #expect(isThere, "\(line)")
+      Self.expect(line, in: text)
     }
     stop.request()
     let report = try await running.value
@@ -145,6 +135,67 @@ struct OperationsTests {
     #expect(told.first?.contains("EXTEND_TIMEOUT_USEC=30000000") == true)
     #expect(told.count { $0.contains("READY=1") } == 1)
     #expect(told.last?.contains("STOPPING=1") == true)
+  }
+
+  @Test func `what is withdrawn and done again counts once`() async throws {
+    var ground = try Self.ground(partitions: 1)
+    defer { ground.cluster.stop() }
+    ground.configuration.store.coalescing.maxRecords = 3
+    try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+    let now = WallClock.milliseconds()
+    let upsert = "{\"op\":\"item.upsert\",\"item\":\"x\",\"section\":\"s\"}"
+    let record = StoredRecord(partition: 0, timestamp: now, "a", upsert)
+    try ground.produce([record, record, record], to: "feeds.items")
+    let stop = StopRequest()
+    let url = Mutex("")
+    let daemon = ground.daemon(stop: stop) { event in
+      if case .serving(let address) = event { url.withLock { $0 = address } }
+    }
+    let running = Task { [daemon] in try await daemon.run() }
+    defer { stop.request() }
+    let text = try await Self.metrics(
+      at: url,
+      with: "\nfeedstore_transactions_total{outcome=\"committed\"} 1\n"
+    )
+    for line in [
+      "feedstore_input_records_total{topic=\"feeds.items\"} 3", "feedstore_commit_delay_seconds_count 3",
+      "feedstore_flushes_total 1", "feedstore_transactions_total{outcome=\"withdrawn\"} 1",
+      "feedstore_transactions_withdrawn_in_a_row 0",
+      "feedstore_producers_replaced_total{reason=\"aborted\"} 1",
+      "feedstore_changesets_total{mode=\"reload\",reason=\"initial\"} 1", "feedstore_waiting_records 0",
+    ] {
+      Self.expect(line, in: text)
+    }
+    stop.request()
+    _ = try await running.value
+  }
+
+  /// An embedded cluster for a daemon that serves no feeds.
+  private static func ground(partitions: Int32) throws -> Ground {
+    var ground = try Ground(partitions: partitions)
+    ground.configuration.http.isEnabled = true
+    ground.configuration.http.servesFeeds = false
+    ground.configuration.http.port = 0
+    return ground
+  }
+
+  /// The metrics, once they contain some texts.
+  private static func metrics(at url: borrowing Mutex<String>, with wanted: String...) async throws -> String
+  {
+    while url.withLock({ $0.isEmpty }) { await Task.yield() }
+    let port = try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? ""))
+    while true {
+      let client = try HTTPTestClient(port: port)
+      try client.request("GET /metrics", "Connection: close")
+      let text = try client.response().text
+      if wanted.allSatisfy({ text.contains($0) }) { return text }
+      await Task.yield()
+    }
+  }
+
+  private static func expect(_ line: String, in text: String) {
+    let isThere = text.contains("\n\(line)\n")
+    #expect(isThere, "\(line)")
   }
 
   /// The notices up to the one that the daemon stops.

@@ -25,9 +25,11 @@ import Testing
     input.add(topic: 0, bytes: 1, timestamp: -1)
     input.add(topic: 0, bytes: 1, timestamp: 1_002_000)
     #expect(
-      input.topics == [TakenInput.Amount(records: 2, bytes: 2), TakenInput.Amount(records: 2, bytes: 10)]
+      input.topics() == [TakenInput.Amount(records: 2, bytes: 2), TakenInput.Amount(records: 2, bytes: 10)]
     )
     #expect(input.records == 4)
+    input.add(topic: 0, bytes: 1, timestamp: -1)
+    #expect(input.records == 5)
     clock.advance(by: 50)
     input.commit(into: &delays)
     // 110 ms, 60 ms, and none.
