@@ -38,6 +38,10 @@ class ImageTests(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="feedstore-image-", ignore_cleanup_errors=True)
         cls.addClassCleanup(folder.cleanup)
         cls.storage = pathlib.Path(folder.name)
+        try:
+            cls.buildah("from", "scratch")
+        except AssertionError as error:
+            raise unittest.SkipTest(f"buildah does not work here: {error}") from error
         machine = Machine("ca-certificates")
         cls.addClassCleanup(machine.close)
         cls.commit_image(machine, "localhost/debian:test")
