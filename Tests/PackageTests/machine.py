@@ -83,7 +83,11 @@ class Machine:
         """Has systemd boot it, with the network of this machine, so that a broker here can be reached."""
         self._log = open(self.root.parent / "boot.log", "wb")
         self._booted = subprocess.Popen(
-            ["systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", "-D", self.root], stdin=subprocess.DEVNULL, stdout=self._log,
+            [
+                "systemd-nspawn", "--quiet", "--boot", "--register=no", "--keep-unit", f"--machine=feedstore-{os.getpid()}",
+                f"--directory={self.root}",
+            ],
+            stdin=subprocess.DEVNULL, stdout=self._log,
             stderr=subprocess.STDOUT, start_new_session=True,
         )
         self.wait_until(lambda: self._init() is not None, "systemd begins")
