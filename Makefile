@@ -86,6 +86,10 @@ setup-deb: setup
 
 setup-slow-test: setup-test
 	$(call install_missing,$(SLOW_TEST_PACKAGES))
+	@# Kubernetes' schemas, as a file that is read and not installed. Without it what needs them is skipped.
+	@ls .build/wheels/kubernetes_validate-*.whl >/dev/null 2>&1 \
+	  || $(PYTHON) -m pip download --quiet --no-deps --dest .build/wheels kubernetes-validate==1.37.0 \
+	  || echo "kubernetes-validate cannot be fetched: deploy/kubernetes is not checked against the schemas"
 
 check-swift:
 	@found=$$($(SWIFT) --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1); \

@@ -20,9 +20,11 @@ mkdir -p "$source/built/bash" "$source/built/zsh" "$source/built/fish" "$source/
 cp -R "$root/packaging/debian" "$source/debian"
 cp -R "$root/docs" "$root/README.md" "$source/"
 cp "$root/packaging/feedstore.json5" "$source/config/"
-mkdir "$source/examples"
+# The followers find each other's files as they do in the sources.
+mkdir -p "$source/examples/clients" "$source/examples/web"
 cp "$root/config/feedstore.json5" "$source/examples/"
-cp "$root"/examples/*.py "$root"/examples/*.mjs "$root/web/replica.js" "$source/examples/"
+cp "$root"/examples/*.py "$root"/examples/*.mjs "$source/examples/clients/"
+cp "$root/web/replica.js" "$root/web/event-stream.js" "$root/web/package.json" "$source/examples/web/"
 cp "$binary" "$source/built/feedstore"
 "$binary" manual >"$source/built/feedstore.1"
 "$binary" manual --configuration "$root/config/feedstore.json5" >"$source/built/feedstore.json5.5"

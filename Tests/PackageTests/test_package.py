@@ -62,6 +62,13 @@ class PackageTests(unittest.TestCase):
         for package in ("libc6", "librdkafka1", "libmicrohttpd12", "libsimdjson14", "zlib1g", "systemd-standalone-sysusers"):
             self.assertRegex(depends, rf"(^|[ |]){package}\b")
 
+    def test_the_examples_find_what_they_import(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run("dpkg-deb", "--extract", self.package, folder)
+            example = pathlib.Path(folder) / "usr/share/doc/feedstore/examples/clients/follow.mjs"
+            told = run(os.environ.get("NODE", "node"), example, check=False)
+            self.assertEqual((told.returncode, told.stderr.split()[:2]), (2, ["usage:", "follow.mjs"]))
+
     def test_the_unit_is_hardened(self):
         with tempfile.TemporaryDirectory() as folder:
             run("dpkg-deb", "--extract", self.package, folder)
@@ -129,11 +136,29 @@ class PackageTests(unittest.TestCase):
         machine.run("systemctl", "enable", "--now", "feedstore")
         self.publish('{"op":"item.upsert","item":"a","section":"top"}')
         self.wait_for_item("a")
+        self.repair()
         told = machine.run("systemctl", "show", "--property=User,NoNewPrivileges,ProtectSystem", "feedstore").stdout
         self.assertCountEqual(told.split(), ["User=feedstore", "NoNewPrivileges=yes", "ProtectSystem=strict"])
         status = machine.run("cat", f"/proc/{self.main_process()}/status").stdout
         self.assertRegex(status, r"CapEff:\t0+\n")
         self.assertRegex(status, r"Seccomp:\t2\n")
+
+    def repair(self):
+        """A record that is rejected comes into the feed after all."""
+        self.publish('{"op":"item.upsert","item":"c"}')
+        listed = lambda: self.as_service("rejects", "list", "--json").stdout.splitlines()
+        self.machine.wait_until(listed, "the record is rejected")
+        (record,) = map(json.loads, listed())
+        self.assertEqual((record["code"], record["key"]), ("unknown-section", "news"))
+        place = f"{record['partition']}/{record['offset']}"
+        self.assertEqual(self.as_service("rejects", "show", place).stdout, '{"op":"item.upsert","item":"c"}')
+        self.machine.path("/srv/repaired.json").write_text('{"op":"item.upsert","item":"c","section":"top"}')
+        self.as_service("rejects", "publish", place, "--value", "/srv/repaired.json")
+        self.wait_for_item("c")
+        # What ends the daemon's transaction has an offset as well, and is no record.
+        marker = self.as_service("rejects", "show", f"{record['partition']}/{record['offset'] + 1}", check=False)
+        self.assertEqual(marker.returncode, 1)
+        self.assertIn("there is no record", marker.stderr)
 
     def upgrade(self):
         machine = self.machine

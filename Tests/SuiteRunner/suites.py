@@ -33,8 +33,8 @@ def swift(name, *filters, **more):
     return Suite(name, command, uses_cluster=True, **more)
 
 
-def unittest(name, folder):
-    return Suite(name, [sys.executable, "-m", "unittest"], TESTS / folder)
+def unittest(name, folder, *modules):
+    return Suite(name, [sys.executable, "-m", "unittest", *modules], TESTS / folder)
 
 
 def fuzz(seconds):
@@ -72,8 +72,9 @@ SUITES = [
 
 # The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
 SLOW = [
-    # A clean Debian each, made by debootstrap. The first has systemd as its first process, and the daemon as its service.
-    dataclasses.replace(unittest("package", "PackageTests"), command=[sys.executable, "-m", "unittest", "test_package"], uses_cluster=True),
+    # Each makes a clean Debian: one with systemd as its first process, one for an image.
+    dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
+    unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedPipelineTests)"),
     fuzz(seconds=60),
     Suite(
