@@ -21,7 +21,7 @@ struct BrokerAdminTests {
     #expect(metadata.partitionCounts == [name: 3])
 
     let settings = try #require(
-      try admin.describeConfigurations([name], timeoutMilliseconds: 120_000)[name]
+      try admin.waitForConfigurations([name], timeoutMilliseconds: 120_000)[name]
     ).get()
     #expect(settings["cleanup.policy"] == "compact")
     #expect(settings["min.cleanable.dirty.ratio"] == "0.1")

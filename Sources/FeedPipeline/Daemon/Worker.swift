@@ -170,6 +170,7 @@ final class Worker: @unchecked Sendable {
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
   private func findTopics() throws -> TopicLayout? {
     var failures = 0
+    var patience = MissingTopicPatience()
     while !stop.isRequested {
       status.turn()
       do {
@@ -177,6 +178,11 @@ final class Worker: @unchecked Sendable {
           options.topics.distinct,
           timeoutMilliseconds: Self.metadataMilliseconds
         )
+        let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
+        if !missing.isEmpty, patience.lasts(for: missing, at: now, log) {
+          try idleBatch.poll(timeoutMilliseconds: MissingTopicPatience.pauseMilliseconds)
+          continue
+        }
         return try TopicLayout(options.topics, metadata)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         if failures % 10 == 0 { log.warning("waiting for Kafka", ["error": error]) }

@@ -126,10 +126,15 @@ final class PublishRun {
   private func route(_ name: [UInt8]) throws -> PublishRoute? {
     let topic = String(decoding: name, as: UTF8.self)
     let giveUp = MonotonicClock.milliseconds() + Self.connectMilliseconds
+    var patience = MissingTopicPatience()
     while !publisher.stop.isRequested {
       do {
         let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
         guard let count = metadata.partitionCounts[topic] else {
+          if patience.lasts(for: [topic], at: MonotonicClock.milliseconds(), publisher.log) {
+            try poll(Int64(MissingTopicPatience.pauseMilliseconds))
+            continue
+          }
           throw DaemonError(
 
             .missingTopic,

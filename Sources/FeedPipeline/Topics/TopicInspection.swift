@@ -34,7 +34,7 @@ struct TopicInspection {
     var states = counts.mapValues { TopicState(partitions: $0) }
 
     let existing = topics.filter { states[$0] != nil }
-    let answers = try admin.describeConfigurations(
+    let answers = try admin.waitForConfigurations(
       existing,
       timeoutMilliseconds: min(timeoutMilliseconds, Self.settingsMilliseconds)
     )

@@ -109,6 +109,31 @@ public final class AdminClient {
     }
   }
 
+  /// Reads the settings of topics that exist, and asks again for those that the broker which answers has not heard of yet,
+  /// or until the time is over.
+  ///
+  /// - Returns: as ``describeConfigurations(_:timeoutMilliseconds:)`` does.
+  /// - Throws: `_DESTROY` if the client is closed.
+  public func waitForConfigurations(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [String: Result<[String: String], KafkaError>] {
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    var answers: [String: Result<[String: String], KafkaError>] = [:]
+    var remaining = topics
+    while true {
+      let milliseconds = max(1, deadline.remainingMilliseconds)
+      answers.merge(try describeConfigurations(remaining, timeoutMilliseconds: milliseconds)) { $1 }
+      remaining = remaining.filter { topic in
+        guard case .failure(let error)? = answers[topic] else { return false }
+        return error.kind == .unknownTopicOrPartition
+      }
+      if remaining.isEmpty || deadline.hasPassed { return answers }
+      let pause = min(Self.pauseMilliseconds, deadline.remainingMilliseconds)
+      _ = rd_kafka_poll(try client("wait for the settings of topics"), pause)
+    }
+  }
+
   /// Asks the brokers who is in a consumer group. A group that does not exist has no members.
   ///
   /// - Throws: what the brokers answer, naming the group; `_DESTROY` if the client is closed.

@@ -39,6 +39,7 @@ final class Load: Sendable {
   /// Whether everything that was to be sent is there; while it is paused.
   var isIdle: Bool { state.withLock { $0.isIdle && $0.extra.isEmpty } }
   var sent: Int { state.withLock { $0.sent } }
+  private var isStopped: Bool { state.withLock { $0.wish == .stopped } }
 
   func start() { wish(.running) }
   func pause() { wish(.paused) }
@@ -84,7 +85,13 @@ final class Load: Sendable {
         state.sent += records.count
         state.isIdle = true
       }
-      try await observer.tick()
+      do {
+        try await observer.tick()
+      } catch {
+        // Both are stopped at the end of a run, and the observer may be quicker; why it ended otherwise, it says itself.
+        if isStopped { return }
+        throw error
+      }
     }
   }
 

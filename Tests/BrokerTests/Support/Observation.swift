@@ -22,6 +22,7 @@ struct Observation: Sendable {
   private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
   private(set) var claims: [ObservedClaim] = []
   private(set) var rejected: [Source: Rejected] = [:]
+  private var rejectedPlaces: [Source: String] = [:]
   private(set) var violations: [String] = []
   /// The offset after what was read.
   var positions: [TopicPartition: Int64] = [:]
@@ -134,7 +135,10 @@ struct Observation: Sendable {
       partition: number("feedstore.source.partition"),
       offset: number("feedstore.source.offset")
     )
-    if rejected[source] != nil { violations.append("\(source) was rejected twice") }
+    let place = "offset \(record.offset) of partition \(record.partition)"
+    if let earlier = rejectedPlaces.updateValue(place, forKey: source) {
+      violations.append("\(source) was rejected twice, at \(earlier) and at \(place)")
+    }
     let code = record.headers["feedstore.error.code"] ?? ""
     rejected[source] = Rejected(code: code, key: record.key, value: record.value)
   }
