@@ -1,5 +1,6 @@
 """Links between the documents lead somewhere, and so do the sections of the protocol that are cited anywhere."""
 
+import json
 import re
 import unittest
 
@@ -79,6 +80,12 @@ class Documents(unittest.TestCase):
                 with self.subTest(str(path.relative_to(ROOT))):
                     self.assertIn(number, known)
         self.assertGreater(cited, 20)
+
+    def test_the_sections_that_the_vectors_name_are_there(self):
+        manifest = json.loads((ROOT / "conformance" / "manifest.json").read_text())
+        for vector in manifest["store"] + manifest["replica"]:
+            with self.subTest(vector["name"]):
+                self.assertLessEqual(set(vector["sections"]), set(sections()))
 
     def test_references_within_the_protocol_name_what_they_lead_to(self):
         for text, number in re.findall(r"\[([0-9]+(?:\.[0-9]+)?)\]\(#([0-9]+)-", prose(PROTOCOL)):
