@@ -166,7 +166,10 @@ class answering:
     def _serve(self):
         connection, _ = self._listener.accept()
         with connection:
-            connection.recv(4096)
+            # All of the head, which comes in several pieces.
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += connection.recv(4096)
             connection.sendall(f"{self._answer}\r\n\r\n".encode() if self._answer else b"")
 
     def __exit__(self, *_):
