@@ -16,6 +16,23 @@ struct NewTopicTests {
     #expect(report.counters.records == 1)
   }
 
+  @Test func `input that the group left to nobody, as a broker did not know it yet, is read`() async throws {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    try ground.produce([StoredRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
+    let cluster = ground.cluster
+    @Sendable func setError(_ error: KafkaErrorCode?) {
+      for topic in ["feeds.items", "feeds.sections"] { try? cluster.setTopicError(topic, error) }
+    }
+    let log = Ground.log { line in
+      // After the daemon was told of the topics, and before it shares them out.
+      if line.contains("joining the group topics") { setError(.unknownTopicOrPartition) }
+      if line.contains("partitions=none") { setError(nil) }
+    }
+    let report = try await ground.runDaemon(applying: 1, log: log)
+    #expect(report.counters.records == 1)
+  }
+
   @Test func `records are published to a topic that was just created`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }

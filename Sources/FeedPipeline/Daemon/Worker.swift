@@ -78,6 +78,11 @@ final class Worker: @unchecked Sendable {
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
   var nextReminder: Int64 = 0
 
+  // What joins the group once more: Worker+Rejoin.swift.
+  /// When that is due, in milliseconds of the monotonic clock; nil if it is not.
+  var rejoinTime: Int64?
+  var hasRejoined = false
+
   /// What was done with stores that are gone.
   private(set) var earlierCounters = StoreCounters()
   /// The feeds that were given up after the end was asked for; nil if none were.
@@ -209,6 +214,7 @@ final class Worker: @unchecked Sendable {
       }
       noteLag()
       remindOfStoppedPartitions()
+      try rejoinIfDue()
       let step = WorkerStep(
         deadline: store.deadline,
         now: MonotonicClock.milliseconds(),
@@ -340,6 +346,7 @@ final class Worker: @unchecked Sendable {
     case .assigned(let partitions):
       log.info("assigned", ["partitions": Self.list(partitions)])
       assigned = partitions
+      noteShare()
       environment.status.assigned(partitions, to: identity.number)
       environment.backlog?.assign(partitions, to: identity.number)
       do {
@@ -373,6 +380,7 @@ final class Worker: @unchecked Sendable {
     log.info("partitions \(how)", ["partitions": Self.list(partitions)])
     dropState(store)
     assigned = []
+    rejoinTime = nil
     pausedMeanwhile = []
     environment.status.released(identity.number)
     onEvent(.released)
