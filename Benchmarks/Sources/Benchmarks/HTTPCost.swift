@@ -100,10 +100,12 @@ enum HTTPCost {
   }
 
   /// The whole answer to a request on a connection of its own.
-  static func get(_ port: Int, _ path: String) -> String {
+  ///
+  /// - Parameter fields: more header fields, each with its line break.
+  static func get(_ port: Int, _ path: String, fields: String = "") -> String {
     let connection = connect(port)
     defer { close(connection) }
-    send(connection, "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    send(connection, "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n")
     var text: [UInt8] = []
     var bytes = [UInt8](repeating: 0, count: 65_536)
     while case let count = recv(connection, &bytes, bytes.count, 0), count > 0 { text += bytes[..<count] }

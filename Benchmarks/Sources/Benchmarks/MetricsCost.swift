@@ -58,10 +58,10 @@ enum MetricsCost {
     guard let threads = DaemonThreads(from: before, to: after) else {
       BenchmarksCommand.fail("whose the threads are cannot be told")
     }
-    var scrape: UInt64 = 0
+    var perScrape: UInt64 = 0
     if arm == .quiet {
-      for _ in 0..<scrapes { _ = HTTPCost.get(port, "/metrics") }
-      scrape = used(after, ThreadTime.all(of: daemon.id), isServing) / UInt64(scrapes)
+      for _ in 0..<scrapes { _ = scrape(port) }
+      perScrape = used(after, ThreadTime.all(of: daemon.id), isServing) / UInt64(scrapes)
     }
     guard DaemonReport(daemon.stop()).sum(of: "records") == recordCount else {
       BenchmarksCommand.fail("the embedded broker dropped records")
@@ -70,9 +70,17 @@ enum MetricsCost {
       total: threads.consumer + threads.producer + threads.worker,
       worker: used(before, after) { $0 == "worker-0" },
       serving: used(before, after, isServing),
-      scrape: scrape,
+      scrape: perScrape,
       residentBytes: resident
     )
+  }
+
+  /// As Prometheus asks.
+  private static func scrape(_ port: Int) -> String {
+    let fields =
+      "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n"
+      + "Accept-Encoding: gzip\r\n"
+    return HTTPCost.get(port, "/metrics", fields: fields)
   }
 
   private static func isServing(_ name: String) -> Bool { name.hasPrefix("MHD-") || name.hasPrefix("http-") }
@@ -108,7 +116,7 @@ enum MetricsCost {
         { @Sendable owner in
           let state = Unmanaged<State>.fromOpaque(owner!).takeRetainedValue()
           while !state.isEnded {
-            _ = HTTPCost.get(state.port, "/metrics")
+            _ = MetricsCost.scrape(state.port)
             usleep(1_000_000)
           }
           return nil
