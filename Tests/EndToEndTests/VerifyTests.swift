@@ -72,6 +72,7 @@ struct VerifyTests {
     // Somebody else writes: a record again, and one that is none.
     var again = try #require(stored.last)
     again.timestamp += 1
+    again.headers = [:]
     try ground.produce([again, StoredRecord(partition: 1, "f", "{}")], to: "feeds.changesets")
     let (told, report) = try await Self.verify(ground)
     let feed = try #require(again.keyText?.drop { $0 != "/" }.dropFirst())
