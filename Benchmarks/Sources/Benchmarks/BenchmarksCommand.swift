@@ -5,7 +5,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let usage = """
-    usage: Benchmarks [--feedstore FILE] [--only change|replace|replay|memory|restore|kafka|http] [REPLAY-FILE…]
+    usage: Benchmarks [--feedstore FILE] [--only change|replace|snapshot|replay|memory|restore|kafka|http] [REPLAY-FILE…]
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all
@@ -34,7 +34,9 @@ enum BenchmarksCommand {
       default: files.append(argument)
       }
     }
-    guard only.map(["change", "replace", "replay", "memory", "restore", "kafka", "http"].contains) ?? true
+    guard
+      only.map(["change", "replace", "snapshot", "replay", "memory", "restore", "kafka", "http"].contains)
+        ?? true
     else {
       fail("there is no measurement of that name\n" + usage)
     }
@@ -53,6 +55,7 @@ enum BenchmarksCommand {
     }
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("replace") { ReplaceCost.run() }
+    if isWanted("snapshot") { SnapshotCost.run() }
     if isWanted("restore") { await RestoreCost.run() }
   }
 

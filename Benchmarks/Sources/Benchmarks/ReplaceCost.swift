@@ -118,10 +118,13 @@ enum ReplaceCost {
   }
 
   /// Deletes, moves and inserts at random places.
-  private static func changed(
+  static func changed(
     _ order: [Int],
     _ random: inout RandomNumbers,
-    _ freshNumber: inout Int
+    _ freshNumber: inout Int,
+    deletedCount: Int = deletedCount,
+    insertedCount: Int = insertedCount,
+    movedCount: Int = movedCount
   ) -> [Int] {
     let picks = Array(order.indices).shuffled(using: &random).prefix(deletedCount + movedCount)
     let moved = picks.suffix(movedCount).map { order[$0] }
