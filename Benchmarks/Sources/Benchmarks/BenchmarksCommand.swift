@@ -5,7 +5,7 @@ import Glibc
 @main
 enum BenchmarksCommand {
   private static let outsideNames = ["replay", "memory", "kafka", "backlog", "latency", "http", "metrics"]
-  private static let names = outsideNames + ["change", "replace", "restore"]
+  private static let names = outsideNames + ["change", "replace", "snapshot", "restore"]
   private static let usage = """
     usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [REPLAY-FILE…]
 
@@ -59,6 +59,7 @@ enum BenchmarksCommand {
     }
     if isWanted("change") { await ChangeCost.run() }
     if isWanted("replace") { ReplaceCost.run() }
+    if isWanted("snapshot") { SnapshotCost.run() }
     if isWanted("restore") { await RestoreCost.run() }
   }
 

@@ -31,8 +31,31 @@ package struct ReplacedFeed {
     return text
   }
 
-  /// Deletes, moves and inserts at random places.
   private mutating func change() {
+    order = Self.changed(
+      order,
+      &random,
+      &freshNumber,
+      deletedCount: deletedCount,
+      insertedCount: insertedCount,
+      movedCount: movedCount
+    )
+  }
+
+  /// Deletes, moves and inserts at random places.
+  ///
+  /// - Parameters:
+  ///   - order: the items by number.
+  ///   - freshNumber: the number of the next item that is inserted.
+  /// - Returns: the new order.
+  package static func changed(
+    _ order: [Int],
+    _ random: inout RandomNumbers,
+    _ freshNumber: inout Int,
+    deletedCount: Int,
+    insertedCount: Int,
+    movedCount: Int
+  ) -> [Int] {
     let picks = Array(order.indices).shuffled(using: &random).prefix(deletedCount + movedCount)
     let moved = picks.suffix(movedCount).map { order[$0] }
     let leaving = Set(picks)
@@ -52,7 +75,7 @@ package struct ReplacedFeed {
       result.append(element)
     }
     result.append(contentsOf: arriving[next...].map(\.1))
-    order = result
+    return result
   }
 
   private func value(known: Set<Int>) -> String {

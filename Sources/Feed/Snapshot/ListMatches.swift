@@ -1,36 +1,108 @@
 /// The elements of a new list that the old state has too, in the new order.
+///
+/// Elements that follow one another in both lists are kept as one *run*, so that two lists that are nearly the same take hardly any
+/// memory. A longest increasing subsequence has all elements of a run or none of them: between two numbers that follow one
+/// another there is no other.
 struct ListMatches {
   struct Match {
     /// In the new list.
     var index: Int
     /// In the old list.
     var from: Int32
-    /// The handle in the old state.
-    var old: UInt32
-    /// Whether it comes from another list.
-    var isCrossing: Bool
+    /// The handle in the old state of an element that comes from another list.
+    var crossing: UInt32?
   }
 
-  private var matches: [Match] = []
-  /// The old indexes of those that come from the same list.
-  private var staying: [Int32] = []
+  private struct Run {
+    let index: Int
+    let from: Int32
+    let crossing: UInt32?
+    var count = 1
+  }
 
-  mutating func append(_ index: Int, from: Int32, old: UInt32, isCrossing: Bool) {
-    matches.append(Match(index: index, from: from, old: old, isCrossing: isCrossing))
-    if !isCrossing { staying.append(from) }
+  private var runs: [Run] = []
+
+  /// Runs up to which they are compared as such; to insert one into a list of them takes time in proportion to their number.
+  private static let fewRuns = 2048
+
+  /// Adds an element that comes from the same list.
+  @inline(__always)
+  mutating func append(_ index: Int, from: Int32) {
+    let last = runs.count - 1
+    if last >= 0, runs[last].crossing == nil, runs[last].index + runs[last].count == index,
+      Int(runs[last].from) + runs[last].count == Int(from)
+    {
+      runs[last].count += 1
+    } else {
+      runs.append(Run(index: index, from: from, crossing: nil))
+    }
+  }
+
+  /// Adds an element that comes from another list.
+  mutating func append(_ index: Int, from: Int32, crossing: UInt32) {
+    runs.append(Run(index: index, from: from, crossing: crossing))
   }
 
   /// Visits the fewest that must have moved, in the new order: those from other lists, and of the
   /// others those outside of a longest increasing subsequence.
   func forEachMove(_ body: (Match) -> Void) {
-    let isKept = LongestIncreasingSubsequence.membership(staying)
+    let isKept = ListMatches.membership(runs.filter { $0.crossing == nil })
     var at = 0
-    for match in matches {
-      if !match.isCrossing {
+    for run in runs {
+      if run.crossing == nil {
         at += 1
         if isKept[at - 1] { continue }
       }
-      body(match)
+      for place in 0..<run.count {
+        body(Match(index: run.index + place, from: run.from + Int32(place), crossing: run.crossing))
+      }
+    }
+  }
+
+  /// Which runs are in a longest increasing subsequence of the old indexes: of several the one that
+  /// `LongestIncreasingSubsequence` finds.
+  private static func membership(_ runs: [Run]) -> [Bool] {
+    if zip(runs, runs.dropFirst()).allSatisfy({ $0.from < $1.from }) {
+      return [Bool](repeating: true, count: runs.count)
+    }
+    guard runs.count <= fewRuns else { return membershipOfElements(runs) }
+    // The ends of increasing subsequences, by value: each longer than those before it.
+    var ends: [(from: Int32, length: Int, run: Int)] = []
+    var predecessor = [Int](repeating: -1, count: runs.count)
+    for (number, run) in runs.enumerated() {
+      var low = 0
+      var high = ends.count
+      while low < high {
+        let middle = (low + high) / 2
+        if ends[middle].from < run.from { low = middle + 1 } else { high = middle }
+      }
+      var length = run.count
+      if low > 0 {
+        predecessor[number] = ends[low - 1].run
+        length += ends[low - 1].length
+      }
+      // Those that end later and are not longer are of no use any more.
+      while high < ends.count, ends[high].length <= length { high += 1 }
+      ends.replaceSubrange(low..<high, with: CollectionOfOne((from: run.from, length: length, run: number)))
+    }
+    var isMember = [Bool](repeating: false, count: runs.count)
+    var number = ends.last?.run ?? -1
+    while number >= 0 {
+      isMember[number] = true
+      number = predecessor[number]
+    }
+    return isMember
+  }
+
+  private static func membershipOfElements(_ runs: [Run]) -> [Bool] {
+    var values: [Int32] = []
+    values.reserveCapacity(runs.reduce(0) { $0 + $1.count })
+    for run in runs { values.append(contentsOf: run.from..<run.from + Int32(run.count)) }
+    let isMember = LongestIncreasingSubsequence.membership(values)
+    var first = 0
+    return runs.map { run in
+      defer { first += run.count }
+      return isMember[first]
     }
   }
 }

@@ -16,6 +16,10 @@ struct OldOrder {
     for (index, handle) in handles.enumerated() { indexes[Int(handle)] = Int32(index) }
   }
 
+  /// Notes that the other order has a handle's element too.
+  @inline(__always)
+  mutating func noteMatch(_ handle: UInt32) { isMatched[Int(handle)] = true }
+
   /// Where a handle stands in its list, which now is known to be in the other order too.
   mutating func match(_ handle: UInt32) -> Int32 {
     isMatched[Int(handle)] = true

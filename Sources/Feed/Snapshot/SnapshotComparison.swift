@@ -6,6 +6,8 @@
 /// stays where it is if it is in a longest increasing subsequence of the old indexes, and has moved
 /// otherwise. As lists are walked in order, all entries come out sorted. O(n), and O(n log n) where
 /// much has moved.
+///
+/// Elements that go on alike are looked at once, side by side, and leave nothing behind but a longer run (`ListMatches`).
 struct SnapshotComparison {
   private let old: FeedState
   private let new: FeedState
@@ -16,11 +18,15 @@ struct SnapshotComparison {
   private var oldSectionOrder = OldOrder()
   private var oldItemOrder = OldOrder()
   private var result = SnapshotDifference()
+  private let hasMarks: Bool
+  /// The kinds that were compared last, by their numbers: most items have the kind of the one before them.
+  private var comparedKinds = (old: KindTable.empty, new: KindTable.empty, areSame: true)
 
   init(from old: FeedState, to new: FeedState, marks: SnapshotMarks) {
     self.old = old
     self.new = new
     self.marks = marks
+    hasMarks = !marks.isEmpty
     oldSections = old.currentHandles(FeedState.sectionScope)
     newSections = new.currentHandles(FeedState.sectionScope)
   }
@@ -43,7 +49,7 @@ struct SnapshotComparison {
         result.sections.inserts.append(entry(handle, index))
         continue
       }
-      matches.append(index, from: oldSectionOrder.match(match), old: match, isCrossing: false)
+      matches.append(index, from: oldSectionOrder.match(match))
       if marks.reloadedSections.contains(handle) {
         result.sections.reloads.append(entry(handle, index))
       } else if !old.sections[match].content.hasSameData(as: section.content) {
@@ -97,42 +103,64 @@ struct SnapshotComparison {
     var matches = ListMatches()
     var next = 0
     for (index, handle) in list.enumerated() {
-      let item = new.items[handle]
-      let found: UInt32?
       if next < oldList.count, isSame(oldList[next], handle) {
-        found = oldList[next]
-      } else {
-        found = old.items.find(new.items.id(handle), item.hash)
+        let match = oldList[next]
+        oldItemOrder.noteMatch(match)
+        matches.append(index, from: Int32(next))
+        next += 1
+        compareContent(handle, index, section, with: match)
+        continue
       }
-      guard let match = found else {
+      guard let match = old.items.find(new.items.id(handle), new.items[handle].hash) else {
         result.items.inserts.append(entry(handle, index, section))
         continue
       }
       let from = oldItemOrder.match(match)
-      let isCrossing = old.items[match].container != oldSection
-      if !isCrossing { next = Int(from) + 1 }
-      matches.append(index, from: from, old: match, isCrossing: isCrossing)
+      if old.items[match].container == oldSection {
+        next = Int(from) + 1
+        matches.append(index, from: from)
+      } else {
+        matches.append(index, from: from, crossing: match)
+      }
       compareContent(handle, index, section, with: match)
     }
     matches.forEachMove { match in
       result.items.moves.append(
         ItemChanges.Move(
           id: ItemIdentifier(new.items.id(list[match.index])),
-          from: position(Int(match.from), old.items[match.old].container, old),
+          from: position(
+            Int(match.from),
+            match.crossing.map { old.items[$0].container } ?? oldSection ?? 0,
+            old
+          ),
           to: position(match.index, section, new)
         )
       )
     }
   }
 
+  @inline(__always)
   private mutating func compareContent(
     _ handle: UInt32,
     _ index: Int,
     _ section: UInt32,
     with match: UInt32
   ) {
+    let areKindsSame = hasSameKind(match, handle)
+    if areKindsSame, !hasMarks, old.items[match].content.hasSameData(as: new.items[handle].content) { return }
+    appendContent(handle, index, section, with: match, areKindsSame)
+  }
+
+  @inline(never)
+  private mutating func appendContent(
+    _ handle: UInt32,
+    _ index: Int,
+    _ section: UInt32,
+    with match: UInt32,
+    _ areKindsSame: Bool
+  ) {
     let item = new.items[handle]
-    if !old.kind(match).hasSameBytes(as: new.kind(handle)) || marks.reloadedItems.contains(handle) {
+    if !areKindsSame || marks.reloadedItems.contains(handle) {
       result.items.reloads.append(entry(handle, index, section))
     } else if !old.items[match].content.hasSameData(as: item.content)
       || marks.reconfiguredItems.contains(handle)
@@ -147,7 +175,17 @@ struct SnapshotComparison {
     }
   }
 
+  @inline(__always)
+  private mutating func hasSameKind(_ oldItem: UInt32, _ newItem: UInt32) -> Bool {
+    let (oldKind, newKind) = (old.items[oldItem].content.kind, new.items[newItem].content.kind)
+    if oldKind != comparedKinds.old || newKind != comparedKinds.new {
+      comparedKinds = (oldKind, newKind, old.kinds[oldKind].hasSameBytes(as: new.kinds[newKind]))
+    }
+    return comparedKinds.areSame
+  }
+
   /// Whether an item of the old state and one of the new have the same identifier.
+  @inline(__always)
   private func isSame(_ oldItem: UInt32, _ newItem: UInt32) -> Bool {
     old.items[oldItem].hash == new.items[newItem].hash
       && old.items.id(oldItem).hasSameBytes(as: new.items.id(newItem))

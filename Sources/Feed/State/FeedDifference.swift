@@ -49,7 +49,7 @@ struct FeedDifference {
     /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
     private static func sortMany(_ entries: inout [Entry]) {
       guard entries.count >= many else { return entries.sort { $0.sortKey < $1.sortKey } }
-      let differing = entries.reduce(0 as UInt64) { $0 | $1.sortKey ^ entries[0].sortKey }
+      let differing = entries.reduce(0 as UInt64) { $0 | ($1.sortKey ^ entries[0].sortKey) }
       var source = entries.indices.map { (key: entries[$0].sortKey, index: UInt32($0)) }
       var target = source
       let digits = 1 << Int(digitBits)
