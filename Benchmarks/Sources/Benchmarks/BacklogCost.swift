@@ -1,5 +1,6 @@
 import CBareLoop
 import Glibc
+import Workloads
 
 /// How fast a backlog is caught up with, what that costs, and how much memory it takes, beside a bare loop in C.
 enum BacklogCost {

@@ -1,5 +1,6 @@
 import CBareLoop
 import Glibc
+import Workloads
 
 /// How long an update takes from the producer's call to a reader of committed records, beside a bare loop in C.
 enum LatencyCost {
