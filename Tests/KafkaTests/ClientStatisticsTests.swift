@@ -44,6 +44,15 @@ import Testing
     #expect(Self.read(Self.text) == expected)
   }
 
+  @Test(arguments: [
+    ("-1", -1), ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775807", -Int.max),
+    ("-9223372036854775808", Int.min), ("18446744073709551615", -1), ("-", 0), ("1.5", 1), ("\"7\"", 0),
+  ])
+  func `a whole number of 64 bits is read, with a sign or without`(_ spelling: String, _ number: Int) {
+    #expect(Self.read(#"{"replyq":\#(spelling),"msg_cnt":5}"#).queuedOperations == number)
+    #expect(Self.read(#"{"replyq":\#(spelling),"msg_cnt":5}"#).producedMessages == 5)
+  }
+
   @Test func `text that is cut off anywhere, or has other bytes, ends the reading`() {
     let bytes = Array(Self.text.utf8)
     for count in 0...bytes.count {

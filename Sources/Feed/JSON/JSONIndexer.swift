@@ -43,7 +43,7 @@ public final class JSONIndexer {
 
   /// Finds the structure of a text and checks the whole of it.
   ///
-  /// The result is valid until the next call.
+  /// The result is valid until the next call, and as long as the indexer.
   public func validated(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
     try index(bytes)
     try text.validate()

@@ -45,7 +45,7 @@ public final class ReplayLineParser {
     var value: Field = (0, 0)
   }
 
-  /// The record of a line; nil for a blank one. It is valid until the next line.
+  /// The record of a line; nil for a blank one. It is valid until the next line, and as long as the parser.
   public func parse(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord? {
     if line.buffer.allSatisfy(JSONText.isSpace) { return nil }
     recentLine = nil

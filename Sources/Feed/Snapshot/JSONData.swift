@@ -38,9 +38,11 @@ public struct JSONData: Sendable, Hashable, CustomStringConvertible {
   private static func compact(_ bytes: ByteSpan) -> Result<ByteText?, JSONFault> {
     Result { () throws(JSONFault) in
       let indexer = JSONIndexer()
+      let arena = ScratchArena(capacity: bytes.count)
+      // What is read here is in their memory.
+      defer { withExtendedLifetime((indexer, arena)) {} }
       let json = try indexer.validated(bytes)
       if let fault = json.unpairedSurrogate(from: 0, to: json.offsetCount) { throw fault }
-      let arena = ScratchArena(capacity: bytes.count)
       let compact = json.compactSpan(from: 0, to: json.offsetCount, arena: arena)
       return compact.count == bytes.count ? nil : ByteText(compact)
     }

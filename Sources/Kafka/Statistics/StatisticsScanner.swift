@@ -47,7 +47,7 @@ struct StatisticsScanner {
     }
   }
 
-  /// Reads a whole number; 0 for what is none.
+  /// Reads a whole number; 0 for what is none. One that 64 bits do not hold wraps around.
   mutating func integer() -> Int {
     guard let first = next() else { return 0 }
     let isNegative = first == UInt8(ascii: "-")
@@ -61,7 +61,7 @@ struct StatisticsScanner {
     // Fractions and what is no number.
     skip()
     guard cursor > start else { return 0 }
-    return isNegative ? -value : value
+    return isNegative ? 0 &- value : value
   }
 
   /// Passes over a value.
