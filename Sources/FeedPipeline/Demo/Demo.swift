@@ -74,8 +74,13 @@ public struct Demo: Sendable {
       // What was committed last says all that was done before.
       bufferingPolicy: .bufferingNewest(16)
     )
+    // The inspector shows a lively feed at once.
+    let feed = PercentEncoding.encode(DemoHistory.liveliestFeed)
+    let fragment = inputs.isEmpty ? "#feed=\(feed)" : ""
     var daemon = Daemon(configuration, stop: stop, log: log) { [tell] event in
-      if case .serving(let url) = event { tell("The inspector, a page on all this, is at \(url)/.") }
+      if case .serving(let url) = event {
+        tell("Open \(url)/\(fragment) in a browser to watch the feeds change.")
+      }
       continuation.yield(event)
     }
     daemon.backlog = broker.backlog
@@ -108,7 +113,8 @@ public struct Demo: Sendable {
 
   private func publish(_ configuration: PipelineConfiguration) async throws -> PublishReport {
     var files = inputs
-    let sample = inputs.isEmpty ? try DemoFile(DemoHistory.text) : nil
+    // It plays now, so that no feed looks as if it had not changed for days.
+    let sample = inputs.isEmpty ? try DemoFile(DemoHistory.text(from: WallClock.milliseconds())) : nil
     if let sample { files = [sample.path] }
     tell(
       inputs.isEmpty

@@ -10,8 +10,20 @@ struct DemoHistoryTests {
     #expect((2_000...5_000).contains(DemoHistory.lines.count))
   }
 
+  @Test func `the history can begin at any time, and differs in nothing else`() throws {
+    let later = DemoHistory.recordedStart + 86_400_000
+    let lines = DemoHistory.lines(from: later)
+    #expect(lines.count == DemoHistory.lines.count)
+    for (moved, line) in zip(lines, DemoHistory.lines) {
+      let time = try #require(line.firstRange(of: /"ts":\d+/))
+      let number = try #require(Int64(line[time].dropFirst(5)))
+      #expect(moved == line.replacing(line[time], with: "\"ts\":\(number + 86_400_000)", maxReplacements: 1))
+    }
+    #expect(lines.contains { $0.contains("\"key\":\"\(DemoHistory.liveliestFeed)\"") })
+  }
+
   @Test func `the history shows what feeds go through`() async throws {
-    let file = try DemoFile(DemoHistory.text)
+    let file = try DemoFile(DemoHistory.text())
     let replay = Replay(inputs: [file.path], output: "/dev/null", rejected: nil, options: FeedStoreOptions())
     let report = try await replay.run()
     withExtendedLifetime(file) {}

@@ -9,9 +9,18 @@ public enum DemoHistory {
   /// How long it lasts, in milliseconds.
   static let duration = 6_000
 
+  /// When the history begins that is written to files: 2026-11-20T10:00:00Z.
+  static let recordedStart: Int64 = 1_795_168_800_000
+
+  /// A feed that changes from the beginning to the end.
+  static let liveliestFeed = "newsroom/home"
+
   /// The records as replay lines, in the order of their times.
-  public static var lines: [String] {
-    var script = DemoScript(seed: 2_026)
+  public static var lines: [String] { lines(from: recordedStart) }
+
+  /// The same, beginning at another time, in milliseconds since 1970.
+  static func lines(from start: Int64) -> [String] {
+    var script = DemoScript(seed: 2_026, start: start)
     script.addNewsroom()
     script.addScores()
     script.addOrders()
@@ -21,7 +30,9 @@ public enum DemoHistory {
   }
 
   /// The lines as a file's content.
-  public static var text: String { lines.joined(separator: "\n") + "\n" }
+  static func text(from start: Int64 = recordedStart) -> String {
+    lines(from: start).joined(separator: "\n") + "\n"
+  }
 }
 
 extension DemoHistory {

@@ -10,11 +10,12 @@ struct DemoScript {
     var line: String
   }
 
-  /// 2026-11-20T10:00:00Z.
-  private static let start: Int64 = 1_795_168_800_000
+  private let start: Int64
 
-  init(seed: UInt64) {
+  /// - Parameter start: when the history begins, in milliseconds since 1970.
+  init(seed: UInt64, start: Int64) {
     random = seed
+    self.start = start
   }
 
   // MARK: Chance
@@ -57,7 +58,7 @@ struct DemoScript {
   }
 
   private mutating func add(_ time: Int, _ topic: String, _ feed: String, _ value: String) {
-    let timestamp = Self.start + Int64(time)
+    let timestamp = start + Int64(time)
     let line = "{\"topic\":\"\(topic)\",\"ts\":\(timestamp),\"key\":\(feed.jsonString),\(value)}"
     records.append(Record(time: timestamp, line: line))
   }
