@@ -181,8 +181,10 @@ fuzz-short: setup ## the same for 5 seconds each without coverage, with the test
 	$(SWIFT) build --build-tests
 	FEEDSTORE_FUZZ_SECONDS=$${FEEDSTORE_FUZZ_SECONDS:-5} $(SWIFT) test --skip-build --disable-xctest --filter FuzzTests
 
+# -Xcc: functions that are inline in C headers are compiled with Swift, and would not be instrumented.
 test-asan: setup-test ## run the tests with the address sanitizer, built apart and without pools of memory
-	$(SWIFT) build --build-tests --sanitize=address -Xswiftc -DSANITIZE_ADDRESS --scratch-path .build/sanitize-address
+	$(SWIFT) build --build-tests --sanitize=address -Xcc -fsanitize=address -Xswiftc -DSANITIZE_ADDRESS \
+	  --scratch-path .build/sanitize-address
 	Tests/Sanitizers/run.sh address $(TESTS)
 
 test-tsan: setup-test ## run the tests with the thread sanitizer, built apart

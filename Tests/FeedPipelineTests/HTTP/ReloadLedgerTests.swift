@@ -5,7 +5,7 @@ import Testing
 @testable import FeedPipeline
 
 /// Who pays when too much waits for readers.
-struct ReloadLedgerTests {
+final class ReloadLedgerTests {
   private final class Reader: ReloadReader {
     let state: Mutex<(remaining: Int, loan: ReloadLoan?, isCut: Bool)>
 
@@ -29,6 +29,12 @@ struct ReloadLedgerTests {
 
   private let clock = Clock()
   private let ledger: ReloadLedger
+  private var readers: [Reader] = []
+
+  deinit {
+    // A reader that is still sent something keeps its loan, and through the ledger itself.
+    for reader in readers { reader.cut() }
+  }
 
   init() {
     ledger = ReloadLedger(limit: 1 << 20) { [clock] in clock.milliseconds.load(ordering: .relaxed) }
@@ -42,6 +48,7 @@ struct ReloadLedgerTests {
     let reader = Reader(remaining)
     let loan = ledger.lend(reload, to: reader, byteCount: bytes)
     reader.state.withLock { $0.loan = loan }
+    readers.append(reader)
     return reader
   }
 
