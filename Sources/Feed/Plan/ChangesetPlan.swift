@@ -16,51 +16,49 @@ public enum ChangesetPlan: Sendable, Equatable {
 
   /// Appends the header's value, an object of numbers.
   func write(to output: ByteWriter) {
+    var separator: StaticString = "{"
+    func append(_ name: StaticString) {
+      output.append(separator)
+      output.append(UInt8(ascii: "\""))
+      output.append(name)
+      output.append("\":")
+      separator = ","
+    }
+    func figure(_ name: StaticString, _ number: Int) {
+      append(name)
+      output.append(decimal: number)
+    }
+    func threshold(_ name: StaticString, _ number: Double) {
+      append(name)
+      output.append(string: Self.text(number))
+    }
     switch self {
     case .weighed(let weighed):
-      output.append("{\"weight\":")
-      output.append(decimal: weighed.weight)
-      output.append(",\"itemsBefore\":")
-      output.append(decimal: weighed.itemsBefore)
-      output.append(",\"itemsAfter\":")
-      output.append(decimal: weighed.itemsAfter)
-      output.append(",\"changedKinds\":")
-      output.append(decimal: weighed.changedKinds)
-      output.append(",\"differenceBytes\":")
-      output.append(decimal: weighed.differenceBytes)
-      output.append(",\"reloadBytes\":")
-      output.append(decimal: weighed.reloadBytes)
-      output.append(",\"maxChanges\":")
-      output.append(decimal: weighed.thresholds.maxChanges)
-      output.append(",\"maxChangedFraction\":")
-      output.append(string: Self.text(weighed.thresholds.maxChangedFraction))
-      output.append(",\"minimumItems\":")
-      output.append(decimal: weighed.thresholds.minimumItems)
-      output.append(",\"maxKindFraction\":")
-      output.append(string: Self.text(weighed.thresholds.maxKindFraction))
-      output.append(",\"maxReloadRatio\":")
-      output.append(string: Self.text(weighed.thresholds.maxReloadRatio))
-      output.append(",\"maxBytesRatio\":")
-      output.append(string: Self.text(weighed.thresholds.maxBytesRatio))
+      figure("weight", weighed.weight)
+      figure("itemsBefore", weighed.itemsBefore)
+      figure("itemsAfter", weighed.itemsAfter)
+      figure("changedKinds", weighed.changedKinds)
+      figure("differenceBytes", weighed.differenceBytes)
+      figure("reloadBytes", weighed.reloadBytes)
+      figure("maxChanges", weighed.thresholds.maxChanges)
+      threshold("maxChangedFraction", weighed.thresholds.maxChangedFraction)
+      figure("minimumItems", weighed.thresholds.minimumItems)
+      threshold("maxKindFraction", weighed.thresholds.maxKindFraction)
+      threshold("maxReloadRatio", weighed.thresholds.maxReloadRatio)
+      threshold("maxBytesRatio", weighed.thresholds.maxBytesRatio)
     case .keyframe(let due):
-      output.append("{\"deltas\":")
-      output.append(decimal: due.deltas)
-      output.append(",\"deltaBytes\":")
-      output.append(decimal: due.deltaBytes)
-      output.append(",\"lastReloadBytes\":")
-      output.append(decimal: due.lastReloadBytes)
-      output.append(",\"keyframeBytes\":")
-      output.append(decimal: due.keyframeBytes)
-      output.append(",\"maxDeltas\":")
-      output.append(decimal: due.policy.maxDeltas)
-      output.append(",\"maxBytesRatio\":")
-      output.append(string: Self.text(due.policy.maxBytesRatio))
+      figure("deltas", due.deltas)
+      figure("deltaBytes", due.deltaBytes)
+      figure("lastReloadBytes", due.lastReloadBytes)
+      figure("keyframeBytes", due.keyframeBytes)
+      figure("maxDeltas", due.policy.maxDeltas)
+      threshold("maxBytesRatio", due.policy.maxBytesRatio)
     }
     output.append(UInt8(ascii: "}"))
   }
 
   /// A threshold in the fewest digits that are read back as the same number; whole ones without a fraction.
-  static func text(_ number: Double) -> String {
+  package static func text(_ number: Double) -> String {
     let text = number.description
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }

@@ -62,7 +62,7 @@ public struct Daemon: Sendable {
     // Not before: whoever reads it takes the daemon for started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
-    // These end with this scope, when the workers have published what waits.
+    // These end with this scope, when the workers have published the pending changes.
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
     let supervision = supervisor.map {

@@ -17,9 +17,10 @@ enum PlanText {
     switch reason {
     case .kinds:
       return "\(Quantity.count(weighed.changedKinds)) of \(items(weighed.itemsAfter)) changed their kind; "
-        + "reload above \(number(thresholds.maxKindFraction)); \(sizes)"
+        + "reload above \(ChangesetPlan.text(thresholds.maxKindFraction)); \(sizes)"
     case .bytes:
-      return "\(changes(weighed)); reload above \(number(thresholds.maxBytesRatio)) times its bytes; \(sizes)"
+      return
+        "\(changes(weighed)); reload above \(ChangesetPlan.text(thresholds.maxBytesRatio)) times its bytes; \(sizes)"
     default: return "\(changes(weighed)); \(threshold(weighed, reason)); \(sizes)"
     }
   }
@@ -35,7 +36,7 @@ enum PlanText {
 
   private static func threshold(_ weighed: WeighedDifference, _ reason: ReloadReason?) -> String {
     let thresholds = weighed.thresholds
-    let fraction = number(thresholds.maxChangedFraction)
+    let fraction = ChangesetPlan.text(thresholds.maxChangedFraction)
     let isFractionUsed = weighed.items >= thresholds.minimumItems
     let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
     // The threshold that a growing weight passes first, or has passed.
@@ -45,14 +46,15 @@ enum PlanText {
       weighed.weight > thresholds.maxChanges || (isFractionUsed && Double(weighed.weight) > greatestWeight)
     let bound = isCounted ? "\(Quantity.count(thresholds.maxChanges)) changes" : fraction
     guard reason == nil, isPassed else { return "reload above \(bound)" }
-    return "above \(bound), but a reload takes more than \(number(thresholds.maxReloadRatio)) times the bytes"
+    return
+      "above \(bound), but a reload takes more than \(ChangesetPlan.text(thresholds.maxReloadRatio)) times the bytes"
   }
 
   private static func sentence(_ due: DueKeyframe) -> String {
     let deltas =
       "\(Quantity.count(due.deltas)) delta \(due.deltas == 1 ? "record" : "records") of "
       + "\(Quantity.bytes(due.deltaBytes)) since a reload of \(Quantity.bytes(due.lastReloadBytes))"
-    let ratio = number(due.policy.maxBytesRatio)
+    let ratio = ChangesetPlan.text(due.policy.maxBytesRatio)
     let isLong = Double(due.deltaBytes) > due.policy.maxBytesRatio * Double(due.lastReloadBytes)
     return isLong
       ? "\(deltas); keyframe above \(ratio) times its bytes"
@@ -61,10 +63,5 @@ enum PlanText {
 
   private static func items(_ count: Int) -> String {
     "\(Quantity.count(count)) \(count == 1 ? "item" : "items")"
-  }
-
-  private static func number(_ value: Double) -> String {
-    let text = "\(value)"
-    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }

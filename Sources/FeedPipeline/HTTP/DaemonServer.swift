@@ -14,7 +14,7 @@ final class DaemonServer: Sendable {
   /// Nil where feeds are not served.
   private let feeds: FeedServer?
 
-  /// How long clients have, at the end, to take what waits for them.
+  /// How long clients have, at the end, to read what is queued for them.
   private static let stopMilliseconds = 1_000
 
   /// Begins to listen.

@@ -69,7 +69,7 @@ public struct Coalescer: Sendable {
     return true
   }
 
-  /// Notes how long it took to publish what waits and to commit it; the bytes that may wait while the input is behind
+  /// Notes how long it took to publish and commit a window; the bytes that may wait while the input is behind
   /// follow that.
   public mutating func notePublication(milliseconds: Int64) {
     let most = options.backlogCommitMilliseconds
