@@ -186,6 +186,22 @@ struct DisturbanceTests {
     #expect(thrown?.message.contains("start feedstore again") == true)
   }
 
+  @Test func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
+    async throws
+  {
+    let ground = try Self.ground(brokers: 2)
+    defer { ground.cluster.stop() }
+    for topic in ["feeds.items", "feeds.changesets"] {
+      try ground.cluster.setLeader(TopicPartition(topic: topic, partition: 0), broker: 1)
+    }
+    try ground.cluster.setCoordinator(.group("feedstore"), broker: 2)
+    _ = try await ground.publish(Self.lines)
+    try ground.cluster.setRoundTrip(2, milliseconds: 1_500)
+    let run = FaultRun(records: Self.lines.count)
+    try await check(ground, run)
+    #expect(run.ways.isEmpty)
+  }
+
   @Test func `a record that is refused while offsets are added ends the daemon, with the reason`()
     async throws
   {

@@ -5,6 +5,8 @@
 struct PollSchedule: Equatable {
   /// Milliseconds between two polls, at most.
   let intervalMilliseconds: Int64
+  /// How long a call between two polls may take that cannot be interrupted, in milliseconds.
+  let longestCall: Int32
   /// When the next poll is due, in milliseconds of the monotonic clock.
   private(set) var dueTime: Int64 = 0
 
@@ -13,6 +15,7 @@ struct PollSchedule: Equatable {
   /// - Parameter maxPollMilliseconds: `max.poll.interval.ms`.
   init(maxPollMilliseconds: Int64) {
     intervalMilliseconds = min(Self.longestMilliseconds, max(1, maxPollMilliseconds / 3))
+    longestCall = Int32(clamping: max(Self.longestMilliseconds, maxPollMilliseconds / 3))
   }
 
   func isDue(at now: Int64) -> Bool { now >= dueTime }

@@ -5,7 +5,9 @@ import Service
 
 /// Does what ``Restoration`` says.
 extension Worker {
-  private static let askMilliseconds: Int32 = 1_000
+  /// How long a question to the brokers may take: longer with each failure, as an answer that comes too late is asked for
+  /// in vain each time.
+  private static let askMilliseconds = Doubling<Int32>(from: 1_000, to: 8_000)
   private static let readMilliseconds: Int32 = 100
   private static let pauseMilliseconds: Int32 = 100
   /// How long an error is believed to pass that often does not.
@@ -36,6 +38,7 @@ extension Worker {
     do {
       try take(restoration.step, store)
       restorePause = 0
+      restoreFailures = 0
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
@@ -51,6 +54,7 @@ extension Worker {
   /// Has the step that failed wait before it is done again, and says why now and then.
   private func pauseRestoring(_ reason: String, _ fields: LogFields) {
     restorePause = Self.pauseMilliseconds
+    restoreFailures += 1
     if progress.line(at: MonotonicClock.milliseconds()) != nil { log.warning(reason, fields) }
   }
 
@@ -59,6 +63,9 @@ extension Worker {
   private struct StaleAnswer: Error {
     let partition: TopicPartition
   }
+
+  /// How long the next question may take; the group must be polled soon enough after it.
+  private var askMilliseconds: Int32 { min(Self.askMilliseconds[restoreFailures], pollSchedule.longestCall) }
 
   /// Whether a step that failed may succeed later.
   private func mayPass(_ error: KafkaError) -> Bool {
@@ -87,9 +94,9 @@ extension Worker {
     switch step {
     case .nothing: break
     case .locate(let inputs):
-      restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: Self.askMilliseconds))
+      restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: askMilliseconds))
     case .measure(let input):
-      let ends = try reader().ends(of: input, timeoutMilliseconds: Self.askMilliseconds)
+      let ends = try reader().ends(of: input, timeoutMilliseconds: askMilliseconds)
       if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
         throw StaleAnswer(partition: input)
       }
@@ -98,7 +105,7 @@ extension Worker {
     case .bound(let partition):
       let reader = try reader()
       let target = TopicPartition(topic: reader.topic, partition: partition)
-      try bound(target, try reader.ends(of: target, timeoutMilliseconds: Self.askMilliseconds))
+      try bound(target, try reader.ends(of: target, timeoutMilliseconds: askMilliseconds))
     case .open(let partitions):
       try reader().open(partitions)
       restoration.open()
@@ -184,7 +191,7 @@ extension Worker {
   }
 
   private func resume(at starts: [TopicPartitionOffset], _ store: isolated FeedStore) throws {
-    try consumer.seek(starts, timeoutMilliseconds: Self.askMilliseconds)
+    try consumer.seek(starts, timeoutMilliseconds: askMilliseconds)
     try consumer.resume(starts.map(\.topicPartition))
     positions.begin(at: starts)
     // What is lost and passed over is not to be missed again at the next start.

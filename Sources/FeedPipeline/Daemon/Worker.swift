@@ -73,6 +73,8 @@ final class Worker: @unchecked Sendable {
   var takingOver: ChangesetPartition?
   /// How long to wait before its next step, in milliseconds.
   var restorePause: Int32 = 0
+  /// How often in a row that step has failed.
+  var restoreFailures = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
   var doubtfulSince: Int64?
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
