@@ -53,13 +53,26 @@ let package = Package(
     ),
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
     .target(
+      name: "FeedConfiguration",
+      dependencies: ["Feed", "FeedStore", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedKafka",
+      dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "FeedPipeline",
-      dependencies: ["CBuild", "CInspector", "Feed", "FeedClient", "FeedStore", "Kafka", "Service"],
+      dependencies: [
+        "CBuild", "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka",
+        "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedPipeline", "Service"],
+      dependencies: ["FeedConfiguration", "FeedKafka", "FeedPipeline", "Service"],
       swiftSettings: swiftSettings
     ),
 
@@ -79,7 +92,7 @@ let package = Package(
     // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
     .target(
       name: "FuzzTargets",
-      dependencies: ["Feed", "FeedPipeline", "FeedTestSupport", "Service"],
+      dependencies: ["Feed", "FeedConfiguration", "FeedTestSupport", "Service"],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
@@ -113,8 +126,9 @@ let package = Package(
     .testTarget(
       name: "FeedPipelineTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka",
-        "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedPipeline",
+        "FeedTestSupport", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -122,15 +136,18 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport",
-        "HTTPTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedPipeline",
+        "FeedTestSupport", "HTTPTestSupport", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     // Runs the built command against a Kafka cluster, if FEEDSTORE_TEST_BOOTSTRAP names one.
     .testTarget(
       name: "BrokerTests",
-      dependencies: ["FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service"],
+      dependencies: [
+        "FeedConfiguration", "FeedKafka", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
   ],

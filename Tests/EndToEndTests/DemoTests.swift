@@ -1,7 +1,9 @@
 import FeedStore
+import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 struct DemoTests {

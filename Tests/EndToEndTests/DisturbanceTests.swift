@@ -1,10 +1,12 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// Brokers that go, come back, move or are slow, and bounds that are met on the way.

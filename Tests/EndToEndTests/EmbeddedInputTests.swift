@@ -4,6 +4,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// The embedded broker keeps 5 MiB of a partition.

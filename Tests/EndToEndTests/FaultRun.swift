@@ -1,4 +1,5 @@
 import FeedStore
+import Service
 import Synchronization
 
 @testable import FeedPipeline

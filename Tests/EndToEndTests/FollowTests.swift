@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FeedConfiguration
 import FeedStore
 import Foundation
 import Kafka
@@ -7,6 +8,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// Followers of a daemon that runs.

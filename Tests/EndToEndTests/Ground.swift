@@ -5,6 +5,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// An embedded cluster with FeedStore's topics, and what runs on it in one test.

@@ -1,3 +1,4 @@
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Synchronization

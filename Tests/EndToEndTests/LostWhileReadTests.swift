@@ -4,6 +4,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// Of a partition the embedded cluster keeps 5 MiB: what is not read before more is written, is gone.

@@ -1,4 +1,5 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Foundation
 import Kafka
@@ -6,6 +7,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// `feedstore rejects` on what a daemon rejected.

@@ -1,4 +1,5 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service

@@ -5,6 +5,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct TopicSetupTests {

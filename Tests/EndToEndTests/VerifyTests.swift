@@ -1,10 +1,12 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// `feedstore verify --topic` on what a daemon wrote.

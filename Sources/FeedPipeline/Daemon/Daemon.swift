@@ -1,3 +1,5 @@
+public import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 public import Service
@@ -135,17 +137,5 @@ public struct Daemon: Sendable {
     } catch {
       throw error.configurationOrDaemonError
     }
-  }
-}
-
-extension KafkaError {
-  /// Whether a client could not be made for a property that it does not know or take.
-  private var isProperty: Bool { kind == .invalidArgument }
-
-  /// As an error of the configuration where a property is wrong, and of Kafka otherwise.
-  var configurationOrDaemonError: any Error {
-    guard isProperty else { return DaemonError(self) }
-    let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
-    return ConfigurationError(.outOfRange, "\(message); \(hint)")
   }
 }

@@ -1,3 +1,4 @@
+import FeedKafka
 import FeedStore
 import Kafka
 import Service

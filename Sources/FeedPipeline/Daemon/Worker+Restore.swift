@@ -1,4 +1,5 @@
 import Feed
+import FeedKafka
 import FeedStore
 import Kafka
 import Service

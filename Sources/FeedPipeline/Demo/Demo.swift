@@ -1,3 +1,5 @@
+public import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Glibc
 public import Service

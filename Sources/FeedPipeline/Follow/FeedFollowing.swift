@@ -1,4 +1,5 @@
 import FeedClient
+public import FeedConfiguration
 public import Service
 
 /// `feedstore follow`: prints the changesets of feeds as they come, or their state.

@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+public import FeedConfiguration
 public import Service
 
 /// `feedstore inspect`: what the changesets topic has of one feed.

@@ -1,4 +1,6 @@
 import FeedClient
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Service
 

@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 import Service
@@ -6,7 +8,7 @@ import Service
 /// A daemon's HTTP listener: health, status and metrics, and feeds where they are wanted.
 final class DaemonServer: Sendable {
   /// To be told by the workers.
-  let status: DaemonStatus
+  package let status: DaemonStatus
   /// Where it listens.
   let url: String
 

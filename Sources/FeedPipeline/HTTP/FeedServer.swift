@@ -1,5 +1,7 @@
 import Feed
 import FeedClient
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 import Service

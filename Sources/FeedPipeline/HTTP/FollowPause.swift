@@ -1,3 +1,5 @@
+import Service
+
 /// How long it is waited before feeds are followed again after a failure: twice as long each time, as long as
 /// failures come one after the other.
 struct FollowPause {

@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 import Service

@@ -1,4 +1,5 @@
 import Feed
+import FeedKafka
 import Kafka
 
 /// The copy of a rejected record that the rejected topic has.

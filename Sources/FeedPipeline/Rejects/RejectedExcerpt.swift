@@ -1,3 +1,5 @@
+public import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 public import Service

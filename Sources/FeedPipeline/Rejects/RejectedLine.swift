@@ -1,4 +1,5 @@
 import Feed
+import FeedKafka
 import Kafka
 import Service
 

@@ -1,4 +1,6 @@
 import Feed
+public import FeedConfiguration
+import FeedKafka
 import FeedStore
 import Kafka
 public import Service

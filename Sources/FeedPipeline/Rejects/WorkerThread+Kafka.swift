@@ -1,3 +1,4 @@
+import FeedKafka
 import Kafka
 import Service
 

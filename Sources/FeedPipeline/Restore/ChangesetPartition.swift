@@ -1,4 +1,5 @@
 import Feed
+import FeedKafka
 import Kafka
 
 /// What is read of one partition of the changesets topic: its feeds, and where to look for what they lack.

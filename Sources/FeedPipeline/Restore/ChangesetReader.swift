@@ -1,4 +1,5 @@
 import Feed
+import FeedKafka
 import Kafka
 
 /// Reads partitions of the changesets topic from their beginnings, all at once, into replicas.

@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedKafka
 import Kafka
 import Service
 

@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedKafka
 import Kafka
 
 /// Leads from partitions that were assigned to their feeds restored and their input read: says what to do

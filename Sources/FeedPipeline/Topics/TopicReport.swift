@@ -1,3 +1,5 @@
+public import FeedKafka
+
 /// What FeedStore needs of its topics and what is there.
 public struct TopicReport: Sendable, Equatable {
   /// Everything that is needed, topic by topic.

@@ -1,4 +1,5 @@
 import Kafka
+import Service
 
 /// The life of a transactional producer and its transactions: says which call comes next, and is told what
 /// came of it.

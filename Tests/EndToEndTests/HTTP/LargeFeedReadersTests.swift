@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import FeedConfiguration
 import HTTPTestSupport
 import Testing
 

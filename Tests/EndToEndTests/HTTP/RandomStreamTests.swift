@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import FeedConfiguration
 import FeedTestSupport
 import HTTPTestSupport
 import Service

@@ -4,6 +4,8 @@ import Kafka
 import Service
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// An embedded cluster with a changesets topic, and a server of its feeds without a daemon: the test says what

@@ -1,6 +1,8 @@
 import Kafka
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct InputStartTests {

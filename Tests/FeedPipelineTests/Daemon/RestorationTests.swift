@@ -1,6 +1,8 @@
+import FeedConfiguration
 import Kafka
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct RestorationTests {

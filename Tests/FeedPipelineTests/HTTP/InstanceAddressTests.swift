@@ -2,6 +2,7 @@ import Feed
 import Kafka
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct InstanceAddressTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct PublishRouteTests {

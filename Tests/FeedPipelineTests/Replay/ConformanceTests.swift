@@ -4,6 +4,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 /// What `feedstore replay` makes of the vectors in `conformance` is what they say.

@@ -2,6 +2,7 @@ import FeedStore
 import Foundation
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 /// Replays the files under Golden and compares with what they wrote when they were last looked at.

@@ -2,6 +2,7 @@ import Feed
 import FeedStore
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 /// Feeds whose records come from as many topics as there may be.

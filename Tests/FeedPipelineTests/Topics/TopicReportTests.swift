@@ -1,6 +1,7 @@
 import FeedStore
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
 
 struct TopicReportTests {

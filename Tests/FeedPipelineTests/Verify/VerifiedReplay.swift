@@ -5,6 +5,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 /// What a replay wrote, to be verified as it is or with changes.

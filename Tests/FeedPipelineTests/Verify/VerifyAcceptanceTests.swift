@@ -5,6 +5,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
 
 /// What FeedStore writes is right.

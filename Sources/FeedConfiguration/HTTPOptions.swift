@@ -40,7 +40,7 @@ public struct HTTPOptions: Sendable, Equatable {
   public init() {}
 
   /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
-  var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
+  package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
 
   /// The environment variable that may hold the token instead of a file.
   public static let tokenVariable = "FEEDSTORE_HTTP_TOKEN"

@@ -1,4 +1,4 @@
-import Kafka
+package import Kafka
 
 /// Why the daemon, or a tool that talks to Kafka, stopped.
 public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -30,20 +30,20 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether the same may work later without anybody's doing.
   public let isRetriable: Bool
 
-  init(_ code: Code, _ message: String, isRetriable: Bool = false) {
+  package init(_ code: Code, _ message: String, isRetriable: Bool = false) {
     self.code = code
     self.message = message
     self.isRetriable = isRetriable
   }
 
-  init(_ error: KafkaError) {
+  package init(_ error: KafkaError) {
     self.init(.kafka, error.description, isRetriable: error.isRetriable)
   }
 
   /// Something that would fail again in the same way, until somebody changes something.
   ///
   /// - Parameter action: what cannot be done: `publish`, `read`.
-  static func cannot(_ action: String, _ error: KafkaError) -> DaemonError {
+  package static func cannot(_ action: String, _ error: KafkaError) -> DaemonError {
     DaemonError(
       .kafka,
       "cannot \(action): \(error); nothing is lost: start feedstore again when the cause is gone"
@@ -51,7 +51,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   /// A partition of the changesets topic that ends before what belongs to the committed offsets.
-  static func cutChangesets(_ partition: TopicPartition, end: Int64, least: Int64) -> DaemonError {
+  package static func cutChangesets(_ partition: TopicPartition, end: Int64, least: Int64) -> DaemonError {
     DaemonError(
       .unreadableChangesets,
       """
@@ -63,7 +63,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   /// A topic that is being read, and of which nothing comes.
-  static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
+  package static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
     DaemonError(
       .kafka,
       "nothing more came of topic \(topic) within \(milliseconds) ms; "

@@ -13,7 +13,7 @@ public struct TopicState: Sendable, Equatable {
   public var exists: Bool { partitions != nil }
 
   /// A setting that is a whole number.
-  func integer(_ name: String) -> Int64? { settings?[name].flatMap { Int64($0) } }
+  package func integer(_ name: String) -> Int64? { settings?[name].flatMap { Int64($0) } }
 
   /// The words of `cleanup.policy`, sorted; nil if it is not known.
   var cleanupPolicies: [String]? {

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// So a producer can have the `transactional.id` of the one before it: Kafka then ends at once the transaction
 /// that a killed process left open, and nobody waits for it to time out.
-final class ProcessIdentity: Sendable, Equatable {
+package final class ProcessIdentity: Sendable, Equatable {
   /// Machine, its boot, its network and a number that no other process there has at the time.
   let text: String
   private let claim: Int32
@@ -14,7 +14,7 @@ final class ProcessIdentity: Sendable, Equatable {
   static let greatestNumber = 1_023
 
   /// - Parameter group: processes of other groups are not told apart from.
-  init(group: String) {
+  package init(group: String) {
     let place = [Self.hostName, Self.bootID, Self.networkID].filter { !$0.isEmpty }.joined(separator: "-")
     for number in 0...Self.greatestNumber {
       switch Self.claim("feedstore/\(group)/\(number)") {
@@ -34,7 +34,7 @@ final class ProcessIdentity: Sendable, Equatable {
 
   deinit { if claim >= 0 { close(claim) } }
 
-  static func == (one: ProcessIdentity, other: ProcessIdentity) -> Bool { one.text == other.text }
+  package static func == (one: ProcessIdentity, other: ProcessIdentity) -> Bool { one.text == other.text }
 
   private enum Claim {
     case claimed(Int32)

@@ -1,4 +1,3 @@
-import Service
 import Synchronization
 
 /// Asks what runs to come to a good end: set once, from any thread, looked at often.
@@ -23,7 +22,7 @@ public final class StopRequest: Sendable {
   public var isRequested: Bool { requestedAt.load(ordering: .relaxed) != 0 }
 
   /// Until when to go on trying, in milliseconds of the monotonic clock; nil before the end was asked for.
-  var deadline: Int64? {
+  package var deadline: Int64? {
     let requestedAt = requestedAt.load(ordering: .relaxed)
     return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds - Self.reserveMilliseconds
   }

@@ -1,7 +1,7 @@
-import Kafka
+package import Kafka
 
 /// Where instances are reached, as they tell each other through their group: in the client id.
-enum InstanceAddress {
+package enum InstanceAddress {
   private static let separator: Character = "@"
 
   /// The client id of a member that is reached at a URL.
@@ -17,7 +17,7 @@ enum InstanceAddress {
   }
 
   /// The URLs by partition number, of the members that tell one.
-  static func urls(of members: [GroupMember]) -> [Int32: String] {
+  package static func urls(of members: [GroupMember]) -> [Int32: String] {
     var urls: [Int32: String] = [:]
     for member in members {
       guard let url = url(in: member.clientID) else { continue }

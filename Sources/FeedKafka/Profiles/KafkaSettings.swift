@@ -1,15 +1,15 @@
-import Kafka
-import Service
+package import Kafka
+package import Service
 
 /// The `kafka.*` section, turned into what each of FeedStore's clients is made with.
 ///
 /// What the user sets is passed on as it is, to the clients that it is for. What FeedStore's guarantees rest
 /// on cannot be set to anything else; what it would merely have otherwise is a default.
-struct KafkaSettings: Sendable, Equatable {
+package struct KafkaSettings: Sendable, Equatable {
   /// The group in which daemons share the input.
-  let groupID: String
+  package let groupID: String
   /// Whether a worker's clients count what they do.
-  var isCounting = false
+  package var isCounting = false
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
   private let instanceID: String?
@@ -22,7 +22,7 @@ struct KafkaSettings: Sendable, Equatable {
   ///
   /// - Parameter properties: the settings under `kafka.`.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  init(_ properties: [ConfigurationPair]) throws(ConfigurationError) {
+  package init(_ properties: [ConfigurationPair]) throws(ConfigurationError) {
     try self.init(properties, embedded: nil, otherRemedy: "")
   }
 
@@ -32,7 +32,7 @@ struct KafkaSettings: Sendable, Equatable {
   ///   - properties: the settings under `kafka.`.
   ///   - embedded: the settings of the embedded cluster, if there is one.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]?) throws(ConfigurationError) {
+  package init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]?) throws(ConfigurationError) {
     try self.init(
       properties,
       embedded: embedded,
@@ -83,7 +83,7 @@ struct KafkaSettings: Sendable, Equatable {
   /// - Parameters:
   ///   - identity: the worker's; each has an instance of its own where the user names one.
   ///   - url: where other instances are to find this one; empty if they are not.
-  func member(_ identity: WorkerIdentity, url: String = "") -> KafkaConfiguration {
+  package func member(_ identity: WorkerIdentity, url: String = "") -> KafkaConfiguration {
     var configuration = configuration(for: .consumer)
     configuration["client.id"] = InstanceAddress.clientID(clientID, url: url)
     configuration["group.id"] = groupID
@@ -106,7 +106,7 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   /// For a consumer that reads partitions by itself, from their beginning.
-  var reader: KafkaConfiguration {
+  package var reader: KafkaConfiguration {
     var configuration = configuration(for: .consumer)
     configuration["group.id"] = nil
     configuration["group.instance.id"] = nil
@@ -120,7 +120,7 @@ struct KafkaSettings: Sendable, Equatable {
   /// Its queue is one for all partitions. What may come on top of it is the answer of each broker that was
   /// under way. A broker's thread of librdkafka 2.0.2 that finds the queue full looks again after a second, or
   /// when it has something else to do: so it is given something, and the queue holds what a second works on.
-  var restorer: KafkaConfiguration {
+  package var restorer: KafkaConfiguration {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "131072")
     // Bytes are the bound, not the number of records.
@@ -140,7 +140,7 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   /// For a reader that follows as long as the process lives, and is told soon where a partition ends.
-  var follower: KafkaConfiguration {
+  package var follower: KafkaConfiguration {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "32768")
     configuration.setIfMissing("fetch.wait.max.ms", "100")
@@ -158,7 +158,7 @@ struct KafkaSettings: Sendable, Equatable {
   ///   - identity: the worker's.
   ///   - slowInARow: transactions in a row that failed as they took the time they had.
   ///   - batchLimit: how large batches may be.
-  func transactionalProducer(
+  package func transactionalProducer(
     _ identity: WorkerIdentity,
     slowInARow: Int,
     _ batchLimit: BatchLimit = BatchLimit()
@@ -187,12 +187,12 @@ struct KafkaSettings: Sendable, Equatable {
   ///
   /// - Parameter slowInARow: transactions in a row that failed as they took the time they had; each gives the next
   ///   twice as long, unless the user has said how long.
-  func transactionMilliseconds(slowInARow: Int) -> Int {
+  package func transactionMilliseconds(slowInARow: Int) -> Int {
     transactionMilliseconds ?? Self.transactionMilliseconds[slowInARow]
   }
 
   /// For a producer without transactions.
-  var producer: KafkaConfiguration {
+  package var producer: KafkaConfiguration {
     var configuration = configuration(for: .producer)
     configuration["transactional.id"] = nil
     configuration["transaction.timeout.ms"] = nil
@@ -202,24 +202,24 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   /// Refuses names and values that librdkafka does not know, before any client is made.
-  func checkProperties() throws(KafkaError) {
+  package func checkProperties() throws(KafkaError) {
     try configuration(for: .consumer).check()
     try configuration(for: .producer).check()
   }
 
   /// For a client that creates topics and reads their settings.
-  var admin: KafkaConfiguration { configuration(for: .both) }
+  package var admin: KafkaConfiguration { configuration(for: .both) }
 
   /// What the clients call themselves.
-  var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
+  package var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
 
   /// How long a member of the group may take between two polls, in milliseconds.
-  var maxPollMilliseconds: Int64 {
+  package var maxPollMilliseconds: Int64 {
     Self.value("max.poll.interval.ms", properties).flatMap { Int64($0) } ?? Self.maxPollMilliseconds
   }
 
   /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
-  var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
+  package var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
 
   /// Has a consumer give up soon on a broker that keeps its connections and says nothing.
   private static func noticeSilence(_ configuration: inout KafkaConfiguration) {
@@ -237,7 +237,7 @@ struct KafkaSettings: Sendable, Equatable {
   }
 
   /// Whether librdkafka can be told how soon to look for room in its queue, as it can since 2.2.
-  static let noticesRoom = KafkaConfiguration.knows(roomProperty)
+  package static let noticesRoom = KafkaConfiguration.knows(roomProperty)
   private static let roomProperty = "fetch.queue.backoff.ms"
   private static let roomMilliseconds = 5
 

@@ -1,5 +1,5 @@
 import FeedStore
-import Kafka
+package import Kafka
 
 extension TopicRequirements {
   /// Partitions of topics that are created where nobody says how many. They cannot be changed while there are
@@ -12,7 +12,7 @@ extension TopicRequirements {
   ///   - partitions: how many partitions; nil for as many as an input that exists has, or the default.
   ///   - replicationFactor: how many brokers hold each; nil for the brokers' default.
   /// - Throws: ``DaemonError`` if the number of partitions does not fit an input that exists.
-  func missingTopics(
+  package func missingTopics(
     _ states: [String: TopicState],
     partitions: Int32?,
     replicationFactor: Int32?

@@ -1,9 +1,10 @@
 /// A copy of bytes at a fixed address, for calls that take pointers; nil stays nil.
-struct OwnedBytes: ~Copyable {
-  private let storage: UnsafeMutableRawBufferPointer?
+package struct OwnedBytes: ~Copyable {
+  @usableFromInline let storage: UnsafeMutableRawBufferPointer?
 
   /// - Parameter count: how many of the bytes, from the first.
-  init(_ bytes: [UInt8]?, first count: Int = .max) {
+  @inlinable
+  package init(_ bytes: [UInt8]?, first count: Int = .max) {
     guard let bytes = bytes?.prefix(count) else {
       storage = nil
       return
@@ -13,8 +14,9 @@ struct OwnedBytes: ~Copyable {
     storage = copy
   }
 
+  @inlinable
   deinit { storage?.deallocate() }
 
   /// Valid while this value is.
-  var bytes: UnsafeRawBufferPointer? { storage.map { UnsafeRawBufferPointer($0) } }
+  @inlinable package var bytes: UnsafeRawBufferPointer? { storage.map { UnsafeRawBufferPointer($0) } }
 }

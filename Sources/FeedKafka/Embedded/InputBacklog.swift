@@ -1,16 +1,16 @@
-import Kafka
+package import Kafka
 import Synchronization
 
 /// How far the process's workers have read the input of its embedded broker.
 ///
 /// That broker throws away what is oldest, read or not; so producers are held back while something is unread.
-final class InputBacklog: Sendable {
+package final class InputBacklog: Sendable {
   /// By worker, the partitions that it has and the offset up to which each is read; nil before the first assignment.
   private let positions = Mutex<[Int: [TopicPartition: Int64]]?>(nil)
 
   /// The group has given a worker these partitions in place of those it had. What it gives up is still to be read: it
   /// comes back with the next assignment, or to somebody else.
-  func assign(_ partitions: [TopicPartition], to worker: Int) {
+  package func assign(_ partitions: [TopicPartition], to worker: Int) {
     positions.withLock { positions in
       var all = positions ?? [:]
       all[worker] = Dictionary(partitions.map { ($0, -1) }) { $1 }
@@ -19,7 +19,7 @@ final class InputBacklog: Sendable {
   }
 
   /// A worker has read up to these offsets.
-  func read(_ offsets: [TopicPartition: Int64], by worker: Int) {
+  package func read(_ offsets: [TopicPartition: Int64], by worker: Int) {
     positions.withLock { positions in
       guard var own = positions?[worker] else { return }
       for (partition, offset) in offsets where own[partition] != nil { own[partition] = offset }

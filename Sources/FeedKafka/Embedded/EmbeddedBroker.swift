@@ -11,7 +11,7 @@ public final class EmbeddedBroker: Sendable {
   private let cluster: EmbeddedCluster
   private let listener: GatedListener
   /// What the workers of this process have read.
-  let backlog = InputBacklog()
+  package let backlog = InputBacklog()
 
   /// Partitions of each topic.
   public static let partitionCount: Int32 = 4
@@ -52,7 +52,7 @@ public final class EmbeddedBroker: Sendable {
   /// What the process's own clients are to be told besides what the user tells them: not to come by the gate.
   ///
   /// A request for records that finds none is answered only when its time is over, not when there are some.
-  var properties: [ConfigurationPair] {
+  package var properties: [ConfigurationPair] {
     [
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
@@ -60,7 +60,7 @@ public final class EmbeddedBroker: Sendable {
   }
 
   /// What a client of the process is to be told that comes by the gate.
-  var gatedProperties: [ConfigurationPair] {
+  package var gatedProperties: [ConfigurationPair] {
     [ConfigurationPair(name: "bootstrap.servers", value: bootstrapServers)]
   }
 
@@ -69,12 +69,4 @@ public final class EmbeddedBroker: Sendable {
     listener.stop()
     cluster.stop()
   }
-}
-
-extension TopicNames {
-  /// The input topics; one if both are the same.
-  var inputs: [String] { sections == items ? [items] : [sections, items] }
-
-  /// All topics, each once.
-  var distinct: [String] { inputs + [changesets, rejected] }
 }

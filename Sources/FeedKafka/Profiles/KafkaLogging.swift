@@ -1,9 +1,9 @@
-import Kafka
+package import Kafka
 import Service
 
 extension Log {
   /// Takes librdkafka's own log lines, for one client.
-  var kafkaHandler: KafkaLogHandler {
+  package var kafkaHandler: KafkaLogHandler {
     { level, facility, message in
       self.log(Self.level(of: level, facility), message, ["kafka": facility])
     }

@@ -1,9 +1,9 @@
 import FeedStore
-import Kafka
+package import Kafka
 import Service
 
 /// Asks a cluster about FeedStore's topics, on the thread of its admin client.
-struct TopicInspection {
+package struct TopicInspection {
   let admin: AdminClient
   let topics: [String]
 
@@ -12,12 +12,17 @@ struct TopicInspection {
   /// How long they have to tell settings. Some clusters never do.
   static let settingsMilliseconds: Int32 = 5_000
 
+  package init(admin: AdminClient, topics: [String]) {
+    self.admin = admin
+    self.topics = topics
+  }
+
   /// What is known of each topic, and why settings are not known, if so.
   ///
   /// - Parameters:
   ///   - expected: topics that have just been created, and that brokers may not tell of yet.
   ///   - timeoutMilliseconds: how long each question may take, where that is less than usual.
-  func states(
+  package func states(
     waitingFor expected: [String] = [],
     timeoutMilliseconds: Int32 = .max
   ) throws(KafkaError) -> (states: [String: TopicState], unknown: KafkaError?) {
