@@ -63,16 +63,23 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
+      name: "FeedTools",
+      dependencies: [
+        "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "FeedPipeline",
       dependencies: [
-        "CBuild", "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka",
-        "Service",
+        "CBuild", "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedTools", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedConfiguration", "FeedKafka", "FeedPipeline", "Service"],
+      dependencies: ["FeedConfiguration", "FeedKafka", "FeedPipeline", "FeedTools", "Service"],
       swiftSettings: swiftSettings
     ),
 
@@ -126,9 +133,8 @@ let package = Package(
     .testTarget(
       name: "FeedPipelineTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "FeedPipeline",
-        "FeedTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedPipeline",
+        "FeedStore", "FeedTestSupport", "FeedTools", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -136,9 +142,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "FeedPipeline",
-        "FeedTestSupport", "HTTPTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedPipeline",
+        "FeedStore", "FeedTestSupport", "FeedTools", "HTTPTestSupport", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -146,7 +151,8 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "FeedConfiguration", "FeedKafka", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service",
+        "FeedConfiguration", "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools",
+        "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -5,6 +5,7 @@ import Testing
 
 @testable import FeedConfiguration
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct DemoTests {
   @Test func `the demo ends with replicas that are the same as the store`() async throws {

@@ -8,6 +8,7 @@ import Testing
 
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Brokers that go, come back, move or are slow, and bounds that are met on the way.
 struct DisturbanceTests {

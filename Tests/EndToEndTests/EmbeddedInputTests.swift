@@ -7,6 +7,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The embedded broker keeps 5 MiB of a partition.
 struct EmbeddedInputTests {

@@ -1,10 +1,11 @@
 import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What brokers answer in the middle of transactions, and what the daemon makes of it.
 ///

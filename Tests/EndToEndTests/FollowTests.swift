@@ -1,6 +1,7 @@
 import Feed
 import FeedClient
 import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Foundation
 import Kafka
@@ -9,7 +10,7 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// Followers of a daemon that runs.
 struct FollowTests {

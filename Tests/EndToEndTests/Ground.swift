@@ -8,6 +8,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// An embedded cluster with FeedStore's topics, and what runs on it in one test.
 struct Ground {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Batches that take longer to apply than a member of the group may take between two polls.
 struct LongBatchTests {

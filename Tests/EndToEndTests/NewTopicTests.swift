@@ -5,6 +5,7 @@ import Service
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Topics that brokers do not tell of yet when they are first asked.
 struct NewTopicTests {

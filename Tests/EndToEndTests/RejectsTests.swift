@@ -1,5 +1,6 @@
 import Feed
 import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Foundation
 import Kafka
@@ -8,7 +9,7 @@ import Synchronization
 import Testing
 
 @testable import FeedKafka
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// `feedstore rejects` on what a daemon rejected.
 struct RejectsTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The daemon and a replay of the same records publish the same.
 struct ReplayAgreementTests {

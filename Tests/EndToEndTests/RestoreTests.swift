@@ -8,6 +8,7 @@ import Testing
 
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:
 /// what was published before counts as applied already.

@@ -8,6 +8,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct TopicSetupTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }

@@ -8,6 +8,7 @@ import Testing
 
 @testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// `feedstore verify --topic` on what a daemon wrote.
 struct VerifyTests {

@@ -1,6 +1,7 @@
 public import FeedConfiguration
 import FeedKafka
 import FeedStore
+import FeedTools
 import Glibc
 public import Service
 

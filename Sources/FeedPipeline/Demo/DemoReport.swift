@@ -1,4 +1,5 @@
 import FeedStore
+import FeedTools
 import Service
 
 /// How a demo ended.

@@ -1,6 +1,6 @@
 import FeedConfiguration
-import FeedPipeline
 import FeedStore
+import FeedTools
 import Kafka
 import Service
 

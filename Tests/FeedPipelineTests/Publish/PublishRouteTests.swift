@@ -1,7 +1,7 @@
 import Testing
 
 @testable import FeedKafka
-@testable import FeedPipeline
+@testable import FeedTools
 
 struct PublishRouteTests {
   private func partition(_ route: inout PublishRoute, _ key: String, recorded: Int32) throws -> Int32 {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What `feedstore replay` makes of the vectors in `conformance` is what they say.
 @Suite struct ConformanceTests {

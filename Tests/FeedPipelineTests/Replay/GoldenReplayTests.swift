@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// Replays the files under Golden and compares with what they wrote when they were last looked at.
 /// `FEEDSTORE_UPDATE_GOLDEN=1` writes the expectations anew; the difference is then for a person to read.

@@ -3,7 +3,7 @@ import FeedStore
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// Feeds whose records come from as many topics as there may be.
 @Suite struct ManyTopicsTests {

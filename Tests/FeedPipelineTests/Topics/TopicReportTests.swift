@@ -2,7 +2,7 @@ import FeedStore
 import Testing
 
 @testable import FeedKafka
-@testable import FeedPipeline
+@testable import FeedTools
 
 struct TopicReportTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)

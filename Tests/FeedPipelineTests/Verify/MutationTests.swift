@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedTestSupport
+import FeedTools
 import Testing
 
 @testable import FeedPipeline

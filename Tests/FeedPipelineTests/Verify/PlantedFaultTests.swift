@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import FeedTools
 import Foundation
 import Testing
 

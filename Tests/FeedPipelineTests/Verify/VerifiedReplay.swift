@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What a replay wrote, to be verified as it is or with changes.
 struct VerifiedReplay {

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What FeedStore writes is right.
 @Suite struct VerifyAcceptanceTests {

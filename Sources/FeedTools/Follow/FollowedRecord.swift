@@ -1,7 +1,7 @@
-import Feed
+package import Feed
 
 /// What a follower read.
-enum FollowedRecord {
+package enum FollowedRecord {
   /// A record of the changesets topic, what it meant, and what it says of why it is what it is.
   case changeset(partition: Int32, ReplicaOutcome, ChangesetPlan?)
   /// A record of the changesets topic that is none.

@@ -1,11 +1,11 @@
 import Feed
-import FeedKafka
-import FeedStore
-import Kafka
+package import FeedKafka
+package import FeedStore
+package import Kafka
 
 /// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would; and
 /// the rejected topic beside it. It belongs to one thread.
-final class Follower {
+package final class Follower {
   private let topics: TopicNames
   private let consumer: Consumer
   private let batch: MessageBatch
@@ -17,7 +17,11 @@ final class Follower {
   private static let timeoutMilliseconds: Int32 = 10_000
 
   /// - Throws: errors of the brokers; the topics must exist.
-  init(_ settings: KafkaSettings, topics: TopicNames, log: @escaping KafkaLogHandler) throws(KafkaError) {
+  package init(
+    _ settings: KafkaSettings,
+    topics: TopicNames,
+    log: @escaping KafkaLogHandler
+  ) throws(KafkaError) {
     self.topics = topics
     consumer = try Consumer(configuration: settings.reader, isolationLevel: .readCommitted, log: log)
     batch = consumer.makeBatch(capacity: 1_000)
@@ -34,7 +38,7 @@ final class Follower {
   }
 
   /// Reads what there is, waiting for it if need be, and tells of each record.
-  func poll(timeoutMilliseconds: Int32, _ tell: (FollowedRecord) -> Void) throws(KafkaError) {
+  package func poll(timeoutMilliseconds: Int32, _ tell: (FollowedRecord) -> Void) throws(KafkaError) {
     try consumer.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
     for index in 0..<batch.count {
       let message = batch[index]
@@ -79,7 +83,7 @@ final class Follower {
   }
 
   /// How far the topics reach now.
-  func ends() throws(KafkaError) -> [TopicPartition: Int64] {
+  package func ends() throws(KafkaError) -> [TopicPartition: Int64] {
     var ends: [TopicPartition: Int64] = [:]
     for partition in positions.keys {
       ends[partition] = try consumer.queryWatermarks(
@@ -91,18 +95,18 @@ final class Follower {
   }
 
   /// Whether everything up to these offsets was read.
-  func hasReached(_ ends: [TopicPartition: Int64]) -> Bool {
+  package func hasReached(_ ends: [TopicPartition: Int64]) -> Bool {
     ends.allSatisfy { (positions[$0.key] ?? 0) >= $0.value }
   }
 
   /// The replicas as they are, by partition and feed.
-  var summaries: [ReplicaSummary] {
+  package var summaries: [ReplicaSummary] {
     partitions.flatMap { partition, replicas in
       replicas.replicas.map { ReplicaSummary(partition: partition, $0) }
     }.sorted { ($0.partition, $0.feed) < ($1.partition, $1.feed) }
   }
 
-  func close() throws(KafkaError) {
+  package func close() throws(KafkaError) {
     try consumer.close(timeoutMilliseconds: Self.timeoutMilliseconds)
   }
 }

@@ -13,11 +13,13 @@ public struct PublishReport: Sendable, Equatable {
   /// Whether it was asked to stop before the end of the input.
   public internal(set) var isInterrupted = false
 
+  package init() {}
+
   /// Whether everything was sent and delivered.
   public var isComplete: Bool { undelivered == 0 && !isInterrupted }
 
   /// What two runs did, one after the other.
-  func adding(_ other: PublishReport) -> PublishReport {
+  package func adding(_ other: PublishReport) -> PublishReport {
     var sum = self
     sum.records += other.records
     sum.undelivered += other.undelivered

@@ -13,7 +13,7 @@ public enum DemoHistory {
   static let recordedStart: Int64 = 1_795_168_800_000
 
   /// A feed that changes from the beginning to the end.
-  static let liveliestFeed = "newsroom/home"
+  package static let liveliestFeed = "newsroom/home"
 
   /// The records as replay lines, in the order of their times.
   public static var lines: [String] { lines(from: recordedStart) }
@@ -30,7 +30,7 @@ public enum DemoHistory {
   }
 
   /// The lines as a file's content.
-  static func text(from start: Int64 = recordedStart) -> String {
+  package static func text(from start: Int64 = recordedStart) -> String {
     lines(from: start).joined(separator: "\n") + "\n"
   }
 }

@@ -1,10 +1,10 @@
 import Feed
-import FeedStore
+package import FeedStore
 import Service
 
 extension ReportTable {
   /// What became of the records: changesets, reloads, entries, rejects and no-ops.
-  mutating func add(_ counters: StoreCounters) {
+  package mutating func add(_ counters: StoreCounters) {
     add("changesets", text: Self.list(ChangesetMode.allCases) { ($0.rawValue, counters.changesets[$0]) })
     add("reloads", text: Self.list(ReloadReason.allCases) { ($0.rawValue, counters.reloads[$0]) })
     let entries = counters.entries

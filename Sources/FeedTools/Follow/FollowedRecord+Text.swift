@@ -6,7 +6,7 @@ extension FollowedRecord {
   /// ```
   /// 10:00:01.250  newsroom/home     rev 12   diff               insert 2, move 1               1.3 kB
   /// ```
-  var text: String? {
+  package var text: String? {
     switch self {
     case .changeset(_, .applied(let change), let plan): FollowLine.text(of: change, plan)
     case .changeset(_, .removed(let feed), _): FollowLine.text("", feed, "", "delete", "the feed is gone")
@@ -34,7 +34,7 @@ extension FollowedRecord {
   }
 
   /// Whether it should not have happened.
-  var isFault: Bool {
+  package var isFault: Bool {
     switch self {
     case .changeset(_, .gap, _), .changeset(_, .mismatch, _), .changeset(_, .otherEpoch, _), .unreadable: true
     case .changeset, .rejected: false

@@ -1,15 +1,15 @@
 import Feed
 
 /// What a replica is now, in numbers that the store's can be compared with.
-struct ReplicaSummary: Sendable, Equatable {
-  var partition: Int32
-  var feed: String
-  var revision: UInt64
-  var sectionCount: Int
-  var itemCount: Int
-  var checksum: UInt32
+package struct ReplicaSummary: Sendable, Equatable {
+  package var partition: Int32
+  package var feed: String
+  package var revision: UInt64
+  package var sectionCount: Int
+  package var itemCount: Int
+  package var checksum: UInt32
   /// Whether it waits for a reload, having missed something.
-  var isStale: Bool
+  package var isStale: Bool
 
   init(partition: Int32, _ replica: Replica) {
     self.partition = partition
