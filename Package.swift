@@ -63,6 +63,19 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
+      name: "FeedDaemon",
+      dependencies: ["CBuild", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedHTTP",
+      dependencies: [
+        "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore",
+        "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "FeedTools",
       dependencies: [
         "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
@@ -72,14 +85,14 @@ let package = Package(
     .target(
       name: "FeedPipeline",
       dependencies: [
-        "CBuild", "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "FeedTools", "Kafka", "Service",
+        "Feed", "FeedConfiguration", "FeedDaemon", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedConfiguration", "FeedKafka", "FeedPipeline", "FeedTools", "Service"],
+      dependencies: ["FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedPipeline", "FeedTools", "Service"],
       swiftSettings: swiftSettings
     ),
 
@@ -133,8 +146,8 @@ let package = Package(
     .testTarget(
       name: "FeedPipelineTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedPipeline",
-        "FeedStore", "FeedTestSupport", "FeedTools", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
+        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -142,8 +155,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedPipeline",
-        "FeedStore", "FeedTestSupport", "FeedTools", "HTTPTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
+        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "HTTPTestSupport", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -151,8 +165,8 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "FeedConfiguration", "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools",
-        "Kafka", "Service",
+        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),

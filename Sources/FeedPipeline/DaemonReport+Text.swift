@@ -1,3 +1,4 @@
+public import FeedDaemon
 import FeedStore
 import FeedTools
 import Service

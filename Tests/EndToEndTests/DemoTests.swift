@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Service
 import Synchronization

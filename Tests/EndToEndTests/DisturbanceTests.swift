@@ -6,6 +6,7 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedKafka
 @testable import FeedPipeline
 @testable import FeedTools

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
 @testable import FeedKafka
 @testable import FeedPipeline
 @testable import FeedTools

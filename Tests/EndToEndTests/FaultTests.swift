@@ -1,4 +1,5 @@
 import FeedConfiguration
+import FeedDaemon
 import FeedPipeline
 import FeedStore
 import Kafka

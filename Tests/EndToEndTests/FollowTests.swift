@@ -1,7 +1,7 @@
 import Feed
 import FeedClient
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka

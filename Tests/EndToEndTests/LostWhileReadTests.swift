@@ -1,3 +1,4 @@
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
@@ -5,8 +6,8 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 
 /// Of a partition the embedded cluster keeps 5 MiB: what is not read before more is written, is gone.
 struct LostWhileReadTests {

@@ -1,4 +1,5 @@
 import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service

@@ -1,5 +1,6 @@
 import Feed
 import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service

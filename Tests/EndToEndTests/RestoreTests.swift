@@ -1,13 +1,14 @@
 import Feed
 import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
 
 /// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:

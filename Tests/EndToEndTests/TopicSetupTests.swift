@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka

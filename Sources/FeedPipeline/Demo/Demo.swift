@@ -1,4 +1,5 @@
 public import FeedConfiguration
+import FeedDaemon
 import FeedKafka
 import FeedStore
 import FeedTools

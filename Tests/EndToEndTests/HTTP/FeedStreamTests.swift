@@ -3,8 +3,6 @@ import FeedConfiguration
 import HTTPTestSupport
 import Testing
 
-@testable import FeedPipeline
-
 /// Streams of changes: what comes, and what comes again.
 struct FeedStreamTests {
   private let source = ChangesetSource()

@@ -3,8 +3,6 @@ import FeedConfiguration
 import HTTPTestSupport
 import Testing
 
-@testable import FeedPipeline
-
 /// Readers that are sent a large feed and do not read it.
 struct LargeFeedReadersTests {
   private let source = ChangesetSource()

@@ -6,8 +6,6 @@ import HTTPTestSupport
 import Service
 import Testing
 
-@testable import FeedPipeline
-
 /// Clients that come and go at random end with what the server has.
 struct RandomStreamTests {
   private final class Client {

@@ -5,8 +5,9 @@ import Service
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedHTTP
 @testable import FeedKafka
-@testable import FeedPipeline
 
 /// An embedded cluster with a changesets topic, and a server of its feeds without a daemon: the test says what
 /// is published, and which partitions the workers have.

@@ -2,8 +2,8 @@ import Kafka
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 
 struct InputStartTests {
   private static let partition = TopicPartition(topic: "feeds.items", partition: 3)

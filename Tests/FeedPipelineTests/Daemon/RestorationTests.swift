@@ -2,8 +2,8 @@ import FeedConfiguration
 import Kafka
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 
 struct RestorationTests {
   private static func items(_ partition: Int32) -> TopicPartition {

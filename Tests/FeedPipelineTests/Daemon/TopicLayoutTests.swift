@@ -1,8 +1,8 @@
 import FeedStore
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import Kafka
 
 struct TopicLayoutTests {

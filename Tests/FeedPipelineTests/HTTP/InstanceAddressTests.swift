@@ -2,8 +2,8 @@ import Feed
 import Kafka
 import Testing
 
+@testable import FeedHTTP
 @testable import FeedKafka
-@testable import FeedPipeline
 
 struct InstanceAddressTests {
   @Test func `an instance is found by what its client id says`() {

@@ -4,8 +4,6 @@ import FeedTestSupport
 import FeedTools
 import Testing
 
-@testable import FeedPipeline
-
 /// How much of what may go wrong is noticed: outputs of random replays with one thing flipped.
 @Suite struct MutationTests {
   private static let perSetting = 25

@@ -4,8 +4,6 @@ import FeedTools
 import Foundation
 import Testing
 
-@testable import FeedPipeline
-
 /// One fault in an output that is right otherwise is found, at its place and in its words.
 @Suite struct PlantedFaultTests {
   private static let options: FeedStoreOptions = {

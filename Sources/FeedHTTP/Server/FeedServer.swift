@@ -1,6 +1,7 @@
 import Feed
 import FeedClient
 import FeedConfiguration
+import FeedDaemon
 import FeedKafka
 import FeedStore
 import Kafka

@@ -4,7 +4,7 @@ import Service
 import Synchronization
 
 /// What the workers of a process have and have done, for whoever asks at any time.
-final class DaemonStatus: Sendable {
+package final class DaemonStatus: Sendable {
   private struct State {
     var workers: [Int: WorkerStatus] = [:]
     var served = ServedPartitions()
@@ -16,7 +16,7 @@ final class DaemonStatus: Sendable {
   /// - Parameters:
   ///   - workers: how many there are to be; others may tell something all the same.
   ///   - onServed: told the partitions to serve when they change, under a lock: be quick, and do not call back.
-  init(workers: Int = 1, onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }) {
+  package init(workers: Int = 1, onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }) {
     self.onServed = onServed
     state.withLock { state in
       for number in 0..<workers { state.workers[number] = WorkerStatus(number: number) }
@@ -34,15 +34,17 @@ final class DaemonStatus: Sendable {
   }
 
   /// All workers', by number.
-  var workers: [WorkerStatus] { state.withLock { $0.workers.values.sorted { $0.number < $1.number } } }
+  package var workers: [WorkerStatus] {
+    state.withLock { $0.workers.values.sorted { $0.number < $1.number } }
+  }
 
   /// What all workers have and have done, together.
-  var figures: WorkerFigures {
+  package var figures: WorkerFigures {
     workers.reduce(into: WorkerFigures()) { $0.add($1.figures) }
   }
 
   /// The partitions to serve.
-  var served: ServedPartitions { state.withLock(\.served) }
+  package var served: ServedPartitions { state.withLock(\.served) }
 
   func assigned(_ partitions: [TopicPartition], to worker: Int) {
     let numbers = Set(partitions.map(\.partition))

@@ -1,17 +1,24 @@
-import Service
+package import Service
 
 /// Tells the service manager how the daemon is, for as long as the daemon runs.
-struct Supervision {
+package struct Supervision {
   let socket: SupervisorSocket
   let status: DaemonStatus
   let stop: StopRequest
   /// Milliseconds that a worker may stay away from its loop.
   let longestSilence: Int64
 
+  package init(socket: SupervisorSocket, status: DaemonStatus, stop: StopRequest, longestSilence: Int64) {
+    self.socket = socket
+    self.status = status
+    self.stop = stop
+    self.longestSilence = longestSilence
+  }
+
   private static let lookMilliseconds: Int64 = 1_000
 
   /// Returns when the task is cancelled, after a last notice.
-  func run() async {
+  package func run() async {
     var notices = SupervisorNotices(watchdogMilliseconds: socket.watchdogMilliseconds)
     // What the manager had no room for; of each kind only the newest.
     var unsent: [String] = []

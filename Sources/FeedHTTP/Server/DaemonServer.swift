@@ -1,16 +1,17 @@
 import Feed
-import FeedConfiguration
-import FeedKafka
+package import FeedConfiguration
+package import FeedDaemon
+package import FeedKafka
 import FeedStore
 import Kafka
-import Service
+package import Service
 
 /// A daemon's HTTP listener: health, status and metrics, and feeds where they are wanted.
-final class DaemonServer: Sendable {
+package final class DaemonServer: Sendable {
   /// To be told by the workers.
   package let status: DaemonStatus
   /// Where it listens.
-  let url: String
+  package let url: String
 
   private let server: HTTPServer
   /// Nil where feeds are not served.
@@ -26,7 +27,7 @@ final class DaemonServer: Sendable {
   ///   - stop: from when it is requested on, the daemon is not ready.
   ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
   /// - Throws: `HTTPServerError`.
-  init(
+  package init(
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
     token: BearerToken?,
@@ -80,7 +81,7 @@ final class DaemonServer: Sendable {
   }
 
   /// Serves until the task is cancelled.
-  func run() async {
+  package func run() async {
     if let feeds {
       await feeds.run()
     } else {

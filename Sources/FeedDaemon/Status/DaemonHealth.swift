@@ -2,15 +2,15 @@
 ///
 /// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
 /// and the feeds of those are restored; a share may be empty.
-struct DaemonHealth: Equatable {
+package struct DaemonHealth: Equatable {
   /// Why something is not as it should be.
-  struct Reason: Equatable, Encodable {
+  package struct Reason: Equatable, Encodable {
     /// A stable word.
     let code: String
     /// The worker's number.
     let worker: Int
     /// A sentence for people.
-    let detail: String
+    package let detail: String
   }
 
   /// What is looked at of a worker.
@@ -28,9 +28,9 @@ struct DaemonHealth: Equatable {
   }
 
   /// Why it does not live; empty if it does.
-  private(set) var deaths: [Reason] = []
+  package private(set) var deaths: [Reason] = []
   /// Why it is not ready; empty if it is.
-  private(set) var obstacles: [Reason] = []
+  package private(set) var obstacles: [Reason] = []
   /// Whether all that it can do on its own is done: what is left needs an operator.
   private(set) var isStarted = true
 
@@ -51,7 +51,7 @@ struct DaemonHealth: Equatable {
   }
 
   var isLive: Bool { deaths.isEmpty }
-  var isReady: Bool { obstacles.isEmpty }
+  package var isReady: Bool { obstacles.isEmpty }
 
   private static func death(_ worker: Worker) -> Reason {
     reason(
@@ -107,7 +107,7 @@ extension DaemonStatus {
   /// - Parameters:
   ///   - now: milliseconds of the monotonic clock.
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
-  func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
+  package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
     let views = workers.map { worker in
       let figures = worker.figures
       return DaemonHealth.Worker(

@@ -3,7 +3,7 @@ import Synchronization
 /// How large a record on the rejected topic may be: what is longer is cut, as it could never be sent.
 ///
 /// A class, as the topic's own limit is found out while the workers run already.
-final class RejectedRecordLimit: Sendable {
+package final class RejectedRecordLimit: Sendable {
   private let maxMessageBytes: Atomic<Int>
 
   /// `max.message.bytes` of a topic where neither it nor its brokers say otherwise.
@@ -11,7 +11,7 @@ final class RejectedRecordLimit: Sendable {
   /// More than what Kafka adds to a record that is alone in its batch, and to its headers.
   private static let overheadBytes = 1_024
 
-  init(maxMessageBytes: Int = defaultBytes) {
+  package init(maxMessageBytes: Int = defaultBytes) {
     self.maxMessageBytes = Atomic(maxMessageBytes)
   }
 

@@ -1,8 +1,8 @@
-import FeedStore
-import Service
+package import FeedStore
+package import Service
 
 /// Puts together what `GET /metrics` answers (docs/http.md). Nothing in it grows with the number of feeds.
-struct DaemonMetrics: Sendable {
+package struct DaemonMetrics: Sendable {
   let status: DaemonStatus
   let topics: TopicNames
   /// `limits.maxStateBytes`.
@@ -10,8 +10,22 @@ struct DaemonMetrics: Sendable {
   let health: @Sendable () -> DaemonHealth
   let http: @Sendable () -> HTTPCounters
 
+  package init(
+    status: DaemonStatus,
+    topics: TopicNames,
+    stateLimit: Int,
+    health: @escaping @Sendable () -> DaemonHealth,
+    http: @escaping @Sendable () -> HTTPCounters
+  ) {
+    self.status = status
+    self.topics = topics
+    self.stateLimit = stateLimit
+    self.health = health
+    self.http = http
+  }
+
   /// What there is now.
-  var families: [MetricFamily] {
+  package var families: [MetricFamily] {
     let workers = status.workers
     let figures = workers.map(\.figures)
     let sum = figures.reduce(into: WorkerFigures()) { $0.add($1) }

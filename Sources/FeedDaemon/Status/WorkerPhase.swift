@@ -1,5 +1,5 @@
 /// How far a worker is in taking its share of the work.
-enum WorkerPhase: String, CaseIterable, Sendable {
+package enum WorkerPhase: String, CaseIterable, Sendable {
   /// It looks for the topics.
   case starting
   /// The group has not given it its share, or has taken it away.

@@ -1,4 +1,6 @@
 public import FeedConfiguration
+public import FeedDaemon
+import FeedHTTP
 import FeedKafka
 import FeedStore
 import Kafka
@@ -23,7 +25,7 @@ public struct Daemon: Sendable {
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
   var backlog: InputBacklog?
   /// Milliseconds of the monotonic clock, looked at before every record; tests take another.
-  var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
+  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
   /// Told on the workers' threads what happens.
   public var onEvent: @Sendable (DaemonEvent) -> Void
 

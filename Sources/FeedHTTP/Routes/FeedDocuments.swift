@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FeedDaemon
 import FeedStore
 import FoundationEssentials
 import Service

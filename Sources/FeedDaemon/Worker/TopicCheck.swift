@@ -1,5 +1,5 @@
-import FeedKafka
-import FeedStore
+package import FeedKafka
+package import FeedStore
 import Kafka
 import Service
 
@@ -8,12 +8,12 @@ import Service
 ///
 /// It stops nobody: a cluster may not tell settings, or only to others. Partitions are left to
 /// ``TopicLayout``, which does stop a daemon.
-struct TopicCheck: Sendable {
+package struct TopicCheck: Sendable {
   let settings: KafkaSettings
   let options: FeedStoreOptions
   let environment: WorkerEnvironment
 
-  init(_ settings: KafkaSettings, _ options: FeedStoreOptions, _ environment: WorkerEnvironment) {
+  package init(_ settings: KafkaSettings, _ options: FeedStoreOptions, _ environment: WorkerEnvironment) {
     self.settings = settings
     self.options = options
     self.environment = environment
@@ -22,7 +22,7 @@ struct TopicCheck: Sendable {
   private var log: Log { environment.log }
 
   /// Asks once, on a thread of its own, and gives up soon.
-  func run() async {
+  package func run() async {
     let thread = WorkerThread(name: "topics")
     defer { thread.stop() }
     await withTaskExecutorPreference(thread) { @concurrent in

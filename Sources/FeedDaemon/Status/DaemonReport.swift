@@ -8,13 +8,13 @@ public struct DaemonReport: Sendable, Equatable {
   /// The feeds at the end, by partition and id.
   public let feeds: [FeedSummary]
 
-  init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
+  package init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
     self.counters = counters
     self.feeds = feeds
   }
 
   /// What two workers have done, together.
-  func adding(_ other: DaemonReport) -> DaemonReport {
+  package func adding(_ other: DaemonReport) -> DaemonReport {
     DaemonReport(
       counters: counters.adding(other.counters),
       feeds: (feeds + other.feeds).sorted {

@@ -1,3 +1,4 @@
+import FeedDaemon
 import Service
 
 /// What operators and their tools ask a daemon (docs/http.md).

@@ -1,9 +1,9 @@
-import FeedKafka
-import FeedStore
-import Service
+package import FeedKafka
+package import FeedStore
+package import Service
 
 /// What the workers of a daemon share.
-struct WorkerEnvironment: Sendable {
+package struct WorkerEnvironment: Sendable {
   let stop: StopRequest
   let log: Log
   /// How large a rejected record may be.
@@ -20,8 +20,30 @@ struct WorkerEnvironment: Sendable {
   let coarseClock: @Sendable () -> Int64
   let onEvent: @Sendable (DaemonEvent) -> Void
 
+  package init(
+    stop: StopRequest,
+    log: Log,
+    rejectedLimit: RejectedRecordLimit,
+    stateBudget: StateBudget,
+    crash: CrashInjection?,
+    status: DaemonStatus,
+    backlog: InputBacklog?,
+    coarseClock: @escaping @Sendable () -> Int64,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void
+  ) {
+    self.stop = stop
+    self.log = log
+    self.rejectedLimit = rejectedLimit
+    self.stateBudget = stateBudget
+    self.crash = crash
+    self.status = status
+    self.backlog = backlog
+    self.coarseClock = coarseClock
+    self.onEvent = onEvent
+  }
+
   /// The same with fields in every line of its log.
-  func logging(_ fields: LogFields) -> WorkerEnvironment {
+  package func logging(_ fields: LogFields) -> WorkerEnvironment {
     WorkerEnvironment(
       stop: stop,
       log: log.with(fields),

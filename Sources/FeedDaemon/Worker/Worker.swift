@@ -1,9 +1,9 @@
 import Feed
-import FeedConfiguration
-import FeedKafka
+package import FeedConfiguration
+package import FeedKafka
 import FeedStore
 import Glibc
-import Kafka
+package import Kafka
 import Service
 
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
@@ -19,7 +19,7 @@ import Service
 /// waited for. Because of that callback nothing of the worker may be lent (`inout`) to a poll.
 ///
 /// Unchecked: it is made and used on the worker's thread only.
-final class Worker: @unchecked Sendable {
+package final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
   let lostInput: LostInputPolicy
   let settings: KafkaSettings
@@ -120,7 +120,7 @@ final class Worker: @unchecked Sendable {
   private static let closeMilliseconds: Int32 = 5_000
 
   /// - Parameter identity: what the producer and the group know the worker by.
-  init(
+  package init(
     _ identity: WorkerIdentity,
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
@@ -155,7 +155,7 @@ final class Worker: @unchecked Sendable {
   ///
   /// - Returns: what was done, and the feeds at the end.
   /// - Throws: ``DaemonError`` that names the cause and the remedy.
-  func run() async throws -> DaemonReport {
+  package func run() async throws -> DaemonReport {
     do {
       guard let layout = try findTopics() else { return DaemonReport() }
       writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)

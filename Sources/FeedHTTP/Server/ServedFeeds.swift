@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FeedDaemon
 
 /// Which feeds this instance serves, and what is known of the others.
 struct ServedFeeds: Sendable {

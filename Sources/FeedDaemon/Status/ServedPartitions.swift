@@ -4,7 +4,7 @@
 /// In a rebalance every worker gives up what it has and is given its new share, mostly the same. What is served
 /// does not blink meanwhile: a partition goes when all workers know their shares and none has it, and comes
 /// when its feeds are restored.
-struct ServedPartitions: Sendable, Equatable {
+package struct ServedPartitions: Sendable, Equatable {
   private struct Share: Equatable {
     var partitions: Set<Int32> = []
     /// Those of them that could not be restored.
@@ -18,10 +18,10 @@ struct ServedPartitions: Sendable, Equatable {
 
   private var shares: [Int: Share] = [:]
   /// The partitions to serve.
-  private(set) var served: Set<Int32> = []
+  package private(set) var served: Set<Int32> = []
 
   /// Whether every worker knows its share and has restored all of it.
-  var isSettled: Bool {
+  package var isSettled: Bool {
     !shares.isEmpty
       && shares.values.allSatisfy {
         $0.isCurrent && $0.stopped.isEmpty && ($0.isRunning || $0.partitions.isEmpty)

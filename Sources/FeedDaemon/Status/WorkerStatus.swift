@@ -6,9 +6,9 @@ import Synchronization
 /// What one worker tells of itself, for whoever asks at any time.
 ///
 /// The worker tells it once for a batch, a flush or a step, so a lock costs it nothing that counts.
-final class WorkerStatus: Sendable {
+package final class WorkerStatus: Sendable {
   /// From 0.
-  let number: Int
+  package let number: Int
   private let state = Mutex(WorkerFigures())
   /// When it was in its loop last, in milliseconds of the monotonic clock.
   private let lastTurn = Atomic(MonotonicClock.coarseMilliseconds())
@@ -16,9 +16,9 @@ final class WorkerStatus: Sendable {
 
   init(number: Int) { self.number = number }
 
-  var figures: WorkerFigures { state.withLock { $0 } }
+  package var figures: WorkerFigures { state.withLock { $0 } }
   /// Records that were taken and are not committed.
-  var waitingRecords: Int { waiting.load(ordering: .relaxed) }
+  package var waitingRecords: Int { waiting.load(ordering: .relaxed) }
   /// Milliseconds since the worker was in its loop.
   func silence(at now: Int64) -> Int64 { max(0, now - lastTurn.load(ordering: .relaxed)) }
 

@@ -1,18 +1,18 @@
-import FeedStore
+package import FeedStore
 import Kafka
 import Service
 
 /// What one worker has and has done, in numbers.
-struct WorkerFigures: Sendable {
-  var phase = WorkerPhase.starting
+package struct WorkerFigures: Sendable {
+  package var phase = WorkerPhase.starting
   /// Numbers of the partitions that the group has given it.
-  var partitions: Set<Int32> = []
+  package var partitions: Set<Int32> = []
   /// Those of them whose feeds could not be restored.
-  var stopped: Set<Int32> = []
+  package var stopped: Set<Int32> = []
   /// Input records that are not published, where that is known.
   var inputLag: [TopicPartition: Int64] = [:]
   /// What was published.
-  var counters = StoreCounters()
+  package var counters = StoreCounters()
   /// What was taken of each input topic, and is committed.
   var input: [String: TakenInput.Amount] = [:]
   /// From a record's timestamp to its commit, in seconds.
@@ -25,7 +25,7 @@ struct WorkerFigures: Sendable {
   var lastCommit: Int64 = 0
   var rebalances: [RebalanceKind: Int] = [:]
   var replacements: [ReplacementReason: Int] = [:]
-  var content = StoreContent()
+  package var content = StoreContent()
   var restore = RestoreFigures()
   var clients: [ClientKind: ClientFigures] = [:]
 
@@ -34,7 +34,7 @@ struct WorkerFigures: Sendable {
   ]
 
   /// The lag by partition number, both input topics together.
-  var lagByNumber: [Int32: Int64] {
+  package var lagByNumber: [Int32: Int64] {
     inputLag.reduce(into: [:]) { $0[$1.key.partition, default: 0] += $1.value }
   }
 
