@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedPipeline
 import Service
 

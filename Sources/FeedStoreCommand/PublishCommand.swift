@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore publish`: sends replay files into their topics.

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects list`: which records were rejected, and why.

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects publish`: sends rejected records again.

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects show`: one rejected record in full.

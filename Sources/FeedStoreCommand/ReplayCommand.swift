@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore replay`: the whole pipeline on files, without Kafka.

@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedDaemon
 import FeedPipeline
 import FoundationEssentials
 import Service

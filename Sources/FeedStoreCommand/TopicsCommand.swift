@@ -1,4 +1,7 @@
+import FeedConfiguration
+import FeedKafka
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore topics`: what the topics must be like, and making them.

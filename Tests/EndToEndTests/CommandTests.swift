@@ -1,4 +1,5 @@
-import FeedPipeline
+import FeedConfiguration
+import FeedDaemon
 import Foundation
 import Testing
 

@@ -1,11 +1,15 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Brokers that go, come back, move or are slow, and bounds that are met on the way.
 struct DisturbanceTests {

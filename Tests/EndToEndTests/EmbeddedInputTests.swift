@@ -4,7 +4,11 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The embedded broker keeps 5 MiB of a partition.
 struct EmbeddedInputTests {

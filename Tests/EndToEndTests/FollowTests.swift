@@ -1,5 +1,7 @@
 import Feed
 import FeedClient
+import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka
@@ -7,7 +9,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
+@testable import FeedTools
 
 /// Followers of a daemon that runs.
 struct FollowTests {

@@ -1,10 +1,13 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 /// What is committed outside of transactions the embedded cluster keeps.
 struct InputStartOnClusterTests {

@@ -1,9 +1,12 @@
+import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Topics that brokers do not tell of yet when they are first asked.
 struct NewTopicTests {

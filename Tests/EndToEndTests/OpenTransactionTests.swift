@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Glibc
 import Kafka
@@ -5,6 +6,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// On the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names, as the embedded one withholds nothing; topics are left

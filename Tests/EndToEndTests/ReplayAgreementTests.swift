@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
@@ -6,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The daemon and a replay of the same records publish the same.
 struct ReplayAgreementTests {

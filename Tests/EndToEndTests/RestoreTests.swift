@@ -1,11 +1,15 @@
 import Feed
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedKafka
+@testable import FeedTools
 
 /// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:
 /// what was published before counts as applied already.

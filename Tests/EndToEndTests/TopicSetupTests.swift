@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka
@@ -5,7 +6,10 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct TopicSetupTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }

@@ -1,11 +1,14 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// `feedstore verify --topic` on what a daemon wrote.
 struct VerifyTests {

@@ -1,4 +1,4 @@
-import FeedPipeline
+import FeedConfiguration
 import Service
 import Testing
 

@@ -4,7 +4,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What docs/protocol.md shows as the output of its examples is the output.
 /// `FEEDSTORE_UPDATE_GOLDEN=1` writes it into the page; the difference is then for a person to read.

@@ -1,7 +1,7 @@
 import Feed
-import FeedPipeline
 import FeedStore
 import FeedTestSupport
+import FeedTools
 import FoundationEssentials
 import Service
 import Testing

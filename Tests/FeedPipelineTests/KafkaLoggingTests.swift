@@ -2,7 +2,7 @@ import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct KafkaLoggingTests {
   @Test func `what is got over by itself is a warning`() {

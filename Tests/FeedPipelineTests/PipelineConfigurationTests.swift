@@ -1,5 +1,5 @@
 import Feed
-import FeedPipeline
+import FeedConfiguration
 import FeedStore
 import Service
 import Testing

@@ -1,4 +1,8 @@
+public import FeedConfiguration
+import FeedDaemon
+import FeedKafka
 import FeedStore
+import FeedTools
 import Glibc
 public import Service
 

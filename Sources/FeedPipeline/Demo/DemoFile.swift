@@ -1,3 +1,4 @@
+import FeedTools
 import Glibc
 
 /// A text as a file without a name, which is gone with this object.

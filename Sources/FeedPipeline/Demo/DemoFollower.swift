@@ -1,5 +1,7 @@
 import Feed
+import FeedKafka
 import FeedStore
+import FeedTools
 import Kafka
 import Service
 

@@ -1,4 +1,6 @@
+import FeedDaemon
 import FeedStore
+import FeedTools
 import Service
 
 /// How a demo ended.

@@ -1,8 +1,7 @@
 import ChangesetTestSupport
+import FeedConfiguration
 import HTTPTestSupport
 import Testing
-
-@testable import FeedPipeline
 
 /// Streams of changes: what comes, and what comes again.
 struct FeedStreamTests {

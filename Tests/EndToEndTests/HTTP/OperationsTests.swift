@@ -1,3 +1,6 @@
+import FeedConfiguration
+import FeedHTTP
+import FeedPipeline
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -5,7 +8,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// What operators and their tools ask: health, status and metrics.
 struct OperationsTests {

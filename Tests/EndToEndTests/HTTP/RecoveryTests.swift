@@ -5,8 +5,6 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
-
 /// What becomes of readers when Kafka refuses the follower, and when it does no more.
 struct RecoveryTests {
   private let source = ChangesetSource()

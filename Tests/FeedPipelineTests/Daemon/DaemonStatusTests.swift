@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 @Suite struct DaemonStatusTests {
   private static let inputs = [

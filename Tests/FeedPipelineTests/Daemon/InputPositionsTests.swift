@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct InputPositionsTests {
   private let first = TopicPartition(topic: "feeds.items", partition: 0)

@@ -1,7 +1,9 @@
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedKafka
 
 struct InputStartTests {
   private static let partition = TopicPartition(topic: "feeds.items", partition: 3)

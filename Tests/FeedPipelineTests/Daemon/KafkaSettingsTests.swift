@@ -2,7 +2,7 @@ import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct KafkaSettingsTests {
   private func settings(_ properties: KeyValuePairs<String, String>) throws -> KafkaSettings {

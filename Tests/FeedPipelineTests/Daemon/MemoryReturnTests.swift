@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 @Suite struct MemoryReturnTests {
   @Test func `memory is given back once, ten seconds after the input was behind for the last time`() {

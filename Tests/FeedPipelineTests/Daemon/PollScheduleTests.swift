@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct PollScheduleTests {
   @Test(arguments: [

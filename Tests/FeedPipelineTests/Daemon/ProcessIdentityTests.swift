@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct ProcessIdentityTests {
   private func claim(_ group: String) -> String { ProcessIdentity(group: group).text }

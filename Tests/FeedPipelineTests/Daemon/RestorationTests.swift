@@ -1,7 +1,9 @@
+import FeedConfiguration
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedKafka
 
 struct RestorationTests {
   private static func items(_ partition: Int32) -> TopicPartition {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct RestoreProgressTests {
   @Test func `it is told at most once a second, and what stands still is told as such`() {

@@ -1,7 +1,8 @@
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import Kafka
 
 struct TopicLayoutTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct WorkerStepTests {
   @Test func `nothing waiting is a wait for input that ends often enough to see a request to stop`() {

@@ -3,6 +3,7 @@ import FeedStore
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct DemoHistoryTests {
   @Test func `the history is the same every time, and of a few thousand records`() {

@@ -1,7 +1,7 @@
 import Feed
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// Why a changeset is what it is, in words.
 struct PlanTextTests {

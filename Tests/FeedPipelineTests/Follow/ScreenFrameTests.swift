@@ -2,7 +2,7 @@ import Feed
 import FeedClient
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 struct ScreenFrameTests {
   private let partition = ReplicaPartition()

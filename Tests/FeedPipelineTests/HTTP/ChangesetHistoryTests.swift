@@ -1,7 +1,7 @@
 import Feed
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedHTTP
 
 struct ChangesetHistoryTests {
   private let feed = ByteText("a")

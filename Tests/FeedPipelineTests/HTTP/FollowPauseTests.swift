@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedHTTP
 
 struct FollowPauseTests {
   @Test func `pauses double up to a minute, until feeds were followed for longer than that`() {

@@ -2,7 +2,8 @@ import Feed
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedHTTP
+@testable import FeedKafka
 
 struct InstanceAddressTests {
   @Test func `an instance is found by what its client id says`() {

@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedHTTP
 
 /// Who pays when too much waits for readers.
 final class ReloadLedgerTests {

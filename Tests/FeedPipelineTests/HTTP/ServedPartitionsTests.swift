@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct ServedPartitionsTests {
   @Test func `partitions are served when their feeds are restored`() {

@@ -1,7 +1,7 @@
 import FeedClient
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedHTTP
 @testable import Service
 
 /// What one reader of a stream is sent, and when it falls behind.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct GatedConnectionTests {
   private func replaced(_ answer: [UInt8]) -> [UInt8] {

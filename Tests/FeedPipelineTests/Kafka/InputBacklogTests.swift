@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct InputBacklogTests {
   private static let first = TopicPartition(topic: "feeds.items", partition: 0)

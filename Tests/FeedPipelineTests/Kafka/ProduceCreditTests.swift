@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct ProduceCreditTests {
   /// Which of these requests go on, one after the other; nil renews the credit.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct ProduceHeadTests {
   private static let client: [UInt8] = [0, 2, 0x61, 0x62]

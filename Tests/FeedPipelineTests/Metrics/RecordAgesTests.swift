@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 @Suite struct RecordAgesTests {
   private static func told(_ ages: [Int64]) -> [(age: Double, count: Int)] {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 @Suite struct ReplacementReasonTests {
   @Test func `the state says why a producer is replaced, and the error what it was lost for`() {

@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 @Suite struct TakenInputTests {
   private final class Clock: Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 struct PacerTests {
   @Test func `records are due by their distance from the first`() {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
+@testable import FeedTools
 
 struct PublishRouteTests {
   private func partition(_ route: inout PublishRoute, _ key: String, recorded: Int32) throws -> Int32 {

@@ -2,7 +2,7 @@ import Feed
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What is read from the headers of a rejected record, and which records are not published again.
 @Suite struct RejectedCopyTests {

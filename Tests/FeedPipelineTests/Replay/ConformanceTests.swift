@@ -4,7 +4,8 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedTools
 
 /// What `feedstore replay` makes of the vectors in `conformance` is what they say.
 @Suite struct ConformanceTests {

@@ -2,7 +2,8 @@ import FeedStore
 import Foundation
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedTools
 
 /// Replays the files under Golden and compares with what they wrote when they were last looked at.
 /// `FEEDSTORE_UPDATE_GOLDEN=1` writes the expectations anew; the difference is then for a person to read.

@@ -2,7 +2,8 @@ import Feed
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedTools
 
 /// Feeds whose records come from as many topics as there may be.
 @Suite struct ManyTopicsTests {

@@ -5,7 +5,7 @@ import Foundation
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 @Suite struct ReplayTests {
   private func replay(

@@ -1,6 +1,6 @@
 import Feed
-import FeedPipeline
 import FeedStore
+import FeedTools
 import Foundation
 import Testing
 

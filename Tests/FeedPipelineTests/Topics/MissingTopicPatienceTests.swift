@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct MissingTopicPatienceTests {
   @Test func `it lasts for ten seconds from the first answer, of which the log tells once`() {

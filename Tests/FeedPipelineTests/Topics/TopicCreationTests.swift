@@ -2,7 +2,7 @@ import FeedStore
 import Kafka
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct TopicCreationTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)

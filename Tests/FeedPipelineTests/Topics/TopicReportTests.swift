@@ -1,7 +1,8 @@
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
+@testable import FeedTools
 
 struct TopicReportTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)

@@ -2,7 +2,7 @@ import Feed
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct TopicRequirementsTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 struct BatchLimitTests {
   @Test func `each refusal leaves a tenth, down to one record`() {

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct CrashInjectionTests {
   /// Counts instead of ending the process.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 struct SlowTransactionsTests {
   /// Counts transactions that take so long and fail, each told twice.

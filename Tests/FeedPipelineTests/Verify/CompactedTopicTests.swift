@@ -4,8 +4,6 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-@testable import FeedPipeline
-
 /// Outputs of random replays as Kafka's cleaner leaves them: right all the same, unless what is left misses
 /// something.
 @Suite struct CompactedTopicTests {

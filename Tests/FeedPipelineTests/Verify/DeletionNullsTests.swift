@@ -4,8 +4,6 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-@testable import FeedPipeline
-
 /// The nulls of a deletion whose own key is not the largest that the epoch used.
 @Suite struct DeletionNullsTests {
   private static let options: FeedStoreOptions = {

@@ -1,9 +1,8 @@
 import ChangesetTestSupport
 import Feed
 import FeedTestSupport
+import FeedTools
 import Testing
-
-@testable import FeedPipeline
 
 /// How much of what may go wrong is noticed: outputs of random replays with one thing flipped.
 @Suite struct MutationTests {

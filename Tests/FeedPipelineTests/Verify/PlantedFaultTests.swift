@@ -1,9 +1,8 @@
 import Feed
 import FeedStore
+import FeedTools
 import Foundation
 import Testing
-
-@testable import FeedPipeline
 
 /// One fault in an output that is right otherwise is found, at its place and in its words.
 @Suite struct PlantedFaultTests {

@@ -2,8 +2,6 @@ import Feed
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
-
 /// Faults in changesets of several parts, in the nulls that follow a smaller reload, and with sections.
 @Suite struct PlantedPartFaultTests {
   private static let options: FeedStoreOptions = {

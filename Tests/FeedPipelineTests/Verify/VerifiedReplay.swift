@@ -5,7 +5,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedTools
 
 /// What a replay wrote, to be verified as it is or with changes.
 struct VerifiedReplay {

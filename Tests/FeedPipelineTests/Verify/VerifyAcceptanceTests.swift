@@ -5,7 +5,8 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedTools
 
 /// What FeedStore writes is right.
 @Suite struct VerifyAcceptanceTests {

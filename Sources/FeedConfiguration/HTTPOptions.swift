@@ -1,0 +1,70 @@
+public import Service
+
+/// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/http.md).
+public struct HTTPOptions: Sendable, Equatable {
+  /// Whether it does.
+  public var isEnabled = false
+  /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
+  public var servesFeeds = true
+  /// The numeric address to listen on.
+  public var address = "127.0.0.1"
+  /// 0 for one that the system chooses.
+  public var port = 8321
+  /// A file that holds the bearer token; empty for none.
+  public var tokenFile = ""
+  /// Whether metrics are served to those who show no token.
+  public var metricsWithoutToken = false
+  /// Where clients reach this instance; empty if nobody is to be told.
+  public var advertisedURL = ""
+  /// Threads that serve connections.
+  public var threads = 2
+  /// Connections at a time.
+  public var maxConnections = 2048
+  /// The same for one client address; 0 for three quarters of all, so that no address keeps out all others.
+  public var maxConnectionsPerAddress = 0
+  /// Streams of changes at a time.
+  public var maxStreams = 1024
+  /// Bytes that may wait for one slow reader of a stream.
+  public var maxStreamBytes = 1 << 20
+  /// Bytes of changesets kept for readers that come again, over all feeds.
+  public var maxHistoryBytes = 32 << 20
+  /// Bytes of feeds as they are sent as a whole, above which the slowest readers are given up.
+  public var maxReloadBytes = 256 << 20
+  /// Milliseconds of silence after which a stream has a comment.
+  public var heartbeatMilliseconds = 15_000
+  /// Seconds after which a connection is closed whose client takes nothing of what it is sent. Not configurable: it is
+  /// there for tests with clients that read nothing.
+  public var idleTimeoutSeconds = 60
+
+  /// The defaults: off.
+  public init() {}
+
+  /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
+  package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
+
+  /// The environment variable that may hold the token instead of a file.
+  public static let tokenVariable = "FEEDSTORE_HTTP_TOKEN"
+
+  /// The token that clients must show; nil if HTTP is off, or nothing names one.
+  ///
+  /// - Parameter variable: the value of ``tokenVariable``; nil if it is not set.
+  /// - Throws: ``ConfigurationError`` if there are two, or what there is cannot be one.
+  public func token(_ variable: String?) throws(ConfigurationError) -> BearerToken? {
+    guard isEnabled, variable != nil || !tokenFile.isEmpty else { return nil }
+    guard variable == nil || tokenFile.isEmpty else {
+      throw ConfigurationError(
+        .conflict,
+        "http.tokenFile is \"\(tokenFile)\", and \(Self.tokenVariable) is set as well; remove one of the two",
+        key: "http.tokenFile",
+        value: tokenFile.debugDescription
+      )
+    }
+    do throws(HTTPServerError) {
+      if let variable { return try BearerToken(variable) }
+      return try BearerToken(file: tokenFile)
+    } catch {
+      let place = variable == nil ? "http.tokenFile" : Self.tokenVariable
+      throw ConfigurationError(.outOfRange, "\(place): \(error.message)", key: "http.tokenFile")
+    }
+  }
+}

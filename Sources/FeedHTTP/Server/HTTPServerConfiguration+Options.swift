@@ -1,0 +1,22 @@
+import FeedConfiguration
+import Service
+
+extension HTTPServerConfiguration {
+  init(_ options: HTTPOptions, token: BearerToken?) {
+    self.init()
+    self.token = token
+    address = options.address
+    port = options.port
+    threads = options.threads
+    maxConnections = options.maxConnections
+    maxConnectionsPerAddress =
+      options.maxConnectionsPerAddress > 0
+      ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
+    // No route takes content.
+    maxBodyBytes = 0
+    maxStreams = options.maxStreams
+    maxStreamQueueBytes = options.maxStreamBytes
+    heartbeatMilliseconds = options.heartbeatMilliseconds
+    idleTimeoutSeconds = options.idleTimeoutSeconds
+  }
+}
