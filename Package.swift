@@ -144,10 +144,30 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "FeedPipelineTests",
+      name: "FeedConfigurationTests",
+      dependencies: ["Feed", "FeedConfiguration", "FeedStore", "FeedTestSupport", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedKafkaTests",
+      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedDaemonTests",
+      dependencies: ["FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedHTTPTests",
+      dependencies: ["Feed", "FeedClient", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedToolsTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
-        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedTestSupport", "FeedTools", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings

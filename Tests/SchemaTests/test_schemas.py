@@ -100,7 +100,7 @@ class SchemaTests(unittest.TestCase):
 
     def test_lines_of_rejected_records_are_as_their_schema_says(self):
         """RejectedCopyTests has what the command writes, for the same records."""
-        tests = (PROTOCOL.parents[1] / "Tests/FeedPipelineTests/Rejects/RejectedCopyTests.swift").read_text()
+        tests = (PROTOCOL.parents[1] / "Tests/FeedToolsTests/Rejects/RejectedCopyTests.swift").read_text()
         lines = re.findall(r'^ +(\{"partition".*\})$', re.sub(r"\\#\n +", "", tests), re.MULTILINE)
         self.assertEqual(len(lines), 2)
         for line in map(json.loads, lines):

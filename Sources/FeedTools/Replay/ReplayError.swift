@@ -13,7 +13,7 @@ public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
   /// What is wrong with a line after which reading may go on, without its place.
   let problem: String?
 
-  package init(_ code: Code, _ message: String, problem: String? = nil) {
+  init(_ code: Code, _ message: String, problem: String? = nil) {
     self.code = code
     self.message = message
     self.problem = problem

@@ -2,7 +2,6 @@ import Feed
 import FeedStore
 import Testing
 
-@testable import FeedPipeline
 @testable import FeedTools
 
 struct DemoHistoryTests {

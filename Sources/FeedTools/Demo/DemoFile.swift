@@ -1,12 +1,11 @@
-import FeedTools
 import Glibc
 
 /// A text as a file without a name, which is gone with this object.
-final class DemoFile: Sendable {
+package final class DemoFile: Sendable {
   private let descriptor: Int32
 
   /// - Throws: ``ReplayError`` if it cannot be written.
-  init(_ text: String) throws(ReplayError) {
+  package init(_ text: String) throws(ReplayError) {
     var path = Array("/tmp/feedstore-demo-XXXXXX".utf8CString)
     descriptor = mkstemp(&path)
     guard descriptor >= 0 else { throw DemoFile.failure() }
@@ -28,7 +27,7 @@ final class DemoFile: Sendable {
   }
 
   /// Opens it from the beginning, while this object lives.
-  var path: String { "/proc/self/fd/\(descriptor)" }
+  package var path: String { "/proc/self/fd/\(descriptor)" }
 
   private static func failure() -> ReplayError {
     ReplayError(.cannotWrite, "cannot write the sample history to /tmp: \(String(cString: strerror(errno)))")

@@ -1,4 +1,5 @@
 import FeedConfiguration
+import FeedTestSupport
 import Service
 import Testing
 
