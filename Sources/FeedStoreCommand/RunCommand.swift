@@ -44,9 +44,7 @@ enum RunCommand: Subcommand {
       default: break
       }
     }
-    daemon.httpToken = try configuration.http.token(
-      ProcessInfo.processInfo.environment[HTTPOptions.tokenVariable]
-    )
+    daemon.httpToken = try configuration.http.bearerToken()
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
