@@ -115,13 +115,7 @@ public struct Daemon: Sendable {
     do {
       return try DaemonServer(configuration, settings, token: httpToken, stop, log)
     } catch {
-      switch error.code {
-      // It would be so again however often the daemon is started.
-      case .address: throw ConfigurationError(.outOfRange, "http.address: \(error.message)")
-      case .tokenNeeded, .token: throw ConfigurationError(.outOfRange, "http.tokenFile: \(error.message)")
-      case .portInUse, .denied: throw DaemonError(.http, "http.port: \(error.message)")
-      case .openFiles, .system: throw DaemonError(.http, "http: \(error.message)")
-      }
+      throw error.configurationOrDaemonError
     }
   }
 
@@ -147,5 +141,17 @@ extension KafkaError {
     guard isProperty else { return DaemonError(self) }
     let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
     return ConfigurationError(.outOfRange, "\(message); \(hint)")
+  }
+}
+
+extension HTTPServerError {
+  /// As an error of the configuration where it would be so again however often the daemon is started.
+  var configurationOrDaemonError: any Error {
+    switch code {
+    case .address: ConfigurationError(.outOfRange, "http.address: \(message)")
+    case .tokenNeeded, .token: ConfigurationError(.outOfRange, "http.tokenFile: \(message)")
+    case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
+    case .openFiles, .system: DaemonError(.http, "http: \(message)")
+    }
   }
 }

@@ -13,7 +13,8 @@ public struct ConfigurationReading: Sendable, Equatable {
 
   /// The value for people; what is masked is shown by its reference, if it has one.
   public var shown: String {
-    guard isMasked, value != .string("") else { return value.description }
-    return reference ?? ConfigurationEntry.masked
+    if isMasked, value != .string("") { return reference ?? ConfigurationEntry.masked }
+    if case .number(let number) = value { return AllowedText.text(number) }
+    return value.description
   }
 }

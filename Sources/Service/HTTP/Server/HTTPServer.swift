@@ -196,6 +196,11 @@ public final class HTTPServer: Sendable {
   /// How many connections more than may be there are while some are being closed.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
 
+  /// Refuses an address that is none, or that others could reach without a token.
+  public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+    _ = try checkedAddress(configuration)
+  }
+
   private static func checkedAddress(
     _ configuration: HTTPServerConfiguration
   ) throws(HTTPServerError) -> IPAddress {
