@@ -7,6 +7,8 @@ struct Supervision {
   let stop: StopRequest
   /// Milliseconds that a worker may stay away from its loop.
   let longestSilence: Int64
+  /// Tells the manager of reloads as soon as it knows that the daemon is ready.
+  var reload: ConfigurationReload?
 
   private static let lookMilliseconds: Int64 = 1_000
 
@@ -30,7 +32,9 @@ struct Supervision {
     let names = Set(assignments.map(Self.name))
     unsent.removeAll { names.contains(Self.name($0)) }
     unsent += assignments
-    if !unsent.isEmpty, socket.send(unsent) { unsent = [] }
+    guard !unsent.isEmpty, socket.send(unsent) else { return }
+    if unsent.contains("READY=1") { reload?.tell(socket) }
+    unsent = []
   }
 
   private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }

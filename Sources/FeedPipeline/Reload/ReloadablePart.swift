@@ -1,0 +1,25 @@
+/// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
+struct ReloadablePart: Sendable {
+  /// What is to be done, once all parts have found the settings right.
+  struct Change: Sendable {
+    /// What changes, for the log: keys.
+    let keys: [String]
+    let apply: @Sendable () -> Void
+
+    init(_ keys: [String], apply: @escaping @Sendable () -> Void) {
+      self.keys = keys
+      self.apply = apply
+    }
+  }
+
+  /// The keys whose changes it takes over.
+  let keys: Set<String>
+  /// Looks at settings without changing anything; nil if nothing is to be done. It reads files again that the settings
+  /// name. It throws if it cannot work with them, and then no part changes anything.
+  let prepare: @Sendable (PipelineConfiguration) throws -> Change?
+
+  init(keys: Set<String>, prepare: @escaping @Sendable (PipelineConfiguration) throws -> Change?) {
+    self.keys = keys
+    self.prepare = prepare
+  }
+}
