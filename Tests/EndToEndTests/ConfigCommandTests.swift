@@ -120,7 +120,10 @@ final class ConfigCommandTests {
     let right = try config(["--check", "--json"], servers)
     #expect(right.exitCode == 0, "\(right.error)")
     #expect(right.output.contains("\"verdict\":\"ok\"") && right.output.contains("\"isRight\":true"))
-    let missing = try config(["--check", "--set", "topics.rejected=elsewhere"], servers)
+    let missing = try config(
+      ["--check", "--set", "topics.rejected=elsewhere", "--set", "startup.timeout=0"],
+      servers
+    )
     #expect(missing.exitCode == 1)
     #expect(missing.output.contains("\nfeeds.items "))
     #expect(missing.error.contains("must: elsewhere: partitions missing"))

@@ -83,6 +83,7 @@ import Testing
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
     ("kafka.allowPlugins=true", { $0.allowsPlugins && $0.kafka.isEmpty }),
     ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
+    ("startup.timeout=1m", { $0.startupTimeoutMilliseconds == 60_000 }),
     ("workers=4", { $0.workers == 4 }),
     ("http.enabled=true", { $0.http.isEnabled }),
     ("http.feeds=false", { !$0.http.servesFeeds }),

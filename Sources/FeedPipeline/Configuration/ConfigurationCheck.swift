@@ -32,6 +32,7 @@ public struct ConfigurationCheck: Sendable {
       }
     }
     var setup = TopicSetup(configuration, log: log)
+    setup.waits = true
     setup.timeoutMilliseconds = timeoutMilliseconds
     return try await setup.run()
   }

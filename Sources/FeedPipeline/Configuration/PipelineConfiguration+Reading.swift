@@ -23,6 +23,7 @@ extension PipelineConfiguration {
     try store.topics.read(&reader)
     try reader.readBytes("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
+    try reader.readMilliseconds("startup.timeout", into: &startupTimeoutMilliseconds)
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     // Asked for first: what is FeedStore's own is not passed on.

@@ -11,6 +11,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var maxTransactionBytes = 67_108_864
   /// Members of the group in this process.
   public var workers = 1
+  /// How long a start may wait for topics that the brokers do not tell of yet.
+  public var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether and how feeds are served over HTTP.
   public var http = HTTPOptions()
   /// Whether librdkafka may be told to load libraries.

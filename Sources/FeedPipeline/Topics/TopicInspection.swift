@@ -6,6 +6,7 @@ import Service
 struct TopicInspection {
   let admin: AdminClient
   let topics: [String]
+  let log: Log
 
   /// How long the brokers have to tell which topics there are; on the way they may have to be reached.
   static let metadataMilliseconds: Int32 = 15_000
@@ -15,10 +16,12 @@ struct TopicInspection {
   /// What is known of each topic, and why settings are not known, if so.
   ///
   /// - Parameters:
-  ///   - expected: topics that have just been created, and that brokers may not tell of yet.
+  ///   - expected: topics that brokers may not tell of yet.
+  ///   - wait: how long to ask for them.
   ///   - timeoutMilliseconds: how long each question may take, where that is less than usual.
   func states(
     waitingFor expected: [String] = [],
+    wait: TopicWait = TopicWait(milliseconds: 0),
     timeoutMilliseconds: Int32 = .max
   ) throws(KafkaError) -> (states: [String: TopicState], unknown: KafkaError?) {
     let metadataMilliseconds = min(timeoutMilliseconds, Self.metadataMilliseconds)
@@ -28,8 +31,7 @@ struct TopicInspection {
       counts = try admin.metadata(rest, timeoutMilliseconds: metadataMilliseconds).partitionCounts
     }
     if !expected.isEmpty {
-      let metadata = try admin.waitForTopics(expected, timeoutMilliseconds: metadataMilliseconds)
-      counts.merge(metadata.partitionCounts) { $1 }
+      counts.merge(try find(expected, wait, metadataMilliseconds).partitionCounts) { $1 }
     }
     var states = counts.mapValues { TopicState(partitions: $0) }
 
@@ -48,4 +50,30 @@ struct TopicInspection {
     }
     return (states, unknown)
   }
+
+  /// Asks for topics, as long as one is missing and there is time.
+  private func find(
+    _ expected: [String],
+    _ wait: TopicWait,
+    _ timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
+    var wait = wait
+    // New topics may not have leaders yet, which is an error that passes.
+    var told = try admin.waitForTopics(
+      expected,
+      timeoutMilliseconds: 0,
+      answerMilliseconds: timeoutMilliseconds
+    )
+    while !told.missing.isEmpty, wait.lasts(for: told.missing, at: MonotonicClock.milliseconds(), log) {
+      told = try admin.waitForTopics(
+        expected,
+        timeoutMilliseconds: Self.roundMilliseconds,
+        answerMilliseconds: timeoutMilliseconds
+      )
+    }
+    return told
+  }
+
+  /// After so long the log may have something to say.
+  private static let roundMilliseconds: Int32 = 1_000
 }
