@@ -54,7 +54,7 @@ let package = Package(
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
     .target(
       name: "FeedConfiguration",
-      dependencies: ["Feed", "FeedStore", "Service"],
+      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .target(
@@ -145,7 +145,7 @@ let package = Package(
     ),
     .testTarget(
       name: "FeedConfigurationTests",
-      dependencies: ["Feed", "FeedConfiguration", "FeedStore", "FeedTestSupport", "Service"],
+      dependencies: ["Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "Service"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -155,7 +155,9 @@ let package = Package(
     ),
     .testTarget(
       name: "FeedDaemonTests",
-      dependencies: ["FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      dependencies: [
+        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(

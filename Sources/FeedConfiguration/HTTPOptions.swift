@@ -10,6 +10,8 @@ public struct HTTPOptions: Sendable, Equatable {
   public var address = "127.0.0.1"
   /// 0 for one that the system chooses.
   public var port = 8321
+  /// The bearer token; empty for none.
+  public var token = ""
   /// A file that holds the bearer token; empty for none.
   public var tokenFile = ""
   /// Whether metrics are served to those who show no token.
@@ -42,29 +44,24 @@ public struct HTTPOptions: Sendable, Equatable {
   /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
   package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
 
-  /// The environment variable that may hold the token instead of a file.
-  public static let tokenVariable = "FEEDSTORE_HTTP_TOKEN"
-
   /// The token that clients must show; nil if HTTP is off, or nothing names one.
   ///
-  /// - Parameter variable: the value of ``tokenVariable``; nil if it is not set.
   /// - Throws: ``ConfigurationError`` if there are two, or what there is cannot be one.
-  public func token(_ variable: String?) throws(ConfigurationError) -> BearerToken? {
-    guard isEnabled, variable != nil || !tokenFile.isEmpty else { return nil }
-    guard variable == nil || tokenFile.isEmpty else {
+  public func bearerToken() throws(ConfigurationError) -> BearerToken? {
+    guard isEnabled, !token.isEmpty || !tokenFile.isEmpty else { return nil }
+    guard token.isEmpty || tokenFile.isEmpty else {
       throw ConfigurationError(
         .conflict,
-        "http.tokenFile is \"\(tokenFile)\", and \(Self.tokenVariable) is set as well; remove one of the two",
+        "http.tokenFile is \"\(tokenFile)\", and http.token (FEEDSTORE_HTTP_TOKEN) is set as well; remove one of the two",
         key: "http.tokenFile",
         value: tokenFile.debugDescription
       )
     }
+    let key = tokenFile.isEmpty ? "http.token" : "http.tokenFile"
     do throws(HTTPServerError) {
-      if let variable { return try BearerToken(variable) }
-      return try BearerToken(file: tokenFile)
+      return tokenFile.isEmpty ? try BearerToken(token) : try BearerToken(file: tokenFile)
     } catch {
-      let place = variable == nil ? "http.tokenFile" : Self.tokenVariable
-      throw ConfigurationError(.outOfRange, "\(place): \(error.message)", key: "http.tokenFile")
+      throw ConfigurationError(.outOfRange, "\(key): \(error.message)", key: key)
     }
   }
 }

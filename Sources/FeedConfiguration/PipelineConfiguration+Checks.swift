@@ -39,6 +39,22 @@ extension PipelineConfiguration {
     try check("topics.rejected", topics.rejected, differsFrom: others, reader)
   }
 
+  /// Refuses libraries that librdkafka would load, unless they are allowed: a configuration is code with them.
+  func checkPlugins(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    guard !allowsPlugins else { return }
+    for pair in kafka where Self.libraryNames.contains(pair.name) && !pair.value.isEmpty {
+      let key = "kafka." + pair.name
+      throw ConfigurationError(
+        .conflict,
+        "\(key) would load a library into this process; remove it, or allow it with kafka.allowPlugins: true",
+        place: reader.place(of: key),
+        key: key
+      )
+    }
+  }
+
+  private static let libraryNames = ["plugin.library.paths", "ssl.engine.location"]
+
   private func check(
     _ key: String,
     _ name: String,

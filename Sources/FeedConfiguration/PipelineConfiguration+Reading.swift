@@ -21,18 +21,39 @@ extension PipelineConfiguration {
     try store.output.read(&reader)
     try store.limits.read(&reader)
     try store.topics.read(&reader)
-    try reader.read("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
+    try reader.readBytes("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
+    try reader.readMilliseconds("startup.timeout", into: &startupTimeoutMilliseconds)
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     // Asked for first: what is FeedStore's own is not passed on.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
+    allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
     kafka = try reader.pairs(prefix: "kafka.")
   }
 }
 
 extension ConfigurationReader {
-  /// Reads a number of things or bytes into its place, which holds the default.
+  /// Reads a time into its place, which holds the default.
+  fileprivate mutating func readMilliseconds(
+    _ key: String,
+    into value: inout Int64,
+    in range: ClosedRange<Int64> = 0...Int64(PipelineConfiguration.greatest)
+  ) throws(ConfigurationError) {
+    value = try quantity(key, .milliseconds, default: value, in: range)
+  }
+
+  /// Reads a number of bytes into its place, which holds the default.
+  fileprivate mutating func readBytes(
+    _ key: String,
+    into value: inout Int,
+    from least: Int,
+    to greatest: Int = PipelineConfiguration.greatest
+  ) throws(ConfigurationError) {
+    value = try quantity(key, .bytes, default: value, in: least...greatest)
+  }
+
+  /// Reads a number of things into its place, which holds the default.
   fileprivate mutating func read(
     _ key: String,
     into value: inout Int,
@@ -60,27 +81,14 @@ extension ConfigurationReader {
 
 extension CoalescingOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    let range = 0...Int64(PipelineConfiguration.greatest)
-    windowMilliseconds = try reader.integer("coalesce.window", default: windowMilliseconds, in: range)
-    idleWindowMilliseconds = try reader.integer(
-      "coalesce.idleWindow",
-      default: idleWindowMilliseconds,
-      in: range
-    )
+    try reader.readMilliseconds("coalesce.window", into: &windowMilliseconds)
+    try reader.readMilliseconds("coalesce.idleWindow", into: &idleWindowMilliseconds)
     try reader.read("coalesce.maxRecords", into: &maxRecords, from: 1)
-    try reader.read("coalesce.maxBytes", into: &maxBytes, from: 1)
-    backlogWindowMilliseconds = try reader.integer(
-      "coalesce.backlogWindow",
-      default: backlogWindowMilliseconds,
-      in: range
-    )
+    try reader.readBytes("coalesce.maxBytes", into: &maxBytes, from: 1)
+    try reader.readMilliseconds("coalesce.backlogWindow", into: &backlogWindowMilliseconds)
     try reader.read("coalesce.backlogMaxRecords", into: &backlogMaxRecords, from: 0)
-    try reader.read("coalesce.backlogMaxBytes", into: &backlogMaxBytes, from: 0)
-    backlogCommitMilliseconds = try reader.integer(
-      "coalesce.backlogCommit",
-      default: backlogCommitMilliseconds,
-      in: range
-    )
+    try reader.readBytes("coalesce.backlogMaxBytes", into: &backlogMaxBytes, from: 0)
+    try reader.readMilliseconds("coalesce.backlogCommit", into: &backlogCommitMilliseconds)
   }
 }
 
@@ -104,7 +112,7 @@ extension KeyframePolicy {
 
 extension OutputOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read(
+    try reader.readBytes(
       "output.maxMessageBytes",
       into: &maxMessageBytes,
       from: 65_537,
@@ -118,8 +126,8 @@ extension OutputOptions {
 
 extension Limits {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
-    try reader.read("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
-    try reader.read(
+    try reader.readBytes("limits.maxIdBytes", into: &maxIdBytes, from: 1, to: 255)
+    try reader.readBytes(
       "limits.maxDataBytes",
       into: &maxDataBytes,
       from: 1,
@@ -129,14 +137,14 @@ extension Limits {
     try reader.read("limits.maxSections", into: &maxSections, from: 0, to: 50_000_000)
     try reader.read("limits.maxEvents", into: &maxEvents, from: 1)
     try reader.read("limits.maxDepth", into: &maxDepth, from: 1, to: 10_000)
-    try reader.read(
+    try reader.readBytes(
       "limits.maxRecordBytes",
       into: &maxRecordBytes,
       from: 1,
       to: PipelineConfiguration.greatestMessage
     )
     try reader.read("limits.maxFeeds", into: &maxFeeds, from: 0)
-    try reader.read("limits.maxStateBytes", into: &maxStateBytes, from: 0)
+    try reader.readBytes("limits.maxStateBytes", into: &maxStateBytes, from: 0)
   }
 }
 
@@ -149,6 +157,7 @@ extension HTTPOptions {
       !$0.isEmpty
     }
     try reader.read("http.port", into: &port, from: 0, to: 65_535)
+    token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
     metricsWithoutToken = try reader.boolean("http.metricsWithoutToken", default: metricsWithoutToken)
     advertisedURL = try reader.string(
@@ -166,10 +175,15 @@ extension HTTPOptions {
       to: 1_000_000
     )
     try reader.read("http.maxStreams", into: &maxStreams, from: 1, to: 1_000_000)
-    try reader.read("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
-    try reader.read("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)
-    try reader.read("http.maxReloadBytes", into: &maxReloadBytes, from: 0)
-    try reader.read("http.heartbeat", into: &heartbeatMilliseconds, from: 1, to: 86_400_000)
+    try reader.readBytes("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
+    try reader.readBytes("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)
+    try reader.readBytes("http.maxReloadBytes", into: &maxReloadBytes, from: 0)
+    heartbeatMilliseconds = try reader.quantity(
+      "http.heartbeat",
+      .milliseconds,
+      default: heartbeatMilliseconds,
+      in: 1...86_400_000
+    )
   }
 
   private static func isURL(_ text: String) -> Bool {

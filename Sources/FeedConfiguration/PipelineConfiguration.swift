@@ -1,7 +1,7 @@
 public import FeedStore
 public import Service
 
-/// Everything that `feedstore` can be told in a configuration file or by `--set`.
+/// Everything that `feedstore` can be told in a configuration file, by environment variables or by `--set`.
 public struct PipelineConfiguration: Sendable, Equatable {
   /// What the store is told.
   public var store = FeedStoreOptions()
@@ -11,8 +11,12 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var maxTransactionBytes = 67_108_864
   /// Members of the group in this process.
   public var workers = 1
+  /// How long a start may wait for topics that the brokers do not tell of yet.
+  public var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether and how feeds are served over HTTP.
   public var http = HTTPOptions()
+  /// Whether librdkafka may be told to load libraries.
+  public var allowsPlugins = false
   /// The settings under `kafka.` but for FeedStore's own, for librdkafka as they are, sorted by name.
   public var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
@@ -31,19 +35,28 @@ public struct PipelineConfiguration: Sendable, Equatable {
     file: String?,
     assignments: [String]
   ) throws(ConfigurationError) -> PipelineConfiguration {
-    var document = ConfigurationDocument()
-    if let file { document = try ConfigurationDocument(file: file) }
-    for assignment in assignments { try document.set(assignment) }
-    return try PipelineConfiguration(document)
+    try ConfigurationSources(file: file, assignments: assignments).load().configuration
   }
 
   /// Reads and checks the settings of a document.
   public init(_ document: ConfigurationDocument) throws(ConfigurationError) {
-    var reader = ConfigurationReader(document)
-    try read(&reader)
+    (self, _) = try Self.read(document)
+  }
+
+  /// Reads and checks the settings of a document.
+  ///
+  /// - Returns: the configuration, and what was read of each key.
+  static func read(
+    _ document: ConfigurationDocument
+  ) throws(ConfigurationError) -> (PipelineConfiguration, [ConfigurationReading]) {
+    var reader = ConfigurationReader(document, isMasked: isMasked)
+    var configuration = PipelineConfiguration()
+    try configuration.read(&reader)
     try reader.finish()
-    try checkSizes(reader)
-    try checkTopics(reader)
+    try configuration.checkSizes(reader)
+    try configuration.checkTopics(reader)
+    try configuration.checkPlugins(reader)
+    return (configuration, reader.readings)
   }
 
   /// Every key there is, but for those under `kafka.` that are librdkafka's.

@@ -20,6 +20,8 @@ public struct Daemon: Sendable {
   public var httpToken: BearerToken?
   /// The service manager that wants to be told how the daemon is; nil if there is none.
   public var supervisor: SupervisorSocket?
+  /// Has the daemon's parts take over other settings while it runs; nil if nobody asks for that.
+  public var reload: ConfigurationReload?
   /// Where the process is to end without warning, in tests.
   public var crash: CrashInjection?
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
@@ -63,6 +65,7 @@ public struct Daemon: Sendable {
       throw error.configurationOrDaemonError
     }
     let server = try makeServer(settings)
+    addReloadableParts(server)
     // Not before: whoever reads it takes the daemon for started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
@@ -70,7 +73,13 @@ public struct Daemon: Sendable {
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
     let supervision = supervisor.map {
-      Supervision(socket: $0, status: status, stop: stop, longestSilence: settings.maxPollMilliseconds)
+      Supervision(
+        socket: $0,
+        status: status,
+        stop: stop,
+        longestSilence: settings.maxPollMilliseconds,
+        reload: reload
+      )
     }
     async let _ = supervision?.run()
     let environment = WorkerEnvironment(
@@ -114,18 +123,29 @@ public struct Daemon: Sendable {
     }
   }
 
+  /// What can take over other settings. Others are checked, so that a restart does not fail.
+  private func addReloadableParts(_ server: DaemonServer?) {
+    guard let reload else { return }
+    reload.add(
+      ReloadablePart(keys: []) { [isEmbedded] configuration in
+        let settings = try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil)
+        do throws(KafkaError) {
+          try settings.checkProperties()
+        } catch {
+          throw error.configurationOrDaemonError
+        }
+        return nil
+      }
+    )
+    if let server { reload.add(server.tokenPart) }
+  }
+
   private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
     do {
       return try DaemonServer(configuration, settings, token: httpToken, stop, log)
     } catch {
-      switch error.code {
-      // It would be so again however often the daemon is started.
-      case .address: throw ConfigurationError(.outOfRange, "http.address: \(error.message)")
-      case .tokenNeeded, .token: throw ConfigurationError(.outOfRange, "http.tokenFile: \(error.message)")
-      case .portInUse, .denied: throw DaemonError(.http, "http.port: \(error.message)")
-      case .openFiles, .system: throw DaemonError(.http, "http: \(error.message)")
-      }
+      throw error.configurationOrDaemonError
     }
   }
 

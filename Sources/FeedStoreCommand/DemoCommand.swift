@@ -60,16 +60,18 @@ enum DemoCommand: Subcommand {
 
   /// The configuration: where nothing is said, windows that a person can follow, and errors only in the log.
   private static func demoConfiguration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
-    var assignments = invocation.values("set")
-    if invocation.value("config") == nil {
-      let settings = [
-        ("coalesce.window", "400"), ("log.level", "error"), ("http.enabled", "true"), ("http.port", "0"),
-      ]
-      for (key, value) in settings
-      where !assignments.contains(where: { $0.hasPrefix(key + "=") }) {
-        assignments.append("\(key)=\(value)")
-      }
+    var sources = sources(invocation)
+    if sources.file == nil {
+      sources.command = ConfigurationSources.CommandSettings(
+        command: "demo",
+        settings: [
+          ConfigurationPair(name: "coalesce.window", value: "400"),
+          ConfigurationPair(name: "log.level", value: "error"),
+          ConfigurationPair(name: "http.enabled", value: "true"),
+          ConfigurationPair(name: "http.port", value: "0"),
+        ]
+      )
     }
-    return try PipelineConfiguration.load(file: invocation.value("config"), assignments: assignments)
+    return configuration(try sources.load())
   }
 }

@@ -7,7 +7,8 @@ import Service
 enum FeedStoreCommand {
   private static var subcommands: [any Subcommand.Type] {
     [
-      RunCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self, InspectCommand.self,
+      RunCommand.self, ConfigCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self,
+      InspectCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
       CompletionsCommand.self, ManualCommand.self,

@@ -61,9 +61,16 @@ enum ManualCommand: Subcommand {
       "Environment",
       [
         .item(
-          HTTPOptions.tokenVariable,
-          "The bearer token that clients of HTTP must show, if no file holds it."
-        )
+          "FEEDSTORE_KEY",
+          """
+          Sets a key of the configuration, over the file's: FEEDSTORE_COALESCE_IDLE_WINDOW is coalesce.idleWindow, and \
+          FEEDSTORE_KAFKA_BOOTSTRAP_SERVERS is kafka.bootstrap.servers. One that is empty sets nothing.
+          """
+        ),
+        .item(
+          "FEEDSTORE_TEST_*, FEEDSTORE_COMMIT",
+          "Belong to tests and builds, and set nothing; so do the names that docs/operating.md lists."
+        ),
       ]
     ),
     ManualSection("Files", files),

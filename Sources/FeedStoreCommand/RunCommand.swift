@@ -12,7 +12,8 @@ enum RunCommand: Subcommand {
     discussion: """
       Joins the group kafka.group.id (feedstore) on topics.sections and topics.items, which must have \
       equally many partitions, and publishes changesets, rejected records and offsets in one transaction \
-      per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group.
+      per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group. SIGHUP has it read \
+      its configuration again, and take over the log level and the token.
 
       Feeds are kept in memory, and restored from topics.changesets at the start.
 
@@ -25,8 +26,12 @@ enum RunCommand: Subcommand {
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
-    let configuration = try configuration(invocation)
+    let sources = sources(invocation)
+    let loaded = try sources.load()
+    let configuration = configuration(loaded)
     let log = Log(level: configuration.logLevel)
+    let reload = ConfigurationReload(sources, running: loaded, log: log)
+    ReloadSignal.install { reload.run() }
     FreedMemory.keep()
     var daemon = Daemon(
       configuration,
@@ -46,9 +51,8 @@ enum RunCommand: Subcommand {
       default: break
       }
     }
-    daemon.httpToken = try configuration.http.token(
-      ProcessInfo.processInfo.environment[HTTPOptions.tokenVariable]
-    )
+    daemon.httpToken = try configuration.http.bearerToken()
+    daemon.reload = reload
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()

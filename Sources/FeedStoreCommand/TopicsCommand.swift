@@ -15,7 +15,8 @@ enum TopicsCommand: Subcommand {
       does not tell; the reasons and the remedies are on standard error.
 
       With --create, creates the topics that are missing; what exists is never changed. With --check, exits \
-      with 1 if anything is marked "must".
+      with 1 if anything is marked "must"; without --create it waits for topics that the brokers do not tell of yet, up to \
+      startup.timeout.
       """,
     options: [
       .flag("create", help: "Creates the topics that are missing, with the settings they need."),
@@ -37,13 +38,14 @@ enum TopicsCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let setup = TopicSetup(
+    var setup = TopicSetup(
       configuration,
       creates: invocation.flag("create"),
       partitions: try number("partitions", 1...1_000_000, invocation),
       replicationFactor: try number("replication-factor", 1...32_767, invocation),
       log: Log(level: configuration.logLevel)
     )
+    setup.waits = invocation.flag("check") && !invocation.flag("create")
     let report = try await setup.run()
     StandardOutput.write(report.table)
     for note in report.notes { DiagnosticOutput.standardError.write(line: note) }

@@ -33,7 +33,7 @@ final class CommandTests {
   }
 
   @Test(arguments: [
-    ("kafka.foo=1", #"set the property foo = "1""#),
+    ("kafka.foo=1", "set the property foo = (not shown)"),
     ("kafka.session.timeout.ms=abc", #"set the property session.timeout.ms = "abc""#),
   ])
   func `what librdkafka does not take is refused before anything is said to be there`(

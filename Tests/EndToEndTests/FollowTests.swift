@@ -172,6 +172,7 @@ struct FollowTests {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.changesets = "nothing.here"
+    ground.configuration.startupTimeoutMilliseconds = 0
     let stop = StopRequest()
     let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
     let error = await #expect(throws: FeedClientError.self) { try await inspection.run() }
@@ -179,8 +180,9 @@ struct FollowTests {
   }
 
   @Test func `a state that nobody tells is not waited for without an end`() async throws {
-    let ground = try Ground()
+    var ground = try Ground()
     ground.cluster.stop()
+    ground.configuration.startupTimeoutMilliseconds = 0
     var following = FeedFollowing(
       ground.configuration,
       feeds: [],

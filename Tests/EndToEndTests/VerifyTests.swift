@@ -98,6 +98,7 @@ struct VerifyTests {
     defer { ground.cluster.stop() }
     #expect(try await Self.verify(ground).report.isRight)
     ground.configuration.store.topics.changesets = "elsewhere"
+    ground.configuration.startupTimeoutMilliseconds = 0
     let configured = ground
     let error = await #expect(throws: DaemonError.self) { try await Self.verify(configured) }
     #expect(error?.code == .missingTopic && error?.message.contains("elsewhere") == true)

@@ -271,6 +271,22 @@ struct FeedClientTests {
     #expect(error?.message.contains("partition 2") == true)
   }
 
+  @Test func `a topic that does not exist is waited for as long as it may be, and then named`() async throws {
+    let cluster = try EmbeddedCluster(log: { _, _, _ in })
+    defer { cluster.stop() }
+    let lines = Mutex<[String]>([])
+    let client = FeedClient(
+      FeedClientOptions(
+        kafka: ["bootstrap.servers": cluster.bootstrapServers],
+        topic: "nowhere",
+        topicTimeout: .milliseconds(300)
+      )
+    ) { _, facility, line in if facility == "TOPIC" { lines.withLock { $0.append(line) } } }
+    let error = await #expect(throws: FeedClientError.self) { try await client.run() }
+    #expect(error?.code == .missingTopic && error?.message.contains("nowhere") == true)
+    #expect(lines.withLock { $0 } == ["waiting for topic nowhere, for up to 1 s"])
+  }
+
   @Test func `a client that has failed is reset and follows again`() async throws {
     let cluster = try cluster(partitions: 2)
     defer { cluster.stop() }

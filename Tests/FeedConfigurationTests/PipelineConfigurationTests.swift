@@ -81,12 +81,15 @@ import Testing
     ("topics.changesets=2024", { $0.store.topics.changesets == "2024" }),
     ("topics.rejected=r_1.x", { $0.store.topics.rejected == "r_1.x" }),
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
+    ("kafka.allowPlugins=true", { $0.allowsPlugins && $0.kafka.isEmpty }),
     ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
+    ("startup.timeout=1m", { $0.startupTimeoutMilliseconds == 60_000 }),
     ("workers=4", { $0.workers == 4 }),
     ("http.enabled=true", { $0.http.isEnabled }),
     ("http.feeds=false", { !$0.http.servesFeeds }),
     ("http.address=::1", { $0.http.address == "::1" }),
     ("http.port=0", { $0.http.port == 0 }),
+    ("http.token=t", { $0.http.token == "t" }),
     ("http.tokenFile=/t", { $0.http.tokenFile == "/t" }),
     ("http.metricsWithoutToken=true", { $0.http.metricsWithoutToken }),
     ("http.advertisedUrl=http://h:1", { $0.http.advertisedURL == "http://h:1" }),
@@ -111,6 +114,10 @@ import Testing
     #expect(Set(tested) == Set(PipelineConfiguration.keys))
   }
 
+  private static let sizes = "or a size with its unit, as in 64kB or 8MiB"
+  private static let milliseconds =
+    "a whole number from 0 to 9007199254740991 (milliseconds), or a time with its unit, as in 250ms, 2s, 5m or 1h"
+
   @Test(arguments: [
     ("http.port=65536", "a whole number from 0 to 65535"),
     ("http.enabled=1", "true or false"),
@@ -118,9 +125,11 @@ import Testing
       "http.advertisedUrl=host:1",
       "a URL that begins with http:// or https://, of at most 200 visible ASCII characters"
     ),
-    ("coalesce.window=-1", "a whole number from 0 to 9007199254740991"),
-    ("coalesce.window=0.5", "a whole number from 0 to 9007199254740991"),
-    ("coalesce.window=soon", "a whole number from 0 to 9007199254740991"),
+    ("coalesce.window=-1", milliseconds),
+    ("coalesce.window=0.5", milliseconds),
+    ("coalesce.window=0.5ms", milliseconds),
+    ("coalesce.window=soon", milliseconds),
+    ("coalesce.window=9MiB", milliseconds),
     ("coalesce.maxRecords=0", "a whole number from 1 to 9007199254740991"),
     ("planner.maxChanges=-1", "a whole number from 0 to 9007199254740991"),
     ("planner.maxKindFraction=-0.1", "a finite number, 0 or more"),
@@ -128,11 +137,12 @@ import Testing
     ("keyframe.maxBytesRatio=NaN", "a finite number, 0 or more"),
     ("keyframe.maxDeltas=0", "a whole number from 1 to 500000"),
     ("keyframe.maxDeltas=500001", "a whole number from 1 to 500000"),
-    ("limits.maxIdBytes=0", "a whole number from 1 to 255"),
-    ("limits.maxIdBytes=256", "a whole number from 1 to 255"),
+    ("limits.maxIdBytes=0", "a whole number from 1 to 255 (bytes), \(sizes)"),
+    ("limits.maxIdBytes=256", "a whole number from 1 to 255 (bytes), \(sizes)"),
     ("limits.maxDepth=100001", "a whole number from 1 to 10000"),
     ("limits.maxFeeds=-1", "a whole number from 0 to 9007199254740991"),
-    ("limits.maxStateBytes=16GiB", "a whole number from 0 to 9007199254740991"),
+    ("limits.maxStateBytes=16Gi", "a whole number from 0 to 9007199254740991 (bytes), \(sizes)"),
+    ("limits.maxStateBytes=16s", "a whole number from 0 to 9007199254740991 (bytes), \(sizes)"),
     ("limits.maxItems=true", "a whole number from 0 to 500000000"),
     ("output.source=", "a string that is not empty"),
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
@@ -212,14 +222,37 @@ import Testing
     var options = HTTPOptions()
     options.tokenFile = "/nonexistent"
     // Nobody needs it.
-    #expect(try options.token(nil) == nil)
+    #expect(try options.bearerToken() == nil)
     options.isEnabled = true
-    #expect(throws: ConfigurationError.self) { try options.token(nil) }
-    #expect(throws: ConfigurationError.self) { try options.token("correct-horse-battery") }
+    #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    options.token = "correct-horse-battery"
+    let conflict = #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    #expect(conflict?.code == .conflict)
     options.tokenFile = ""
-    #expect(try options.token(nil) == nil)
-    #expect(try options.token("correct-horse-battery") == BearerToken("correct-horse-battery"))
-    let error = #expect(throws: ConfigurationError.self) { try options.token("short") }
-    #expect(error?.message.hasPrefix("FEEDSTORE_HTTP_TOKEN: ") == true)
+    #expect(try options.bearerToken() == BearerToken("correct-horse-battery"))
+    options.token = "short"
+    let error = #expect(throws: ConfigurationError.self) { try options.bearerToken() }
+    #expect(error?.message.hasPrefix("http.token: ") == true)
+    #expect(error?.message.contains("short") == false)
+    options.token = ""
+    #expect(try options.bearerToken() == nil)
+  }
+
+  @Test func timesAndSizesMayHaveUnits() throws {
+    #expect(try load("coalesce.window=1.5s").store.coalescing.windowMilliseconds == 1_500)
+    #expect(try load("http.heartbeat=1m").http.heartbeatMilliseconds == 60_000)
+    #expect(try load("coalesce.maxBytes=8MiB").store.coalescing.maxBytes == 8 << 20)
+    #expect(try load("transactions.maxBytes=64kB").maxTransactionBytes == 64_000)
+    #expect(try load("limits.maxStateBytes=16GiB").store.limits.maxStateBytes == 16 << 30)
+    #expect(try load("output.maxMessageBytes=1MB").store.output.maxMessageBytes == 1_000_000)
+  }
+
+  @Test(arguments: ["plugin.library.paths", "ssl.engine.location"])
+  func librariesAreLoadedOnlyIfThatIsAllowed(_ name: String) throws {
+    let error = try refusal("kafka.\(name)=/tmp/evil.so")
+    #expect(error.code == .conflict && error.key == "kafka.\(name)" && error.place == "--set")
+    #expect(error.message.contains("kafka.allowPlugins: true"))
+    let allowed = try load("kafka.\(name)=/tmp/good.so", "kafka.allowPlugins=true")
+    #expect(allowed.kafka == [ConfigurationPair(name: name, value: "/tmp/good.so")])
   }
 }

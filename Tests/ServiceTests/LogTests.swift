@@ -43,6 +43,18 @@ import Testing
     #expect(evaluated.withLock { $0 } == 2)
   }
 
+  @Test func `a level that changes counts for every log of a family`() {
+    let log = log(.error)
+    let child = log.with(["worker": 0])
+    child.info("1")
+    log.setLevel(.info)
+    child.info("2")
+    child.setLevel(.warning)
+    log.info("3")
+    #expect(recorded.writes.map { $0.contains("2 worker=0") } == [true])
+    #expect(log.level == .warning)
+  }
+
   @Test func fieldsOfAlogStandAtTheEnd() {
     log(.info).with(["worker": 0]).with(["partition": 3]).error("lost", ["code": 7])
     #expect(recorded.text.hasSuffix("lost code=7 worker=0 partition=3\n"))

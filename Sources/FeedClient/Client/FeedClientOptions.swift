@@ -14,6 +14,9 @@ public struct FeedClientOptions: Sendable {
   public var feeds: [String]?
   /// The saved state to begin with; nil to read the topic from its beginning.
   public var savedState: SavedStateOptions?
+  /// How long to wait for a topic that the brokers do not tell of yet, such as one that was just created; each few seconds
+  /// the log says so. Brokers that cannot be reached are waited for without an end.
+  public var topicTimeout: Duration
   /// How many records are taken over from librdkafka at once. What it has fetched ahead of that is bounded by
   /// `queued.max.messages.kbytes`.
   public var batchCapacity: Int
@@ -25,6 +28,7 @@ public struct FeedClientOptions: Sendable {
     partitions: Set<Int32>? = nil,
     feeds: [String]? = nil,
     savedState: SavedStateOptions? = nil,
+    topicTimeout: Duration = .seconds(30),
     batchCapacity: Int = 100
   ) {
     self.kafka = kafka
@@ -32,6 +36,7 @@ public struct FeedClientOptions: Sendable {
     self.partitions = partitions
     self.feeds = feeds
     self.savedState = savedState
+    self.topicTimeout = topicTimeout
     self.batchCapacity = max(1, batchCapacity)
   }
 }

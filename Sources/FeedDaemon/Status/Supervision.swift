@@ -7,12 +7,21 @@ package struct Supervision {
   let stop: StopRequest
   /// Milliseconds that a worker may stay away from its loop.
   let longestSilence: Int64
+  /// Tells the manager of reloads as soon as it knows that the daemon is ready.
+  let reload: ConfigurationReload?
 
-  package init(socket: SupervisorSocket, status: DaemonStatus, stop: StopRequest, longestSilence: Int64) {
+  package init(
+    socket: SupervisorSocket,
+    status: DaemonStatus,
+    stop: StopRequest,
+    longestSilence: Int64,
+    reload: ConfigurationReload?
+  ) {
     self.socket = socket
     self.status = status
     self.stop = stop
     self.longestSilence = longestSilence
+    self.reload = reload
   }
 
   private static let lookMilliseconds: Int64 = 1_000
@@ -37,7 +46,9 @@ package struct Supervision {
     let names = Set(assignments.map(Self.name))
     unsent.removeAll { names.contains(Self.name($0)) }
     unsent += assignments
-    if !unsent.isEmpty, socket.send(unsent) { unsent = [] }
+    guard !unsent.isEmpty, socket.send(unsent) else { return }
+    if unsent.contains("READY=1") { reload?.tell(socket) }
+    unsent = []
   }
 
   private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }

@@ -38,7 +38,7 @@ package struct TopicCheck: Sendable {
     let requirements = TopicRequirements(options, batchBytes: settings.batchBytes)
     // What keeps the brokers from being reached, the workers tell.
     let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
-    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic))
+    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
     let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)
     if let unknown { log.debug("the topics' settings are not known", ["error": unknown]) }
     if let limit = states[options.topics.rejected]?.integer(TopicRequirement.Kind.messageBytes.rawValue) {

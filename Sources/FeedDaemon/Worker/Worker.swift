@@ -22,6 +22,7 @@ import Service
 package final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
   let lostInput: LostInputPolicy
+  private let startupTimeoutMilliseconds: Int64
   let settings: KafkaSettings
   let identity: WorkerIdentity
   let environment: WorkerEnvironment
@@ -136,6 +137,7 @@ package final class Worker: @unchecked Sendable {
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
     lostInput = configuration.lostInput
+    startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
     backlog = Backlog(maxRecords: options.coalescing.maxRecords)
     var member = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
@@ -179,7 +181,7 @@ package final class Worker: @unchecked Sendable {
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
   private func findTopics() throws -> TopicLayout? {
     var failures = 0
-    var patience = MissingTopicPatience()
+    var wait = TopicWait(milliseconds: startupTimeoutMilliseconds)
     while !stop.isRequested {
       status.turn()
       do {
@@ -188,8 +190,8 @@ package final class Worker: @unchecked Sendable {
           timeoutMilliseconds: Self.metadataMilliseconds
         )
         let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
-        if !missing.isEmpty, patience.lasts(for: missing, at: now, log) {
-          try idleBatch.poll(timeoutMilliseconds: MissingTopicPatience.pauseMilliseconds)
+        if !missing.isEmpty, wait.lasts(for: missing, at: now, log) {
+          try idleBatch.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
           continue
         }
         return try TopicLayout(options.topics, metadata)

@@ -80,6 +80,27 @@ package final class DaemonServer: Sendable {
     url = server.url
   }
 
+  /// Takes over another token, also if the file that holds it has another one.
+  package var tokenPart: ReloadablePart {
+    ReloadablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
+      var options = configuration.http
+      // Whether and where it listens does not change while it runs.
+      options.isEnabled = true
+      let token = try options.bearerToken()
+      var checked = server.configuration
+      checked.token = token
+      do throws(HTTPServerError) {
+        try HTTPServer.check(checked)
+      } catch {
+        throw error.configurationOrDaemonError
+      }
+      guard token != server.token else { return nil }
+      return ReloadablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
+        server.replaceToken(token)
+      }
+    }
+  }
+
   /// Serves until the task is cancelled.
   package func run() async {
     if let feeds {

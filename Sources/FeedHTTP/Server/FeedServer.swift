@@ -51,7 +51,9 @@ final class FeedServer: Sendable {
       FeedClientOptions(
         kafka: settings.follower,
         topic: configuration.store.topics.changesets,
-        partitions: []
+        partitions: [],
+        // The workers wait for topics; what goes missing later, the pauses between two attempts are for.
+        topicTimeout: .zero
       ),
       log: log.kafkaHandler
     )

@@ -1,8 +1,8 @@
-import FeedConfiguration
-import Service
+package import FeedConfiguration
+package import Service
 
 extension HTTPServerConfiguration {
-  init(_ options: HTTPOptions, token: BearerToken?) {
+  package init(_ options: HTTPOptions, token: BearerToken?) {
     self.init()
     self.token = token
     address = options.address

@@ -8,11 +8,14 @@ import Service
 struct FollowSession {
   let client: FeedClient
   private let topic: String
+  private let startupTimeoutMilliseconds: Int64
   private let stop: StopRequest
   /// The file that it begins with, and saves at its end; nil for none.
   private let state: String?
 
   private static let lookMilliseconds = 100
+  /// What the last question for a topic may take.
+  private static let answerMilliseconds: Int64 = 5_000
   /// How long nothing may come of a topic that is read once.
   static let patienceMilliseconds: Int64 = 30_000
 
@@ -32,11 +35,13 @@ struct FollowSession {
         kafka: settings.restorer,
         topic: configuration.store.topics.changesets,
         feeds: feeds,
-        savedState: state.map { SavedStateOptions(path: $0) }
+        savedState: state.map { SavedStateOptions(path: $0) },
+        topicTimeout: .milliseconds(configuration.startupTimeoutMilliseconds)
       ),
       log: log.kafkaHandler
     )
     topic = configuration.store.topics.changesets
+    startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
     self.state = state
     self.stop = stop
   }
@@ -68,13 +73,17 @@ struct FollowSession {
   private func waitForSilence(_ milliseconds: Int64) async -> Bool {
     var positions: [Int64] = []
     var lastSign = MonotonicClock.milliseconds()
+    // The client waits for the topic as well, and says what is missing if that is in vain.
+    let topicMilliseconds =
+      startupTimeoutMilliseconds == 0
+      ? milliseconds : max(milliseconds, startupTimeoutMilliseconds + Self.answerMilliseconds)
     while !Task.isCancelled, !stop.isRequested, client.standing != .upToDate {
       let now = MonotonicClock.milliseconds()
       let newest = client.partitions.map(\.position)
       if newest != positions {
         positions = newest
         lastSign = now
-      } else if now - lastSign >= milliseconds {
+      } else if now - lastSign >= (newest.isEmpty ? topicMilliseconds : milliseconds) {
         client.stop()
         return true
       }

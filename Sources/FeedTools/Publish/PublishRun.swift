@@ -20,8 +20,6 @@ final class PublishRun {
 
   /// How long one call may block, so that a request to stop is seen.
   private static let sliceMilliseconds: Int64 = 100
-  /// How long to wait for brokers that cannot be reached.
-  private static let connectMilliseconds: Int64 = 30_000
   private static let closeMilliseconds: Int32 = 5_000
   /// Records between two looks at what has been delivered.
   private static let pollInterval = 256
@@ -127,18 +125,18 @@ final class PublishRun {
   /// Asks how many partitions a topic has, waiting for the brokers if need be.
   private func route(_ name: [UInt8]) throws -> PublishRoute? {
     let topic = String(decoding: name, as: UTF8.self)
-    let giveUp = MonotonicClock.milliseconds() + Self.connectMilliseconds
-    var patience = MissingTopicPatience()
+    let timeout = publisher.configuration.startupTimeoutMilliseconds
+    let startedAt = MonotonicClock.milliseconds()
+    var wait = TopicWait(milliseconds: timeout)
     while !publisher.stop.isRequested {
       do {
         let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
         guard let count = metadata.partitionCounts[topic] else {
-          if patience.lasts(for: [topic], at: MonotonicClock.milliseconds(), publisher.log) {
-            try poll(Int64(MissingTopicPatience.pauseMilliseconds))
+          if wait.lasts(for: [topic], at: MonotonicClock.milliseconds(), publisher.log) {
+            try poll(Int64(TopicWait.pauseMilliseconds))
             continue
           }
           throw DaemonError(
-
             .missingTopic,
             "topic \(topic) does not exist, or may not be read; create it, or change the records"
           )
@@ -146,7 +144,7 @@ final class PublishRun {
         let isInput = publisher.configuration.store.topics.inputs.contains(topic)
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        guard MonotonicClock.milliseconds() < giveUp else { throw error }
+        guard MonotonicClock.milliseconds() - startedAt < timeout else { throw error }
         publisher.log.warning("waiting for Kafka", ["error": error])
       }
     }

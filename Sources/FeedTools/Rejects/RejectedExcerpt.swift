@@ -21,7 +21,7 @@ public struct RejectedExcerpt: Sendable {
   ) async throws -> RejectedExcerpt {
     let settings = try KafkaSettings(configuration.kafka)
     return try await WorkerThread.withKafka("rejects") {
-      let reader = try RejectedReader(settings, topic: configuration.store.topics.rejected, log: log)
+      let reader = try RejectedReader(settings, configuration, log: log)
       defer { reader.close() }
       let copy = try reader.copy(at: place)
       return RejectedExcerpt(details: RejectedLine.details(copy, topic: reader.topic), value: copy.value)

@@ -39,7 +39,7 @@ public struct RejectedListing: Sendable {
   public func run() async throws -> RejectedReport {
     let settings = try KafkaSettings(configuration.kafka)
     return try await WorkerThread.withKafka("rejects") {
-      let reader = try RejectedReader(settings, topic: configuration.store.topics.rejected, log: log)
+      let reader = try RejectedReader(settings, configuration, log: log)
       defer { reader.close() }
       return try read(reader)
     }

@@ -47,7 +47,7 @@ public struct RejectedPublication: Sendable {
   }
 
   private func read(_ settings: KafkaSettings) throws -> [RejectedCopy] {
-    let reader = try RejectedReader(settings, topic: configuration.store.topics.rejected, log: log)
+    let reader = try RejectedReader(settings, configuration, log: log)
     defer { reader.close() }
     var bytes = 0
     return try places.map { place in
@@ -86,7 +86,7 @@ public struct RejectedPublication: Sendable {
   /// Sees that there are the partitions that the headers name.
   private func check(_ copies: [RejectedCopy], _ producer: Producer) throws {
     let topics = Set(copies.compactMap(\.source?.topic)).sorted()
-    let counts = try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds).partitionCounts
+    let counts = try partitionCounts(topics, producer)
     for copy in copies {
       guard let source = copy.source else { continue }
       guard let count = counts[source.topic] else {
@@ -104,6 +104,18 @@ public struct RejectedPublication: Sendable {
           """
         )
       }
+    }
+  }
+
+  /// Asks for the topics, as long as one is missing and there is time.
+  private func partitionCounts(_ topics: [String], _ producer: Producer) throws(KafkaError) -> [String: Int32]
+  {
+    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    while true {
+      let metadata = try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
+      let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
+      guard !missing.isEmpty, wait.lasts(for: missing, at: now, log) else { return metadata.partitionCounts }
+      try producer.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
     }
   }
 

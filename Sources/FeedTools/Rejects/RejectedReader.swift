@@ -1,11 +1,15 @@
 import Feed
+import FeedConfiguration
 import FeedKafka
+import FeedStore
 import Kafka
 import Service
 
 /// Reads the rejected topic. It belongs to one thread.
 final class RejectedReader {
   let topic: String
+  private let wait: TopicWait
+  private let log: Log
   private let consumer: Consumer
   private let batch: MessageBatch
 
@@ -17,8 +21,10 @@ final class RejectedReader {
   /// Few enough that records of many megabytes are not hoarded.
   private static let batchCapacity = 100
 
-  init(_ settings: KafkaSettings, topic: String, log: Log) throws(KafkaError) {
-    self.topic = topic
+  init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
+    topic = configuration.store.topics.rejected
+    wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    self.log = log
     consumer = try Consumer(
       configuration: settings.restorer,
       isolationLevel: .readCommitted,
@@ -35,7 +41,13 @@ final class RejectedReader {
   ///
   /// - Throws: ``DaemonError`` if there is no such topic; `KafkaError`.
   func partitionCount() throws -> Int32 {
-    let metadata = try consumer.metadata([topic], timeoutMilliseconds: Self.timeoutMilliseconds)
+    let metadata = try consumer.metadata(
+      [topic],
+      waiting: wait,
+      batch,
+      timeoutMilliseconds: Self.timeoutMilliseconds,
+      log
+    )
     guard let count = metadata.partitionCounts[topic] else {
       throw DaemonError(
         .missingTopic,

@@ -14,9 +14,12 @@ public struct TopicSetup: Sendable {
   public var partitions: Int32?
   /// How many brokers hold each partition of what is created; nil for the brokers' default.
   public var replicationFactor: Int32?
+  /// Whether to wait for topics that the brokers do not tell of yet, up to `startup.timeout`. What is created is waited
+  /// for in any case.
+  public var waits = false
   public var log: Log
   /// How long each question may take, where that is less than usual; for tests.
-  var timeoutMilliseconds: Int32 = .max
+  package var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000
   private static let closeMilliseconds: Int32 = 2_000
@@ -57,8 +60,13 @@ public struct TopicSetup: Sendable {
     let admin = try AdminClient(configuration: settings.admin, log: log.kafkaHandler)
     defer { try? admin.close(timeoutMilliseconds: Self.closeMilliseconds) }
     let requirements = TopicRequirements(configuration.store, batchBytes: settings.batchBytes)
-    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic))
-    var (states, unknown) = try inspection.states(timeoutMilliseconds: timeoutMilliseconds)
+    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
+    let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    var (states, unknown) = try inspection.states(
+      waitingFor: waits ? inspection.topics : [],
+      wait: wait,
+      timeoutMilliseconds: timeoutMilliseconds
+    )
     var created: [String] = []
     var failures: [String: KafkaError] = [:]
     if creates {
@@ -77,6 +85,7 @@ public struct TopicSetup: Sendable {
       if !created.isEmpty {
         (states, unknown) = try inspection.states(
           waitingFor: created,
+          wait: wait,
           timeoutMilliseconds: timeoutMilliseconds
         )
       }

@@ -8,6 +8,7 @@ import Service
 final class TopicVerification {
   private let topic: String
   private let log: Log
+  private let wait: TopicWait
   private let consumer: Consumer
   private let batch: MessageBatch
   private var ends: [Int32: Int64] = [:]
@@ -22,8 +23,10 @@ final class TopicVerification {
   /// Few enough that parts of nearly a megabyte each are not hoarded.
   private static let batchCapacity = 100
 
-  init(_ settings: KafkaSettings, topic: String, log: Log) throws(KafkaError) {
+  /// - Parameter wait: how long to ask for the topic.
+  init(_ settings: KafkaSettings, topic: String, wait: TopicWait, log: Log) throws(KafkaError) {
     self.topic = topic
+    self.wait = wait
     self.log = log
     consumer = try Consumer(
       configuration: settings.restorer,
@@ -67,7 +70,13 @@ final class TopicVerification {
   }
 
   private func open() throws {
-    let metadata = try consumer.metadata([topic], timeoutMilliseconds: Self.timeoutMilliseconds)
+    let metadata = try consumer.metadata(
+      [topic],
+      waiting: wait,
+      batch,
+      timeoutMilliseconds: Self.timeoutMilliseconds,
+      log
+    )
     guard let count = metadata.partitionCounts[topic] else {
       throw DaemonError(
         .missingTopic,

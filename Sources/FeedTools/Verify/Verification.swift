@@ -71,8 +71,12 @@ public struct Verification: Sendable {
     try await withTaskExecutorPreference(thread) { @concurrent in
       // Librdkafka blocks, so it is called on this thread only.
       do {
-        try TopicVerification(settings, topic: configuration.store.topics.changesets, log: log)
-          .run(verifier)
+        try TopicVerification(
+          settings,
+          topic: configuration.store.topics.changesets,
+          wait: TopicWait(milliseconds: configuration.startupTimeoutMilliseconds),
+          log: log
+        ).run(verifier)
       } catch let error as KafkaError {
         throw error.configurationOrDaemonError
       }

@@ -6,8 +6,7 @@
 ///
 /// Message and fields of a level that is off are not evaluated, and nothing is allocated for them.
 public struct Log: Sendable {
-  /// The least severe level that is written.
-  public let level: LogLevel
+  private let threshold: LogThreshold
   private let fields: LogFields
   private let output: DiagnosticOutput
   private let now: @Sendable () -> Int64
@@ -21,24 +20,30 @@ public struct Log: Sendable {
     output: DiagnosticOutput = .standardError,
     now: @escaping @Sendable () -> Int64 = WallClock.milliseconds
   ) {
-    self.init(level: level, fields: [:], output: output, now: now)
+    self.init(threshold: LogThreshold(level), fields: [:], output: output, now: now)
   }
 
   private init(
-    level: LogLevel,
+    threshold: LogThreshold,
     fields: LogFields,
     output: DiagnosticOutput,
     now: @escaping @Sendable () -> Int64
   ) {
-    self.level = level
+    self.threshold = threshold
     self.fields = fields
     self.output = output
     self.now = now
   }
 
+  /// The least severe level that is written.
+  public var level: LogLevel { threshold.level }
+
+  /// Changes the level of this log and of all that ``with(_:)`` made of it, or that it was made of.
+  public func setLevel(_ level: LogLevel) { threshold.level = level }
+
   /// The same log with fields that every line ends with.
   public func with(_ more: LogFields) -> Log {
-    Log(level: level, fields: fields + more, output: output, now: now)
+    Log(threshold: threshold, fields: fields + more, output: output, now: now)
   }
 
   public func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]) {
@@ -67,7 +72,7 @@ public struct Log: Sendable {
   }
 
   private func write(_ level: LogLevel, _ message: () -> String, _ more: () -> LogFields) {
-    guard level >= self.level else { return }
+    guard threshold.allows(level) else { return }
     let name = level.rawValue + String(repeating: " ", count: 7 - level.rawValue.utf8.count)
     let time = Timestamp.rfc3339(milliseconds: now())
     output.write(line: time + " " + name + " " + LogFields.escaped(message()) + more().text + fields.text)

@@ -1,4 +1,5 @@
 import FeedStore
+import FeedTestSupport
 import Foundation
 import Testing
 

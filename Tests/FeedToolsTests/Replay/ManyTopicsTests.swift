@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import FeedTestSupport
 import Testing
 
 @testable import FeedConfiguration

@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import FeedTestSupport
 import FeedTools
 import Foundation
 import Testing

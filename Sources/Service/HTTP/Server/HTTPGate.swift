@@ -1,7 +1,7 @@
 /// Judges requests by their heads: who may come in, and where to. Without I/O.
 struct HTTPGate: Sendable {
   let router: HTTPRouter
-  let token: BearerToken?
+  let requiredToken: RequiredToken
   let limits: HTTPHeadLimits
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
@@ -58,7 +58,7 @@ struct HTTPGate: Sendable {
 
   /// Whoever needs a token and has none learns nothing else, not even what there is.
   private func checkCaller(_ head: HTTPRequestHead, isOpen: Bool) -> HTTPResponse? {
-    guard let token else {
+    guard let token = requiredToken.token else {
       // Without a token only this machine is let in. A page from elsewhere could get in by a name of its own
       // that it makes point to this machine (DNS rebinding), if any name were taken.
       if head.header("Sec-Fetch-Site") == "cross-site", head.header("Sec-Fetch-Mode") != "navigate" {

@@ -30,6 +30,7 @@ public final class HTTPServer: Sendable {
   public let url: String
 
   let gate: HTTPGate
+  private let requiredToken: RequiredToken
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
@@ -54,7 +55,8 @@ public final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    gate = HTTPGate(router: router, token: configuration.token, limits: configuration.headLimits)
+    requiredToken = RequiredToken(configuration.token)
+    gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.headLimits)
     connections = HTTPConnections(configuration.connectionLimits)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
     self.streams = streams
@@ -72,6 +74,17 @@ public final class HTTPServer: Sendable {
       throw error
     }
     try start(socket)
+  }
+
+  /// The token that clients must show; nil if they need none.
+  public var token: BearerToken? { requiredToken.token }
+
+  /// Replaces the token that clients must show. Streams end, so that nobody goes on with another one.
+  ///
+  /// - Parameter token: nil for none; check the address first, as in ``check(_:)``.
+  public func replaceToken(_ token: BearerToken?) {
+    guard requiredToken.replace(token) else { return }
+    for stream in streams.all { stream.end(.closed, isFlushed: true) }
   }
 
   /// What it has done and is doing.
@@ -195,6 +208,11 @@ public final class HTTPServer: Sendable {
 
   /// How many connections more than may be there are while some are being closed.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
+
+  /// Refuses an address that is none, or that others could reach without a token.
+  public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+    _ = try checkedAddress(configuration)
+  }
 
   private static func checkedAddress(
     _ configuration: HTTPServerConfiguration

@@ -1,25 +1,25 @@
-import Foundation
+package import Foundation
 
 /// A folder for one test, removed with it.
-final class TemporaryFolder {
-  let url: URL
+package final class TemporaryFolder {
+  package let url: URL
 
-  init() throws {
+  package init() throws {
     url = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
   deinit { try? FileManager.default.removeItem(at: url) }
 
-  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+  package func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
   /// Writes a file and returns its path.
-  func file(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
+  package func file(_ name: String, _ content: some Sequence<UInt8>) throws -> String {
     try Data(content).write(to: url.appendingPathComponent(name))
     return path(name)
   }
 
-  func read(_ name: String) throws -> String {
+  package func read(_ name: String) throws -> String {
     String(decoding: try Data(contentsOf: url.appendingPathComponent(name)), as: UTF8.self)
   }
 }
