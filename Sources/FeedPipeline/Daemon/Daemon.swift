@@ -169,15 +169,3 @@ extension KafkaError {
     return ConfigurationError(.outOfRange, "\(message); \(hint)")
   }
 }
-
-extension HTTPServerError {
-  /// As an error of the configuration where it would be so again however often the daemon is started.
-  var configurationOrDaemonError: any Error {
-    switch code {
-    case .address: ConfigurationError(.outOfRange, "http.address: \(message)")
-    case .tokenNeeded, .token: ConfigurationError(.outOfRange, "http.tokenFile: \(message)")
-    case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
-    case .openFiles, .system: DaemonError(.http, "http: \(message)")
-    }
-  }
-}

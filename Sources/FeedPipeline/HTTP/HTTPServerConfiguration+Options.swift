@@ -1,7 +1,7 @@
-import Service
+package import Service
 
 extension HTTPServerConfiguration {
-  init(_ options: HTTPOptions, token: BearerToken?) {
+  package init(_ options: HTTPOptions, token: BearerToken?) {
     self.init()
     self.token = token
     address = options.address

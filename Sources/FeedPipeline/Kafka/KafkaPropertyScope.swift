@@ -15,17 +15,6 @@ enum KafkaPropertyScope: Equatable {
       }
   }
 
-  /// Names that are in use, to suggest one for a misspelt name; librdkafka has more.
-  static var names: [String] {
-    consumerOnly.sorted() + producerOnly.sorted() + [
-      "bootstrap.servers", "client.id", "client.rack", "message.max.bytes", "metadata.max.age.ms",
-      "reconnect.backoff.max.ms", "sasl.mechanisms", "sasl.password", "sasl.username", "security.protocol",
-      "socket.timeout.ms", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
-      "ssl.key.password",
-      "topic.metadata.refresh.interval.ms",
-    ]
-  }
-
   private static let consumerOnly: Set<String> = [
     "auto.commit.enable", "auto.commit.interval.ms", "auto.offset.reset", "check.crcs",
     "consume.callback.max.messages", "coordinator.query.interval.ms", "enable.auto.commit",

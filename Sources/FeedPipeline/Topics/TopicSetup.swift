@@ -17,7 +17,7 @@ public struct TopicSetup: Sendable {
   public var waits = false
   public var log: Log
   /// How long each question may take, where that is less than usual; for tests.
-  var timeoutMilliseconds: Int32 = .max
+  package var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000
   private static let closeMilliseconds: Int32 = 2_000

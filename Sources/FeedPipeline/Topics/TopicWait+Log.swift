@@ -1,11 +1,11 @@
-import Kafka
-import Service
+package import Kafka
+package import Service
 
 extension TopicWait {
   /// Whether to ask again after an answer without these topics; every few seconds the log says so.
   ///
   /// - Parameter now: milliseconds of a clock that nobody sets.
-  mutating func lasts(for topics: [String], at now: Int64, _ log: Log) -> Bool {
+  package mutating func lasts(for topics: [String], at now: Int64, _ log: Log) -> Bool {
     switch step(at: now) {
     case .giveUp: return false
     case .ask: return true
@@ -25,7 +25,7 @@ extension Consumer {
   /// - Parameters:
   ///   - batch: for the polls in between, before anything is assigned.
   ///   - timeoutMilliseconds: how long one question may take.
-  func metadata(
+  package func metadata(
     _ topics: [String],
     waiting wait: TopicWait,
     _ batch: MessageBatch,

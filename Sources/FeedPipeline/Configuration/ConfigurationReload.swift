@@ -33,10 +33,10 @@ public final class ConfigurationReload: Sendable {
   }
 
   /// Adds a part of the daemon.
-  func add(_ part: ReloadablePart) { state.withLock { $0.parts.append(part) } }
+  package func add(_ part: ReloadablePart) { state.withLock { $0.parts.append(part) } }
 
   /// Tells the service manager of reloads from now on: not before it was told that the daemon is ready.
-  func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
+  package func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
 
   /// Reads the configuration, and takes over what can be. Blocks while files are read.
   public func run() {

@@ -1,12 +1,12 @@
 /// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
-struct ReloadablePart: Sendable {
+package struct ReloadablePart: Sendable {
   /// What is to be done, once all parts have found the settings right.
-  struct Change: Sendable {
+  package struct Change: Sendable {
     /// What changes, for the log: keys.
     let keys: [String]
     let apply: @Sendable () -> Void
 
-    init(_ keys: [String], apply: @escaping @Sendable () -> Void) {
+    package init(_ keys: [String], apply: @escaping @Sendable () -> Void) {
       self.keys = keys
       self.apply = apply
     }
@@ -18,7 +18,7 @@ struct ReloadablePart: Sendable {
   /// name. It throws if it cannot work with them, and then no part changes anything.
   let prepare: @Sendable (PipelineConfiguration) throws -> Change?
 
-  init(keys: Set<String>, prepare: @escaping @Sendable (PipelineConfiguration) throws -> Change?) {
+  package init(keys: Set<String>, prepare: @escaping @Sendable (PipelineConfiguration) throws -> Change?) {
     self.keys = keys
     self.prepare = prepare
   }

@@ -1,0 +1,13 @@
+package import Service
+
+extension HTTPServerError {
+  /// As an error of the configuration where it would be so again however often the daemon is started.
+  package var configurationOrDaemonError: any Error {
+    switch code {
+    case .address: ConfigurationError(.outOfRange, "http.address: \(message)")
+    case .tokenNeeded, .token: ConfigurationError(.outOfRange, "http.tokenFile: \(message)")
+    case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
+    case .openFiles, .system: DaemonError(.http, "http: \(message)")
+    }
+  }
+}
