@@ -63,9 +63,26 @@ public struct ConfigurationSources: Sendable {
     keys: PipelineConfiguration.keys,
     passedSection: "kafka",
     isPassed: KafkaConfiguration.knows,
-    passedNames: KafkaPropertyScope.names,
+    passedNames: kafkaNames,
     reserved: reservedNames.map { variablePrefix + $0 }
   )
+
+  /// Properties that are in use, to suggest one for a misspelt variable; librdkafka has more.
+  private static let kafkaNames = [
+    "bootstrap.servers", "broker.address.family", "client.id", "client.rack", "compression.type",
+    "fetch.max.bytes",
+    "fetch.wait.max.ms", "group.id", "group.instance.id", "heartbeat.interval.ms", "linger.ms",
+    "max.poll.interval.ms",
+    "message.max.bytes", "queue.buffering.max.kbytes", "queued.max.messages.kbytes",
+    "reconnect.backoff.max.ms",
+    "sasl.mechanisms", "sasl.password", "sasl.username", "security.protocol", "session.timeout.ms",
+    "socket.timeout.ms",
+    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
+    "ssl.keystore.location",
+    "ssl.keystore.password", "statistics.interval.ms", "topic.metadata.refresh.interval.ms",
+    "transaction.timeout.ms",
+    "transactional.id",
+  ]
 
   /// For builds and tests; and what Kubernetes sets in pods beside a Service named feedstore.
   static let reservedNames = [

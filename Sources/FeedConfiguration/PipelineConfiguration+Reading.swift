@@ -23,7 +23,12 @@ extension PipelineConfiguration {
     try store.topics.read(&reader)
     try reader.readBytes("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
-    try reader.readMilliseconds("startup.timeout", into: &startupTimeoutMilliseconds)
+    startupTimeoutMilliseconds = try reader.quantity(
+      "startup.timeout",
+      .milliseconds,
+      default: startupTimeoutMilliseconds,
+      in: 0...86_400_000
+    )
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     // Asked for first: what is FeedStore's own is not passed on.
@@ -37,10 +42,10 @@ extension ConfigurationReader {
   /// Reads a time into its place, which holds the default.
   fileprivate mutating func readMilliseconds(
     _ key: String,
-    into value: inout Int64,
-    in range: ClosedRange<Int64> = 0...Int64(PipelineConfiguration.greatest)
+    into value: inout Int64
   ) throws(ConfigurationError) {
-    value = try quantity(key, .milliseconds, default: value, in: range)
+    let greatest = Int64(PipelineConfiguration.greatest)
+    value = try quantity(key, .milliseconds, default: value, in: 0...greatest)
   }
 
   /// Reads a number of bytes into its place, which holds the default.

@@ -10,7 +10,7 @@ public struct ConfigurationCheck: Sendable {
   public var configuration: PipelineConfiguration
   public var log: Log
   /// How long each question to the brokers may take, where that is less than usual; for tests.
-  var timeoutMilliseconds: Int32 = .max
+  package var timeoutMilliseconds: Int32 = .max
 
   public init(_ configuration: PipelineConfiguration, log: Log) {
     self.configuration = configuration

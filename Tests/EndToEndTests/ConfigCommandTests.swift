@@ -149,6 +149,19 @@ final class ConfigCommandTests {
     #expect(run.error.contains(what), "\(run.error)")
   }
 
+  @Test func `every command warns of a variable that sets nothing, and takes what others set`() throws {
+    try write("input", #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n")
+    let run = try CommandRun(
+      ["replay", "input"],
+      in: folder,
+      environment: ["FEEDSTORE_OUTPUT_SOURCE": "/mine", "FEEDSTORE_OUTPUT_SORCE": "hunter2"]
+    )
+    #expect(run.exitCode == 0 && run.output.contains("/mine"))
+    let warning =
+      "the environment variable FEEDSTORE_OUTPUT_SORCE sets nothing; did you mean FEEDSTORE_OUTPUT_SOURCE?"
+    #expect(run.error.contains(warning) && !run.error.contains("hunter2"))
+  }
+
   @Test func `without brokers there is nothing to check against`() throws {
     let run = try config(["--check"])
     #expect(run.exitCode == 2 && run.error.contains("kafka.bootstrap.servers is not set"))

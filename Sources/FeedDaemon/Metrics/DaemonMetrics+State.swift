@@ -6,8 +6,12 @@ import Service
 extension DaemonMetrics {
   static var build: [MetricFamily] {
     [
-      family(.info, "feedstore_build", "The version of FeedStore, and that of librdkafka.") {
-        $0.add(1, ["version": Release.version, "librdkafka": KafkaLibrary.version])
+      family(.info, "feedstore_build", "The version of FeedStore, its commit, and the version of librdkafka.")
+      {
+        $0.add(
+          1,
+          ["version": Release.version, "commit": Release.commit, "librdkafka": KafkaLibrary.version]
+        )
       }
     ]
   }

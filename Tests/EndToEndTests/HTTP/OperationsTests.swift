@@ -67,6 +67,9 @@ struct OperationsTests {
     let ground = try ServedGround()
     let plain = try ground.ask("GET /metrics")
     #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+    let build =
+      "feedstore_build_info{version=\"\(Release.version)\",commit=\"\(Release.commit)\",librdkafka=\""
+    #expect(plain.text.contains("\n" + build))
     #expect(plain.text.contains("\n# TYPE feedstore_flushes_total counter\nfeedstore_flushes_total 0\n"))
     let open = try ground.ask(
       "GET /metrics",
