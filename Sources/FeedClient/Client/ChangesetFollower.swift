@@ -127,7 +127,7 @@ final class ChangesetFollower {
     partitionCount: Int32
   ) throws(KafkaError) -> [Int32: LoadedPartition]? {
     let cluster = try consumer.clusterID()
-    board.withLock { board.clusterID = cluster }
+    board.noteCluster(cluster)
     guard let options = savedState, !ends.isEmpty else { return [:] }
     let expected = StateLoader.Expectation(
       topic: topic,

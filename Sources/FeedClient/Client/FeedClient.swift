@@ -147,7 +147,7 @@ public final class FeedClient: Sendable {
   // MARK: Standing
 
   /// Where the reading stands, over all partitions.
-  public var standing: FeedStanding { board.withLock { board.standing } }
+  public var standing: FeedStanding { board.standing }
 
   /// Where the reading stands, now and whenever that changes, until the client ends. Only the newest waits.
   public func standings() -> AsyncStream<FeedStanding> { board.standings() }
