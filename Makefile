@@ -40,7 +40,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
-.PHONY: docs screenshots setup-docs
+.PHONY: docs screenshots setup-docs test-documents
 .PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
@@ -140,6 +140,10 @@ test-browser: setup-test ## test the inspector in a browser only; screenshots co
 test-schemas: setup-test ## test docs/schemas and docs/asyncapi.yaml only
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) schemas
+
+test-documents: setup-test ## run the code blocks of the documents
+	$(SWIFT) build --target FeedClient && $(SWIFT) build --product feedstore
+	$(RUN_SUITES) documents
 
 test-examples: setup-test ## run the tests of examples/ only
 	$(SWIFT) build --product feedstore

@@ -26,17 +26,22 @@ def toolchain():
     return pathlib.Path(swift).resolve().parent
 
 
-def symbol_graph(root, module, folder):
-    """Writes the symbol graphs of a module that is built already."""
+def import_options(root):
+    """Compiler options for a program that imports the modules as they are built in .build/debug."""
     build = root / ".build" / "debug"
-    if not (build / "Modules" / f"{module}.swiftmodule").exists():
-        raise SystemExit(f"{module} is not built; run: swift build")
+    for module in MODULES:
+        if not (build / "Modules" / f"{module}.swiftmodule").exists():
+            raise SystemExit(f"{module} is not built; run: swift build")
     maps = [*root.glob("Sources/*/module.modulemap"), *root.glob("Sources/*/include/module.modulemap"), *build.glob("C*.build/module.modulemap")]
     options = [option for path in maps for option in ("-Xcc", f"-fmodule-map-file={path}")]
-    includes = [option for path in root.glob("Sources/*/include") for option in ("-I", path)]
+    return ["-I", build / "Modules", *options, *(option for path in root.glob("Sources/*/include") for option in ("-I", path))]
+
+
+def symbol_graph(root, module, folder):
+    """Writes the symbol graphs of a module that is built already."""
     triple = run(toolchain() / "swiftc", "-print-target-info").split('"unversionedTriple": "')[1].split('"')[0]
     run(
-        toolchain() / "swift-symbolgraph-extract", "-module-name", module, "-target", triple, "-I", build / "Modules", *options, *includes,
+        toolchain() / "swift-symbolgraph-extract", "-module-name", module, "-target", triple, *import_options(root),
         "-minimum-access-level", "public", "-emit-extension-block-symbols", "-output-dir", folder)
 
 

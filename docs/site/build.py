@@ -11,7 +11,6 @@ import argparse
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -52,8 +51,11 @@ def configuration(source, output):
 
 def build_pages(source, output):
     """Runs MkDocs; a warning, such as a link to a missing page, is an error."""
-    from mkdocs.commands.build import build
-    from mkdocs.config import load_config
+    try:
+        from mkdocs.commands.build import build
+        from mkdocs.config import load_config
+    except ModuleNotFoundError:
+        sys.exit("mkdocs is not installed; run: make setup-docs")
 
     options = configuration(source, output)
     # `load_config` reads a file first; everything else are its arguments.
