@@ -297,7 +297,7 @@ def take(message, feeds, on_change):
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         # It is no changeset, or does not fit: the feed's next reload makes up for it.
         place = f"partition {message.partition()}, offset {message.offset()}"
-        warn(f"{place} is passed over: {type(fault).__name__}: {fault}")
+        warn(f"{place} is skipped: {type(fault).__name__}: {fault}")
         if feed:
             feed.gap()
             feeds[key] = feed

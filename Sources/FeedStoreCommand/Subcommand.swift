@@ -18,7 +18,7 @@ extension Subcommand {
         "set",
         "KEY=VALUE",
         choices: PipelineConfiguration.keys.map { $0 + "=" },
-        help: "Sets one key, over the file's."
+        help: "Sets one key; overrides the file."
       ),
     ]
   }

@@ -183,7 +183,7 @@ struct DisturbanceTests {
     }
     #expect(thrown?.code == .kafka)
     #expect(thrown?.message.contains("\(refusal.error)") == true)
-    #expect(thrown?.message.contains("start feedstore again") == true)
+    #expect(thrown?.message.contains("restart feedstore") == true)
   }
 
   @Test func `a record that is refused while offsets are added ends the daemon, with the reason`()

@@ -49,7 +49,7 @@ public final class FeedClient: Sendable {
   /// - Throws: ``FeedClientError``. Brokers that cannot be reached are waited for.
   public func run() async throws(FeedClientError) {
     let isFirst = !wasRun.exchange(true, ordering: .relaxed)
-    precondition(isFirst, "a client is run once, unless it is reset")
+    precondition(isFirst, "a client can run only once, unless it is reset")
     let result = await withTaskCancellationHandler {
       await follow()
     } onCancel: {
@@ -126,7 +126,7 @@ public final class FeedClient: Sendable {
     do throws(FileError) {
       return try result.get()
     } catch {
-      throw FeedClientError(.savedState, "what is known was not saved: \(error)")
+      throw FeedClientError(.savedState, "the state was not saved: \(error)")
     }
   }
 

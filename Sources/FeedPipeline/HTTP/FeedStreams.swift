@@ -213,7 +213,7 @@ final class FeedStreams: Sendable {
       guard let breaks = state.withLock({ $0.feeds[feed]?.breaks }) else { return }
       guard let current = reloads.current(of: feed) else { return endOne(stream, feed) }
       guard reloads.makeRoom(for: current.reload) else {
-        return endOne(stream, feed, reason: "too much waits for readers")
+        return endOne(stream, feed, reason: "too many bytes are queued for readers")
       }
       switch send(current, after: breaks, to: number, of: feed) {
       case .sent:
@@ -288,7 +288,7 @@ final class FeedStreams: Sendable {
     stream.close()
   }
 
-  private static let absence = "the feed is not there any more"
+  private static let absence = "the feed no longer exists"
 
   // MARK: Up to date
 
