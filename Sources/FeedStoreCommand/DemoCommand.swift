@@ -24,7 +24,11 @@ enum DemoCommand: Subcommand {
     options: configurationOptions + [
       .flag("loop", help: "Plays it again and again, until it is interrupted."),
       .value("speed", "N", help: "How many times as fast as recorded; 1 is the default."),
-      .value("write", "FILE", help: "Writes the synthetic history to a file (- is standard output) and ends."),
+      .value(
+        "write",
+        "FILE",
+        help: "Writes the synthetic history to a file (- is standard output) and ends."
+      ),
     ]
   )
 

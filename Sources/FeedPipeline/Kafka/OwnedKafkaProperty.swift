@@ -34,7 +34,8 @@ struct OwnedKafkaProperty {
     OwnedKafkaProperty(
       name: "auto.offset.reset",
       allowed: ["earliest", "smallest", "beginning"],
-      reason: "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
+      reason:
+        "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
     ),
     OwnedKafkaProperty(
       name: "partition.assignment.strategy",

@@ -35,7 +35,11 @@ extension TopicRequirements {
 
   private func changesets(_ settings: TopicSettings) -> [TopicRequirement] {
     [
-      settings.policy(.must, "compact", "it is the only store of the feeds: it must keep the latest record of each key") {
+      settings.policy(
+        .must,
+        "compact",
+        "it is the only store of the feeds: it must keep the latest record of each key"
+      ) {
         $0 == ["compact"]
       },
       settings.number(

@@ -19,7 +19,11 @@ extension KafkaConfiguration {
     let reason = "offsets are committed together with their results"
     try configuration.require("enable.auto.commit", "false", because: reason)
     try configuration.require("enable.auto.offset.store", "false", because: reason)
-    try configuration.require("enable.partition.eof", "true", because: "FeedStore waits for the ends of partitions")
+    try configuration.require(
+      "enable.partition.eof",
+      "true",
+      because: "FeedStore waits for the ends of partitions"
+    )
     if let isolationLevel {
       configuration["isolation.level"] = isolationLevel.rawValue
     }

@@ -15,7 +15,8 @@ extension CommandLineSpecification {
   func help(forGroup name: String, _ group: [CommandSpecification]) -> String {
     "usage: \(program) \(name) COMMAND [OPTION]...\n\ncommands:\n"
       + Self.columns(group.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) })
-      + "\noptions:\n" + Self.columns([("--help", "Shows this help; after a command, the help of that command.")])
+      + "\noptions:\n"
+      + Self.columns([("--help", "Shows this help; after a command, the help of that command.")])
   }
 
   /// The text of a subcommand's `--help`.

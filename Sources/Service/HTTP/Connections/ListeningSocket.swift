@@ -48,11 +48,17 @@ struct ListeningSocket {
     let place = "cannot listen on \(address.host):\(port)"
     return switch reason {
     case EADDRINUSE:
-      HTTPServerError(.portInUse, "\(place): the port is in use; stop the other program, or choose another port")
+      HTTPServerError(
+        .portInUse,
+        "\(place): the port is in use; stop the other program, or choose another port"
+      )
     case EACCES:
       HTTPServerError(.denied, "\(place): ports below 1024 are for the superuser; choose another")
     case EADDRNOTAVAIL, EAFNOSUPPORT:
-      HTTPServerError(.address, "\(place): this machine does not have the address; `ip address` lists its addresses")
+      HTTPServerError(
+        .address,
+        "\(place): this machine does not have the address; `ip address` lists its addresses"
+      )
     default: HTTPServerError(.system, "\(place): \(String(cString: strerror(reason)))")
     }
   }
