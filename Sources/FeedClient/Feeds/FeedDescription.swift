@@ -16,7 +16,7 @@ public struct FeedDescription: Sendable, Equatable {
   public let sectionCount: Int
   /// Items in all sections.
   public let itemCount: Int
-  /// The checksum over order and kinds (protocol, section 4).
+  /// The checksum over order and kinds (protocol, section 4.3).
   public let checksum: UInt32
   /// How far behind the follower is with this feed.
   public let standing: FeedStanding
