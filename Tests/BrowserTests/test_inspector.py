@@ -305,7 +305,7 @@ class StreamTests(BrowserTest):
         server.gate.set()
         page.wait_for('[data-testid="changeset"][data-type="state"][data-revision="4"]')
         self.assert_shows(page, server, "hn")
-        page.wait_for_text("#notice", "What came between was not seen here")
+        page.wait_for_text("#notice", "This page missed the changes in between")
 
     def test_a_gap_is_closed_by_the_whole_feed(self):
         server, page = self.serve_published(changesets(small_feed()))
