@@ -16,21 +16,21 @@ import tempfile
 
 from api import build_api
 from links import broken_links
-from pages import PAGES, Stage, github_anchor
+from pages import Stage, github_anchor, navigation
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def configuration(source, output):
     """MkDocs' configuration. It is a value because the anchors' spelling is a function."""
-    navigation = [{group: [{title: name} for title, name in pages]} for group, pages in PAGES.items()]
+    groups = [{group: [{title: name} for title, name in pages]} for group, pages in navigation(ROOT).items()]
     return {
         "site_name": "FeedStore",
         "docs_dir": str(source),
         "site_dir": str(output),
         # Pages can be opened as files, too.
         "use_directory_urls": False,
-        "nav": [{"Home": "index.md"}, *navigation, {"Swift API": "api.md"}],
+        "nav": [{"Home": "index.md"}, *groups, {"Swift API": "api.md"}],
         "theme": {
             "name": "material",
             "font": False,
