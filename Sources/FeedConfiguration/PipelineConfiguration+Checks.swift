@@ -71,7 +71,7 @@ extension PipelineConfiguration {
         """,
         key: key,
         value: name.debugDescription,
-        allowed: "another topic than " + others.map(\.key).joined(separator: ", ")
+        allowed: "a topic other than " + others.map(\.key).joined(separator: ", ")
       )
     }
   }

@@ -157,8 +157,11 @@ extension HTTPOptions {
   fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     isEnabled = try reader.boolean("http.enabled", default: isEnabled)
     servesFeeds = try reader.boolean("http.feeds", default: servesFeeds)
-    address = try reader.string("http.address", default: address, allowed: "a numeric address, as 127.0.0.1")
-    {
+    address = try reader.string(
+      "http.address",
+      default: address,
+      allowed: "a numeric address such as 127.0.0.1"
+    ) {
       !$0.isEmpty
     }
     try reader.read("http.port", into: &port, from: 0, to: 65_535)

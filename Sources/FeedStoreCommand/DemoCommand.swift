@@ -26,7 +26,11 @@ enum DemoCommand: Subcommand {
     options: configurationOptions + [
       .flag("loop", help: "Plays it again and again, until it is interrupted."),
       .value("speed", "N", help: "How many times as fast as recorded; 1 is the default."),
-      .value("write", "FILE", help: "Writes the made-up history to a file (- is standard output) and ends."),
+      .value(
+        "write",
+        "FILE",
+        help: "Writes the synthetic history to a file (- is standard output) and ends."
+      ),
     ]
   )
 
@@ -35,7 +39,7 @@ enum DemoCommand: Subcommand {
       if let file = invocation.arguments.first {
         throw UsageError(
           .unexpectedArgument,
-          "unexpected argument '\(file)' with --write, which writes the made-up history; leave out one of them"
+          "unexpected argument '\(file)' with --write, which writes the synthetic history; leave out one of them"
         )
       }
       try DemoHistory.write(to: path)

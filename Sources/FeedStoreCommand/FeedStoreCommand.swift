@@ -18,7 +18,7 @@ enum FeedStoreCommand {
   static let specification = CommandLineSpecification(
     "feedstore",
     version: Release.description,
-    summary: "Keeps feeds of sections and items, and publishes what changes in them.",
+    summary: "Maintains feeds of sections and items, and publishes their changes.",
     commands: subcommands.map { $0.specification }
   )
 

@@ -7,7 +7,7 @@ import Service
 enum InspectCommand: Subcommand {
   static let specification = CommandSpecification(
     "inspect",
-    summary: "Shows what the changesets topic has of a feed.",
+    summary: "Shows what the changesets topic stores for a feed.",
     discussion: """
       Reads topics.changesets to its end, and prints the feed's epoch and revision, how far its input is \
       included, its sizes, and what was written since its last reload. Exits with 1 if there is no such feed, or \

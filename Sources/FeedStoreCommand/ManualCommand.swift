@@ -25,7 +25,7 @@ enum ManualCommand: Subcommand {
     else {
       throw UsageError(
         .invalidValue,
-        "--configuration \(path) is no configuration: it is no text, or too long"
+        "--configuration \(path) is not a configuration: it is not text, or too long"
       )
     }
     let page = try ConfigurationManual(text: text, name: path).page(

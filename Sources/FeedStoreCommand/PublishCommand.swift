@@ -20,7 +20,7 @@ enum PublishCommand: Subcommand {
       .value(
         "speed",
         "N",
-        help: "Sends by the records' timestamps, N times as fast; without, as fast as it goes."
+        help: "Paces records by their timestamps, N times as fast; by default as fast as possible."
       )
     ]
   )

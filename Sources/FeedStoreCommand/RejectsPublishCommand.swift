@@ -7,7 +7,7 @@ import Service
 enum RejectsPublishCommand: Subcommand {
   static let specification = CommandSpecification(
     "rejects publish",
-    summary: "Sends rejected records to the partitions they came from, once more.",
+    summary: "Sends rejected records again, to the partitions they came from.",
     discussion: """
       With --value, the file takes the place of the value, and the record has the key that it had. A record is \
       refused, with the reason, if it was cut or would be rejected again; then nothing is sent. The time of a record that \
@@ -15,7 +15,7 @@ enum RejectsPublishCommand: Subcommand {
       """,
     arguments: ArgumentSpecification(
       "PARTITION/OFFSET",
-      help: "Where they are in topics.rejected, as the list says."
+      help: "Their partitions and offsets in topics.rejected, as in the list."
     ),
     options: [
       .value(

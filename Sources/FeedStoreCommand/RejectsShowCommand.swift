@@ -15,7 +15,7 @@ enum RejectsShowCommand: Subcommand {
     arguments: ArgumentSpecification(
       "PARTITION/OFFSET",
       maximum: 1,
-      help: "Where it is in topics.rejected, as the list says."
+      help: "Its partition and offset in topics.rejected, as in the list."
     ),
     options: configurationOptions
   )
@@ -40,7 +40,7 @@ extension RejectedPlace {
     guard let place = RejectedPlace(text) else {
       throw UsageError(
         .invalidValue,
-        "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' shows what there is"
+        "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' lists the records"
       )
     }
     return place

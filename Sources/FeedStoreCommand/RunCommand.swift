@@ -8,7 +8,7 @@ import Service
 enum RunCommand: Subcommand {
   static let specification = CommandSpecification(
     "run",
-    summary: "Keeps feeds from Kafka's input topics and publishes their changesets.",
+    summary: "Maintains feeds from Kafka's input topics, and publishes their changesets.",
     discussion: """
       Joins the group kafka.group.id (feedstore) on topics.sections and topics.items, which must have \
       equally many partitions, and publishes changesets, rejected records and offsets in one transaction \
@@ -21,7 +21,7 @@ enum RunCommand: Subcommand {
       held back until their records are read, but who follows the changesets late may miss some.
       """,
     options: configurationOptions + [
-      .flag("embedded", help: "Starts a Kafka broker in the process; nothing outlives it.")
+      .flag("embedded", help: "Starts a Kafka broker in the process; its data is lost when the process ends.")
     ]
   )
 
@@ -44,7 +44,7 @@ enum RunCommand: Subcommand {
         // On standard output, so that a script can read it.
         StandardOutput.write(line: address)
         log.warning(
-          "the broker is in this process: nothing in it outlives it",
+          "the embedded broker loses its data when the process ends",
           ["bootstrap.servers": address]
         )
       case .serving(let url): log.info("serving HTTP", ["url": url])

@@ -8,12 +8,12 @@ extension Subcommand {
   static func stopOnSignals(_ log: Log) -> StopRequest {
     let stop = StopRequest()
     _ = ShutdownSignals.install { signal in
-      log.info("asked to stop; once more ends at once", ["signal": signal])
+      log.info("stopping; another signal ends the process at once", ["signal": signal])
       stop.request()
       Task.detached {
         try await Task.sleep(for: .milliseconds(StopRequest.graceMilliseconds))
         log.error(
-          "not done in time; what was not committed is read again on the next start",
+          "did not stop in time; uncommitted input is read again at the next start",
           ["milliseconds": StopRequest.graceMilliseconds]
         )
         // Not through `exit`, which waits for others.

@@ -20,7 +20,7 @@ extension Subcommand {
         "set",
         "KEY=VALUE",
         choices: PipelineConfiguration.keys.map { $0 + "=" },
-        help: "Sets one key, over the file's and the environment's."
+        help: "Sets one key; overrides the file and the environment."
       ),
     ]
   }

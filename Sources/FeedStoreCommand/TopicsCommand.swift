@@ -8,7 +8,7 @@ import Service
 enum TopicsCommand: Subcommand {
   static let specification = CommandSpecification(
     "topics",
-    summary: "Shows which topics are needed and what is there, and creates them.",
+    summary: "Compares the topics with what FeedStore needs, and creates missing ones.",
     discussion: """
       Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what \
       FeedStore cannot work with, "should" what works but costs more or bears less, "?" what the cluster \
@@ -24,12 +24,12 @@ enum TopicsCommand: Subcommand {
       .value(
         "partitions",
         "N",
-        help: "Partitions of what is created; as many as the other input has, or \(defaultPartitions)."
+        help: "Partitions of new topics; by default as many as the other input has, or \(defaultPartitions)."
       ),
       .value(
         "replication-factor",
         "N",
-        help: "Brokers that hold each partition of what is created; the brokers' default if left out."
+        help: "Replicas of each partition of new topics; the brokers' default if left out."
       ),
     ] + configurationOptions
   )

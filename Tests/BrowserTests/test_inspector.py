@@ -61,7 +61,7 @@ class FeedListTests(BrowserTest):
         page.wait_for_text("#placeholder", "This feed is empty")
         page.open("nobody")
         page.wait_for_standing("unknown")
-        page.wait_for_text("#placeholder", "knows of no such feed")
+        page.wait_for_text("#placeholder", "has no such feed")
         # It comes into being.
         server.add(changesets(records(replaced(section("s", [story("one")])), feed="nobody")))
         server.publish("nobody")
@@ -165,7 +165,7 @@ class ChangeTests(BrowserTest):
         server.publish("hn")
         entry = page.wait_for('[data-testid="changeset"][data-type="changeset"][data-mode="reload"]')
         self.assertEqual(entry.get_attribute("data-reason"), "requested")
-        self.assertIn("A producer asked for it", entry.text)
+        self.assertIn("A producer requested it", entry.text)
         page.wait(lambda: page.first("#notice").is_displayed(), "there is no notice")
         page.wait_for_text("#notice", "Whole feed reloaded (requested)")
         page.wait(lambda: page.run("return window.flashes") == 1, "nothing flashes")
@@ -194,7 +194,7 @@ class ChangeTests(BrowserTest):
         server.publish("hn", 8)
         page.follow("hn")
         server.publish("hn")
-        page.wait_for_text("#placeholder", "does not exist any more")
+        page.wait_for_text("#placeholder", "no longer exists")
         page.wait(lambda: page.drawn() == [], "its rows stay")
         page.wait_for('[data-testid="changeset"][data-mode="delete"]')
         server.publish("hn")
@@ -241,7 +241,7 @@ class TimelineTests(BrowserTest):
             3: ("reconfigure", "Only data changed"),
             4: ("reload: fraction", "more than 50 % of 88 items: 58 gone"),
             5: ("diff", "fewer than 50 a difference"),
-            6: ("reload: disjoint", "None of the 30 items before is among the 60 items after."),
+            6: ("reload: disjoint", "None of the 30 items before the change is among the 60 items after it."),
         }
         for revision, (mode, why) in expected.items():
             with self.subTest(revision=revision):
@@ -305,7 +305,7 @@ class StreamTests(BrowserTest):
         server.gate.set()
         page.wait_for('[data-testid="changeset"][data-type="state"][data-revision="4"]')
         self.assert_shows(page, server, "hn")
-        page.wait_for_text("#notice", "What came between was not seen here")
+        page.wait_for_text("#notice", "This page missed the changes in between")
 
     def test_a_gap_is_closed_by_the_whole_feed(self):
         server, page = self.serve_published(changesets(small_feed()))

@@ -61,7 +61,7 @@ final class CommandTests {
 
   @Test func `demo does not write its history and play a file`() throws {
     let message =
-      "unexpected argument 'news.ndjson' with --write, which writes the made-up history; leave out one of them"
+      "unexpected argument 'news.ndjson' with --write, which writes the synthetic history; leave out one of them"
     let refusal = try refusal("demo", "news.ndjson", "--write", "news.ndjson")
     #expect(refusal == "feedstore: \(message)\n")
   }

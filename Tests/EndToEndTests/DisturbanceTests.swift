@@ -187,10 +187,11 @@ struct DisturbanceTests {
     }
     #expect(thrown?.code == .kafka)
     #expect(thrown?.message.contains("\(refusal.error)") == true)
-    #expect(thrown?.message.contains("start feedstore again") == true)
+    #expect(thrown?.message.contains("restart feedstore") == true)
   }
 
-  @Test func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
+  @Test
+  func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
     async throws
   {
     let ground = try Self.ground(brokers: 2)

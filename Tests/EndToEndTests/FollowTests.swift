@@ -192,7 +192,7 @@ struct FollowTests {
     ) { _ in true }
     following.patienceMilliseconds = 200
     let error = await #expect(throws: DaemonError.self) { try await following.printSnapshot() }
-    #expect(error?.message.contains("nothing more came of topic feeds.changesets") == true)
+    #expect(error?.message.contains("received nothing more from topic feeds.changesets") == true)
     var inspection = FeedInspection(
       ground.configuration,
       feed: "a",

@@ -128,7 +128,7 @@ struct TopicSetupTests {
       if isAll { stop.request() }
     }
     let log = Ground.log(.warning) { line in
-      guard line.contains("a topic does not fit") else { return }
+      guard line.contains("a topic has unsuitable settings") else { return }
       warnings.withLock { $0.append(line) }
       meet("warning")
     }

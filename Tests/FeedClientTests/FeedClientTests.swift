@@ -255,7 +255,7 @@ struct FeedClientTests {
     try file.write(writer.output.written.buffer)
     let shorter = try await history(second, options)
     #expect(shorter.told == ["a reload 1"])
-    #expect(shorter.refusals.first?.contains("made anew or cut") == true)
+    #expect(shorter.refusals.first?.contains("re-created or truncated") == true)
     try file.write(damaged)
     let broken = try await history(second, options)
     #expect(broken.told == ["a reload 1"])

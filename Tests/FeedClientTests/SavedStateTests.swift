@@ -357,13 +357,13 @@ struct SavedStateTests {
     expected.partitionCount = 2
     #expect(refusal(expected) == nil)
     expected.topic = "others"
-    #expect(refusal(expected) == "it is of the topic feeds.changesets")
+    #expect(refusal(expected) == "it belongs to topic feeds.changesets")
     expected = Self.expected
     #expect(refusal(expected)?.contains("it has partition 1, and the topic has 1 now") == true)
     expected.partitionCount = 3
     #expect(refusal(expected) == nil)
     expected.cluster = "there"
-    #expect(refusal(expected) == "it is of the cluster here, and this is there")
+    #expect(refusal(expected) == "it belongs to cluster here, and this is there")
     expected.cluster = nil
     #expect(refusal(expected) == nil)
     let text = String(decoding: try file.bytes, as: UTF8.self)

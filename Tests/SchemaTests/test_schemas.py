@@ -78,7 +78,7 @@ class SchemaTests(unittest.TestCase):
         self.assertEqual(headers["feedstore.error.code"]["enum"], codes)
 
     def test_the_changeset_that_the_protocol_shows_is_one(self):
-        shown = re.search(r"^```json\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
+        shown = re.search(r"^```json changeset\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
         named_validator("changeset").validate(json.loads(shown))
 
     def test_the_schema_for_followers_is_the_writers_but_open(self):

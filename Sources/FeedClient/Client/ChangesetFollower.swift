@@ -85,7 +85,7 @@ final class ChangesetFollower {
       log(
         .error,
         "CHANGESET",
-        "\(topic) [\(message.partition)], offset \(message.offset), is passed over: \(fault.message)"
+        "\(topic) [\(message.partition)], offset \(message.offset), is skipped: \(fault.message)"
       )
       return .taken
     }
@@ -99,7 +99,7 @@ final class ChangesetFollower {
     if let stranger = numbers.first(where: { !(0..<count).contains($0) }) {
       throw FeedClientError(
         .unknownPartition,
-        "\(topic) has \(count) partitions, and partition \(stranger) was to be followed; "
+        "\(topic) has \(count) partitions, but partition \(stranger) was requested; "
           + "name partitions from 0 to \(count - 1)"
       )
     }
@@ -166,7 +166,7 @@ final class ChangesetFollower {
     log(
       .warning,
       "SAVEDSTATE",
-      "what was saved in \(options.path) cannot be gone on with, and \(topic) is read from its beginning: "
+      "the state saved in \(options.path) cannot be used, and \(topic) is read from its beginning: "
         + fault.message
     )
   }

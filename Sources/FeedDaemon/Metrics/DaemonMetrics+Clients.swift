@@ -29,29 +29,29 @@ extension DaemonMetrics {
       }
     }
     return [
-      queue("feedstore_kafka_queued_operations", "News that wait for a worker to poll.") {
+      queue("feedstore_kafka_queued_operations", "Events that wait for a worker to poll.") {
         $0.queuedOperations
       },
       queue(
         "feedstore_kafka_queued_messages",
-        "Records that consumers have fetched ahead, or that producers have to send."
+        "Records that consumers have prefetched, or that producers have yet to send."
       ) { $0.queuedMessages },
       queue("feedstore_kafka_queued_bytes", unit: "bytes", "Bytes of these records.") { $0.queuedBytes },
       perBroker(.gauge, "feedstore_kafka_queued_requests", "Requests that wait to be sent.") {
         $0.queuedRequests
       },
-      perBroker(.gauge, "feedstore_kafka_requests_in_flight", "Requests that wait for their answers.") {
+      perBroker(.gauge, "feedstore_kafka_requests_in_flight", "Requests that wait for their responses.") {
         $0.requestsInFlight
       },
       perBroker(
         .counter,
         "feedstore_kafka_request_errors",
-        "Requests that could not be sent, and answers that could not be read."
+        "Requests that could not be sent, and responses that could not be read."
       ) { $0.errors },
-      perBroker(.counter, "feedstore_kafka_request_timeouts", "Requests that were not answered in time.") {
+      perBroker(.counter, "feedstore_kafka_request_timeouts", "Requests that timed out.") {
         $0.timeouts
       },
-      perBroker(.counter, "feedstore_kafka_request_retries", "Requests that were sent again.") { $0.retries },
+      perBroker(.counter, "feedstore_kafka_request_retries", "Requests that were retried.") { $0.retries },
       perBroker(
         .counter,
         "feedstore_kafka_disconnects",
@@ -61,7 +61,7 @@ extension DaemonMetrics {
         .summary,
         "feedstore_kafka_round_trip_seconds",
         unit: "seconds",
-        "Time from a request to its answer; quantiles of the last seconds, the worst of any worker."
+        "Time from a request to its response; quantiles of the last seconds, the maximum over all workers."
       ) { family in
         for (client, figures) in clients {
           for (number, broker) in figures.brokers.sorted(by: { $0.key < $1.key }) {
@@ -96,7 +96,7 @@ extension DaemonMetrics {
         .gauge,
         "feedstore_http_queued_bytes",
         unit: "bytes",
-        "Bytes that wait for readers of streams.",
+        "Bytes that are queued for readers of streams.",
         counters.queuedBytes
       ),
       one(
@@ -108,14 +108,14 @@ extension DaemonMetrics {
       one(
         .counter,
         "feedstore_http_events_dropped",
-        "Messages that were dropped as their reader was too slow.",
+        "Messages that were dropped because their reader was too slow.",
         counters.refusedEvents
       ),
       one(
         .counter,
         "feedstore_http_content_bytes",
         unit: "bytes",
-        "Bytes of content that were handed over to be sent.",
+        "Bytes of content passed on for sending.",
         counters.contentBytes
       ),
     ]

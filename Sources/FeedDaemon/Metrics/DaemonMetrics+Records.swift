@@ -37,13 +37,13 @@ extension DaemonMetrics {
       Self.one(
         .gauge,
         "feedstore_waiting_records",
-        "Records that were taken and are not committed yet.",
+        "Records that were read but are not committed yet.",
         waiting
       ),
       Self.family(
         .gauge,
         "feedstore_input_lag_records",
-        "Input records that are not committed yet, as far as the brokers have told."
+        "Input records that are not committed yet, as far as the brokers have reported."
       ) { family in
         let lags = sum.inputLag.sorted { ($0.key.topic, $0.key.partition) < ($1.key.topic, $1.key.partition) }
         for (place, lag) in lags {
@@ -101,7 +101,7 @@ extension DaemonMetrics {
         .histogram,
         "feedstore_flush_duration_seconds",
         unit: "seconds",
-        "Time from a flush's beginning to its commit."
+        "Time from the start of a flush to its commit."
       ) {
         $0.add(sum.flushes.whole)
       },
@@ -119,7 +119,7 @@ extension DaemonMetrics {
         .histogram,
         "feedstore_commit_delay_seconds",
         unit: "seconds",
-        "Time from an input record's timestamp to the commit of what it led to."
+        "Time from an input record's timestamp to the commit of its changes."
       ) { $0.add(sum.delays) },
       family(.counter, "feedstore_transactions", "Transactions, by outcome.") {
         for outcome in TransactionOutcome.allCases {
@@ -129,7 +129,7 @@ extension DaemonMetrics {
       one(
         .gauge,
         "feedstore_transactions_withdrawn_in_a_row",
-        "Transactions that were withdrawn since the last commit; the most of any worker.",
+        "Transactions that were withdrawn since the last commit; the maximum over all workers.",
         sum.withdrawnInARow
       ),
       family(

@@ -19,8 +19,8 @@ extension DaemonMetrics {
   func readiness(_ workers: [WorkerFigures], _ sum: WorkerFigures) -> [MetricFamily] {
     let restoring = workers.filter { $0.phase == .restoring }.reduce(0) { $0 + $1.partitions.count }
     return [
-      Self.one(.gauge, "feedstore_ready", "Whether /readyz says so.", health().isReady ? 1 : 0),
-      Self.family(.gauge, "feedstore_workers", "Workers, by what they do.") {
+      Self.one(.gauge, "feedstore_ready", "Whether /readyz returns 200.", health().isReady ? 1 : 0),
+      Self.family(.gauge, "feedstore_workers", "Workers, by state.") {
         for phase in WorkerPhase.allCases {
           $0.add(workers.count { $0.phase == phase }, ["state": phase.rawValue])
         }
@@ -28,13 +28,13 @@ extension DaemonMetrics {
       Self.one(
         .gauge,
         "feedstore_partitions_owned",
-        "Partitions that the group has given this process.",
+        "Partitions assigned to this process.",
         sum.partitions.count
       ),
       Self.one(
         .gauge,
         "feedstore_partitions_restoring",
-        "Partitions of workers that restore feeds.",
+        "Partitions of workers that are restoring feeds.",
         restoring
       ),
       Self.one(
@@ -46,7 +46,7 @@ extension DaemonMetrics {
       Self.family(
         .counter,
         "feedstore_rebalances",
-        "What rebalances did with partitions, once for each worker."
+        "Rebalances, by what happened to the partitions; counted once per worker."
       ) {
         for kind in RebalanceKind.allCases { $0.add(sum.rebalances[kind] ?? 0, ["kind": kind.rawValue]) }
       },
@@ -87,7 +87,7 @@ extension DaemonMetrics {
       one(
         .gauge,
         "feedstore_restore_remaining_records",
-        "Records that restorations under way have still to read.",
+        "Records that are still to be read to restore feeds.",
         sum.restore.remaining
       ),
       family(
@@ -107,7 +107,7 @@ extension DaemonMetrics {
       one(.gauge, "process_resident_memory_bytes", unit: "bytes", "Memory in use.", usage.residentBytes),
       one(.gauge, "process_virtual_memory_bytes", unit: "bytes", "Address space.", usage.virtualBytes),
       one(.gauge, "process_open_fds", "Open files and sockets.", usage.openDescriptors),
-      one(.gauge, "process_max_fds", "How many of them may be open.", usage.maxDescriptors),
+      one(.gauge, "process_max_fds", "Maximum number of open files and sockets.", usage.maxDescriptors),
       one(.gauge, "process_threads", "Threads.", usage.threads),
       family(
         .gauge,
@@ -119,7 +119,7 @@ extension DaemonMetrics {
         .gauge,
         "feedstore_memory_limit_bytes",
         unit: "bytes",
-        "Memory that the process may use: the least of what control groups allow and the machine has.",
+        "Memory limit: the smallest of the control groups' limits and the machine's memory.",
         usage.memoryLimitBytes
       ),
     ]

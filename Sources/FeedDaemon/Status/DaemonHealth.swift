@@ -57,14 +57,14 @@ package struct DaemonHealth: Equatable {
     reason(
       "worker-hangs",
       worker,
-      "worker \(worker.number) has not come back to its loop for \(worker.silence / 1_000) s"
+      "worker \(worker.number) has not returned to its loop for \(worker.silence / 1_000) s"
     )
   }
 
   private static func obstacle(_ worker: Worker) -> Reason? {
     switch worker.phase {
     case .starting:
-      return reason("starting", worker, "worker \(worker.number) waits for Kafka to tell of its topics")
+      return reason("starting", worker, "worker \(worker.number) waits for Kafka to describe its topics")
     case .joining:
       return reason("joining", worker, "worker \(worker.number) waits for its share of the partitions")
     case .restoring:
@@ -72,7 +72,7 @@ package struct DaemonHealth: Equatable {
         "restoring",
         worker,
         "worker \(worker.number) restores the feeds of \(counted(worker.partitions)); "
-          + "\(worker.remaining) records are left"
+          + "\(worker.remaining) records remain"
       )
     case .running:
       guard !worker.stopped.isEmpty else { return nil }

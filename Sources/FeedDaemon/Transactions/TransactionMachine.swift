@@ -30,7 +30,7 @@ struct TransactionMachine: Equatable {
     case addingOffsets
     /// The end of the transaction was asked for: it may have happened already.
     case committing
-    /// The transaction is to be withdrawn; then, if there is an error, somebody is needed.
+    /// The transaction is to be withdrawn. With an error, operator action is required afterwards.
     case aborting(KafkaError?)
     /// The transaction was withdrawn; its producer is to be replaced.
     case replacing
@@ -239,7 +239,7 @@ struct TransactionMachine: Equatable {
     return .lost(waitMilliseconds: Self.backoff(replacedInARow, from: 250, to: 10_000))
   }
 
-  /// Nothing the first time (0), then twice as long each time.
+  /// 0 the first time, then twice as long each time.
   private static func backoff(_ times: Int, from least: Int32, to greatest: Int32) -> Int32 {
     times <= 0 ? 0 : Doubling(from: least, to: greatest)[times - 1]
   }

@@ -15,7 +15,7 @@ struct Backlog {
   ///
   /// - Parameters:
   ///   - isEmpty: whether it brought no records.
-  ///   - unread: records that no poll has brought yet, as far as the brokers have told.
+  ///   - unread: records that no poll has brought yet, as far as the brokers have reported.
   mutating func poll(isEmpty: Bool, unread: Int64) {
     if isEmpty {
       isBehind = false

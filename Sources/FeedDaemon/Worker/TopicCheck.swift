@@ -46,7 +46,7 @@ package struct TopicCheck: Sendable {
     }
     for requirement in requirements.check(states) {
       guard requirement.verdict == .must, requirement.kind != .partitions else { continue }
-      log.warning("a topic does not fit", ["topic": requirement.topic, "problem": requirement])
+      log.warning("a topic has unsuitable settings", ["topic": requirement.topic, "problem": requirement])
     }
     try admin.close(timeoutMilliseconds: 1_000)
   }

@@ -43,7 +43,7 @@ extension Worker {
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
-      pauseRestoring("Kafka is disturbed; restoring goes on by itself", ["error": error])
+      pauseRestoring("transient Kafka error; restoring continues", ["error": error])
     } catch let stale as StaleAnswer {
       pauseRestoring(
         "the group has committed more than a broker says there is; it is asked again",

@@ -325,7 +325,7 @@ package final class Worker: @unchecked Sendable {
       }
       if error.kind.isRefusal { throw .cannot("read", error) }
       if error.isRetriable {
-        log.warning("Kafka is disturbed; reading goes on by itself", ["error": error])
+        log.warning("transient Kafka error; reading continues", ["error": error])
       } else {
         log.error("Kafka reports an error", ["error": error])
       }

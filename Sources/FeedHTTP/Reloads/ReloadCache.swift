@@ -47,7 +47,7 @@ final class ReloadCache: Sendable {
 
   /// Makes room for one more reader of a reload, at the cost of those who read others most slowly.
   ///
-  /// - Returns: False if too much waits for readers that are not slow.
+  /// - Returns: False if too many bytes are queued for readers that are not slow.
   func makeRoom(for reload: FeedReload) -> Bool {
     if ledger.isFull { letGo() }
     return ledger.makeRoom(for: reload)

@@ -57,7 +57,7 @@ struct FeedRoutes: Sendable {
     case .here(.mustRefetch):
       return unavailable(
         code: "stale",
-        "what is known of the feed is old, as changesets of it are missing; it is served again after its next reload"
+        "the feed is stale, because changesets are missing; it is served again after its next reload"
       )
     case .here:
       guard let description = feeds.client.description(of: feed.string) else { return unknown(feed) }
@@ -125,11 +125,11 @@ struct FeedRoutes: Sendable {
   }
 
   private var tooMuch: HTTPResponse {
-    unavailable(code: "too-much-waits", "too many bytes wait for readers that are slow; come again later")
+    unavailable(code: "too-much-waits", "too many bytes are queued for slow readers; try again later")
   }
 
   private var restoring: HTTPResponse {
-    unavailable(code: "restoring", "feeds are being restored, or partitions given out; come again")
+    unavailable(code: "restoring", "feeds are being restored, or partitions assigned; try again later")
   }
 
   private func unavailable(code: String, _ detail: String) -> HTTPResponse {

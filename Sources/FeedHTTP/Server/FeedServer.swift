@@ -103,13 +103,13 @@ final class FeedServer: Sendable {
       guard let failure else { return }
       let seconds = pauses.seconds(afterFollowing: MonotonicClock.milliseconds() - start)
       log.error(
-        "feeds are not followed, and not served; they are read anew after a pause",
+        "feeds are not served; the follower starts again after a pause",
         ["error": failure, "pauseSeconds": seconds]
       )
       // In this order: from the first on, feeds are not there, and then nobody is left who was told of them.
       client.reset()
       reloads.removeAll()
-      streams.reset(reason: "feeds cannot be followed, and are read anew")
+      streams.reset(reason: "the follower failed; it reads its feeds again")
       do { try await pause(.seconds(seconds)) } catch { return }
     }
   }

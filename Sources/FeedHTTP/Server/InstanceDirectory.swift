@@ -37,7 +37,10 @@ final class InstanceDirectory: @unchecked Sendable {
       let members = try client.describeGroup(group, timeoutMilliseconds: Self.timeoutMilliseconds)
       return InstanceAddress.urls(of: members)
     } catch {
-      log.warning("where other instances are is not known; clients are not told", ["error": error])
+      log.warning(
+        "the addresses of other instances are unknown; clients are not told where feeds have moved",
+        ["error": error]
+      )
       return nil
     }
   }

@@ -98,7 +98,7 @@ final class FeedStreams: Sendable {
       guard let breaks = delivery.withLock({ $0.breaks(of: feed) }) else { return }
       guard let current = reloads.current(of: feed) else { return endOne(stream, feed) }
       guard reloads.makeRoom(for: current.reload) else {
-        return endOne(stream, feed, reason: "too much waits for readers")
+        return endOne(stream, feed, reason: "too many bytes are queued for readers")
       }
       let sending = delivery.withLock {
         $0.send(
@@ -147,7 +147,7 @@ final class FeedStreams: Sendable {
     stream.close()
   }
 
-  private static let absence = "the feed is not there any more"
+  private static let absence = "the feed no longer exists"
 
   // MARK: Up to date
 

@@ -47,7 +47,7 @@ final class InputGate: Sendable {
     if nextRefusal.load(ordering: .relaxed) <= now {
       nextRefusal.store(now + Self.patienceMilliseconds, ordering: .relaxed)
       log.error(
-        "the embedded broker refuses a request, as it is too large for it; send smaller records, or use Kafka",
+        "the embedded broker refused a request that is too large; send smaller records, or use Kafka",
         ["bytes": bytes, "most": ProduceCredit.greatestRequestBytes]
       )
     }
@@ -76,7 +76,7 @@ final class InputGate: Sendable {
         if now >= nextWarning {
           nextWarning = now + Self.patienceMilliseconds
           log.warning(
-            "the embedded broker holds producers back until its input is read",
+            "the embedded broker delays producers until its input is read",
             unread.map { ["partition": $0] } ?? [:]
           )
         }

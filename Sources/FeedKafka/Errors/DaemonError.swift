@@ -46,7 +46,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func cannot(_ action: String, _ error: KafkaError) -> DaemonError {
     DaemonError(
       .kafka,
-      "cannot \(action): \(error); nothing is lost: start feedstore again when the cause is gone"
+      "cannot \(action): \(error); nothing is lost; restart feedstore when the cause is fixed"
     )
   }
 
@@ -66,8 +66,8 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   package static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
     DaemonError(
       .kafka,
-      "nothing more came of topic \(topic) within \(milliseconds) ms; "
-        + "see whether its brokers can be reached, and try again",
+      "received nothing more from topic \(topic) within \(milliseconds) ms; "
+        + "check that its brokers can be reached, and try again",
       isRetriable: true
     )
   }

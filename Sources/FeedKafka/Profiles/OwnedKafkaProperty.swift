@@ -9,22 +9,22 @@ struct OwnedKafkaProperty {
     OwnedKafkaProperty(
       name: "enable.auto.commit",
       allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"
+      reason: "offsets are committed in the transaction of their changesets"
     ),
     OwnedKafkaProperty(
       name: "auto.commit.enable",
       allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"
+      reason: "offsets are committed in the transaction of their changesets"
     ),
     OwnedKafkaProperty(
       name: "enable.auto.offset.store",
       allowed: ["false"],
-      reason: "offsets are committed in one transaction with what they led to"
+      reason: "offsets are committed in the transaction of their changesets"
     ),
     OwnedKafkaProperty(
       name: "enable.partition.eof",
       allowed: ["true"],
-      reason: "ends of partitions are waited for"
+      reason: "FeedStore waits for the ends of partitions"
     ),
     OwnedKafkaProperty(
       name: "isolation.level",
@@ -34,27 +34,28 @@ struct OwnedKafkaProperty {
     OwnedKafkaProperty(
       name: "auto.offset.reset",
       allowed: ["earliest", "smallest", "beginning"],
-      reason: "without committed offsets nothing may be passed over, and kafka.onLostInput says what else is"
+      reason:
+        "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
     ),
     OwnedKafkaProperty(
       name: "partition.assignment.strategy",
       allowed: ["range"],
-      reason: "equal partitions of the two input topics must come to the same worker"
+      reason: "partitions with the same number in both input topics must go to the same worker"
     ),
     OwnedKafkaProperty(
       name: "enable.idempotence",
       allowed: ["true"],
-      reason: "a record that is sent again must not be there twice"
+      reason: "a record that is sent again must not be written twice"
     ),
     OwnedKafkaProperty(
       name: "acks",
       allowed: ["all", "-1"],
-      reason: "a transaction needs every replica's answer"
+      reason: "a transaction needs the acknowledgement of every replica"
     ),
     OwnedKafkaProperty(
       name: "request.required.acks",
       allowed: ["all", "-1"],
-      reason: "a transaction needs every replica's answer"
+      reason: "a transaction needs the acknowledgement of every replica"
     ),
   ]
 }

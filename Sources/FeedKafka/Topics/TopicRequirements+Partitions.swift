@@ -42,7 +42,7 @@ extension TopicRequirements {
     guard let partitions = state.partitions else {
       return requirement(
         .must,
-        "the topic does not exist, or may not be seen",
+        "the topic does not exist, or may not be described",
         "create it with: feedstore topics --create"
       )
     }
@@ -50,8 +50,8 @@ extension TopicRequirements {
     case (.input, let most?) where partitions < most:
       return requirement(
         .must,
-        "a feed's records of both inputs must meet in one partition",
-        "create it anew with \(most), as adding partitions would move feeds that are there"
+        "a feed's records must have the same partition number in both inputs",
+        "re-create it with \(most), because adding partitions would move existing feeds"
       )
     case (.changesets, let most?) where partitions < most:
       return requirement(
@@ -63,7 +63,7 @@ extension TopicRequirements {
       return requirement(
         .should,
         "changesets go to the partition of their input",
-        "nothing has to be done, but followers read partitions that stay empty"
+        "no action is needed, but followers read partitions that stay empty"
       )
     default:
       return requirement(.met, "", "")

@@ -18,7 +18,7 @@ extension TopicRequirements {
 
   private func input(_ settings: TopicSettings) -> [TopicRequirement] {
     [
-      settings.policy(.must, "delete", "compaction drops updates that nobody has read") {
+      settings.policy(.must, "delete", "compaction removes updates before they are read") {
         !$0.contains("compact")
       },
       settings.number(
@@ -27,7 +27,7 @@ extension TopicRequirements {
         "\(Self.retentionMilliseconds) or more, or -1",
         "updates that are not read in time, such as after an outage, are lost"
       ) { $0 < 0 || $0 >= Self.retentionMilliseconds },
-      settings.number(.should, .retentionBytes, "-1", "a burst pushes out updates that nobody has read") {
+      settings.number(.should, .retentionBytes, "-1", "a burst deletes updates before they are read") {
         $0 < 0
       },
     ]
@@ -35,7 +35,11 @@ extension TopicRequirements {
 
   private func changesets(_ settings: TopicSettings) -> [TopicRequirement] {
     [
-      settings.policy(.must, "compact", "it is the only store of the feeds: it must keep each, and no more") {
+      settings.policy(
+        .must,
+        "compact",
+        "it is the only store of the feeds: it must keep the latest record of each key"
+      ) {
         $0 == ["compact"]
       },
       settings.number(
@@ -48,19 +52,19 @@ extension TopicRequirements {
         .should,
         .dirtyRatio,
         "\(Self.dirtyRatio) or less",
-        "who reads it from the beginning has less to skip"
+        "readers that start at the beginning have less to skip"
       ) { $0 <= Self.dirtyRatio },
       settings.number(
         .should,
         .segmentTime,
         "\(Self.segmentMilliseconds) or less",
-        "what is newer than a segment is not compacted"
+        "the active segment is not compacted"
       ) { $0 <= Self.segmentMilliseconds },
       settings.number(
         .should,
         .deletionTime,
         "\(Self.deletionMilliseconds) or more",
-        "who reads from the beginning and takes longer keeps feeds that are deleted meanwhile"
+        "a reader that takes longer from the beginning keeps feeds that were deleted meanwhile"
       ) { $0 >= Self.deletionMilliseconds },
     ]
   }
@@ -72,13 +76,13 @@ extension TopicRequirements {
       settings.policy(
         .must,
         "delete",
-        "a compacted topic refuses records without a key, and keeps one a feed"
+        "a compacted topic refuses records without a key, and keeps only one per feed"
       ) { !$0.contains("compact") },
       settings.number(
         isTooSmallForBatches ? .must : .should,
         .messageBytes,
         "\(needed) or more",
-        "a rejected record is as large as the inputs let it be, and has headers besides"
+        "a rejected record is as large as the inputs allow, plus its headers"
       ) { $0 >= needed },
     ]
   }

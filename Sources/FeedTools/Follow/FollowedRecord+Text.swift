@@ -16,7 +16,7 @@ extension FollowedRecord {
         "",
         "",
         "gap",
-        "the changeset is on revision \(base), the replica at \(replica ?? 0)"
+        "the changeset has base \(base), the replica revision \(replica ?? 0)"
       )
     case .changeset(_, .mismatch(let fault), _): FollowLine.text("", "", "", "MISMATCH", fault.message)
     case .changeset(_, .skipped, _), .changeset(_, .waitingForParts, _), .changeset(_, .otherEpoch, _): nil

@@ -63,7 +63,7 @@ struct RejectedCopy: Sendable, Equatable {
     }
     guard topics.contains(source.topic) else {
       return
-        "it came from \(source.topic), which is no input of this configuration; set topics.sections or topics.items to it"
+        "it came from \(source.topic), which is not an input of this configuration; set topics.sections or topics.items to it"
     }
     if let wholeKeyBytes {
       return

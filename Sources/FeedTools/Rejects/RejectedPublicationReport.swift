@@ -15,7 +15,7 @@ public struct RejectedPublicationReport: Sendable, Equatable {
     let records = sent == 1 ? "1 record" : "\(sent) records"
     guard undelivered > 0 else { return ["published \(records)"] }
     return [
-      "\(undelivered) of \(records) may not have arrived; see whether the brokers can be reached, and publish them again"
+      "\(undelivered) of \(records) may not have arrived; check that the brokers can be reached, and publish them again"
     ]
   }
 }

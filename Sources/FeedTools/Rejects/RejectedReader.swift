@@ -51,7 +51,7 @@ final class RejectedReader {
     guard let count = metadata.partitionCounts[topic] else {
       throw DaemonError(
         .missingTopic,
-        "topic \(topic) does not exist, or may not be read; set topics.rejected to the name that it has"
+        "topic \(topic) does not exist, or may not be read; set topics.rejected to its name"
       )
     }
     return count
@@ -108,7 +108,7 @@ final class RejectedReader {
         place,
         marks.low < marks.high
           ? "the partition has the offsets \(marks.low) to \(marks.high - 1); what is older was deleted by its retention"
-          : "the partition has no records; if it had, they were deleted by its retention"
+          : "the partition has no records; earlier ones may have been deleted by its retention"
       )
     }
     var found: RejectedCopy?
@@ -117,7 +117,7 @@ final class RejectedReader {
       return false
     }
     guard let found else {
-      throw missing(place, "Kafka uses that offset itself, for the end of a transaction")
+      throw missing(place, "Kafka uses that offset for the end of a transaction")
     }
     return found
   }
@@ -125,7 +125,7 @@ final class RejectedReader {
   private func missing(_ place: RejectedPlace, _ reason: String) -> DaemonError {
     DaemonError(
       .missingRecord,
-      "there is no record \(place) in \(topic): \(reason); 'feedstore rejects list' shows what there is"
+      "there is no record \(place) in \(topic): \(reason); 'feedstore rejects list' lists the records"
     )
   }
 }

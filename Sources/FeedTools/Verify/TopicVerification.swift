@@ -80,7 +80,7 @@ final class TopicVerification {
     guard let count = metadata.partitionCounts[topic] else {
       throw DaemonError(
         .missingTopic,
-        "topic \(topic) does not exist, or may not be read; set topics.changesets to the name that it has"
+        "topic \(topic) does not exist, or may not be read; set topics.changesets to its name"
       )
     }
     var starts: [TopicPartitionOffset] = []

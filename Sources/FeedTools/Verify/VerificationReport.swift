@@ -21,7 +21,7 @@ public struct VerificationReport: Sendable {
     table.add("  nulls", count: counts.nulls)
     table.add("feeds at the end", count: counts.feeds)
     table.add("feeds with a fault", count: counts.faultyFeeds)
-    table.add("records not looked at", count: counts.recordsPassedOver)
+    table.add("records not checked", count: counts.recordsPassedOver)
     table.add("faults", count: faults)
     table.add("bytes", bytes: counts.bytes)
     table.add("time", nanoseconds: nanoseconds)

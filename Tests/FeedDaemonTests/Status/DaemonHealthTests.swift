@@ -36,7 +36,7 @@ import Testing
   @Test func `what is left to restore is told`() {
     #expect(
       Self.health(Self.worker(.restoring)).obstacles.first?.detail
-        == "worker 0 restores the feeds of 2 partitions; 12 records are left"
+        == "worker 0 restores the feeds of 2 partitions; 12 records remain"
     )
   }
 
@@ -59,7 +59,7 @@ import Testing
       Self.worker(.running, number: 1, silence: 2_500)
     )
     #expect(!health.isLive)
-    #expect(health.deaths.map(\.detail) == ["worker 1 has not come back to its loop for 2 s"])
+    #expect(health.deaths.map(\.detail) == ["worker 1 has not returned to its loop for 2 s"])
     #expect(health.isReady)
   }
 

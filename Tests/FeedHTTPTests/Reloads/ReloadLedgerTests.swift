@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedHTTP
 
-/// Who pays when too much waits for readers.
+/// Who pays when too many bytes are queued for readers.
 final class ReloadLedgerTests {
   private final class Reader: ReloadReader {
     let state: Mutex<(remaining: Int, loan: ReloadLoan?, isCut: Bool)>

@@ -64,7 +64,7 @@ import Testing
         Self.copy(without: "feedstore.source.topic", and: [("feedstore.source.topic", "payments")])
       )
     )
-    #expect(refusal.contains("payments, which is no input") && refusal.contains("set topics.sections"))
+    #expect(refusal.contains("payments, which is not an input") && refusal.contains("set topics.sections"))
   }
 
   @Test func `a cut value needs a whole one, and a cut key cannot be mended`() throws {

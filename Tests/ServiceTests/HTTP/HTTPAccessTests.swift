@@ -144,7 +144,7 @@ import Testing
         $0.token = try BearerToken(Self.token)
       }
     }
-    #expect(error.message.contains("cannot listen on 192.0.2.1:0: the address is not one of this machine"))
+    #expect(error.message.contains("cannot listen on 192.0.2.1:0: this machine does not have the address"))
   }
 
   @Test func moreConnectionsThanFilesAreRefusedAtTheStart() throws {

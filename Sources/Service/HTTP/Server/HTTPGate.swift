@@ -26,12 +26,12 @@ struct HTTPGate: Sendable {
     if let refusal = checkCaller(head, isOpen: isOpen) { return .refused(refusal) }
     switch match {
     case .nothing:
-      return .refused(.problem(status: 404, code: "not-found", detail: "there is nothing at \(path)"))
+      return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
     case .otherMethods(let allowed):
       var refusal = HTTPResponse.problem(
         status: 405,
         code: "method-not-allowed",
-        detail: "\(path) does not take \(head.method); it takes \(allowed)"
+        detail: "\(path) does not support \(head.method); supported: \(allowed)"
       )
       refusal.headers = [HTTPField("Allow", allowed)]
       return .refused(refusal)
@@ -113,7 +113,7 @@ struct HTTPGate: Sendable {
     .problem(
       status: 406,
       code: "not-acceptable",
-      detail: "\(path) can be had as \(route.produces.joined(separator: ", ")); accept one of these"
+      detail: "\(path) is available as \(route.produces.joined(separator: ", ")); accept one of these types"
     )
   }
 

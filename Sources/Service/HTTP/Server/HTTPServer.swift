@@ -177,7 +177,7 @@ public final class HTTPServer: Sendable {
       refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
       unavailable: { [weak self] reason in
         guard let self else { return [] }
-        var response = unavailable(code: "too-many-connections", detail: reason + "; come again later")
+        var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
         response.headers.append(HTTPField("Connection", "close"))
         return encoded(response)
       },
