@@ -24,7 +24,12 @@ enum RunCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
+    log.write(
+      .startupStarting,
+      "starting",
+      ["version": Release.version, "commit": Release.commit, "workers": configuration.workers]
+    )
     FreedMemory.keep()
     var daemon = Daemon(
       configuration,
@@ -36,11 +41,12 @@ enum RunCommand: Subcommand {
       case .listening(let address):
         // On standard output, so that a script can read it.
         StandardOutput.write(line: address)
-        log.warning(
-          "the broker is in this process: nothing in it outlives it",
-          ["bootstrap.servers": address]
+        log.write(
+          .startupEmbeddedBroker,
+          "the broker runs in this process, and its data ends with it",
+          ["bootstrapServers": address]
         )
-      case .serving(let url): log.info("serving HTTP", ["url": url])
+      case .serving(let url): log.write(.httpServing, "serving HTTP", ["url": url])
       default: break
       }
     }
@@ -50,7 +56,11 @@ enum RunCommand: Subcommand {
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
-    DiagnosticOutput.standardError.write(line: report.text)
+    CommandLog.finish()
+    switch log.format {
+    case .text: DiagnosticOutput.standardError.write(line: report.text)
+    case .json: log.write(.shutdownCompleted, "stopped", report.fields)
+    }
     return .done
   }
 
@@ -64,7 +74,7 @@ enum RunCommand: Subcommand {
         "FEEDSTORE_CRASH_AT is \"\(text)\"; allowed: \(points), each also with :N for the N-th time"
       )
     }
-    log.warning("the process will end without warning", ["FEEDSTORE_CRASH_AT": text])
+    log.write(.startupCrashTest, "the process will kill itself, for a test", ["point": text])
     return crash
   }
 }

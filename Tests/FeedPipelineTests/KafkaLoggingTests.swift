@@ -6,10 +6,10 @@ import Testing
 
 struct KafkaLoggingTests {
   @Test func `what is got over by itself is a warning`() {
-    #expect(Log.level(of: .error, "TXNERR") == .warning)
-    #expect(Log.level(of: .alert, "TXNERR") == .error)
-    #expect(Log.level(of: .error, "FAIL") == .error)
-    #expect(Log.level(of: .warning, "GETPID") == .warning)
-    #expect(Log.level(of: .info, "FAIL") == .debug)
+    #expect(Log.event(of: .error, "TXNERR") == .kafkaClientWarning)
+    #expect(Log.event(of: .alert, "TXNERR") == .kafkaClientError)
+    #expect(Log.event(of: .error, "FAIL") == .kafkaClientError)
+    #expect(Log.event(of: .warning, "GETPID") == .kafkaClientWarning)
+    #expect(Log.event(of: .info, "FAIL") == .kafkaClientDebug)
   }
 }

@@ -25,6 +25,7 @@ extension PipelineConfiguration {
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
+    logFormat = try reader.choice("log.format", default: logFormat)
     // Asked for first: what is FeedStore's own is not passed on.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     kafka = try reader.pairs(prefix: "kafka.")

@@ -36,7 +36,11 @@ final class InstanceDirectory: @unchecked Sendable {
       let members = try client.describeGroup(group, timeoutMilliseconds: Self.timeoutMilliseconds)
       return InstanceAddress.urls(of: members)
     } catch {
-      log.warning("where other instances are is not known; clients are not told", ["error": error])
+      log.write(
+        .httpInstancesUnknown,
+        "could not look up other instances; clients are not referred to them",
+        ["error": error]
+      )
       return nil
     }
   }

@@ -5,18 +5,18 @@ extension Log {
   /// Takes librdkafka's own log lines, for one client.
   var kafkaHandler: KafkaLogHandler {
     { level, facility, message in
-      self.log(Self.level(of: level, facility), message, ["kafka": facility])
+      self.write(Self.event(of: level, facility), message, ["facility": facility])
     }
   }
 
-  static func level(of level: KafkaLogLevel, _ facility: String) -> LogLevel {
+  static func event(of level: KafkaLogLevel, _ facility: String) -> LogEvent {
     switch level {
     // A transaction that has to be aborted, as in a rebalance; fatal ones are graver.
-    case .error where facility == "TXNERR": .warning
-    case .emergency, .alert, .critical, .error: .error
-    case .warning: .warning
+    case .error where facility == "TXNERR": .kafkaClientWarning
+    case .emergency, .alert, .critical, .error: .kafkaClientError
+    case .warning: .kafkaClientWarning
     // What librdkafka finds notable is of use to those who look into it.
-    case .notice, .info, .debug: .debug
+    case .notice, .info, .debug: .kafkaClientDebug
     }
   }
 }

@@ -18,7 +18,7 @@ struct MissingTopicPatience: Sendable {
   mutating func lasts(for topics: [String], at now: Int64, _ log: Log) -> Bool {
     guard let end else {
       end = now + Self.milliseconds
-      log.warning("waiting for topics", ["missing": topics.joined(separator: ",")])
+      log.write(.startupWaitingForTopics, "waiting for topics", ["missing": topics.joined(separator: ",")])
       return true
     }
     return now < end

@@ -14,6 +14,6 @@ struct MissingTopicPatienceTests {
     #expect(answers == [true, true, false])
     let told = lines.withLock { $0 }
     #expect(told.count == 1)
-    #expect(told.first?.contains("waiting for topics missing=a,b") == true)
+    #expect(told.first?.contains("event=startup.waiting-for-topics missing=a,b") == true)
   }
 }
