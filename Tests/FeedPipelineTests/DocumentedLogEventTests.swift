@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Service
+import Synchronization
 import Testing
 
 /// docs/operating.md and the schema of a log line have every event, and every event is used.
@@ -43,6 +44,24 @@ struct DocumentedLogEventTests {
     let schema = try JSONDecoder().decode(Schema.self, from: Data(text.utf8))
     #expect(schema.properties.event.enum == LogEvent.allCases.map(\.rawValue))
     #expect(schema.properties.level.enum == LogLevel.allCases.map(\.rawValue))
+  }
+
+  @Test(arguments: LogFormat.allCases)
+  func `the line that the page shows is written so`(format: LogFormat) throws {
+    let lines = Mutex<[String]>([])
+    var clocks = LogClocks()
+    clocks.wall = { 1_795_168_800_250 }
+    let output = DiagnosticOutput(isTerminal: false) { line in lines.withLock { $0.append(line) } }
+    Log(format: format, output: output, clocks: clocks).with(["worker": 0]).write(
+      .restoreFinished,
+      "restored",
+      [
+        "feeds": 1_200, "state": LogFigure.bytes(3_400_000),
+        "duration": LogFigure.duration(milliseconds: 1_200),
+      ]
+    )
+    let line = try #require(lines.withLock { $0.first })
+    #expect(try Self.text("docs/operating.md").contains("\n\(line)```"), "\(line)")
   }
 
   @Test func `every event is written somewhere`() throws {

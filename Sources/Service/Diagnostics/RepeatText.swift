@@ -3,12 +3,15 @@ enum RepeatText {
   /// Words after a number that only says how long or how often, as in librdkafka's
   /// `Connection refused (after 12ms in state CONNECT, 3 identical error(s) suppressed)`.
   private static let words: [[UInt8]] = [
-    "ms", "us", "µs", "s", "seconds", "identical", "request(s)", "in-flight", "retry-queued", "out-queue",
+    "ms", "us", "µs", "s", "seconds", "request(s)", "in-flight", "retry-queued", "out-queue",
     "partially-sent",
   ].map { Array($0.utf8) }
   private static let timeout = Array("timeout #".utf8)
+  private static let suppressed = Array(" identical error(s) suppressed".utf8)
+  private static let comma = Array(", ".utf8)
 
-  /// The text without such numbers. All others stay, as they name brokers, partitions, offsets and codes.
+  /// The text without such numbers, and without what it says of earlier errors. All other numbers stay, as they name
+  /// brokers, partitions, offsets and codes.
   static func comparable(_ text: String) -> String {
     var text = text
     return text.withUTF8 { bytes in
@@ -23,6 +26,9 @@ enum RepeatText {
         if index == start {
           result.append(bytes[index])
           index += 1
+        } else if bytes[index...].starts(with: suppressed), result.suffix(2).elementsEqual(comma) {
+          result.removeLast(2)
+          index += suppressed.count
         } else if isAmount(bytes, start, index) || result.suffix(timeout.count).elementsEqual(timeout) {
           result.append(UInt8(ascii: "0"))
         } else {
