@@ -85,6 +85,17 @@ struct RepeatedLogTests {
     #expect(told.count == 1)
   }
 
+  @Test func `what all workers say of the brokers is counted together`() {
+    let log = log()
+    for worker in 0..<4 {
+      log.with(["worker": worker]).write(.startupWaitingForBrokers, "waiting", ["error": "down"])
+      log.with(["worker": worker]).write(.inputRetrying, "retrying", ["error": "down"])
+    }
+    #expect(told.count == 5)
+    log.finish()
+    #expect(told.last == "waiting event=startup.waiting-for-brokers repeated=3 error=down worker=3")
+  }
+
   @Test func `what says how things stand is always written`() {
     let log = log(.debug)
     for _ in 0..<3 {

@@ -55,7 +55,7 @@ public struct Log: Sendable {
     _ fields: @autoclosure () -> LogFields = [:]
   ) {
     guard writer.threshold.allows(event.level) else { return }
-    writer.write(LogLine(event: event, message: message(), fields: fields() + self.fields))
+    writer.write(LogLine(event: event, message: message(), fields: fields(), context: self.fields))
   }
 
   /// Writes what was counted until now. To be called before the process ends.

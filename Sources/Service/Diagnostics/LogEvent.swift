@@ -104,4 +104,12 @@ public enum LogEvent: String, Sendable, CaseIterable {
   ///
   /// Not those that say what state the daemon is in: the last of them must be the newest.
   public var isCounted: Bool { level >= .warning }
+
+  /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
+  public var isOfProcess: Bool {
+    switch self {
+    case .startupWaitingForBrokers, .startupWaitingForTopics, .kafkaClientError, .kafkaClientWarning: true
+    default: false
+    }
+  }
 }

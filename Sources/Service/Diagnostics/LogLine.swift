@@ -3,6 +3,8 @@ struct LogLine: Sendable {
   let event: LogEvent
   let message: String
   let fields: LogFields
+  /// What all lines of a log end with, such as the worker.
+  var context: LogFields = [:]
 
   /// The line, without a line feed: at most ``LogText/longestLine`` bytes.
   ///
@@ -10,7 +12,7 @@ struct LogLine: Sendable {
   ///   - milliseconds: the time since 1970.
   ///   - repeated: how often the same was said since the last such line; 0 if that was not counted.
   func written(_ format: LogFormat, milliseconds: Int64, repeated: Int = 0) -> String {
-    let fields = repeated > 0 ? ["repeated": repeated] + fields : fields
+    let fields = (repeated > 0 ? ["repeated": repeated] : [:]) + self.fields + context
     let time = Timestamp.rfc3339(milliseconds: milliseconds)
     switch format {
     case .text: return text(time, fields)
@@ -60,9 +62,13 @@ struct LogLine: Sendable {
     return line
   }
 
-  /// What two lines have in common of which the second is counted: everything but figures.
+  /// What two lines have in common of which the second is counted: everything but figures, and the context if
+  /// it does not matter.
   var repeatKey: String {
-    fields.fields.reduce(into: event.rawValue + "\n" + RepeatText.comparable(message)) { key, field in
+    let compared = event.isOfProcess ? fields : fields + context
+    return compared.fields.reduce(into: event.rawValue + "\n" + RepeatText.comparable(message)) {
+      key,
+      field in
       switch field.value {
       case .figure: break
       case .text(let text): key += "\n" + field.name + "=" + RepeatText.comparable(text)
