@@ -8,7 +8,7 @@ struct DocumentedLogEventTests {
   private static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
   private static func text(_ path: String) throws -> String {
-    String(decoding: try readFile("\(package)/\(path)"), as: UTF8.self)
+    try String(contentsOf: URL(filePath: "\(package)/\(path)"), encoding: .utf8)
   }
 
   @Test func `names are unique, and lower-case words with points and hyphens`() {
@@ -65,13 +65,13 @@ struct DocumentedLogEventTests {
   }
 
   @Test func `every event is written somewhere`() throws {
-    let sources = "\(Self.package)/Sources"
-    let paths = try FileManager.default.subpathsOfDirectory(atPath: sources)
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(Self.package)/Sources")
       .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("/LogEvent.swift") }
     var used: Set<String> = []
     for path in paths {
-      let text = String(decoding: try readFile("\(sources)/\(path)"), as: UTF8.self)
-      for match in text.matches(of: /\.([a-z][A-Za-z]+)/) { used.insert(String(match.1)) }
+      for match in try Self.text("Sources/\(path)").matches(of: /\.([a-z][A-Za-z]+)/) {
+        used.insert(String(match.1))
+      }
     }
     for event in LogEvent.allCases { #expect(used.contains("\(event)"), "\(event.rawValue)") }
   }
