@@ -31,6 +31,7 @@ extension PipelineConfiguration {
     )
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
+    logFormat = try reader.choice("log.format", default: logFormat)
     // Asked for first: what is FeedStore's own is not passed on.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)

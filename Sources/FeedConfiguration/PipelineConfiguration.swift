@@ -21,6 +21,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
   public var logLevel = LogLevel.info
+  /// How it is logged.
+  public var logFormat = LogFormat.text
 
   /// The defaults.
   public init() {}

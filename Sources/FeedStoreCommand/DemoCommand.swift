@@ -47,7 +47,7 @@ enum DemoCommand: Subcommand {
     }
     let speed = try invocation.number("speed", default: 1, in: 0.001...1_000_000)
     let configuration = try demoConfiguration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     var demo = Demo(
       configuration,
       inputs: invocation.arguments,

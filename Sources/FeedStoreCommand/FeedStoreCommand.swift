@@ -33,7 +33,9 @@ enum FeedStoreCommand {
         else {
           preconditionFailure("a command without a type")
         }
-        try await subcommand.run(invocation).exit()
+        let code = try await subcommand.run(invocation)
+        CommandLog.finish()
+        code.exit()
       }
     } catch let error as UsageError {
       fail(error.description, .usage)
@@ -45,7 +47,7 @@ enum FeedStoreCommand {
   }
 
   private static func fail(_ message: String, _ code: ExitCode) -> Never {
-    DiagnosticOutput.standardError.write(line: "feedstore: \(message)")
+    CommandLog.fail(message, code)
     code.exit()
   }
 }

@@ -40,7 +40,7 @@ enum FollowCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     let following = FeedFollowing(
       configuration,
       feeds: invocation.arguments,

@@ -19,7 +19,7 @@ enum InspectCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     let feed = invocation.arguments[0]
     let inspection = FeedInspection(configuration, feed: feed, stop: stopOnSignals(log), log: log)
     guard let report = try await inspection.run() else {

@@ -33,7 +33,7 @@ enum RejectsListCommand: Subcommand {
     var listing = RejectedListing(
       configuration,
       isJSON: invocation.flag("json"),
-      log: Log(level: configuration.logLevel),
+      log: CommandLog.make(configuration),
       write: { StandardOutput.write($0) }
     )
     listing.code = try code(invocation)

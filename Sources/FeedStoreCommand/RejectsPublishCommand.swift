@@ -43,7 +43,7 @@ enum RejectsPublishCommand: Subcommand {
       configuration,
       places: places,
       value: try value(invocation, RejectedPublication.mostValueBytes(configuration)),
-      log: Log(level: configuration.logLevel)
+      log: CommandLog.make(configuration)
     )
     let report = try await publication.run()
     for line in report.lines { DiagnosticOutput.standardError.write(line: line) }

@@ -23,7 +23,7 @@ enum RejectsShowCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let place = try RejectedPlace.reading(invocation.arguments[0])
-    let record = try await RejectedExcerpt.read(place, configuration, log: Log(level: configuration.logLevel))
+    let record = try await RejectedExcerpt.read(place, configuration, log: CommandLog.make(configuration))
     DiagnosticOutput.standardError.write(line: record.details)
     if StandardOutput.isTerminal {
       StandardOutput.write(record.printableValue)

@@ -29,7 +29,12 @@ enum RunCommand: Subcommand {
     let sources = sources(invocation)
     let loaded = try sources.load()
     let configuration = configuration(loaded)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
+    log.write(
+      .startupStarting,
+      "starting",
+      ["version": Release.version, "commit": Release.commit, "workers": configuration.workers]
+    )
     let reload = ConfigurationReload(sources, running: loaded, log: log)
     ReloadSignal.install { reload.run() }
     FreedMemory.keep()
@@ -43,11 +48,12 @@ enum RunCommand: Subcommand {
       case .listening(let address):
         // On standard output, so that a script can read it.
         StandardOutput.write(line: address)
-        log.warning(
-          "the embedded broker loses its data when the process ends",
-          ["bootstrap.servers": address]
+        log.write(
+          .startupEmbeddedBroker,
+          "the broker runs in this process, and its data ends with it",
+          ["bootstrapServers": address]
         )
-      case .serving(let url): log.info("serving HTTP", ["url": url])
+      case .serving(let url): log.write(.httpServing, "serving HTTP", ["url": url])
       default: break
       }
     }
@@ -56,7 +62,11 @@ enum RunCommand: Subcommand {
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
-    DiagnosticOutput.standardError.write(line: report.text)
+    CommandLog.finish()
+    switch log.format {
+    case .text: DiagnosticOutput.standardError.write(line: report.text)
+    case .json: log.write(.shutdownCompleted, "stopped", report.fields)
+    }
     return .done
   }
 
@@ -70,7 +80,7 @@ enum RunCommand: Subcommand {
         "FEEDSTORE_CRASH_AT is \"\(text)\"; allowed: \(points), each also with :N for the N-th time"
       )
     }
-    log.warning("the process will end without warning", ["FEEDSTORE_CRASH_AT": text])
+    log.write(.startupCrashTest, "the process will kill itself, for a test", ["point": text])
     return crash
   }
 }

@@ -40,8 +40,8 @@ extension Subcommand {
   }
 
   static func configuration(_ loaded: LoadedConfiguration) -> PipelineConfiguration {
-    let log = Log(level: loaded.configuration.logLevel)
-    for variable in loaded.unknownVariables { log.warning(variable.description) }
+    let log = Log(level: loaded.configuration.logLevel, format: loaded.configuration.logFormat)
+    for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
     return loaded.configuration
   }
 }

@@ -43,7 +43,7 @@ enum TopicsCommand: Subcommand {
       creates: invocation.flag("create"),
       partitions: try number("partitions", 1...1_000_000, invocation),
       replicationFactor: try number("replication-factor", 1...32_767, invocation),
-      log: Log(level: configuration.logLevel)
+      log: CommandLog.make(configuration)
     )
     setup.waits = invocation.flag("check") && !invocation.flag("create")
     let report = try await setup.run()

@@ -45,7 +45,7 @@ struct DisturbanceTests {
     let isDown = Mutex(false)
     let failures = Mutex(0)
     let log = Ground.log { line in
-      guard line.contains("a call of a transaction failed") else { return }
+      guard line.contains("event=transaction.call-failed") else { return }
       failures.withLock { $0 += 1 }
       #expect(throws: Never.self) { try ground.cluster.setBrokerUp(nil) }
     }
@@ -141,7 +141,7 @@ struct DisturbanceTests {
     try ground.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
     let sizes = Mutex<[String]>([])
     let log = Ground.log { line in
-      guard line.contains("brokers refuse batches") else { return }
+      guard line.contains("event=transaction.batch-too-large") else { return }
       sizes.withLock { $0.append(line) }
     }
     let run = FaultRun(records: Self.lines.count)
@@ -369,7 +369,7 @@ struct DisturbanceTests {
       if event == .running { break }
     }
     #expect(isReleased)
-    #expect(lines.withLock { $0.contains { $0.contains("partitions lost") } })
+    #expect(lines.withLock { $0.contains { $0.contains("event=group.lost") } })
     #expect(try published.contents(of: "feeds.changesets", partitions: 1).isEmpty)
 
     _ = try await published.publish(Array(Self.lines.suffix(100)))

@@ -103,6 +103,6 @@ struct EmbeddedInputTests {
     }
     #expect(report.feeds.map(\.feed) == ["a", "b"])
     #expect(report.counters.rejectedRecords == 0)
-    #expect(lines.withLock { $0.contains { $0.contains("the embedded broker refused a request") } })
+    #expect(lines.withLock { $0.contains { $0.contains("event=embedded.request-refused") } })
   }
 }

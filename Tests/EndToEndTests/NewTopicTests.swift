@@ -31,7 +31,7 @@ struct NewTopicTests {
     }
     let log = Ground.log { line in
       // After the daemon was told of the topics, and before it shares them out.
-      if line.contains("joining the group topics") { setError(.unknownTopicOrPartition) }
+      if line.contains("event=group.joining") { setError(.unknownTopicOrPartition) }
       if line.contains("partitions=none") { setError(nil) }
     }
     let report = try await ground.runDaemon(applying: 1, log: log)
@@ -113,7 +113,7 @@ struct NewTopicTests {
   private static func creating(_ topic: String, _ ground: Ground) -> Log {
     let cluster = ground.cluster
     return Ground.log(.warning) { line in
-      if line.contains("waiting for topic"), line.contains(topic) {
+      if line.contains("event=startup.waiting-for-topics"), line.contains(topic) {
         try? cluster.createTopic(topic, partitions: 1)
       }
     }

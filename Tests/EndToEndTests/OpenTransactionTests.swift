@@ -60,7 +60,7 @@ struct OpenTransactionTests {
     let isAborted = Mutex(false)
     let output = DiagnosticOutput(isTerminal: false) { line in
       // Until only that partition is left.
-      guard line.contains("restoring waits"), line.contains(" partitions=1 ") else { return }
+      guard line.contains("event=restore.waiting"), line.contains(" partitions=1 ") else { return }
       let isFirst = isAborted.withLock { isAborted in
         defer { isAborted = true }
         return !isAborted

@@ -58,7 +58,7 @@ struct ReplayAgreementTests {
       if case .committed(let counters) = event, counters.records >= lines.count { stop.request() }
     }
     let report = try await daemon.run()
-    #expect(warnings.withLock { lines in lines.contains { $0.contains("a transaction was aborted") } })
+    #expect(warnings.withLock { lines in lines.contains { $0.contains("event=transaction.aborted") } })
     // The embedded cluster does not hide the records of an aborted transaction, so the store is looked at.
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     #expect(report.counters.records == lines.count)

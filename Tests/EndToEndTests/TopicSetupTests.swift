@@ -128,7 +128,7 @@ struct TopicSetupTests {
       if isAll { stop.request() }
     }
     let log = Ground.log(.warning) { line in
-      guard line.contains("a topic has unsuitable settings") else { return }
+      guard line.contains("event=startup.topic-mismatch") else { return }
       warnings.withLock { $0.append(line) }
       meet("warning")
     }

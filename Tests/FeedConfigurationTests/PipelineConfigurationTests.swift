@@ -102,6 +102,7 @@ import Testing
     ("http.maxReloadBytes=0", { $0.http.maxReloadBytes == 0 }),
     ("http.heartbeat=1", { $0.http.heartbeatMilliseconds == 1 }),
     ("log.level=debug", { $0.logLevel == .debug }),
+    ("log.format=json", { $0.logFormat == .json }),
   ]
 
   @Test func everyKeyArrivesWhereItBelongs() throws {
@@ -148,6 +149,7 @@ import Testing
     ("kafka.onLostInput=skip", #"one of "fail", "continue""#),
     ("workers=0", "a whole number from 1 to 256"),
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
+    ("log.format=xml", #"one of "text", "json""#),
   ])
   func aValueThatIsNotAllowedIsRefusedWithKeyAndRange(_ assignment: String, allowed: String) throws {
     let error = try refusal(assignment)

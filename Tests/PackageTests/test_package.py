@@ -179,7 +179,7 @@ class PackageTests(unittest.TestCase):
         machine.apt("remove", "feedstore")
         self.assertEqual(machine.path(CONFIGURATION).read_text(), edited)
         self.assertFalse(machine.path("/usr/bin/feedstore").exists())
-        self.assertIn("another signal ends the process", self.journal())
+        self.assertIn("event=shutdown.requested", self.journal())
 
     def purge(self, before):
         machine = self.machine

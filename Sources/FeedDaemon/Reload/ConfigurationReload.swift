@@ -49,7 +49,11 @@ public final class ConfigurationReload: Sendable {
       do {
         try reload(&state)
       } catch {
-        log.error("configuration not reloaded; everything stays as it was", ["error": "\(error)"])
+        log.write(
+          .configReloadFailed,
+          "configuration not reloaded; everything stays as it was",
+          ["error": "\(error)"]
+        )
       }
     }
   }
@@ -63,13 +67,15 @@ public final class ConfigurationReload: Sendable {
     let changed = keys.intersection(reloadable).union(changes.flatMap(\.keys))
     // The operator waits for this line: it is written at the more talkative of two levels.
     let isHeard = log.level <= .info
-    if isHeard { log.info("configuration reloaded", ["changed": Self.list(changed)]) }
+    if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
     for change in changes { change.apply() }
-    if !isHeard { log.info("configuration reloaded", ["changed": Self.list(changed)]) }
+    if !isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
     for key in reloadable { state.running[key] = values[key] }
     let others = keys.subtracting(reloadable)
-    if !others.isEmpty { log.warning("restart to apply changed settings", ["keys": Self.list(others)]) }
-    for variable in loaded.unknownVariables { log.warning(variable.description) }
+    if !others.isEmpty {
+      log.write(.configRestartRequired, "restart to apply changed settings", ["keys": Self.list(others)])
+    }
+    for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
   }
 
   private static func values(_ loaded: LoadedConfiguration) -> [String: ConfigurationValue] {

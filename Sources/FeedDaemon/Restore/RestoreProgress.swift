@@ -42,8 +42,6 @@ struct RestoreProgress {
 
   func milliseconds(at now: Int64) -> Int64 { max(0, now - start) }
 
-  /// The mean rate since the start, in words.
-  func rate(at now: Int64) -> String {
-    Quantity.bytes(bytes * 1_000 / Int(max(1, milliseconds(at: now)))) + "/s"
-  }
+  /// The mean rate since the start.
+  func bytesPerSecond(at now: Int64) -> Int { bytes * 1_000 / Int(max(1, milliseconds(at: now))) }
 }

@@ -1,5 +1,5 @@
 public import FeedStore
-import Service
+public import Service
 
 /// What a daemon did, and the feeds it had at the end.
 public struct DaemonReport: Sendable, Equatable {
@@ -22,5 +22,14 @@ public struct DaemonReport: Sendable, Equatable {
           ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
       }
     )
+  }
+
+  /// The report as fields of a log line.
+  public var fields: LogFields {
+    [
+      "records": counters.records, "events": counters.events, "feeds": feeds.count,
+      "rejected": counters.rejects.values.reduce(0, +), "transactions": counters.flushes,
+      "in": LogFigure.bytes(counters.inputBytes), "out": LogFigure.bytes(counters.outputBytes),
+    ]
   }
 }

@@ -29,7 +29,7 @@ package struct TopicCheck: Sendable {
       do throws(KafkaError) {
         try work()
       } catch {
-        log.debug("the topics' settings were not checked", ["error": error])
+        log.write(.startupTopicsUnchecked, "topic settings were not checked", ["error": error])
       }
     }
   }
@@ -40,13 +40,17 @@ package struct TopicCheck: Sendable {
     let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
     let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
     let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)
-    if let unknown { log.debug("the topics' settings are not known", ["error": unknown]) }
+    if let unknown { log.write(.startupTopicsUnchecked, "topic settings are unknown", ["error": unknown]) }
     if let limit = states[options.topics.rejected]?.integer(TopicRequirement.Kind.messageBytes.rawValue) {
       environment.rejectedLimit.set(maxMessageBytes: Int(limit))
     }
     for requirement in requirements.check(states) {
       guard requirement.verdict == .must, requirement.kind != .partitions else { continue }
-      log.warning("a topic has unsuitable settings", ["topic": requirement.topic, "problem": requirement])
+      log.write(
+        .startupTopicMismatch,
+        "topic settings do not meet the requirements",
+        ["topic": requirement.topic, "problem": requirement]
+      )
     }
     try admin.close(timeoutMilliseconds: 1_000)
   }

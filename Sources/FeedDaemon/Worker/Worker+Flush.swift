@@ -114,9 +114,11 @@ extension Worker {
     } catch {
       if error.kind != .queueFull {
         lastFailure = error
-        if machine.failuresInARow % 10 == 0 {
-          log.info("a call of a transaction failed", ["call": machine.step.rawValue, "error": error])
-        }
+        log.write(
+          .transactionCallFailed,
+          "transaction call failed",
+          ["call": machine.step.rawValue, "error": error]
+        )
       }
       if let refusal = refusal(behind: error) { return machine.refuse(refusal) }
       return machine.fail(error)
@@ -150,8 +152,9 @@ extension Worker {
       !undelivered.errors.contains(where: isTooLarge)
     {
       batchLimit.shrink(from: settings.batchBytes)
-      log.warning(
-        "brokers refuse batches of records as too large for a segment; smaller ones are sent",
+      log.write(
+        .transactionBatchTooLarge,
+        "batch too large for a segment; sending smaller batches",
         ["bytes": batchLimit.bytes ?? 0]
       )
     }
@@ -230,9 +233,14 @@ extension Worker {
       endFlush()
       store.rollBack()
       status.ended(.withdrawn, withdrawnInARow: machine.withdrawnInARow)
-      log.warning(
-        "a transaction was aborted; its input is read again",
-        ["cause": cause, "undelivered": undelivered.count, "inARow": machine.withdrawnInARow]
+      log.write(
+        .transactionAborted,
+        "transaction aborted; rereading its input",
+        [
+          "cause": cause,
+          "undelivered": LogFigure.count(undelivered.count),
+          "inARow": LogFigure.count(machine.withdrawnInARow),
+        ]
       )
       tellUndelivered()
       onEvent(.withdrawn)
@@ -243,12 +251,13 @@ extension Worker {
       if store.isPublicationDue { store.rollBack() }
       status.ended(.unknown, withdrawnInARow: machine.withdrawnInARow)
       lossCause = lastFailure
-      log.warning(
-        "it is not known what was published last: the producer is replaced, and feeds are restored",
+      log.write(
+        .transactionOutcomeUnknown,
+        "outcome of a transaction unknown; replacing the producer and restoring feeds",
         [
           "cause": cause,
-          "inARow": machine.replacedInARow,
-          "wait": Quantity.duration(nanoseconds: Int64(milliseconds) * 1_000_000),
+          "inARow": LogFigure.count(machine.replacedInARow),
+          "wait": LogFigure.duration(milliseconds: Int64(milliseconds)),
         ]
       )
       tellUndelivered()
@@ -283,7 +292,9 @@ extension Worker {
 
   /// The end of telling why a transaction has ended.
   private func tellUndelivered() {
-    for error in undelivered.errors { log.warning("not delivered", ["error": error]) }
+    for error in undelivered.errors {
+      log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
+    }
     undelivered = DeliveryErrors()
     lastFailure = nil
   }
@@ -308,7 +319,7 @@ extension Worker {
       try consumer.seek(positions.resume, timeoutMilliseconds: Self.seekMilliseconds)
     } catch {
       // Where the reading stands is not known now; a restoration ends with seeking until it succeeds.
-      log.warning("the input could not be rewound; feeds are restored", ["error": error])
+      log.write(.inputRewindFailed, "could not rewind the input; restoring feeds", ["error": error])
       try restoreAgain(store)
     }
   }
@@ -345,7 +356,7 @@ extension Worker {
       try idleBatch.poll(timeoutMilliseconds: 0)
     } catch {
       // Not polled then: what came would be lost.
-      log.warning("the group could not be served in the middle of other work", ["error": error])
+      log.write(.groupPollFailed, "could not poll the group during other work", ["error": error])
       return
     }
     try handleEvents(of: idleBatch)
@@ -359,7 +370,7 @@ extension Worker {
     do throws(KafkaError) {
       try consumer.resume(paused)
     } catch {
-      log.warning("the input could not be resumed; feeds are restored", ["error": error])
+      log.write(.inputResumeFailed, "could not resume the input; restoring feeds", ["error": error])
       try restoreAgain(store)
     }
   }

@@ -31,11 +31,13 @@ extension Worker {
       switch effect {
       case .retry(let milliseconds):
         producerPauseEnd = MonotonicClock.milliseconds() + Int64(milliseconds)
-        if machine.failuresInARow % 10 == 1 {
-          log.warning("waiting for Kafka's coordinator", ["error": error])
-        }
+        log.write(
+          .transactionWaitingForCoordinator,
+          "waiting for the transaction coordinator",
+          ["error": error]
+        )
       case .lost, .stop, .proceed, .committed, .withdrawn:
-        log.warning("the producer could not be registered", ["error": error])
+        log.write(.transactionProducerRefused, "could not register the producer", ["error": error])
         try handle(effect, store)
       }
     }
@@ -58,7 +60,7 @@ extension Worker {
     do throws(KafkaError) {
       try producer.close(timeoutMilliseconds: Self.closeMilliseconds)
     } catch {
-      log.debug("the producer is left to close by itself", ["error": error])
+      log.write(.transactionProducerAbandoned, "the producer did not close in time", ["error": error])
     }
     let slowInARow = slowTransactions.inARow
     producer = try TransactionalProducer(

@@ -26,7 +26,7 @@ extension Worker {
     guard let time = rejoinTime, MonotonicClock.milliseconds() >= time, !stop.isRequested else { return }
     rejoinTime = nil
     hasRejoined = true
-    log.info("joining the group once more, as brokers may not have known all topics")
+    log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")
     try consumer.subscribe(options.topics.inputs)
   }
 }

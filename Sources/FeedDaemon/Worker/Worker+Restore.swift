@@ -43,20 +43,21 @@ extension Worker {
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
-      pauseRestoring("transient Kafka error; restoring continues", ["error": error])
+      pauseRestoring(.restoreRetrying, "transient Kafka error; retrying", ["error": error])
     } catch let stale as StaleAnswer {
       pauseRestoring(
-        "the group has committed more than a broker says there is; it is asked again",
+        .restoreStaleEnd,
+        "a broker reports an end before the committed offset; asking again",
         ["partition": stale.partition]
       )
     }
   }
 
   /// Has the step that failed wait before it is done again, and says why now and then.
-  private func pauseRestoring(_ reason: String, _ fields: LogFields) {
+  private func pauseRestoring(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
     restorePause = Self.pauseMilliseconds
     restoreFailures += 1
-    if progress.line(at: MonotonicClock.milliseconds()) != nil { log.warning(reason, fields) }
+    if progress.line(at: MonotonicClock.milliseconds()) != nil { log.write(event, reason, fields) }
   }
 
   /// A broker has named an end of a partition before what is committed: either it is no leader any more and has not
@@ -174,7 +175,11 @@ extension Worker {
   /// on.
   private func stopPartition(_ partition: Int32, _ error: DaemonError) {
     restoration.stop(partition: partition, error)
-    log.error("a partition is stopped; the others go on", ["partition": partition, "error": error])
+    log.write(
+      .partitionStopped,
+      "partition stopped; the others continue",
+      ["partition": partition, "error": error]
+    )
     nextReminder = MonotonicClock.milliseconds() + Self.reminderMilliseconds
     onEvent(.stopped(partition: partition))
   }
@@ -185,8 +190,9 @@ extension Worker {
     let now = MonotonicClock.milliseconds()
     guard now >= nextReminder else { return }
     nextReminder = now + Self.reminderMilliseconds
-    log.error(
-      "partitions are stopped since their feeds could not be restored",
+    log.write(
+      .partitionStillStopped,
+      "partitions are still stopped; operator action required",
       ["partitions": Self.list(restoration.stopped.keys.sorted()), "error": first.value]
     )
   }
@@ -200,13 +206,14 @@ extension Worker {
     restoration.finish()
     changesets = nil
     let now = MonotonicClock.milliseconds()
-    log.info(
+    log.write(
+      .restoreFinished,
       "restored",
       [
-        "feeds": store.feedCount, "state": Quantity.bytes(store.stateBytes), "records": progress.records,
-        "bytes": Quantity.bytes(progress.bytes),
-        "time": Quantity.duration(nanoseconds: progress.milliseconds(at: now) * 1_000_000),
-        "rate": progress.rate(at: now),
+        "feeds": store.feedCount, "state": LogFigure.bytes(store.stateBytes), "records": progress.records,
+        "bytes": LogFigure.bytes(progress.bytes),
+        "duration": LogFigure.duration(milliseconds: progress.milliseconds(at: now)),
+        "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
       ]
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
@@ -222,9 +229,13 @@ extension Worker {
     switch start.finding {
     case .committed: break
     case .noneCommitted:
-      log.info("no committed offset; reading begins at the earliest record", ["start": start.position])
+      log.write(
+        .inputNoCommittedOffset,
+        "no committed offset; starting at the earliest record",
+        ["start": start.position]
+      )
     case .lost(let loss):
-      log.warning(loss + "; reading goes on without it", ["start": start.position])
+      log.write(.inputLost, loss + "; continuing without it", ["start": start.position])
     }
   }
 
@@ -234,15 +245,17 @@ extension Worker {
     let unread = restoration.unread
     guard !unread.isEmpty else { return }
     let fields: LogFields = [
-      "records": progress.records, "bytes": Quantity.bytes(progress.bytes),
-      "remaining": unread.reduce(0) { $0 + $1.remaining }, "partitions": Self.list(unread.map(\.number)),
-      "rate": progress.rate(at: now),
+      "records": LogFigure.count(progress.records), "bytes": LogFigure.bytes(progress.bytes),
+      "remaining": LogFigure.count(unread.reduce(0) { $0 + $1.remaining }),
+      "partitions": Self.list(unread.map(\.number)),
+      "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
     ]
     switch line {
-    case .isReading: log.info("restoring", fields)
+    case .isReading: log.write(.restoreProgress, "restoring", fields)
     case .isWaiting:
-      log.warning(
-        "restoring waits for the end of a transaction in the changesets topic, or for Kafka",
+      log.write(
+        .restoreWaiting,
+        "restore is waiting for an open transaction in the changesets topic, or for brokers",
         fields
       )
     }

@@ -165,7 +165,7 @@ package final class Worker: @unchecked Sendable {
       writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
       try consumer.subscribe(options.topics.inputs)
       status.update { $0.phase = .joining }
-      log.info("joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
+      log.write(.groupJoining, "joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
       while true {
         let store = FeedStore(options: options, budget: environment.stateBudget)
         if let report = try await serve(store) { return report }
@@ -180,7 +180,6 @@ package final class Worker: @unchecked Sendable {
 
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
   private func findTopics() throws -> TopicLayout? {
-    var failures = 0
     var wait = TopicWait(milliseconds: startupTimeoutMilliseconds)
     while !stop.isRequested {
       status.turn()
@@ -196,8 +195,7 @@ package final class Worker: @unchecked Sendable {
         }
         return try TopicLayout(options.topics, metadata)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        if failures % 10 == 0 { log.warning("waiting for Kafka", ["error": error]) }
-        failures += 1
+        log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
       }
     }
     close()
@@ -307,7 +305,7 @@ package final class Worker: @unchecked Sendable {
   /// Records came that had come before: the reading is not where it should be. Taken as they are, some would be
   /// rejected or deleted a second time.
   private func readAgain(_ store: isolated FeedStore, _ partition: TopicPartition) throws(DaemonError) {
-    log.warning("input came a second time; it is read again from what is committed", ["partition": partition])
+    log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": partition])
     if store.isPublicationDue { store.rollBack() }
     try rewind(store)
   }
@@ -325,16 +323,16 @@ package final class Worker: @unchecked Sendable {
       }
       if error.kind.isRefusal { throw .cannot("read", error) }
       if error.isRetriable {
-        log.warning("transient Kafka error; reading continues", ["error": error])
+        log.write(.inputRetrying, "transient Kafka error; retrying", ["error": error])
       } else {
-        log.error("Kafka reports an error", ["error": error])
+        log.write(.inputError, "Kafka error", ["error": error])
       }
     }
   }
 
   /// Publishes what waits, leaves the group, and closes everything within the time that is given for it.
   private func finish(_ store: isolated FeedStore) throws -> DaemonReport {
-    log.info("stopping")
+    log.write(.shutdownStopping, "stopping; publishing pending changes")
     try flush(store)
     let report = DaemonReport(
       counters: earlierCounters.adding(store.counters),
@@ -350,7 +348,7 @@ package final class Worker: @unchecked Sendable {
     defer { isInRebalance = false }
     switch event {
     case .assigned(let partitions):
-      log.info("assigned", ["partitions": Self.list(partitions)])
+      log.write(.groupAssigned, "partitions assigned", ["partitions": Self.list(partitions)])
       assigned = partitions
       noteShare()
       environment.status.assigned(partitions, to: identity.number)
@@ -368,7 +366,7 @@ package final class Worker: @unchecked Sendable {
       } catch {
         callbackFailure = error
       }
-      release(store, partitions, "revoked")
+      release(store, partitions, .groupRevoked)
     case .lost(let partitions):
       status.update { $0.rebalances[.lost, default: 0] += 1 }
       // Somebody else may have them already: what waits would not be accepted.
@@ -377,13 +375,17 @@ package final class Worker: @unchecked Sendable {
       } catch {
         callbackFailure = error
       }
-      release(store, partitions, "lost")
+      release(store, partitions, .groupLost)
     }
   }
 
   /// Drops the state of partitions that are no longer ours.
-  private func release(_ store: isolated FeedStore, _ partitions: [TopicPartition], _ how: String) {
-    log.info("partitions \(how)", ["partitions": Self.list(partitions)])
+  private func release(_ store: isolated FeedStore, _ partitions: [TopicPartition], _ event: LogEvent) {
+    log.write(
+      event,
+      event == .groupLost ? "partitions lost" : "partitions revoked",
+      ["partitions": Self.list(partitions)]
+    )
     dropState(store)
     assigned = []
     rejoinTime = nil
@@ -463,12 +465,12 @@ package final class Worker: @unchecked Sendable {
     do {
       try consumer.close(timeoutMilliseconds: closeTime)
     } catch {
-      log.warning("the group will miss this worker until its session times out", ["error": error])
+      log.write(.groupLeaveFailed, "could not leave the group", ["error": error])
     }
     do {
       try producer.close(timeoutMilliseconds: closeTime)
     } catch {
-      log.debug("the producer is left to close by itself", ["error": error])
+      log.write(.transactionProducerAbandoned, "the producer did not close in time", ["error": error])
     }
   }
 

@@ -102,8 +102,9 @@ final class FeedServer: Sendable {
       await sending
       guard let failure else { return }
       let seconds = pauses.seconds(afterFollowing: MonotonicClock.milliseconds() - start)
-      log.error(
-        "feeds are not served; the follower starts again after a pause",
+      log.write(
+        .httpFollowerFailed,
+        "feed follower failed; feeds are unavailable over HTTP until it has restarted",
         ["error": failure, "pauseSeconds": seconds]
       )
       // In this order: from the first on, feeds are not there, and then nobody is left who was told of them.

@@ -37,8 +37,9 @@ final class InstanceDirectory: @unchecked Sendable {
       let members = try client.describeGroup(group, timeoutMilliseconds: Self.timeoutMilliseconds)
       return InstanceAddress.urls(of: members)
     } catch {
-      log.warning(
-        "the addresses of other instances are unknown; clients are not told where feeds have moved",
+      log.write(
+        .httpInstancesUnknown,
+        "could not look up other instances; clients are not referred to them",
         ["error": error]
       )
       return nil

@@ -11,8 +11,6 @@ final class InputGate: Sendable {
   private let isStopped = Atomic<Bool>(false)
   /// Requests that were let through and are not answered: what they write may not be in the log yet.
   private let unanswered = Atomic<Int>(0)
-  /// Before this time no other request is said to be refused.
-  private let nextRefusal = Atomic<Int64>(0)
   private let log: Log
 
   private struct Measurer {
@@ -42,15 +40,12 @@ final class InputGate: Sendable {
   /// of it, and the log says why.
   func mayPass(bytes: Int) -> Bool {
     if bytes <= ProduceCredit.greatestRequestBytes { return true }
-    let now = MonotonicClock.milliseconds()
     // Clients try again, many times a second.
-    if nextRefusal.load(ordering: .relaxed) <= now {
-      nextRefusal.store(now + Self.patienceMilliseconds, ordering: .relaxed)
-      log.error(
-        "the embedded broker refused a request that is too large; send smaller records, or use Kafka",
-        ["bytes": bytes, "most": ProduceCredit.greatestRequestBytes]
-      )
-    }
+    log.write(
+      .embeddedRequestRefused,
+      "the embedded broker refused a request that is too large for it; send smaller records, or use Kafka",
+      ["bytes": bytes, "limit": ProduceCredit.greatestRequestBytes]
+    )
     return false
   }
 
@@ -75,8 +70,9 @@ final class InputGate: Sendable {
         let now = MonotonicClock.milliseconds()
         if now >= nextWarning {
           nextWarning = now + Self.patienceMilliseconds
-          log.warning(
-            "the embedded broker delays producers until its input is read",
+          log.write(
+            .embeddedProducersHeld,
+            "the embedded broker is holding producers back until its input is read",
             unread.map { ["partition": $0] } ?? [:]
           )
         }

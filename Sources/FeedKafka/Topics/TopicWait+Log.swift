@@ -10,7 +10,8 @@ extension TopicWait {
     case .giveUp: return false
     case .ask: return true
     case .askAndTell(let remaining):
-      log.warning(
+      log.write(
+        .startupWaitingForTopics,
         "waiting for topics",
         ["missing": topics.joined(separator: ","), "remaining": "\(remaining)s"]
       )

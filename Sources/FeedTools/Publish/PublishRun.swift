@@ -145,7 +145,7 @@ final class PublishRun {
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         guard MonotonicClock.milliseconds() - startedAt < timeout else { throw error }
-        publisher.log.warning("waiting for Kafka", ["error": error])
+        publisher.log.write(.publishWaitingForBrokers, "waiting for brokers", ["error": error])
       }
     }
     return nil
@@ -182,6 +182,8 @@ final class PublishRun {
   private func takeErrors() {
     let errors = producer.takeDeliveryErrors()
     report.undelivered += errors.count
-    for error in errors.errors { publisher.log.error("a record was not delivered", ["error": error]) }
+    for error in errors.errors {
+      publisher.log.write(.publishRecordUndelivered, "record not delivered", ["error": error])
+    }
   }
 }

@@ -79,7 +79,9 @@ public struct RejectedPublication: Sendable {
     }
     let errors = producer.takeDeliveryErrors()
     report.undelivered = errors.count + producer.queuedCount
-    for error in errors.errors { log.error("a record was not delivered", ["error": error]) }
+    for error in errors.errors {
+      log.write(.publishRecordUndelivered, "record not delivered", ["error": error])
+    }
     return report
   }
 

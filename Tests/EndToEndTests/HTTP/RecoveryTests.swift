@@ -71,7 +71,7 @@ struct RecoveryTests {
       #expect(try ground.ask("GET /v1/feeds/a").status == 503)
       if seconds < 4 { pauses.open() }
     }
-    let told = lines.withLock { $0.filter { $0.contains("feeds are not served") } }
+    let told = lines.withLock { $0.filter { $0.contains("event=http.follower-failed") } }
     #expect(told.count == 3)
     for (line, seconds) in zip(told, [1, 2, 4]) {
       #expect(line.contains("TOPIC_AUTHORIZATION_FAILED"))

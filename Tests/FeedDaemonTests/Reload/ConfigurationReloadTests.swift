@@ -46,26 +46,26 @@ struct ConfigurationReloadTests {
     let worker = log.with(["worker": 0])
     try write("{ log: { level: 'debug' } }")
     reload.run()
-    #expect(takeLines() == ["info    configuration reloaded changed=log.level"])
-    worker.debug("heard")
-    #expect(takeLines() == ["debug   heard worker=0"])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level"])
+    worker.write(.kafkaClientDebug, "heard")
+    #expect(takeLines() == ["debug   heard event=kafka.client.debug worker=0"])
     try write("{ log: { level: 'error' } }")
     reload.run()
     // Written before it takes effect.
-    #expect(takeLines() == ["info    configuration reloaded changed=log.level"])
-    worker.warning("not heard")
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level"])
+    worker.write(.inputRetrying, "not heard")
     reload.run()
     #expect(takeLines() == [])
     try write("{}")
     reload.run()
-    #expect(takeLines() == ["info    configuration reloaded changed=log.level"])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level"])
   }
 
   @Test func `nothing changes where nothing was changed`() throws {
     let (reload, _) = try reload("{ workers: 2 }")
     try write("{ workers: 2, /* as before */ }")
     reload.run()
-    #expect(takeLines() == ["info    configuration reloaded changed=nothing"])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=nothing"])
   }
 
   @Test func `what needs a restart is named until there was one`() throws {
@@ -73,13 +73,13 @@ struct ConfigurationReloadTests {
     try write("{ log: { level: 'warning' }, workers: 3, kafka: { 'group.id': 'g' } }")
     reload.run()
     let restart = "warning restart to apply changed settings keys=kafka.client.id,kafka.group.id,workers"
-    #expect(takeLines() == ["info    configuration reloaded changed=log.level", restart])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level", restart])
     reload.run()
     #expect(takeLines() == [restart])
     #expect(log.level == .warning)
     try write("{ log: { level: 'info' }, workers: 2, kafka: { 'client.id': 'a' } }")
     reload.run()
-    #expect(takeLines() == ["info    configuration reloaded changed=log.level"])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level"])
   }
 
   @Test(arguments: ["{ log: { level: 'debug' }, workers: 0 }", "{ log: { level: 'debug' }", "{ wrkers: 1 }"])
@@ -133,6 +133,6 @@ struct ConfigurationReloadTests {
     isRefusing.withLock { $0 = false }
     reload.run()
     #expect(log.level == .debug && applied.withLock { $0 } == 1)
-    #expect(takeLines() == ["info    configuration reloaded changed=certificate,log.level,topics.items"])
+    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=certificate,log.level,topics.items"])
   }
 }

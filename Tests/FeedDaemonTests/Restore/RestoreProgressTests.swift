@@ -17,9 +17,9 @@ struct RestoreProgressTests {
 
   @Test func `the rate is the mean since the start`() {
     var progress = RestoreProgress(now: 1_000)
-    #expect(progress.rate(at: 1_000) == "0 B/s")
+    #expect(progress.bytesPerSecond(at: 1_000) == 0)
     progress.add(records: 10, bytes: 3_000_000)
-    #expect(progress.rate(at: 3_000) == "1.5 MB/s")
+    #expect(progress.bytesPerSecond(at: 3_000) == 1_500_000)
     #expect(progress.milliseconds(at: 3_000) == 2_000)
     #expect(progress.records == 10)
   }
