@@ -12,7 +12,7 @@ public final class JSONIndexer {
   /// Where the tokens of a text start that was read in a single pass.
   @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
   /// Whether short texts are read in a single pass.
-  private let readsInSinglePass: Bool
+  let readsInSinglePass: Bool
 
   private static let usualCapacity = 1024
 
