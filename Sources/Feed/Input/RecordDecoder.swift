@@ -150,29 +150,39 @@ public final class RecordDecoder {
     valueBytes = 0
   }
 
+  @inline(__always)
   private func checkSizes(key: ByteSpan, valueCount: Int) throws(Rejection) {
     valueBytes = valueCount
+    if key.count + valueCount > limits.maxRecordBytes || key.count > limits.maxIdBytes {
+      throw sizeFault(key: key, valueCount: valueCount)
+    }
+  }
+
+  @inline(never)
+  private func sizeFault(key: ByteSpan, valueCount: Int) -> Rejection {
     guard key.count + valueCount <= limits.maxRecordBytes else {
-      throw Rejection(
+      return Rejection(
         .limitExceeded,
         "the record has \(key.count + valueCount) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))"
       )
     }
-    guard key.count <= limits.maxIdBytes else {
-      throw Rejection(
-        .limitExceeded,
-        "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
-      )
-    }
+    return Rejection(
+      .limitExceeded,
+      "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
+    )
   }
 
+  @inline(__always)
   private func checkDepth(_ depth: Int) throws(Rejection) {
-    guard depth <= limits.maxDepth else {
-      throw Rejection(
-        .limitExceeded,
-        "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))"
-      )
-    }
+    if depth > limits.maxDepth { throw depthFault(depth) }
+  }
+
+  @inline(never)
+  private func depthFault(_ depth: Int) -> Rejection {
+    Rejection(
+      .limitExceeded,
+      "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))"
+    )
   }
 
   @inline(__always)

@@ -99,11 +99,6 @@ public final class JSONIndexer {
 
   /// Whether the bytes are well-formed UTF-8.
   public static func isUTF8(_ bytes: ByteSpan) -> Bool {
-    if bytes.count <= 64 {
-      var bits: UInt8 = 0
-      for byte in bytes.buffer { bits |= byte }
-      if bits < 0x80 { return true }
-    }
-    return feedstore_json_is_utf8(bytes.base, bytes.count)
+    bytes.isShortASCII || feedstore_json_is_utf8(bytes.base, bytes.count)
   }
 }

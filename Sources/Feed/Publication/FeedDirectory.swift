@@ -1,7 +1,10 @@
 /// The feeds of one partition, by id. Not thread-safe.
 public final class FeedDirectory {
-  /// The feeds by number; nil for a number that is not used.
-  @exclusivity(unchecked) private var entries: ContiguousArray<Entry?> = []
+  /// The feeds by number; nil for a number that is not used. Not an array, of which every look would count a reference.
+  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry?>
+  @exclusivity(unchecked) private var capacity = 0
+  /// Numbers that were ever used.
+  @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
   private let blocks: BlockPool?
@@ -28,10 +31,12 @@ public final class FeedDirectory {
   /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
   public init(blocks: BlockPool? = nil) {
     self.blocks = blocks
+    entries = .allocate(capacity: 0)
   }
 
   deinit {
-    for entry in entries { entry?.feed.release() }
+    for number in 0..<used { entries[number]?.feed.release() }
+    entries.deallocate()
   }
 
   /// How many feeds there are.
@@ -42,7 +47,7 @@ public final class FeedDirectory {
 
   /// The feeds, in no order.
   public var feeds: some Sequence<PublishedFeed> {
-    entries.lazy.compactMap { $0?.feed.takeUnretainedValue() }
+    (0..<used).lazy.compactMap { [entries] in entries[$0]?.feed.takeUnretainedValue() }
   }
 
   /// The feed of that id, if there is one. O(1).
@@ -73,8 +78,10 @@ public final class FeedDirectory {
       entries[Int(unused)] = entry
       index.insert(feed.id, hash, unused, textOf: id)
     } else {
-      entries.append(entry)
-      index.insert(feed.id, hash, UInt32(entries.count - 1), textOf: id)
+      if used == capacity { reserve(max(1, capacity * 2)) }
+      (entries + used).initialize(to: entry)
+      used += 1
+      index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
     }
     add(count(of: feed), 1)
   }
@@ -175,7 +182,8 @@ public final class FeedDirectory {
     unusedNumbers.append(number)
     if index.count == 0 {
       // Memory is given back.
-      entries = []
+      used = 0
+      reserve(0)
       unusedNumbers = []
       index.removeAll()
     }
@@ -208,9 +216,16 @@ public final class FeedDirectory {
 
   @inline(__always)
   private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {
-    entries.withUnsafeBufferPointer { entries in
-      index.find(id, hash) { entries[Int($0)].unsafelyUnwrapped.id }
-    }
+    let entries = entries
+    return index.find(id, hash) { entries[Int($0)].unsafelyUnwrapped.id }
+  }
+
+  private func reserve(_ capacity: Int) {
+    let other = UnsafeMutablePointer<Entry?>.allocate(capacity: capacity)
+    other.moveInitialize(from: entries, count: used)
+    entries.deallocate()
+    entries = other
+    self.capacity = capacity
   }
 
   private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }

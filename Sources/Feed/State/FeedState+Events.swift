@@ -290,10 +290,14 @@ extension FeedState {
   /// The handles of a list now, in order.
   func currentHandles(_ scope: UInt32) -> [UInt32] {
     let tree = list(scope).pointee.tree
-    var handles: [UInt32] = []
-    handles.reserveCapacity(Int(tree.currentCount))
-    var cursor = CurrentCursor(tree)
-    while let handle = cursor.next() { handles.append(handle) }
-    return handles
+    let count = Int(tree.currentCount)
+    return [UInt32](unsafeUninitializedCapacity: count) { handles, initialized in
+      tree.forEachEntry { entry in
+        guard entry.isCurrent else { return }
+        precondition(initialized < count, "the tree's counts are wrong")
+        handles[initialized] = entry.handle
+        initialized += 1
+      }
+    }
   }
 }

@@ -16,8 +16,8 @@ public actor FeedStore {
   /// Memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
-  /// The directory looked up last: records of one partition come together.
-  @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
+  /// The directory looked up last, one of `directories`: records of one partition come together.
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
@@ -164,11 +164,11 @@ public actor FeedStore {
   /// The directory that was looked up last, if it is of this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }
-    return recent.directory
+    return recent.directory.takeUnretainedValue()
   }
 
   private func directory(of partition: Int32) -> FeedDirectory {
-    if let recent, recent.partition == partition { return recent.directory }
+    if let recent, recent.partition == partition { return recent.directory.takeUnretainedValue() }
     let directory: FeedDirectory
     if let known = directories[partition] {
       directory = known
@@ -176,7 +176,7 @@ public actor FeedStore {
       directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
-    recent = (partition, directory)
+    recent = (partition, .passUnretained(directory))
     return directory
   }
 
