@@ -8,6 +8,8 @@ struct EventFields {
   private(set) var at = Slot()
   private(set) var items = Slot()
   private(set) var sections = Slot()
+  /// Takes what is no field.
+  private var unknown = Slot()
 
   /// Where a value starts and ends: tokens, or offsets where there are none. A first of 0 means that it is absent.
   typealias Value = JSONText.Field
@@ -34,7 +36,8 @@ struct EventFields {
   }
 
   /// A field's name.
-  enum Name {
+  enum Name: UInt8 {
+    // In the order of the members of `EventFields`.
     case op, item, section, kind, data, at, items, sections, unknown
 
     /// - Parameter name: without escapes.
@@ -94,17 +97,13 @@ struct EventFields {
 
   @inline(__always)
   mutating func set(_ name: Name, _ value: Value) {
-    let slot = Slot(value)
-    switch name {
-    case .op: op = slot
-    case .item: item = slot
-    case .section: section = slot
-    case .kind: kind = slot
-    case .data: data = slot
-    case .at: at = slot
-    case .items: items = slot
-    case .sections: sections = slot
-    case .unknown: break
+    // One store for all of them: the members are slots of one size, one after the other, in the order of the names.
+    withUnsafeMutableBytes(of: &self) { fields in
+      fields.storeBytes(
+        of: Slot(value),
+        toByteOffset: Int(name.rawValue) &* MemoryLayout<Slot>.stride,
+        as: Slot.self
+      )
     }
   }
 }

@@ -279,14 +279,12 @@ public final class ChangesetPublisher {
   ) {
     let start = output.bytes.count
     head.write(part: nil, to: output.bytes)
+    var mayBeWhole = true
+    // What was weighed may be known to be too long.
+    if case .weighed(let weighed)? = plan { mayBeWhole = weighed.differenceBytes <= maxMessageBytes }
     // The closing brace is one more byte.
-    let isWhole = DifferenceBody.write(
-      difference,
-      of: feed.state,
-      to: output.bytes,
-      atMost: maxMessageBytes - headBytes - 1
-    )
-    if isWhole {
+    let most = maxMessageBytes - headBytes - 1
+    if mayBeWhole, DifferenceBody.write(difference, of: feed.state, to: output.bytes, atMost: most) {
       output.bytes.append(UInt8(ascii: "}"))
       noteDelta(part: 0, start, head, plan, output)
     } else {

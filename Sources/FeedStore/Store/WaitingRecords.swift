@@ -11,8 +11,8 @@ struct WaitingRecords {
   /// Which of them was covered last.
   private var recent = 0
   private var recentPartition: Int32 = 0
-  /// Where its topic's name stands, which is the same array as long as it is in `covered`. Nil if there is none.
-  private var recentTopic: UnsafePointer<UInt8>?
+  /// The address of its topic's name, at which no other array can be as long as that one is in `covered`. 0 if there is none.
+  private var recentTopic: UInt = 0
 
   mutating func cover(_ record: InputRecord) {
     cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
@@ -25,8 +25,7 @@ struct WaitingRecords {
 
   /// Notes that everything before an offset is covered.
   mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
-    let place = topic.withUnsafeBufferPointer { $0.baseAddress }
-    if let recentTopic, place == recentTopic, partition == recentPartition {
+    if recentTopic != 0, WaitingRecords.address(topic) == recentTopic, partition == recentPartition {
       covered[recent].nextOffset = nextOffset
     } else {
       coverOther(topic: topic, partition: partition, upTo: nextOffset)
@@ -45,7 +44,13 @@ struct WaitingRecords {
       covered.append(CoveredPosition(topic: topic, partition: partition, nextOffset: nextOffset))
     }
     recentPartition = partition
-    recentTopic = covered[recent].topic.withUnsafeBufferPointer { $0.baseAddress }
+    recentTopic = WaitingRecords.address(covered[recent].topic)
+  }
+
+  /// Tells whether two arrays share their memory; nothing is read through it.
+  @inline(__always)
+  private static func address(_ topic: [UInt8]) -> UInt {
+    topic.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
   }
 
   /// By partition, then by the bytes of the feed's id.
@@ -83,6 +88,6 @@ struct WaitingRecords {
     rejectedBytes = 0
     covered.removeAll(keepingCapacity: true)
     recent = 0
-    recentTopic = nil
+    recentTopic = 0
   }
 }
