@@ -19,6 +19,8 @@ TESTED = {
     "sh background slow": "the same, in `make test-slow`, because it builds a package",
     "sh parsed": "test_shell.py has the command parse each line; RejectsTests run these commands on rejected records",
     "text output": "test_shell.py compares it with what the block before it prints; … stands for any text",
+    "text log": "DocumentedLogEventTests compare it with the line that the log writes",
+    "json log": "the same",
     "text stream": "test_data.py parses its messages",
     "json response": "test_data.py compares its fields with those of the daemon's response to a request",
     "json changeset": "SchemaTests validate it",

@@ -2,6 +2,8 @@
 
 import configparser
 import json
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -119,11 +121,17 @@ class Vectors(unittest.TestCase):
 class Configurations(unittest.TestCase):
     def test_the_command_reads_them(self):
         for block in all_blocks("json5"):
-            with self.subTest(block.place), tempfile.NamedTemporaryFile("w", suffix=".json5") as file:
-                file.write(block.code)
-                file.flush()
+            with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
+                # What the configuration refers to is there.
+                secret = pathlib.Path(folder, "secret")
+                secret.touch(0o600)
+                secret.write_text("of-sixteen-characters")
+                variables = dict.fromkeys(re.findall(r"\$\{env:(\w+)\}", block.code), secret.read_text())
+                file = pathlib.Path(folder, "feedstore.json5")
+                file.write_text(re.sub(r"\$\{file:[^}]+\}", f"${{file:{secret}}}", block.code))
                 result = subprocess.run(
-                    [FEEDSTORE, "replay", "-", "--config", file.name], input="", capture_output=True, encoding="utf-8")
+                    [FEEDSTORE, "replay", "-", "--config", file], input="", capture_output=True, encoding="utf-8",
+                    env=os.environ | variables)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_a_unit_has_the_keys_of_the_packages_unit(self):

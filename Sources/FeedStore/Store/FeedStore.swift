@@ -17,8 +17,8 @@ public actor FeedStore {
   /// Memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
-  /// The directory looked up last: records of one partition come together.
-  @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
+  /// The directory looked up last, one of `directories`: records of one partition come together.
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
@@ -142,30 +142,22 @@ public actor FeedStore {
   }
 
   private func take(_ record: InputRecord, _ byteCount: Int) {
-    if !isPublicationDue { countersBeforeWindow = counters }
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    let directory = directory(of: record.partition)
-    var known: PublishedFeed?
-    if let key = record.key, !key.isEmpty {
-      known = directory.feed(key)
-      if known?.hasTaken(record.position) == true {
-        counters.noOps[.alreadyApplied, default: 0] += 1
-        return
-      }
-    }
-    do {
-      try decoder.decode(record, for: known)
-      counters.events += decoder.eventCount
-      guard let key = record.key else { return }
-      let feed = known ?? directory.makeFeed(key)
-      if feed.listForFlush() { waiting.feeds.append((record.partition, feed)) }
-      let usage = StateUsage(feeds: directory.existingCount, bytes: share.processBytes)
-      let before = directory.count(of: feed)
-      // What throws has changed nothing.
-      try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
-      share.add(directory.noteChange(of: feed, since: before))
+    do throws(Rejection) {
+      let growth = try directory(of: record.partition).take(
+        record,
+        with: decoder,
+        processBytes: share.processBytes,
+        isDecoded: { unlisted in
+          counters.events += decoder.eventCount
+          if let unlisted { waiting.feeds.append((record.partition, unlisted)) }
+        },
+        noOp: { counters.noOps[$0, default: 0] += 1 }
+      )
+      share.add(growth)
     } catch {
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
@@ -175,11 +167,11 @@ public actor FeedStore {
   /// The directory that was looked up last, if it is of this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }
-    return recent.directory
+    return recent.directory.takeUnretainedValue()
   }
 
   private func directory(of partition: Int32) -> FeedDirectory {
-    if let recent, recent.partition == partition { return recent.directory }
+    if let recent, recent.partition == partition { return recent.directory.takeUnretainedValue() }
     let directory: FeedDirectory
     if let known = directories[partition] {
       directory = known
@@ -187,7 +179,7 @@ public actor FeedStore {
       directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
-    recent = (partition, directory)
+    recent = (partition, .passUnretained(directory))
     return directory
   }
 

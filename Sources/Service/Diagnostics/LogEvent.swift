@@ -110,13 +110,19 @@ public enum LogEvent: String, Sendable, CaseIterable {
 
   /// Whether lines that say the same are counted instead of repeated.
   ///
-  /// Not those that say what state the daemon is in: the last of them must be the newest.
-  public var isCounted: Bool { level >= .warning }
+  /// Not those that say what state the daemon is in: the last of them must be the newest. Nor those that an operator
+  /// waits for: after a reload, and while a start waits for topics.
+  public var isCounted: Bool {
+    switch self {
+    case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics: false
+    default: level >= .warning
+    }
+  }
 
   /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
   public var isOfProcess: Bool {
     switch self {
-    case .startupWaitingForBrokers, .startupWaitingForTopics, .kafkaClientError, .kafkaClientWarning: true
+    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning: true
     default: false
     }
   }

@@ -72,8 +72,11 @@ struct ConfigurationReloadTests {
     let (reload, log) = try reload("{ workers: 2, kafka: { 'client.id': 'a' } }")
     try write("{ log: { level: 'warning' }, workers: 3, kafka: { 'group.id': 'g' } }")
     reload.run()
-    let restart = "warning restart to apply changed settings keys=kafka.client.id,kafka.group.id,workers"
-    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level", restart])
+    let restart =
+      "warning restart to apply changed settings event=config.restart-required keys=kafka.client.id,kafka.group.id,workers"
+    #expect(
+      takeLines() == ["info    configuration reloaded event=config.reloaded changed=log.level", restart]
+    )
     reload.run()
     #expect(takeLines() == [restart])
     #expect(log.level == .warning)
@@ -91,7 +94,7 @@ struct ConfigurationReloadTests {
     #expect(lines.count == 1 && log.level == .info)
     #expect(
       lines.first?.hasPrefix(
-        "error   configuration not reloaded; everything stays as it was error=\"\(folder.path("feedstore.json5"))"
+        "error   configuration not reloaded; everything stays as it was event=config.reload-failed error=\"\(folder.path("feedstore.json5"))"
       ) == true
     )
   }
@@ -133,6 +136,10 @@ struct ConfigurationReloadTests {
     isRefusing.withLock { $0 = false }
     reload.run()
     #expect(log.level == .debug && applied.withLock { $0 } == 1)
-    #expect(takeLines() == ["info    configuration reloaded event=config.reloaded changed=certificate,log.level,topics.items"])
+    #expect(
+      takeLines() == [
+        "info    configuration reloaded event=config.reloaded changed=certificate,log.level,topics.items"
+      ]
+    )
   }
 }

@@ -19,7 +19,10 @@ struct TopicWaitTests {
       $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? ""
     }
     #expect(
-      told == [12, 7, 2].map { "waiting for topics missing=a,b remaining=\($0)s\n" }
+      told
+        == [12, 7, 2].map {
+          "waiting for topics event=startup.waiting-for-topics missing=a,b remaining=\($0)s\n"
+        }
     )
   }
 
