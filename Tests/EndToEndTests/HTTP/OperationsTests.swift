@@ -85,7 +85,10 @@ struct OperationsTests {
     let supervisor = try TestSupervisor(isAbstract: true)
     let thread = WorkerThread(name: "test-notices")
     defer { thread.stop() }
-    async let notices = Self.notices(of: supervisor, on: thread)
+    let isTold = Atomic(false)
+    async let notices = Self.notices(of: supervisor, on: thread) { notice in
+      if notice.contains("READY=1") { isTold.store(true, ordering: .relaxed) }
+    }
     let stop = StopRequest()
     let url = Mutex("")
     var daemon = ground.daemon(stop: stop) { event in
@@ -126,6 +129,8 @@ struct OperationsTests {
     ] {
       Self.expect(line, in: text)
     }
+    // It is told at the next look at the health, which is up to a second later.
+    while !isTold.load(ordering: .relaxed) { await Task.yield() }
     stop.request()
     let report = try await running.value
     #expect(report.counters.records == 4)
@@ -199,11 +204,17 @@ struct OperationsTests {
   }
 
   /// The notices up to the one that the daemon stops.
-  private static func notices(of supervisor: TestSupervisor, on thread: WorkerThread) async throws -> [String]
-  {
+  private static func notices(
+    of supervisor: TestSupervisor,
+    on thread: WorkerThread,
+    _ onNotice: @escaping @Sendable (String) -> Void
+  ) async throws -> [String] {
     try await withTaskExecutorPreference(thread) { @concurrent in
       var notices: [String] = []
-      while notices.last?.contains("STOPPING=1") != true { notices.append(try supervisor.receive()) }
+      while notices.last?.contains("STOPPING=1") != true {
+        notices.append(try supervisor.receive())
+        onNotice(notices.last ?? "")
+      }
       return notices
     }
   }
