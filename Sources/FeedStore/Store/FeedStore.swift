@@ -56,7 +56,7 @@ public actor FeedStore {
 
   /// Begins to do the same as ``restore(partition:from:)`` in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
-    precondition(!isPublicationDue, "records of before the restoration are waiting")
+    precondition(!waiting.has(partition: partition), "records of before the restoration are waiting")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
   }
 
@@ -82,6 +82,18 @@ public actor FeedStore {
     recent = nil
     restoring = nil
     return false
+  }
+
+  /// Forgets the feeds of a partition that is somebody else's, or that is restored once more; others are not touched.
+  ///
+  /// Nothing of it may wait: publish it, or roll it back.
+  public func drop(partition: Int32) {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
+    if restoring?.partition == partition { restoring = nil }
+    guard let directory = directories.removeValue(forKey: partition) else { return }
+    recent = nil
+    share.add(-directory.stateBytes)
   }
 
   // MARK: Input
@@ -119,6 +131,9 @@ public actor FeedStore {
 
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
   public var deadline: Int64? { coalescer.deadline }
+
+  /// Whether anything of a partition waits to be published, even if only offsets.
+  public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
 
   /// Whether anything waits to be published, even if only offsets.
   public var isPublicationDue: Bool { coalescer.deadline != nil }

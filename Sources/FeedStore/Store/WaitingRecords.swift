@@ -14,6 +14,9 @@ struct WaitingRecords {
   /// The address of its topic's name, at which no other array can be as long as that one is in `covered`. 0 if there is none.
   private var recentTopic: UInt = 0
 
+  /// Whether something of a partition waits. O(p) for p input partitions.
+  func has(partition: Int32) -> Bool { covered.contains { $0.partition == partition } }
+
   mutating func cover(_ record: InputRecord) {
     cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
   }

@@ -24,6 +24,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case groupAssigned = "group.assigned"
   case groupRevoked = "group.revoked"
   case groupLost = "group.lost"
+  case groupProtocolMismatch = "group.protocol-mismatch"
+  case groupEvicted = "group.evicted"
   case groupPollFailed = "group.poll-failed"
   case groupLeaveFailed = "group.leave-failed"
 
@@ -93,7 +95,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .shutdownStopping, .shutdownCompleted:
       .info
     case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
-      .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupPollFailed,
+      .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
       .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
       .restoreStaleEnd, .inputLost, .inputRetrying, .inputRepeated, .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
@@ -101,7 +103,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
       .publishWaitingForBrokers:
       .warning
-    case .configReloadFailed, .partitionStopped, .partitionStillStopped, .inputError, .httpFollowerFailed,
+    case .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
+      .httpFollowerFailed,
       .embeddedRequestRefused, .kafkaClientError, .publishRecordUndelivered, .shutdownTimedOut,
       .shutdownFailed:
       .error
