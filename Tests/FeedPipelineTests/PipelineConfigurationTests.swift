@@ -83,6 +83,7 @@ import Testing
     ("kafka.onLostInput=continue", { $0.lostInput == .continue && $0.kafka.isEmpty }),
     ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
     ("workers=4", { $0.workers == 4 }),
+    ("startup.timeout=0", { $0.startupTimeoutMilliseconds == 0 }),
     ("http.enabled=true", { $0.http.isEnabled }),
     ("http.feeds=false", { !$0.http.servesFeeds }),
     ("http.address=::1", { $0.http.address == "::1" }),

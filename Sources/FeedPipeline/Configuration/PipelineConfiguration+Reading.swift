@@ -23,6 +23,11 @@ extension PipelineConfiguration {
     try store.topics.read(&reader)
     try reader.read("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
+    startupTimeoutMilliseconds = try reader.integer(
+      "startup.timeout",
+      default: startupTimeoutMilliseconds,
+      in: 0...86_400_000
+    )
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     // Asked for first: what is FeedStore's own is not passed on.

@@ -11,6 +11,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var maxTransactionBytes = 67_108_864
   /// Members of the group in this process.
   public var workers = 1
+  /// How long the start may fail in a way that only an operator can end: in milliseconds.
+  public var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether and how feeds are served over HTTP.
   public var http = HTTPOptions()
   /// The settings under `kafka.` but for FeedStore's own, for librdkafka as they are, sorted by name.
