@@ -3,7 +3,7 @@
 # Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
 PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind
+  chromium chromium-driver python3-selenium valgrind openssl
 # What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
 DEB_PACKAGES := debhelper dpkg-dev
 SLOW_TEST_PACKAGES := $(DEB_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh

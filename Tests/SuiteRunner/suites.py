@@ -61,6 +61,7 @@ SUITES = [
     unittest("schemas", "SchemaTests"),
     unittest("hostile", "HostileInput"),
     unittest("monitoring", "MonitoringTests"),
+    unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),

@@ -51,7 +51,7 @@ public struct Daemon: Sendable {
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
     defer { broker?.stop() }
-    var settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties)
     settings.isCounting = configuration.http.isEnabled
     do {
       try settings.checkProperties()

@@ -36,7 +36,10 @@ struct TopicCheck: Sendable {
   private func work() throws(KafkaError) {
     let requirements = TopicRequirements(options, batchBytes: settings.batchBytes)
     // What keeps the brokers from being reached, the workers tell.
-    let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
+    var configuration = settings.admin
+    // Not with them: what is told once would be told to nobody.
+    configuration.connectionFaults = nil
+    let admin = try AdminClient(configuration: configuration, log: { _, _, _ in })
     let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic))
     let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)
     if let unknown { log.debug("the topics' settings are not known", ["error": unknown]) }

@@ -190,7 +190,7 @@ final class Worker: @unchecked Sendable {
         }
         return try TopicLayout(options.topics, metadata)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        if failures % 10 == 0 { log.warning("waiting for Kafka", ["error": error]) }
+        if failures % 10 == 0, !error.isConnectionFault { log.warning("waiting for Kafka", ["error": error]) }
         failures += 1
       }
     }

@@ -7,10 +7,14 @@ struct FollowSession {
   let client: FeedClient
   private let topic: String
   private let stop: StopRequest
+  /// Until then the client itself says why it cannot connect.
+  private let startupMilliseconds: Int64
   /// The file that it begins with, and saves at its end; nil for none.
   private let state: String?
 
   private static let lookMilliseconds = 100
+  /// How long nothing may come at least once the client is connected.
+  private static let readingMilliseconds: Int64 = 10_000
   /// How long nothing may come of a topic that is read once.
   static let patienceMilliseconds: Int64 = 30_000
 
@@ -24,7 +28,7 @@ struct FollowSession {
     log: Log
   ) throws(ConfigurationError) {
     if let state { try FollowState.check(state) }
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     client = FeedClient(
       FeedClientOptions(
         kafka: settings.restorer,
@@ -37,6 +41,7 @@ struct FollowSession {
     topic = configuration.store.topics.changesets
     self.state = state
     self.stop = stop
+    startupMilliseconds = configuration.startupTimeoutMilliseconds
   }
 
   /// Reads the topic to its end, and ends with what the body makes of it.
@@ -48,7 +53,8 @@ struct FollowSession {
     patienceMilliseconds: Int64,
     _ body: (FeedClient) throws -> Result
   ) async throws -> Result {
-    try await run { client in
+    let patienceMilliseconds = max(patienceMilliseconds, startupMilliseconds + Self.readingMilliseconds)
+    return try await run { client in
       let watch = Task { await waitForSilence(patienceMilliseconds) }
       defer { watch.cancel() }
       guard await client.waitUntilUpToDate() else {

@@ -10,6 +10,8 @@ struct KafkaSettings: Sendable, Equatable {
   let groupID: String
   /// Whether a worker's clients count what they do.
   var isCounting = false
+  /// Told by all clients why brokers cannot be connected to.
+  private(set) var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
   private let instanceID: String?
@@ -38,6 +40,25 @@ struct KafkaSettings: Sendable, Equatable {
       embedded: embedded,
       otherRemedy: ", or start one within the process with --embedded"
     )
+  }
+
+  /// For what needs a cluster that is there, and gives up as the configuration says.
+  ///
+  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  init(_ configuration: PipelineConfiguration) throws(ConfigurationError) {
+    try self.init(configuration.kafka)
+    connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
+  }
+
+  /// For what can bring a cluster along, and gives up as the configuration says.
+  ///
+  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  init(
+    _ configuration: PipelineConfiguration,
+    embedded: [ConfigurationPair]?
+  ) throws(ConfigurationError) {
+    try self.init(configuration.kafka, embedded: embedded)
+    connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
   }
 
   private init(
@@ -289,6 +310,7 @@ struct KafkaSettings: Sendable, Equatable {
       return other == .both || other == scope
     }
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
+    configuration.connectionFaults = connectionFaults
     configuration.setIfMissing("client.id", Self.defaultName)
     // Of an outage the brokers' part is long enough.
     configuration.setIfMissing("reconnect.backoff.max.ms", String(Self.reconnectMilliseconds))

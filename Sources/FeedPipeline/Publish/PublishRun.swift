@@ -145,7 +145,7 @@ final class PublishRun {
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         guard MonotonicClock.milliseconds() < giveUp else { throw error }
-        publisher.log.warning("waiting for Kafka", ["error": error])
+        if !error.isConnectionFault { publisher.log.warning("waiting for Kafka", ["error": error]) }
       }
     }
     return nil
