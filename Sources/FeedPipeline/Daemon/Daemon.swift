@@ -112,13 +112,16 @@ public struct Daemon: Sendable {
 
   private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
-    do {
-      return try DaemonServer(configuration, settings, token: httpToken, stop, log)
+    let tls = try configuration.http.tlsCredentials()
+    do throws(HTTPServerError) {
+      return try DaemonServer(configuration, settings, token: httpToken, tls: tls, stop, log)
     } catch {
       switch error.code {
       // It would be so again however often the daemon is started.
       case .address: throw ConfigurationError(.outOfRange, "http.address: \(error.message)")
       case .tokenNeeded, .token: throw ConfigurationError(.outOfRange, "http.tokenFile: \(error.message)")
+      case .certificate, .key, .clientAuthority:
+        throw ConfigurationError(.outOfRange, "http.tls: \(error.message)")
       case .portInUse, .denied: throw DaemonError(.http, "http.port: \(error.message)")
       case .openFiles, .system: throw DaemonError(.http, "http: \(error.message)")
       }

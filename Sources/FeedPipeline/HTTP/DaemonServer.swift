@@ -21,6 +21,7 @@ final class DaemonServer: Sendable {
   ///
   /// - Parameters:
   ///   - token: what clients must show; nil for none.
+  ///   - tls: what HTTPS is served with; nil for plain HTTP.
   ///   - stop: from when it is requested on, the daemon is not ready.
   ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
   /// - Throws: `HTTPServerError`.
@@ -28,6 +29,7 @@ final class DaemonServer: Sendable {
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
     token: BearerToken?,
+    tls: TLSCredentials? = nil,
     _ stop: StopRequest,
     _ log: Log,
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -71,10 +73,17 @@ final class DaemonServer: Sendable {
       metricsWithoutToken: options.metricsWithoutToken
     ).add(to: &router)
     feeds?.add(to: &router)
-    let server = try HTTPServer(HTTPServerConfiguration(options, token: token), router: router)
+    let server = try HTTPServer(HTTPServerConfiguration(options, token: token, tls: tls), router: router)
     counters.provide { server.counters }
     self.server = server
     url = server.url
+  }
+
+  /// Shows another certificate to new connections: what the files of the configuration have now.
+  ///
+  /// - Throws: ``ConfigurationError`` or `HTTPServerError`; the earlier one stays then.
+  func reloadCertificate(_ options: HTTPOptions) throws {
+    if let tls = try options.tlsCredentials() { try server.replaceCredentials(tls) }
   }
 
   /// Serves until the task is cancelled.

@@ -1,9 +1,10 @@
 import Service
 
 extension HTTPServerConfiguration {
-  init(_ options: HTTPOptions, token: BearerToken?) {
+  init(_ options: HTTPOptions, token: BearerToken?, tls: TLSCredentials?) {
     self.init()
     self.token = token
+    self.tls = tls
     address = options.address
     port = options.port
     threads = options.threads
