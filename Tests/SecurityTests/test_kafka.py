@@ -63,7 +63,7 @@ def failures():
         ),
         "unknown mechanism": (users("PLAIN"), sasl("SCRAM-SHA-256"), "it supports PLAIN", "sasl.mechanism"),
         "plain text to TLS": ({"certificate": broker}, {}, "a port for TLS", "security.protocol to ssl"),
-        "TLS to plain text": ({}, tls(), "the broker does not", "security.protocol to plaintext"),
+        "TLS to plain text": ({}, tls(), "a port without TLS", "security.protocol to plaintext"),
         "SASL to none": ({}, sasl("PLAIN"), "does not support that", "security.protocol to plaintext"),
         "none to SASL": (users("PLAIN"), {}, "a port for SASL", "sasl.mechanism"),
     }

@@ -38,6 +38,16 @@ struct ConnectionFault: Hashable, Sendable {
   /// Host and port, as the client knows them.
   let broker: String
 
+  /// Whether a broker that is just starting or stopping does the same: then it counts only as long as the cluster has never
+  /// answered.
+  var isGuess: Bool {
+    switch cause {
+    case .notTLS, .onlyTLS, .onlySASL: true
+    case .clientCertificateMissing(let text), .clientCertificateRefused(let text): !text.contains("alert")
+    default: false
+    }
+  }
+
   /// One sentence: what is wrong, and the remedy.
   var message: String { "cannot connect to \(broker): \(reason); \(remedy)" }
 
@@ -62,7 +72,7 @@ struct ConnectionFault: Hashable, Sendable {
     case .clientCertificateMissing(let text):
       "the broker wants a client certificate, and there is none (\(text))"
     case .clientCertificateRefused(let text): "the broker does not accept the client's certificate (\(text))"
-    case .notTLS: "the client speaks TLS and the broker does not on this port"
+    case .notTLS: "the broker ended the TLS handshake at once, as it does on a port without TLS"
     case .onlyTLS: "the broker closed the connection at the first request, as it does on a port for TLS"
     case .onlySASL: "the broker closed the connection at the first request, as it does on a port for SASL"
     case .notSASL: "the client wants to authenticate, and the broker does not support that on this port"

@@ -3,6 +3,8 @@ struct ConnectionFaultTable: Sendable {
   private struct Entry {
     let fault: ConnectionFault
     let since: Int64
+    /// When it happened last. Nobody says that a connection has come about.
+    var last: Int64
   }
 
   private struct Told {
@@ -16,6 +18,8 @@ struct ConnectionFaultTable: Sendable {
 
   /// How often a fault that goes on is told again.
   static let repetitionMilliseconds: Int64 = 60_000
+  /// When a fault counts as over that does not happen any more. librdkafka tries again more often.
+  static let silenceMilliseconds: Int64 = 120_000
   /// A cluster has not so many brokers, nor a client so many faults.
   private static let most = 1_000
 
@@ -29,8 +33,10 @@ struct ConnectionFaultTable: Sendable {
   ///
   /// - Returns: the message, if it is to be told; a cause is told once for all brokers, and then each minute.
   mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String? {
-    if entries[fault.broker]?.fault.cause != fault.cause, entries.count < Self.most {
-      entries[fault.broker] = Entry(fault: fault, since: now)
+    if entries[fault.broker]?.fault.cause == fault.cause {
+      entries[fault.broker]?.last = now
+    } else if entries.count < Self.most {
+      entries[fault.broker] = Entry(fault: fault, since: now, last: now)
     }
     guard var known = told[fault.cause] else {
       if told.count >= Self.most { told.removeAll() }
@@ -57,7 +63,8 @@ struct ConnectionFaultTable: Sendable {
   }
 
   /// What has gone on for longest; nil if nothing is wrong that lasts.
-  var oldest: (fault: ConnectionFault, since: Int64)? {
-    entries.values.min { $0.since < $1.since }.map { ($0.fault, $0.since) }
+  func oldest(at now: Int64) -> (fault: ConnectionFault, since: Int64)? {
+    entries.values.lazy.filter { now - $0.last < Self.silenceMilliseconds }
+      .min { $0.since < $1.since }.map { ($0.fault, $0.since) }
   }
 }

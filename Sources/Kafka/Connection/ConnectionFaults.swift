@@ -69,8 +69,8 @@ public final class ConnectionFaults: Sendable, Hashable {
         return .fault(nil)
       }
       let note = state.table[certificateOf: broker]
-      guard let fault = ConnectionFault(rest, broker: broker, note: note, hasCertificate: hasCertificate)
-      else {
+      let fault = ConnectionFault(rest, broker: broker, note: note, hasCertificate: hasCertificate)
+      guard let fault, !(fault.isGuess && state.hasConnected) else {
         state.table.forget(broker)
         return .other
       }
@@ -80,21 +80,24 @@ public final class ConnectionFaults: Sendable, Hashable {
 
   /// Whether an error that librdkafka reports outside of any call is of a connection whose fault is known.
   func isKnown(_ text: String, hasCertificate: Bool) -> Bool {
-    guard let (broker, rest) = Self.split(text) else { return false }
-    return ConnectionFault(rest, broker: broker, note: nil, hasCertificate: hasCertificate) != nil
+    guard let (broker, rest) = Self.split(text),
+      let fault = ConnectionFault(rest, broker: broker, note: nil, hasCertificate: hasCertificate)
+    else { return false }
+    return !fault.isGuess || !state.withLock(\.hasConnected)
   }
 
   /// Whether brokers cannot be connected to for a reason that lasts.
-  var isFaulty: Bool { state.withLock { $0.table.oldest != nil } }
+  var isFaulty: Bool { state.withLock { $0.table.oldest(at: now()) != nil } }
 
   /// The error of a call that failed as no broker could be asked, with the reason if it is known.
   ///
   /// It is not retriable once the reason has lasted for too long at the start.
   func explain(_ error: KafkaError, _ action: @autoclosure () -> String) -> KafkaError {
     guard error.isRetriable, !error.isFatal else { return error }
-    let found = state.withLock { state in state.table.oldest.map { ($0, state.hasConnected) } }
+    let now = now()
+    let found = state.withLock { state in state.table.oldest(at: now).map { ($0, state.hasConnected) } }
     guard let ((fault, since), hasConnected) = found else { return error }
-    let isLasting = !hasConnected && now() - since >= patienceMilliseconds
+    let isLasting = !hasConnected && now - since >= patienceMilliseconds
     let duration = isLasting ? " (tried for \(patienceMilliseconds) ms, as startup.timeout says)" : ""
     return KafkaError(
       kind: fault.kind,
@@ -105,11 +108,17 @@ public final class ConnectionFaults: Sendable, Hashable {
     )
   }
 
-  /// Takes the broker out of `[thrd:…]: ssl://HOST:PORT/ID: …` and of `ssl://HOST:PORT/ID: …`.
+  /// Takes the broker out of `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
   private static func split(_ text: String) -> (broker: String, rest: String)? {
     var text = text[...]
     if text.hasPrefix("[thrd:"), let end = text.firstRange(of: "]: ") { text = text[end.upperBound...] }
-    guard let end = text.firstRange(of: ": ") else { return nil }
+    guard var end = text.firstRange(of: ": ") else { return nil }
+    if !text[..<end.lowerBound].contains(":"), let next = text[end.upperBound...].firstRange(of: ": "),
+      text[end.upperBound..<next.lowerBound].contains(":")
+    {
+      text = text[end.upperBound...]
+      end = next
+    }
     var name = text[..<end.lowerBound]
     if let scheme = name.firstRange(of: "://") { name = name[scheme.upperBound...] }
     if let slash = name.lastIndex(of: "/") { name = name[..<slash] }

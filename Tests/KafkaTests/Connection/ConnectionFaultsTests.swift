@@ -78,15 +78,42 @@ import Testing
   @Test func nothingLastsTooLongOnceTheClusterHasAnswered() {
     faults.connected()
     _ = fail("a:1")
-    clock.pass(1_000_000)
+    clock.pass(100_000)
     let error = faults.explain(Self.failure, "read")
     #expect(error.isRetriable)
     #expect(error.kind == .authentication)
   }
 
+  @Test func whatABrokerThatStopsDoesAsWellCountsOnlyBeforeTheClusterHasAnswered() {
+    let text =
+      "[thrd:x]: ssl://a:1/1: SSL handshake failed: SSL routines::unexpected eof while reading (after 1ms in state SSL_HANDSHAKE)"
+    guard case .fault(_?) = faults.read("FAIL", text, hasCertificate: false) else {
+      Issue.record("it is a fault at the start")
+      return
+    }
+    faults.connected()
+    #expect(faults.read("FAIL", text, hasCertificate: false) == .other)
+    #expect(!faults.isFaulty)
+  }
+
+  @Test func aCoordinatorIsNamedByItsAddress() {
+    let text =
+      "[thrd:GroupCoordinator]: GroupCoordinator: a:1: SASL authentication error: wrong (after 3ms in state AUTH_REQ)"
+    #expect(faults.read("FAIL", text, hasCertificate: false) == .fault(Self.message))
+  }
+
+  @Test func aFaultThatDoesNotHappenAnyMoreIsOver() {
+    _ = fail("a:1")
+    clock.pass(119_999)
+    #expect(faults.isFaulty)
+    clock.pass(1)
+    #expect(!faults.isFaulty)
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
   @Test func errorsThatAreNotOfTheConnectionStayAsTheyAre() {
     _ = fail("a:1")
-    clock.pass(1_000_000)
+    clock.pass(100_000)
     let other = KafkaError(
       kind: .topicAuthorizationFailed,
       message: "no",
