@@ -137,6 +137,15 @@ class KafkaSecurityTests(unittest.TestCase):
                     self.assertIn(cause, last)
                     self.assertIn(remedy, last)
 
+    def test_a_command_that_gives_up_earlier_says_why(self):
+        rules, settings, cause, remedy = failures()["wrong password"]
+        with SecuredCluster(**rules) as cluster:
+            settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 600_000}
+            result = command.run("verify", "--topic", settings=settings)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(cause, result.stderr.splitlines()[-1])
+            self.assertIn(remedy, result.stderr.splitlines()[-1])
+
     def test_a_cluster_that_is_down_is_waited_for(self):
         with SecuredCluster(**users("SCRAM-SHA-256")) as cluster:
             servers = cluster.servers

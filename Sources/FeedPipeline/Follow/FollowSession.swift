@@ -1,5 +1,6 @@
 import FeedClient
 import FeedStore
+import Kafka
 import Service
 
 /// A client for the length of one command: it runs while the body does, and ends when it is asked to stop.
@@ -7,14 +8,11 @@ struct FollowSession {
   let client: FeedClient
   private let topic: String
   private let stop: StopRequest
-  /// Until then the client itself says why it cannot connect.
-  private let startupMilliseconds: Int64
+  private let connectionFaults: ConnectionFaults
   /// The file that it begins with, and saves at its end; nil for none.
   private let state: String?
 
   private static let lookMilliseconds = 100
-  /// How long nothing may come at least once the client is connected.
-  private static let readingMilliseconds: Int64 = 10_000
   /// How long nothing may come of a topic that is read once.
   static let patienceMilliseconds: Int64 = 30_000
 
@@ -41,7 +39,7 @@ struct FollowSession {
     topic = configuration.store.topics.changesets
     self.state = state
     self.stop = stop
-    startupMilliseconds = configuration.startupTimeoutMilliseconds
+    connectionFaults = settings.connectionFaults
   }
 
   /// Reads the topic to its end, and ends with what the body makes of it.
@@ -53,13 +51,13 @@ struct FollowSession {
     patienceMilliseconds: Int64,
     _ body: (FeedClient) throws -> Result
   ) async throws -> Result {
-    let patienceMilliseconds = max(patienceMilliseconds, startupMilliseconds + Self.readingMilliseconds)
-    return try await run { client in
+    try await run { client in
       let watch = Task { await waitForSilence(patienceMilliseconds) }
       defer { watch.cancel() }
       guard await client.waitUntilUpToDate() else {
         watch.cancel()
         guard await watch.value else { throw StoppedEarly() }
+        if let reason = connectionFaults.reason { throw DaemonError(.kafka, reason) }
         throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
       }
       return try body(client)

@@ -86,6 +86,9 @@ public final class ConnectionFaults: Sendable, Hashable {
     return !fault.isGuess || !state.withLock(\.hasConnected)
   }
 
+  /// Why brokers cannot be connected to, and the remedy; nil if nothing is wrong that lasts.
+  public var reason: String? { state.withLock { $0.table.oldest(at: now())?.fault.message } }
+
   /// Whether brokers cannot be connected to for a reason that lasts.
   var isFaulty: Bool { state.withLock { $0.table.oldest(at: now()) != nil } }
 
