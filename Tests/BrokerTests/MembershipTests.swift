@@ -32,14 +32,14 @@ extension OnCluster {
         try await run.waitForRecords(of: [other])
         var restarted = try run.start(["kafka.group.instance.id": "restarted"])
         try await run.waitForRecords(of: [other, restarted])
-        let assignments = other.lines(with: " assigned ")
+        let assignments = other.lines(with: "event=group.assigned")
         for isStoppedWell in [true, false] {
           if isStoppedWell { try await run.stop(restarted) } else { try await run.kill(restarted) }
           restarted = try run.start(["kafka.group.instance.id": "restarted"])
           try await run.waitForRecords(of: [other, restarted])
         }
         try BrokerFailure.check(
-          other.lines(with: " assigned ") == assignments,
+          other.lines(with: "event=group.assigned") == assignments,
           "the other member was assigned partitions anew"
         )
       }

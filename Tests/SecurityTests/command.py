@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import threading
 
@@ -25,6 +27,11 @@ def run(*words, settings, input=None):
     return subprocess.run(
         arguments(*words, settings=settings), capture_output=True, text=True, timeout=TIMEOUT, input=input, env=environment()
     )
+
+
+def complaints(lines):
+    """The warnings and errors of a log, each only once: not the counts of those that were repeated."""
+    return [line for line in lines if re.match(r"\S+Z (warning|error) ", line) and " repeated=" not in line]
 
 
 class Running:
@@ -57,6 +64,10 @@ class Running:
             if text in line:
                 return line
         raise AssertionError(f"it ended and did not say {text!r}:\n" + "".join(self.lines))
+
+    def reload(self):
+        """Has it read its configuration again."""
+        self._process.send_signal(signal.SIGHUP)
 
     def stop(self):
         """Ends it well; returns its exit code."""

@@ -110,6 +110,41 @@ class HTTPSTests(unittest.TestCase):
         self.assertEqual(self.get(self.connect(port, self.ours.issue("late", is_expired=True)), "/livez")[0], 403)
         self.assertEqual(self.get(self.connect(port, self.ours.issue("client")), "/livez")[0], 200)
 
+    def replace(self, certificate, key, files):
+        """Puts a certificate and its key into files that a daemon has read."""
+        for source, target in zip(files, (certificate, key)):
+            target.write_bytes(source.read_bytes())
+
+    def subject(self, connection):
+        return dict(pair for part in connection.sock.getpeercert()["subject"] for pair in part)["commonName"]
+
+    def test_a_reload_shows_another_certificate_to_new_connections(self):
+        certificate, key = self.folder / "shown.crt", self.folder / "shown.key"
+        key.touch(mode=0o600)
+        self.replace(certificate, key, self.ours.issue("first"))
+        daemon, port = self.start(self.settings(certificate=certificate, key=key))
+        earlier = self.connect(port)
+        self.assertEqual(self.get(earlier, "/livez")[0], 200)
+        self.assertEqual(self.subject(earlier), "first")
+        second = self.ours.issue("second")
+        self.replace(certificate, key, (second[0], self.key))
+        daemon.reload()
+        line = daemon.wait_for("event=config.reload-failed")
+        self.assertIn("cannot be used together", line)
+        other = self.connect(port)
+        self.assertEqual(self.get(other, "/livez")[0], 200)
+        self.assertEqual(self.subject(other), "first")
+        self.replace(certificate, key, second)
+        daemon.reload()
+        self.assertIn("http.tls.certificate", daemon.wait_for("event=config.reloaded"))
+        later = self.connect(port)
+        self.assertEqual(self.get(later, "/livez")[0], 200)
+        self.assertEqual(self.subject(later), "second")
+        self.assertEqual(self.get(earlier, "/livez")[0], 200)
+        daemon.reload()
+        self.assertIn("changed=nothing", daemon.wait_for("event=config.reloaded"))
+        self.assertEqual(daemon.stop(), 0, daemon.lines)
+
     def test_files_that_cannot_be_used_are_refused_with_the_remedy(self):
         other_key = self.others.issue("server")[1]
         exposed = self.folder / "exposed.key"

@@ -1,9 +1,8 @@
 import Glibc
 
-/// Bytes that somebody else owns: a view that is valid while its owner says so.
+/// A view of bytes that another object owns, valid as long as the owner documents.
 ///
-/// The data path works on these, so that a record's identifiers and data are not copied until
-/// they are stored.
+/// The data path works on spans, so identifiers and data of a record are not copied until they are stored.
 public struct ByteSpan: @unchecked Sendable {
   public let base: UnsafePointer<UInt8>
   public let count: Int
@@ -100,7 +99,7 @@ public struct ByteSpan: @unchecked Sendable {
     return order == 0 ? count < other.count : order < 0
   }
 
-  /// The bytes as text; what is not UTF-8 is replaced.
+  /// The bytes as text; invalid UTF-8 is replaced.
   public var text: String { String(decoding: buffer, as: UTF8.self) }
 
   /// The text for a message: quoted, cut to a bound, with the full length named.

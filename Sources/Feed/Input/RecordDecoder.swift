@@ -1,7 +1,7 @@
-/// Turns a record's key and value into events, checking their form and their limits.
+/// Decodes a record's key and value into events, and checks their form and limits.
 ///
-/// One decoder serves many records: its lists and its arena are used again. What it hands out is
-/// valid until the next record, and as long as the record's bytes are.
+/// A decoder is reused for many records, with its lists and its arena. Its results are valid until the next record, and
+/// no longer than the record's bytes.
 public final class RecordDecoder {
   let limits: Limits
   private let indexer: JSONIndexer
@@ -11,7 +11,7 @@ public final class RecordDecoder {
 
   /// The latest record's events, in order.
   @exclusivity(unchecked) var events = EventList()
-  /// How many events the latest record has.
+  /// The number of events in the latest record.
   public var eventCount: Int { events.count }
   /// What their `items` lists hold.
   @exclusivity(unchecked) var items: [ListedItem] = []

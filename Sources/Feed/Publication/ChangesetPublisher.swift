@@ -2,7 +2,7 @@
 /// that the compacted topic always describes the current state.
 ///
 /// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The
-/// records come in the order of the protocol, section 3.
+/// records come in the order of the protocol, section 3.2.
 public final class ChangesetPublisher {
   private let planner: Planner
   private let keyframes: KeyframePolicy

@@ -54,7 +54,7 @@ struct GrowthCheck {
       .limitExceeded,
       event: number,
       problem:
-        "brings a feed into being; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
+        "creates a feed; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
         + "(\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
     )
   }

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A feed with its history: what it is now, what it published last, and what came in since.
+/// A feed in its published and its current version, with its position in the input.
 ///
-/// Applies records, all or nothing; what they change is published through `ChangesetPublisher` and
-/// then confirmed or rolled back. Not thread-safe.
+/// It applies records, each as a whole or not at all. `ChangesetPublisher` publishes the changes, which are then
+/// confirmed or rolled back. Not thread-safe.
 public final class PublishedFeed {
   /// The feed's id as UTF-8; lives as long as the feed.
   public let id: ByteSpan
@@ -58,7 +58,7 @@ public final class PublishedFeed {
 
   deinit { free(idBlock) }
 
-  /// Whether nothing is left to remember: neither content nor anything published.
+  /// Whether the feed can be removed: it has neither content nor anything published.
   public var isForgettable: Bool { !exists && version == nil }
   /// Whether the deletion of the feed is to be published.
   public var isToBeDeleted: Bool { !exists && version != nil }
@@ -176,7 +176,7 @@ public final class PublishedFeed {
 
   // MARK: Publication
 
-  /// What the flush wrote is published: it is what the next difference starts from.
+  /// Confirms that the flush was published: the next difference starts from the current version.
   public func confirm() {
     if let pendingVersion {
       version = pendingVersion
@@ -196,8 +196,7 @@ public final class PublishedFeed {
     }
   }
 
-  /// What the flush wrote was not published: the feed is again what was published before, and its
-  /// records since then must be taken again.
+  /// Rolls the feed back to its published version. The records since then must be applied again.
   public func rollBack() {
     state.rollBack()
     exists = version != nil

@@ -284,7 +284,7 @@ public final class ReplayLineParser {
   }
 
   private static func tooMany(_ one: String, _ other: String) -> ReplayLineError {
-    ReplayLineError("has both '\(one)' and '\(other)'; only one may stand")
+    ReplayLineError("has both '\(one)' and '\(other)'; only one is allowed")
   }
 
   private func base64(_ name: String, _ field: Field, _ text: JSONText) throws(ReplayLineError) -> ByteSpan {

@@ -28,11 +28,11 @@ final class CallbackContext {
     hasCertificate = configuration.hasCertificate
   }
 
-  /// Takes a line of librdkafka's log. Why a connection fails is told once, and not each time.
+  /// Takes a line of librdkafka's log. Why a connection fails is said with the remedy.
   private func take(_ level: KafkaLogLevel, _ facility: String, _ text: String) {
     switch faults.read(facility, text, hasCertificate: hasCertificate) {
     case .other: log(level, facility, text)
-    case .fault(let message?): log(.error, "CONNECT", message)
+    case .fault(let message?): log(.error, ConnectionFaults.facility, message)
     case .fault(nil): break
     }
   }

@@ -1,4 +1,4 @@
-/// Which brokers cannot be connected to, since when, and what has been told of it. Time is a value, in milliseconds.
+/// Which brokers cannot be connected to, and since when. Time is a value, in milliseconds.
 struct ConnectionFaultTable: Sendable {
   private struct Entry {
     let fault: ConnectionFault
@@ -7,17 +7,11 @@ struct ConnectionFaultTable: Sendable {
     var last: Int64
   }
 
-  private struct Told {
-    var time: Int64
-    var count = 0
-  }
-
   private var entries: [String: Entry] = [:]
-  private var told: [ConnectionFault.Cause: Told] = [:]
+  /// The broker that is named for each cause, although others may have it too: all of them say the same then.
+  private var named: [ConnectionFault.Cause: Entry] = [:]
   private var notes: [String: ConnectionFault.CertificateNote] = [:]
 
-  /// How often a fault that goes on is told again.
-  static let repetitionMilliseconds: Int64 = 60_000
   /// When a fault counts as over that does not happen any more. librdkafka tries again more often.
   static let silenceMilliseconds: Int64 = 120_000
   /// A cluster has not so many brokers, nor a client so many faults.
@@ -31,26 +25,23 @@ struct ConnectionFaultTable: Sendable {
 
   /// A connection failed.
   ///
-  /// - Returns: the message, if it is to be told; a cause is told once for all brokers, and then each minute.
-  mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String? {
+  /// - Returns: the message, which is the same for all brokers with this cause.
+  mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String {
     if entries[fault.broker]?.fault.cause == fault.cause {
       entries[fault.broker]?.last = now
     } else if entries.count < Self.most {
       entries[fault.broker] = Entry(fault: fault, since: now, last: now)
     }
-    guard var known = told[fault.cause] else {
-      if told.count >= Self.most { told.removeAll() }
-      told[fault.cause] = Told(time: now)
-      return fault.message
+    if var entry = named[fault.cause], now - entry.last < Self.silenceMilliseconds {
+      if entry.fault.broker == fault.broker {
+        entry.last = now
+        named[fault.cause] = entry
+      }
+      return entry.fault.message
     }
-    known.count += 1
-    let elapsed = now - known.time
-    guard elapsed >= Self.repetitionMilliseconds else {
-      told[fault.cause] = known
-      return nil
-    }
-    told[fault.cause] = Told(time: now)
-    return "\(fault.message) (\(known.count) times in \(elapsed / 1_000) s)"
+    if named.count >= Self.most { named.removeAll() }
+    named[fault.cause] = Entry(fault: fault, since: now, last: now)
+    return fault.message
   }
 
   /// A connection failed in a way that may pass by itself.

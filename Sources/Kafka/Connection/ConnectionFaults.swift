@@ -3,9 +3,12 @@ import Synchronization
 /// Knows why brokers cannot be connected to, for all clients that have it in their configuration.
 ///
 /// librdkafka tries again for ever, whatever the reason, and says so each time. Here a reason that lasts until somebody
-/// changes something is told once and then counted; and until the cluster has answered for the first time, it ends
+/// changes something gives the same line for all brokers, with the remedy, so that a log can count it; and until the cluster has answered for the first time, it ends
 /// the questions for metadata once it has lasted for a while.
 public final class ConnectionFaults: Sendable, Hashable {
+  /// The facility of our own lines about connections, among librdkafka's.
+  public static let facility = "CONNECT"
+
   private let patienceMilliseconds: Int64
   private let now: @Sendable () -> Int64
   private let state = Mutex(State())
@@ -50,7 +53,7 @@ public final class ConnectionFaults: Sendable, Hashable {
   enum Line: Equatable {
     /// It is told as it is.
     case other
-    /// This is told instead; nil if it was told already.
+    /// This is told instead; nil for nothing.
     case fault(String?)
   }
 

@@ -1,6 +1,6 @@
 import Kafka
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 /// Somebody else's transaction, with a record in each of some partitions, which are there and not committed.
 ///

@@ -1,7 +1,7 @@
 import FeedStore
 import Kafka
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 extension TestTopics {
   /// Sends records of items, outside of transactions.

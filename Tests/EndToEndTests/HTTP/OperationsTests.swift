@@ -1,3 +1,6 @@
+import FeedConfiguration
+import FeedHTTP
+import FeedPipeline
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -5,7 +8,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// What operators and their tools ask: health, status and metrics.
 struct OperationsTests {
@@ -21,7 +24,7 @@ struct OperationsTests {
     #expect(restoring.status == 503)
     #expect(restoring["Content-Type"] == "application/problem+json")
     #expect(
-      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records are left")
+      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records remain")
     )
     ground.server.status.running(0, except: [1])
     #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"stopped\""))
@@ -64,6 +67,9 @@ struct OperationsTests {
     let ground = try ServedGround()
     let plain = try ground.ask("GET /metrics")
     #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+    let build =
+      "feedstore_build_info{version=\"\(Release.version)\",commit=\"\(Release.commit)\",librdkafka=\""
+    #expect(plain.text.contains("\n" + build))
     #expect(plain.text.contains("\n# TYPE feedstore_flushes_total counter\nfeedstore_flushes_total 0\n"))
     let open = try ground.ask(
       "GET /metrics",
@@ -85,7 +91,10 @@ struct OperationsTests {
     let supervisor = try TestSupervisor(isAbstract: true)
     let thread = WorkerThread(name: "test-notices")
     defer { thread.stop() }
-    async let notices = Self.notices(of: supervisor, on: thread)
+    let isReady = Mutex(false)
+    async let notices = Self.notices(of: supervisor, on: thread) { notice in
+      if notice.contains("READY=1") { isReady.withLock { $0 = true } }
+    }
     let stop = StopRequest()
     let url = Mutex("")
     var daemon = ground.daemon(stop: stop) { event in
@@ -126,6 +135,8 @@ struct OperationsTests {
     ] {
       Self.expect(line, in: text)
     }
+    // The manager is told each second.
+    while !isReady.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
     stop.request()
     let report = try await running.value
     #expect(report.counters.records == 4)
@@ -155,7 +166,9 @@ struct OperationsTests {
     defer { stop.request() }
     let text = try await Self.metrics(
       at: url,
-      with: "\nfeedstore_transactions_total{outcome=\"committed\"} 1\n"
+      // The transaction is counted first, then what was in it.
+      with: "\nfeedstore_transactions_total{outcome=\"committed\"} 1\n",
+      "\nfeedstore_commit_delay_seconds_count 3\n"
     )
     for line in [
       "feedstore_input_records_total{topic=\"feeds.items\"} 3", "feedstore_commit_delay_seconds_count 3",
@@ -194,16 +207,25 @@ struct OperationsTests {
   }
 
   private static func expect(_ line: String, in text: String) {
-    let isThere = text.contains("\n\(line)\n")
-    #expect(isThere, "\(line)")
+    // What is there instead, if it is not.
+    let name = line.prefix { $0 != " " && $0 != "{" }
+    let found = text.split(separator: "\n").filter { $0.hasPrefix(name) }
+    #expect(found.contains { $0 == line }, "\(line), but there is \(found)")
   }
 
   /// The notices up to the one that the daemon stops.
-  private static func notices(of supervisor: TestSupervisor, on thread: WorkerThread) async throws -> [String]
-  {
+  private static func notices(
+    of supervisor: TestSupervisor,
+    on thread: WorkerThread,
+    onNotice: @escaping @Sendable (String) -> Void
+  ) async throws -> [String] {
     try await withTaskExecutorPreference(thread) { @concurrent in
       var notices: [String] = []
-      while notices.last?.contains("STOPPING=1") != true { notices.append(try supervisor.receive()) }
+      while notices.last?.contains("STOPPING=1") != true {
+        let notice = try supervisor.receive()
+        onNotice(notice)
+        notices.append(notice)
+      }
       return notices
     }
   }

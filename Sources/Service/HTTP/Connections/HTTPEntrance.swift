@@ -141,7 +141,7 @@ final class HTTPEntrance: @unchecked Sendable {
               HTTPHeadFault(
                 status: 408,
                 code: "head-too-slow",
-                "the request's head was not whole after \(seconds) s"
+                "the request's head was not complete after \(seconds) s"
               )
             )
           )

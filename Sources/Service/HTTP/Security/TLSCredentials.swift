@@ -104,6 +104,9 @@ public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cust
     bytes.firstRange(of: Array(text.utf8)) != nil
   }
 
+  /// Whether clients have to show certificates.
+  public var asksForCertificates: Bool { clientAuthority != nil }
+
   /// Says nothing of the key.
   public var description: String { "a certificate of \(certificate.count) bytes" }
   /// Says nothing either.

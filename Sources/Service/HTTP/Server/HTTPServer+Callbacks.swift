@@ -121,7 +121,7 @@ extension HTTPServer {
         reply = HTTPReply(
           unavailable(
             code: "too-many-streams",
-            detail: "\(configuration.maxStreams) streams are open, and no more may be; come again later"
+            detail: "\(configuration.maxStreams) streams are open, which is the maximum; try again later"
           ),
           to: exchange.head
         )

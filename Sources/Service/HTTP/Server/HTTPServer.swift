@@ -30,6 +30,7 @@ public final class HTTPServer: Sendable {
   public let url: String
 
   let gate: HTTPGate
+  private let requiredToken: RequiredToken
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
@@ -42,6 +43,8 @@ public final class HTTPServer: Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
     /// Gets new connections.
     var pointer: OpaquePointer
+    /// What it shows to new connections.
+    var tls: TLSCredentials?
     var entrance: HTTPEntrance?
     /// Have connections that began with earlier certificates.
     var retired: [OpaquePointer] = []
@@ -60,7 +63,8 @@ public final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    var gate = HTTPGate(router: router, token: configuration.token, limits: configuration.headLimits)
+    requiredToken = RequiredToken(configuration.token)
+    var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.headLimits)
     gate.knowsClients = configuration.tls?.clientAuthority != nil
     self.gate = gate
     connections = HTTPConnections(configuration.connectionLimits)
@@ -80,6 +84,17 @@ public final class HTTPServer: Sendable {
       throw error
     }
     try start(socket)
+  }
+
+  /// The token that clients must show; nil if they need none.
+  public var token: BearerToken? { requiredToken.token }
+
+  /// Replaces the token that clients must show. Streams end, so that nobody goes on with another one.
+  ///
+  /// - Parameter token: nil for none; check the address first, as in ``check(_:)``.
+  public func replaceToken(_ token: BearerToken?) {
+    guard requiredToken.replace(token) else { return }
+    for stream in streams.all { stream.end(.closed, isFlushed: true) }
   }
 
   /// What it has done and is doing.
@@ -118,31 +133,55 @@ public final class HTTPServer: Sendable {
     return isDone
   }
 
+  /// What new connections are shown; nil for plain HTTP, and once the server is being stopped.
+  public var credentials: TLSCredentials? { daemon.withLock { $0?.tls } }
+
+  /// Refuses credentials that ``replaceCredentials(_:)`` cannot take.
+  ///
+  /// - Throws: ``HTTPServerError``.
+  public func check(_ tls: TLSCredentials) throws(HTTPServerError) {
+    guard configuration.tls != nil else {
+      throw HTTPServerError(
+        .certificate,
+        "the server speaks plain HTTP; restart it to serve HTTPS"
+      )
+    }
+    guard (tls.clientAuthority != nil) == gate.knowsClients else {
+      throw HTTPServerError(
+        .clientAuthority,
+        "whether clients have to show certificates cannot change while the server runs; restart it"
+      )
+    }
+    let isFull = daemon.withLock { running in
+      Self.closeRetired(&running)
+      return (running?.retired.count ?? 0) >= Self.mostRetired
+    }
+    guard !isFull else { throw Self.tooManyCertificates }
+  }
+
+  private static let tooManyCertificates = HTTPServerError(
+    .certificate,
+    "\(mostRetired) earlier certificates still have connections; try again later, or restart the server"
+  )
+
+  /// Closes what served earlier certificates and has no connections any more.
+  private static func closeRetired(_ running: inout Daemon?) {
+    running?.retired.removeAll { pointer in
+      guard feedstore_http_connection_count(pointer) == 0 else { return false }
+      MHD_stop_daemon(pointer)
+      return true
+    }
+  }
+
   /// Shows another certificate to new connections, and asks them for clients' certificates as that says. Connections that
   /// are open go on with the earlier one.
   ///
   /// - Throws: ``HTTPServerError``; nothing has changed then.
   public func replaceCredentials(_ tls: TLSCredentials) throws(HTTPServerError) {
-    precondition(configuration.tls != nil, "a server that speaks plain HTTP cannot begin to speak HTTPS")
-    guard (tls.clientAuthority != nil) == gate.knowsClients else {
-      throw HTTPServerError(
-        .clientAuthority,
-        "whether clients have to show certificates cannot change while the server runs; start it again"
-      )
-    }
+    try check(tls)
     let failure = daemon.withLock { running -> HTTPServerError? in
-      guard running != nil else { return nil }
-      running?.retired.removeAll { pointer in
-        guard feedstore_http_connection_count(pointer) == 0 else { return false }
-        MHD_stop_daemon(pointer)
-        return true
-      }
-      guard let current = running, current.retired.count < Self.mostRetired else {
-        return HTTPServerError(
-          .certificate,
-          "\(Self.mostRetired) earlier certificates still have connections; change it later, or start the server again"
-        )
-      }
+      guard let current = running else { return nil }
+      guard current.retired.count < Self.mostRetired else { return Self.tooManyCertificates }
       guard let pointer = startDaemon(Unmanaged.passUnretained(self).toOpaque(), tls) else {
         return HTTPServerError(
           .system,
@@ -151,6 +190,7 @@ public final class HTTPServer: Sendable {
       }
       running?.retired.append(current.pointer)
       running?.pointer = pointer
+      running?.tls = tls
       return nil
     }
     if let failure { throw failure }
@@ -192,7 +232,7 @@ public final class HTTPServer: Sendable {
         "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
       )
     }
-    daemon.withLock { $0 = Daemon(pointer: pointer) }
+    daemon.withLock { $0 = Daemon(pointer: pointer, tls: configuration.tls) }
     do {
       let entrance = try entrance(socket)
       daemon.withLock { $0?.entrance = entrance }
@@ -221,7 +261,7 @@ public final class HTTPServer: Sendable {
       unavailable: { [weak self] reason in
         // Who speaks TLS could not read it.
         guard let self, !isTLS else { return [] }
-        var response = unavailable(code: "too-many-connections", detail: reason + "; come again later")
+        var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
         response.headers.append(HTTPField("Connection", "close"))
         return encoded(response)
       },
@@ -258,6 +298,11 @@ public final class HTTPServer: Sendable {
 
   /// How many connections more than may be there are while some are being closed.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
+
+  /// Refuses an address that is none, or that others could reach without a token.
+  public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+    _ = try checkedAddress(configuration)
+  }
 
   private static func checkedAddress(
     _ configuration: HTTPServerConfiguration

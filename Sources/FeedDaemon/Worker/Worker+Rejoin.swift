@@ -1,0 +1,32 @@
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// Joins the group once more when the share of this worker suggests that a broker had not heard of the topics yet.
+///
+/// The group's leader asks some broker for the partitions that it shares out. When the topics have just been created, that
+/// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and the input stays with nobody. A
+/// worker beyond the number of partitions has no share either, so each joins once more at most.
+extension Worker {
+  /// By then all brokers have heard of new topics.
+  private static let rejoinMilliseconds: Int64 = 5_000
+
+  /// Looks at what was just assigned.
+  func noteShare() {
+    let shares = options.topics.inputs.map { topic in
+      Set(assigned.filter { $0.topic == topic }.map(\.partition))
+    }
+    // A partition of both inputs goes to one worker.
+    let isDoubtful = assigned.isEmpty || Set(shares).count > 1
+    rejoinTime = isDoubtful && !hasRejoined ? MonotonicClock.milliseconds() + Self.rejoinMilliseconds : nil
+  }
+
+  func rejoinIfDue() throws(KafkaError) {
+    guard let time = rejoinTime, MonotonicClock.milliseconds() >= time, !stop.isRequested else { return }
+    rejoinTime = nil
+    hasRejoined = true
+    log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")
+    try consumer.subscribe(options.topics.inputs)
+  }
+}
