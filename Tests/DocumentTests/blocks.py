@@ -24,6 +24,8 @@ TESTED = {
     "json changeset": "SchemaTests validate it",
     "json vector": "test_data.py compares its fields with those of the vectors",
     "json answer": "test_data.py compares its fields with those that run.py reads",
+    "text log": "DocumentedLogEventTests compare it with what is logged",
+    "json log": "the same",
     "json5": "test_data.py has the command read it as a configuration",
     "ini unit": "test_data.py compares it with the unit of the package",
     "swift client": "test_languages.py compiles it",

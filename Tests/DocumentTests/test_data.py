@@ -2,6 +2,8 @@
 
 import configparser
 import json
+import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -119,11 +121,19 @@ class Vectors(unittest.TestCase):
 class Configurations(unittest.TestCase):
     def test_the_command_reads_them(self):
         for block in all_blocks("json5"):
-            with self.subTest(block.place), tempfile.NamedTemporaryFile("w", suffix=".json5") as file:
-                file.write(block.code)
-                file.flush()
+            with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
+                # The files and variables that it names have something that can be a secret.
+                for name in re.findall(r"/etc/feedstore/([\w.-]+)", block.code):
+                    path = pathlib.Path(folder, name)
+                    path.write_text("a-secret-for-tests")
+                    path.chmod(0o600)
+                variables = {name: "a-secret-for-tests" for name in re.findall(r"\$\{env:(\w+)\}", block.code)}
+                path = pathlib.Path(folder, "of-the-page.json5")
+                path.write_text(block.code.replace("/etc/feedstore/", f"{folder}/"))
+                path.chmod(0o600)
                 result = subprocess.run(
-                    [FEEDSTORE, "replay", "-", "--config", file.name], input="", capture_output=True, encoding="utf-8")
+                    [FEEDSTORE, "replay", "-", "--config", path], input="", capture_output=True, encoding="utf-8",
+                    env=os.environ | variables)
                 self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_a_unit_has_the_keys_of_the_packages_unit(self):

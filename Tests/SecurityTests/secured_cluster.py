@@ -16,18 +16,19 @@ TOPICS = {"feeds.sections": {}, "feeds.items": {}, "feeds.changesets": {"cleanup
 class SecuredCluster:
     """A cluster with FeedStore's topics; a context, which ends it."""
 
-    def __init__(self, certificate=None, clients=None, mechanisms=(), users=None, has_topics=True):
-        """`certificate` is a pair of files; `clients` the authority whose certificates clients must show."""
+    def __init__(self, certificate=None, clients=None, mechanisms=(), users=None, has_topics=True, ports=(0, 0)):
+        """`certificate` is a pair of files; `clients` the authority whose certificates clients must show; 0 is any port."""
         tls = certificate and security.tls_context(*certificate, clients)
         self.rules = security.Security(tls, mechanisms, users)
         self._has_topics = has_topics
+        self._ports = ports
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
     async def _run(self):
         self._loop = asyncio.get_running_loop()
         self._ending = asyncio.Event()
-        self.cluster = cluster.Cluster([0, 0], rules=self.rules)
+        self.cluster = cluster.Cluster(list(self._ports), rules=self.rules)
         for name in TOPICS if self._has_topics else ():
             self.cluster.create(name, 2, TOPICS[name])
         self.servers = await self.cluster.start()

@@ -152,10 +152,12 @@ class KafkaSecurityTests(unittest.TestCase):
             servers = cluster.servers
         settings = sasl("SCRAM-SHA-256") | {"kafka.bootstrap.servers": servers, "startup.timeout": 0}
         with command.Running("run", settings=settings) as daemon:
+            # The start may not fail for any time at all, and yet it waits.
             daemon.wait_for("event=startup.waiting-for-brokers")
-            # After all the questions in between it still waits, although the start may not fail for any time at all.
-            daemon.wait_for(" repeated=")
-            self.assertEqual(daemon.stop(), 0)
+            ports = [int(server.rpartition(":")[2]) for server in servers.split(",")]
+            with SecuredCluster(**users("SCRAM-SHA-256"), ports=ports):
+                daemon.wait_for("event=restore.finished")
+                self.assertEqual(daemon.stop(), 0)
 
     def test_a_password_that_is_changed_later_is_told_and_does_not_end_the_daemon(self):
         with SecuredCluster(**users("SCRAM-SHA-256")) as cluster:

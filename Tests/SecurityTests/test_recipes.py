@@ -60,6 +60,9 @@ class RecipeTests(unittest.TestCase):
         self.check("Mutual TLS", clients=self.ours.certificate)
 
     def test_scram_over_tls(self):
+        password = self.folder / "kafka-password"
+        password.touch(mode=0o600)
+        password.write_text("change-me-please\n")
         self.check("SCRAM over TLS", mechanisms=["SCRAM-SHA-256"], users={"feedstore": "change-me-please"})
 
     def test_https(self):
