@@ -145,6 +145,43 @@ class HTTPSTests(unittest.TestCase):
         self.assertIn("changed=nothing", daemon.wait_for("event=config.reloaded"))
         self.assertEqual(daemon.stop(), 0, daemon.lines)
 
+    def test_a_reload_says_what_only_a_restart_changes(self):
+        path = self.folder / "feedstore.json5"
+
+        def write(**tls):
+            settings = {"port": 0, "enabled": True, "feeds": False, "tls": {name: str(value) for name, value in tls.items()}}
+            path.write_text(json.dumps({"http": settings}))
+
+        others = {"kafka.bootstrap.servers": self.cluster.servers, "kafka.group.id": self.id()}
+        files = {"certificate": self.certificate, "key": self.key}
+        write()
+        with command.Running("run", "--config", path, settings=others) as daemon:
+            daemon.wait_for("url=http://")
+            write(**files)
+            daemon.reload()
+            self.assertIn("keys=http.tls.certificate,http.tls.key", daemon.wait_for("event=config.restart-required"))
+            write(certificate=self.certificate, key=self.certificate)
+            daemon.reload()
+            self.assertIn("http.tls.key", daemon.wait_for("event=config.reload-failed"))
+            self.assertEqual(daemon.stop(), 0, daemon.lines)
+        write(**files)
+        with command.Running("run", "--config", path, settings=others) as daemon:
+            daemon.wait_for("url=https://")
+            write(**files, clientAuthority=self.ours.certificate)
+            daemon.reload()
+            self.assertIn("keys=http.tls.clientAuthority", daemon.wait_for("event=config.restart-required"))
+            write()
+            daemon.reload()
+            self.assertIn("restart it to serve plain HTTP", daemon.wait_for("event=config.reload-failed"))
+            self.assertEqual(daemon.stop(), 0, daemon.lines)
+        write(**files, clientAuthority=self.ours.certificate)
+        with command.Running("run", "--config", path, settings=others) as daemon:
+            daemon.wait_for("url=https://")
+            write(**files)
+            daemon.reload()
+            self.assertIn("restart it", daemon.wait_for("event=config.reload-failed"))
+            self.assertEqual(daemon.stop(), 0, daemon.lines)
+
     def test_files_that_cannot_be_used_are_refused_with_the_remedy(self):
         other_key = self.others.issue("server")[1]
         exposed = self.folder / "exposed.key"

@@ -126,6 +126,7 @@ class KafkaSecurityTests(unittest.TestCase):
 
     def test_the_tools_say_the_same_and_end(self):
         tools = [("topics",), ("publish", "-"), ("follow",), ("follow", "--snapshot"), ("verify", "--topic"), ("rejects", "list")]
+        tools.append(("config", "--check"))
         rules, settings, cause, remedy = failures()["wrong password for SCRAM"]
         with SecuredCluster(**rules) as cluster:
             settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 500}
