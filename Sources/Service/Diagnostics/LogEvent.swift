@@ -111,8 +111,14 @@ public enum LogEvent: String, Sendable, CaseIterable {
 
   /// Whether lines that say the same are counted instead of repeated.
   ///
-  /// Not those that say what state the daemon is in: the last of them must be the newest.
-  public var isCounted: Bool { level >= .warning }
+  /// Not those that say what state the daemon is in: the last of them must be the newest. Nor those with which it answers
+  /// SIGHUP: an operator waits for them.
+  public var isCounted: Bool {
+    switch self {
+    case .configRestartRequired, .configReloadFailed: false
+    default: level >= .warning
+    }
+  }
 
   /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
   public var isOfProcess: Bool {
