@@ -91,6 +91,31 @@ public struct ByteSpan: @unchecked Sendable {
     return UInt64(littleEndian: found).trailingZeroBitCount >> 3
   }
 
+  /// Whether there are at most 64 bytes, all of them ASCII.
+  @inline(__always)
+  var isShortASCII: Bool {
+    guard count <= 64 else { return false }
+    let raw = UnsafeRawPointer(base)
+    var bits: UInt64 = 0
+    var at = 0
+    while at &+ 8 <= count {
+      bits |= raw.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      at &+= 8
+    }
+    // What is left, together with bytes before it if there are some.
+    if at < count {
+      if count >= 8 {
+        bits |= raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+      } else if count >= 4 {
+        let first = raw.loadUnaligned(as: UInt32.self)
+        bits |= UInt64(first | raw.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+      } else {
+        bits |= UInt64(base[0] | base[count >> 1] | base[count &- 1])
+      }
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
   func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
   /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.

@@ -39,8 +39,8 @@ struct OwnedKafkaProperty {
     ),
     OwnedKafkaProperty(
       name: "partition.assignment.strategy",
-      allowed: ["range"],
-      reason: "partitions with the same number in both input topics must go to the same worker"
+      allowed: ["cooperative-sticky"],
+      reason: "only what moves may be taken from a worker"
     ),
     OwnedKafkaProperty(
       name: "enable.idempotence",

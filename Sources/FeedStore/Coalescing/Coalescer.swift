@@ -33,6 +33,10 @@ public struct Coalescer: Sendable {
     return max(first.dueTime, first.time.addingOrGreatest(options.backlogWindowMilliseconds))
   }
 
+  /// Whether anything waits.
+  @inline(__always)
+  public var isWaiting: Bool { first != nil }
+
   private var hasBacklog: Bool { isBehind && options.windowMilliseconds > 0 }
 
   /// Whether the waiting records must be published before a record of this time is taken, or, by the clock, now.

@@ -17,8 +17,8 @@ public actor FeedStore {
   /// Memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
-  /// The directory looked up last: records of one partition come together.
-  @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
+  /// The directory looked up last, one of `directories`: records of one partition come together.
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
@@ -56,7 +56,7 @@ public actor FeedStore {
 
   /// Begins to do the same as ``restore(partition:from:)`` in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
-    precondition(!isPublicationDue, "records of before the restoration are waiting")
+    precondition(!waiting.has(partition: partition), "records of before the restoration are waiting")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
   }
 
@@ -82,6 +82,18 @@ public actor FeedStore {
     recent = nil
     restoring = nil
     return false
+  }
+
+  /// Forgets the feeds of a partition that is somebody else's, or that is restored once more; others are not touched.
+  ///
+  /// Nothing of it may wait: publish it, or roll it back.
+  public func drop(partition: Int32) {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
+    if restoring?.partition == partition { restoring = nil }
+    guard let directory = directories.removeValue(forKey: partition) else { return }
+    recent = nil
+    share.add(-directory.stateBytes)
   }
 
   // MARK: Input
@@ -120,6 +132,9 @@ public actor FeedStore {
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
   public var deadline: Int64? { coalescer.deadline }
 
+  /// Whether anything of a partition waits to be published, even if only offsets.
+  public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
+
   /// Whether anything waits to be published, even if only offsets.
   public var isPublicationDue: Bool { coalescer.deadline != nil }
 
@@ -142,30 +157,22 @@ public actor FeedStore {
   }
 
   private func take(_ record: InputRecord, _ byteCount: Int) {
-    if !isPublicationDue { countersBeforeWindow = counters }
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    let directory = directory(of: record.partition)
-    var known: PublishedFeed?
-    if let key = record.key, !key.isEmpty {
-      known = directory.feed(key)
-      if known?.hasTaken(record.position) == true {
-        counters.noOps[.alreadyApplied, default: 0] += 1
-        return
-      }
-    }
-    do {
-      try decoder.decode(record, for: known)
-      counters.events += decoder.eventCount
-      guard let key = record.key else { return }
-      let feed = known ?? directory.makeFeed(key)
-      if feed.listForFlush() { waiting.feeds.append((record.partition, feed)) }
-      let usage = StateUsage(feeds: directory.existingCount, bytes: share.processBytes)
-      let before = directory.count(of: feed)
-      // What throws has changed nothing.
-      try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
-      share.add(directory.noteChange(of: feed, since: before))
+    do throws(Rejection) {
+      let growth = try directory(of: record.partition).take(
+        record,
+        with: decoder,
+        processBytes: share.processBytes,
+        isDecoded: { unlisted in
+          counters.events += decoder.eventCount
+          if let unlisted { waiting.feeds.append((record.partition, unlisted)) }
+        },
+        noOp: { counters.noOps[$0, default: 0] += 1 }
+      )
+      share.add(growth)
     } catch {
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
@@ -175,11 +182,11 @@ public actor FeedStore {
   /// The directory that was looked up last, if it is of this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }
-    return recent.directory
+    return recent.directory.takeUnretainedValue()
   }
 
   private func directory(of partition: Int32) -> FeedDirectory {
-    if let recent, recent.partition == partition { return recent.directory }
+    if let recent, recent.partition == partition { return recent.directory.takeUnretainedValue() }
     let directory: FeedDirectory
     if let known = directories[partition] {
       directory = known
@@ -187,7 +194,7 @@ public actor FeedStore {
       directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
-    recent = (partition, directory)
+    recent = (partition, .passUnretained(directory))
     return directory
   }
 

@@ -24,6 +24,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case groupAssigned = "group.assigned"
   case groupRevoked = "group.revoked"
   case groupLost = "group.lost"
+  case groupProtocolMismatch = "group.protocol-mismatch"
+  case groupEvicted = "group.evicted"
   case groupPollFailed = "group.poll-failed"
   case groupLeaveFailed = "group.leave-failed"
 
@@ -94,7 +96,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .shutdownStopping, .shutdownCompleted:
       .info
     case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
-      .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupPollFailed,
+      .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
       .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
       .restoreStaleEnd, .inputLost, .inputRetrying, .inputRepeated, .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
@@ -102,7 +104,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
       .publishWaitingForBrokers:
       .warning
-    case .configReloadFailed, .partitionStopped, .partitionStillStopped, .inputError, .httpFollowerFailed,
+    case .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
+      .httpFollowerFailed,
       .embeddedRequestRefused, .kafkaClientError, .kafkaClientConnectionRefused, .publishRecordUndelivered,
       .shutdownTimedOut, .shutdownFailed:
       .error
@@ -111,11 +114,11 @@ public enum LogEvent: String, Sendable, CaseIterable {
 
   /// Whether lines that say the same are counted instead of repeated.
   ///
-  /// Not those that say what state the daemon is in: the last of them must be the newest. Nor those with which it answers
-  /// SIGHUP: an operator waits for them.
+  /// Not those that say what state the daemon is in: the last of them must be the newest. Nor those that an operator
+  /// waits for: after a reload, and while a start waits for topics.
   public var isCounted: Bool {
     switch self {
-    case .configRestartRequired, .configReloadFailed: false
+    case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics: false
     default: level >= .warning
     }
   }
@@ -123,9 +126,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
   public var isOfProcess: Bool {
     switch self {
-    case .startupWaitingForBrokers, .startupWaitingForTopics, .kafkaClientError, .kafkaClientWarning,
-      .kafkaClientConnectionRefused:
-      true
+    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused: true
     default: false
     }
   }
