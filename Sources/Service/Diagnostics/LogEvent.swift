@@ -126,7 +126,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
   public var isOfProcess: Bool {
     switch self {
-    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused: true
+    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused:
+      true
     default: false
     }
   }
