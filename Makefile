@@ -1,9 +1,9 @@
 # What one does with this repository. `make help` lists the targets.
 
 # Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
-PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
+PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind
+  chromium chromium-driver python3-selenium valgrind openssl
 # What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
 DEB_PACKAGES := debhelper dpkg-dev
 # What `make docs` needs besides.

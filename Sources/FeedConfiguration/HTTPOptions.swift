@@ -14,6 +14,12 @@ public struct HTTPOptions: Sendable, Equatable {
   public var token = ""
   /// A file that holds the bearer token; empty for none.
   public var tokenFile = ""
+  /// A file that has the certificate for HTTPS, in PEM; empty for plain HTTP.
+  public var tlsCertificate = ""
+  /// A file that has its key, in PEM.
+  public var tlsKey = ""
+  /// A file that has the authorities of the certificates that clients must show, in PEM; empty if they need none.
+  public var tlsClientAuthority = ""
   /// Whether metrics are served to those who show no token.
   public var metricsWithoutToken = false
   /// Where clients reach this instance; empty if nobody is to be told.
@@ -43,6 +49,39 @@ public struct HTTPOptions: Sendable, Equatable {
 
   /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
   package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
+
+  /// What HTTPS is served with; nil for plain HTTP.
+  ///
+  /// - Throws: ``ConfigurationError`` that names the key of the file.
+  public func tlsCredentials() throws(ConfigurationError) -> TLSCredentials? {
+    let files = [
+      ("http.tls.certificate", tlsCertificate), ("http.tls.key", tlsKey),
+      ("http.tls.clientAuthority", tlsClientAuthority),
+    ]
+    guard let given = files.first(where: { !$0.1.isEmpty }) else { return nil }
+    for (key, path) in files.prefix(2) where path.isEmpty {
+      throw ConfigurationError(
+        .conflict,
+        "\(key) is empty, and \(given.0) is \"\(given.1)\"; HTTPS needs both a certificate and its key",
+        key: key
+      )
+    }
+    do throws(HTTPServerError) {
+      return try TLSCredentials(
+        certificate: tlsCertificate,
+        key: tlsKey,
+        clientAuthority: tlsClientAuthority.isEmpty ? nil : tlsClientAuthority
+      )
+    } catch {
+      let key =
+        switch error.code {
+        case .key: "http.tls.key"
+        case .clientAuthority: "http.tls.clientAuthority"
+        default: "http.tls.certificate"
+        }
+      throw ConfigurationError(.outOfRange, "\(key): \(error.message)", key: key)
+    }
+  }
 
   /// The token that clients must show; nil if HTTP is off, or nothing names one.
   ///

@@ -168,6 +168,9 @@ extension HTTPOptions {
     try reader.read("http.port", into: &port, from: 0, to: 65_535)
     token = try reader.string("http.token", default: token)
     tokenFile = try reader.string("http.tokenFile", default: tokenFile)
+    tlsCertificate = try reader.string("http.tls.certificate", default: tlsCertificate)
+    tlsKey = try reader.string("http.tls.key", default: tlsKey)
+    tlsClientAuthority = try reader.string("http.tls.clientAuthority", default: tlsClientAuthority)
     metricsWithoutToken = try reader.boolean("http.metricsWithoutToken", default: metricsWithoutToken)
     advertisedURL = try reader.string(
       "http.advertisedUrl",

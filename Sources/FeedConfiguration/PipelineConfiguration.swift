@@ -11,7 +11,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   public var maxTransactionBytes = 67_108_864
   /// Members of the group in this process.
   public var workers = 1
-  /// How long a start may wait for topics that the brokers do not tell of yet.
+  /// How long a start may wait for what only an operator can end: topics that the brokers do not tell of, and connections
+  /// that they refuse. In milliseconds.
   public var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether and how feeds are served over HTTP.
   public var http = HTTPOptions()

@@ -21,7 +21,7 @@ public struct ConfigurationCheck: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
   public func run() async throws -> TopicReport {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     do {
       try settings.checkProperties()
     } catch {
@@ -29,8 +29,9 @@ public struct ConfigurationCheck: Sendable {
     }
     if configuration.http.isEnabled {
       let token = try configuration.http.bearerToken()
+      let tls = try configuration.http.tlsCredentials()
       do {
-        try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token))
+        try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token, tls: tls))
       } catch {
         throw error.configurationOrDaemonError
       }

@@ -57,7 +57,7 @@ public struct Daemon: Sendable {
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
     defer { broker?.stop() }
-    var settings = try KafkaSettings(configuration.kafka, embedded: broker?.properties)
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties)
     settings.isCounting = configuration.http.isEnabled
     do {
       try settings.checkProperties()
@@ -137,13 +137,17 @@ public struct Daemon: Sendable {
         return nil
       }
     )
-    if let server { reload.add(server.tokenPart) }
+    if let server {
+      reload.add(server.tokenPart)
+      reload.add(server.certificatePart(log))
+    }
   }
 
   private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
-    do {
-      return try DaemonServer(configuration, settings, token: httpToken, stop, log)
+    let tls = try configuration.http.tlsCredentials()
+    do throws(HTTPServerError) {
+      return try DaemonServer(configuration, settings, token: httpToken, tls: tls, stop, log)
     } catch {
       throw error.configurationOrDaemonError
     }

@@ -42,6 +42,8 @@ ELSEWHERE = {
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
     "sh compose": ("needs Docker; test_data.py checks the names of services and profiles", "docker-compose.yml"),
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),
+    "sh recipe": ("needs certificates of its hosts", "Tests/SecurityTests/test_recipes.py"),
+    "properties broker": ("is for Kafka; the stand-in is set up alike", "Tests/SecurityTests/test_recipes.py"),
     "sh profile": ("needs Valgrind for a minute", "Tests/CostGate/__main__.py"),
 }
 # Blocks that are not code.

@@ -122,15 +122,17 @@ class Configurations(unittest.TestCase):
     def test_the_command_reads_them(self):
         for block in all_blocks("json5"):
             with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
-                # What the configuration refers to is there.
-                secret = pathlib.Path(folder, "secret")
-                secret.touch(0o600)
-                secret.write_text("of-sixteen-characters")
-                variables = dict.fromkeys(re.findall(r"\$\{env:(\w+)\}", block.code), secret.read_text())
-                file = pathlib.Path(folder, "feedstore.json5")
-                file.write_text(re.sub(r"\$\{file:[^}]+\}", f"${{file:{secret}}}", block.code))
+                # The files and variables that it names have something that can be a secret.
+                for name in re.findall(r"/etc/feedstore/([\w.-]+)", block.code):
+                    path = pathlib.Path(folder, name)
+                    path.write_text("a-secret-for-tests")
+                    path.chmod(0o600)
+                variables = {name: "a-secret-for-tests" for name in re.findall(r"\$\{env:(\w+)\}", block.code)}
+                path = pathlib.Path(folder, "of-the-page.json5")
+                path.write_text(block.code.replace("/etc/feedstore/", f"{folder}/"))
+                path.chmod(0o600)
                 result = subprocess.run(
-                    [FEEDSTORE, "replay", "-", "--config", file], input="", capture_output=True, encoding="utf-8",
+                    [FEEDSTORE, "replay", "-", "--config", path], input="", capture_output=True, encoding="utf-8",
                     env=os.environ | variables)
                 self.assertEqual(result.returncode, 0, result.stderr)
 

@@ -30,7 +30,7 @@ final class ReloadTests {
       in: folder,
       environment: ["NOTIFY_SOCKET": manager.address]
     )
-    let serving = try daemon.line(with: "serving HTTP url=")
+    let serving = try daemon.line(with: "event=http.serving url=")
     let port = try #require(serving.split(separator: ":").last.flatMap { Int($0) })
     func status(_ token: String) throws -> Int {
       let client = try HTTPTestClient(port: port)
@@ -43,7 +43,7 @@ final class ReloadTests {
 
     try write("token", "fedcba9876543210\n")
     daemon.signal(SIGHUP)
-    #expect(try daemon.line(with: "configuration").hasSuffix("configuration reloaded changed=http.tokenFile"))
+    #expect(try daemon.line(with: "configuration").hasSuffix("event=config.reloaded changed=http.tokenFile"))
     while !notice.contains("RELOADING=1") { notice = try manager.receive() }
     #expect(notice.contains("MONOTONIC_USEC="))
     while !notice.contains("READY=1") { notice = try manager.receive() }
@@ -60,7 +60,7 @@ final class ReloadTests {
       "{ http: { enabled: true, feeds: true, port: 0, tokenFile: 'token' }, log: { level: 'debug' }, workers: 2 }"
     )
     daemon.signal(SIGHUP)
-    #expect(try daemon.line(with: "configuration").hasSuffix("configuration reloaded changed=log.level"))
+    #expect(try daemon.line(with: "configuration").hasSuffix("event=config.reloaded changed=log.level"))
     #expect(try daemon.line(with: "restart").hasSuffix("keys=http.feeds,workers"))
     #expect(try status("fedcba9876543210") == 200)
 

@@ -62,6 +62,7 @@ SUITES = [
     unittest("documents", "DocumentTests"),
     unittest("hostile", "HostileInput"),
     unittest("monitoring", "MonitoringTests"),
+    unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),

@@ -203,7 +203,8 @@ final class ChangesetFollower {
         return try question()
       } catch {
         guard error.isRetriable else { throw error }
-        log(.warning, "RETRY", "asked again: \(error)")
+        // Why a connection fails is told by itself.
+        if !error.isConnectionFault { log(.warning, "RETRY", "asked again: \(error)") }
         // A pause, in which the client's own events are served.
         try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
       }

@@ -214,7 +214,10 @@ package final class Worker: @unchecked Sendable {
         }
         return try TopicLayout(options.topics, metadata)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
+        // What refuses the connection is told by the client.
+        if !error.isConnectionFault {
+          log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
+        }
       }
     }
     close()

@@ -24,6 +24,7 @@ package final class DaemonServer: Sendable {
   ///
   /// - Parameters:
   ///   - token: what clients must show; nil for none.
+  ///   - tls: what HTTPS is served with; nil for plain HTTP.
   ///   - stop: from when it is requested on, the daemon is not ready.
   ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
   /// - Throws: `HTTPServerError`.
@@ -31,6 +32,7 @@ package final class DaemonServer: Sendable {
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
     token: BearerToken?,
+    tls: TLSCredentials? = nil,
     _ stop: StopRequest,
     _ log: Log,
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -74,7 +76,7 @@ package final class DaemonServer: Sendable {
       metricsWithoutToken: options.metricsWithoutToken
     ).add(to: &router)
     feeds?.add(to: &router)
-    let server = try HTTPServer(HTTPServerConfiguration(options, token: token), router: router)
+    let server = try HTTPServer(HTTPServerConfiguration(options, token: token, tls: tls), router: router)
     counters.provide { server.counters }
     self.server = server
     url = server.url
@@ -97,6 +99,49 @@ package final class DaemonServer: Sendable {
       guard token != server.token else { return nil }
       return ReloadablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
         server.replaceToken(token)
+      }
+    }
+  }
+
+  /// Shows another certificate to new connections, also if the files have another one.
+  ///
+  /// Only a restart changes whether it serves HTTPS, and whether clients have to show certificates.
+  package func certificatePart(_ log: Log) -> ReloadablePart {
+    guard let current = server.configuration.tls else {
+      return ReloadablePart(keys: []) { configuration in
+        // So that a restart does not fail.
+        _ = try configuration.http.tlsCredentials()
+        return nil
+      }
+    }
+    var keys = ["http.tls.certificate", "http.tls.key"]
+    if current.asksForCertificates { keys.append("http.tls.clientAuthority") }
+    return ReloadablePart(keys: Set(keys)) { [server, keys] configuration in
+      var options = configuration.http
+      var tls = try options.tlsCredentials()
+      if !current.asksForCertificates, !options.tlsClientAuthority.isEmpty {
+        options.tlsClientAuthority = ""
+        tls = try options.tlsCredentials()
+      }
+      guard let tls else {
+        throw ConfigurationError(
+          .conflict,
+          "http.tls.certificate is empty, and the daemon serves HTTPS; restart it to serve plain HTTP",
+          key: "http.tls.certificate"
+        )
+      }
+      guard tls != server.credentials else { return nil }
+      do throws(HTTPServerError) {
+        try server.check(tls)
+      } catch {
+        throw error.configurationOrDaemonError
+      }
+      return ReloadablePart.Change(keys.filter { $0 != "http.tls.clientAuthority" }) {
+        do throws(HTTPServerError) {
+          try server.replaceCredentials(tls)
+        } catch {
+          log.write(.configReloadFailed, "certificate not replaced", ["error": error.message])
+        }
       }
     }
   }

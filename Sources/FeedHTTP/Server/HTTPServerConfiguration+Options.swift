@@ -2,9 +2,10 @@ package import FeedConfiguration
 package import Service
 
 extension HTTPServerConfiguration {
-  package init(_ options: HTTPOptions, token: BearerToken?) {
+  package init(_ options: HTTPOptions, token: BearerToken?, tls: TLSCredentials?) {
     self.init()
     self.token = token
+    self.tls = tls
     address = options.address
     port = options.port
     threads = options.threads

@@ -7,6 +7,9 @@ extension HTTPServerError {
     switch code {
     case .address: ConfigurationError(.outOfRange, "http.address: \(message)")
     case .tokenNeeded, .token: ConfigurationError(.outOfRange, "http.tokenFile: \(message)")
+    case .certificate: ConfigurationError(.outOfRange, "http.tls.certificate: \(message)")
+    case .key: ConfigurationError(.outOfRange, "http.tls.key: \(message)")
+    case .clientAuthority: ConfigurationError(.outOfRange, "http.tls.clientAuthority: \(message)")
     case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
     case .openFiles, .system: DaemonError(.http, "http: \(message)")
     }

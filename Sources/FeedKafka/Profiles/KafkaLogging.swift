@@ -24,6 +24,8 @@ extension Log {
 
   static func event(of level: KafkaLogLevel, _ facility: String) -> LogEvent {
     switch level {
+    // Our own line, in the place of librdkafka's.
+    case .error where facility == ConnectionFaults.facility: .kafkaClientConnectionRefused
     // A transaction that has to be aborted, as in a rebalance; fatal ones are graver.
     case .error where facility == "TXNERR": .kafkaClientWarning
     case .emergency, .alert, .critical, .error: .kafkaClientError

@@ -10,6 +10,8 @@ package struct KafkaSettings: Sendable, Equatable {
   package let groupID: String
   /// Whether a worker's clients count what they do.
   package var isCounting = false
+  /// Told by all clients why brokers cannot be connected to.
+  package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
   private let instanceID: String?
@@ -292,6 +294,7 @@ package struct KafkaSettings: Sendable, Equatable {
       return other == .both || other == scope
     }
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
+    configuration.connectionFaults = connectionFaults
     configuration.setIfMissing("client.id", Self.defaultName)
     // Of an outage the brokers' part is long enough.
     configuration.setIfMissing("reconnect.backoff.max.ms", String(Self.reconnectMilliseconds))

@@ -2,6 +2,7 @@ import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStore
+import Kafka
 import Service
 
 /// A client for the length of one command: it runs while the body does, and ends when it is asked to stop.
@@ -10,6 +11,7 @@ struct FollowSession {
   private let topic: String
   private let startupTimeoutMilliseconds: Int64
   private let stop: StopRequest
+  private let connectionFaults: ConnectionFaults
   /// The file that it begins with, and saves at its end; nil for none.
   private let state: String?
 
@@ -29,7 +31,7 @@ struct FollowSession {
     log: Log
   ) throws(ConfigurationError) {
     if let state { try FollowState.check(state) }
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     client = FeedClient(
       FeedClientOptions(
         kafka: settings.restorer,
@@ -44,6 +46,7 @@ struct FollowSession {
     startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
     self.state = state
     self.stop = stop
+    connectionFaults = settings.connectionFaults
   }
 
   /// Reads the topic to its end, and ends with what the body makes of it.
@@ -61,6 +64,7 @@ struct FollowSession {
       guard await client.waitUntilUpToDate() else {
         watch.cancel()
         guard await watch.value else { throw StoppedEarly() }
+        if let reason = connectionFaults.reason { throw DaemonError(.kafka, reason) }
         throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
       }
       return try body(client)

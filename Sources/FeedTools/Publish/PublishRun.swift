@@ -145,7 +145,9 @@ final class PublishRun {
         return PublishRoute(topic, isInput: isInput, partitionCount: count)
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         guard MonotonicClock.milliseconds() - startedAt < timeout else { throw error }
-        publisher.log.write(.publishWaitingForBrokers, "waiting for brokers", ["error": error])
+        if !error.isConnectionFault {
+          publisher.log.write(.publishWaitingForBrokers, "waiting for brokers", ["error": error])
+        }
       }
     }
     return nil

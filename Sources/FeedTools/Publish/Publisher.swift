@@ -34,7 +34,7 @@ public struct Publisher: Sendable {
   /// - Throws: ``ReplayError`` for a file or a line; ``DaemonError`` for a topic or the brokers;
   ///   ``ConfigurationError``.
   public func run() async throws -> PublishReport {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     let thread = WorkerThread(name: "publisher")
     defer { thread.stop() }
     return try await withTaskExecutorPreference(thread) { @concurrent in

@@ -19,7 +19,7 @@ public struct RejectedExcerpt: Sendable {
     _ configuration: PipelineConfiguration,
     log: Log
   ) async throws -> RejectedExcerpt {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let reader = try RejectedReader(settings, configuration, log: log)
       defer { reader.close() }

@@ -37,7 +37,7 @@ public struct RejectedListing: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic is not there, or nothing comes of it.
   public func run() async throws -> RejectedReport {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let reader = try RejectedReader(settings, configuration, log: log)
       defer { reader.close() }

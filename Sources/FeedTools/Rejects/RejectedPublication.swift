@@ -33,7 +33,7 @@ public struct RejectedPublication: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition is not there, or for the brokers.
   public func run() async throws -> RejectedPublicationReport {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let copies = try read(settings)
       let topics = configuration.store.topics.inputs

@@ -43,7 +43,7 @@ public struct TopicSetup: Sendable {
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached or the number of
   ///   partitions does not fit. A topic that could not be created is part of the report.
   public func run() async throws -> TopicReport {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     let thread = WorkerThread(name: "topics")
     defer { thread.stop() }
     return try await withTaskExecutorPreference(thread) { @concurrent in

@@ -63,7 +63,7 @@ public struct Verification: Sendable {
   }
 
   private func verifyTopic(_ verifier: FaultTelling) async throws {
-    let settings = try KafkaSettings(configuration.kafka)
+    let settings = try KafkaSettings(configuration)
     let thread = WorkerThread(name: "verify")
     defer { thread.stop() }
     // The caller waits, and looks at it only when this is done.

@@ -23,6 +23,14 @@ public struct KafkaConfiguration: Sendable, Hashable {
   /// The properties, in the order in which they are applied.
   public private(set) var properties: [Property] = []
 
+  /// Told why brokers cannot be connected to; a client without one has its own.
+  public var connectionFaults: ConnectionFaults?
+
+  /// Whether clients have a certificate of their own to show.
+  var hasCertificate: Bool {
+    ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"].contains { self[$0] != nil }
+  }
+
   public init() {}
 
   /// Makes a configuration from names and values; of a name given twice the last value counts.

@@ -71,6 +71,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   // What librdkafka says; its facility is a field.
   case kafkaClientError = "kafka.client.error"
   case kafkaClientWarning = "kafka.client.warning"
+  case kafkaClientConnectionRefused = "kafka.client.connection-refused"
   case kafkaClientDebug = "kafka.client.debug"
 
   // `feedstore publish` and `feedstore rejects publish`.
@@ -105,8 +106,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .warning
     case .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
       .httpFollowerFailed,
-      .embeddedRequestRefused, .kafkaClientError, .publishRecordUndelivered, .shutdownTimedOut,
-      .shutdownFailed:
+      .embeddedRequestRefused, .kafkaClientError, .kafkaClientConnectionRefused, .publishRecordUndelivered,
+      .shutdownTimedOut, .shutdownFailed:
       .error
     }
   }
@@ -125,7 +126,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
   public var isOfProcess: Bool {
     switch self {
-    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning: true
+    case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused:
+      true
     default: false
     }
   }

@@ -10,6 +10,7 @@ struct KafkaLoggingTests {
     #expect(Log.event(of: .error, "TXNERR") == .kafkaClientWarning)
     #expect(Log.event(of: .alert, "TXNERR") == .kafkaClientError)
     #expect(Log.event(of: .error, "FAIL") == .kafkaClientError)
+    #expect(Log.event(of: .error, ConnectionFaults.facility) == .kafkaClientConnectionRefused)
     #expect(Log.event(of: .warning, "GETPID") == .kafkaClientWarning)
     #expect(Log.event(of: .info, "FAIL") == .kafkaClientDebug)
   }

@@ -1,6 +1,6 @@
 /// A secret that clients show as `Authorization: Bearer …` (RFC 6750). It is never printed.
 ///
-/// The server speaks no TLS: where the network is not to be trusted, put a proxy in front that does.
+/// Where the network is not to be trusted, serve HTTPS, or put a proxy in front that does.
 public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   /// Fewer characters could be found by trying.
   public static let minimumLength = 16

@@ -3,6 +3,8 @@ struct HTTPGate: Sendable {
   let router: HTTPRouter
   let requiredToken: RequiredToken
   let limits: HTTPHeadLimits
+  /// Whether clients have shown certificates before they come here.
+  var knowsClients = false
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
     do throws(HTTPHeadFault) {
@@ -69,7 +71,7 @@ struct HTTPGate: Sendable {
           detail: "without a token, pages of other sites are not served"
         )
       }
-      guard let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
+      guard !knowsClients, let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
       return .problem(
         status: 421,
         code: "unknown-host",
