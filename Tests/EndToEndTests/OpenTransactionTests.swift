@@ -69,8 +69,15 @@ struct OpenTransactionTests {
     }
     let stopAgain = StopRequest()
     let log = Log(level: .warning, output: output)
+    // The other partition is restored first, on its own.
+    let restored = Mutex(0)
     let report = try await Daemon(configuration, stop: stopAgain, log: log) { event in
-      if case .restored = event { stopAgain.request() }
+      guard case .restored(let partitions, _) = event else { return }
+      let count = restored.withLock { count in
+        count += partitions
+        return count
+      }
+      if count == 2 { stopAgain.request() }
     }.run()
     #expect(report.feeds.map(\.feed) == ["feed-0", "feed-1"])
     #expect(isAborted.withLock { $0 }, "only the other partition was waited for")
