@@ -84,6 +84,14 @@ let package = Package(
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
     ),
+    // Brokers and clients in virtual time, and what runs in it.
+    .target(name: "CCoroutine", path: "Tests/CCoroutine"),
+    .target(
+      name: "SimulationSupport",
+      dependencies: ["CCoroutine", "FeedTestSupport", "Kafka"],
+      path: "Tests/SimulationSupport",
+      swiftSettings: swiftSettings
+    ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedTestSupportTests",
@@ -125,6 +133,12 @@ let package = Package(
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport",
         "HTTPTestSupport", "Kafka", "Service",
       ],
+      swiftSettings: swiftSettings
+    ),
+    // The daemon's workers in virtual time, on simulated brokers.
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: ["Kafka", "SimulationSupport"],
       swiftSettings: swiftSettings
     ),
     // Runs the built command against a Kafka cluster, if FEEDSTORE_TEST_BOOTSTRAP names one.

@@ -1,0 +1,76 @@
+#include "coroutine.h"
+
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+struct feedstore_coroutine {
+  void *stack;
+  size_t bytes;
+  void (*body)(void *);
+  void *argument;
+  // Contexts begin a function on its stack; later switches need no call of the system, which `swapcontext` makes.
+  jmp_buf own;
+  jmp_buf caller;
+  bool has_begun;
+  bool has_ended;
+};
+
+static void run(unsigned int high, unsigned int low) {
+  feedstore_coroutine *coroutine = (feedstore_coroutine *)(((uintptr_t)high << 32) | (uintptr_t)low);
+  coroutine->body(coroutine->argument);
+  coroutine->has_ended = true;
+  _longjmp(coroutine->caller, 1);
+}
+
+feedstore_coroutine *feedstore_coroutine_new(size_t stack_bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t bytes = (stack_bytes + page - 1) / page * page + page;
+  feedstore_coroutine *coroutine = calloc(1, sizeof *coroutine);
+  if (coroutine == NULL) return NULL;
+  coroutine->stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (coroutine->stack == MAP_FAILED) {
+    free(coroutine);
+    return NULL;
+  }
+  // What grows beyond the stack is to crash.
+  mprotect(coroutine->stack, page, PROT_NONE);
+  coroutine->bytes = bytes;
+  coroutine->has_ended = true;
+  return coroutine;
+}
+
+void feedstore_coroutine_prepare(feedstore_coroutine *coroutine, void (*body)(void *), void *argument) {
+  coroutine->body = body;
+  coroutine->argument = argument;
+  coroutine->has_begun = false;
+  coroutine->has_ended = false;
+}
+
+void feedstore_coroutine_resume(feedstore_coroutine *coroutine) {
+  if (_setjmp(coroutine->caller) != 0) return;
+  if (coroutine->has_begun) _longjmp(coroutine->own, 1);
+  coroutine->has_begun = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack.ss_sp = coroutine->stack;
+  context.uc_stack.ss_size = coroutine->bytes;
+  context.uc_link = NULL;
+  uintptr_t pointer = (uintptr_t)coroutine;
+  makecontext(&context, (void (*)(void))run, 2, (unsigned int)(pointer >> 32), (unsigned int)pointer);
+  setcontext(&context);
+}
+
+void feedstore_coroutine_suspend(feedstore_coroutine *coroutine) {
+  if (_setjmp(coroutine->own) == 0) _longjmp(coroutine->caller, 1);
+}
+
+bool feedstore_coroutine_has_ended(const feedstore_coroutine *coroutine) { return coroutine->has_ended; }
+
+void feedstore_coroutine_free(feedstore_coroutine *coroutine) {
+  munmap(coroutine->stack, coroutine->bytes);
+  free(coroutine);
+}
