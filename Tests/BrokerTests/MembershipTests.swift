@@ -22,6 +22,38 @@ extension OnCluster {
       }
     }
 
+    @Test func `what stays is not restored again when members come and go`() async throws {
+      var options = RunOptions()
+      options.partitions = 6
+      try await BrokerRun.on("staying", options) { run in
+        run.load.start()
+        let first = try run.start()
+        try await run.wait("all partitions are restored") { _ in first.restorations.count == 6 }
+        let second = try run.start()
+        try await run.wait("half of them have moved") { _ in second.restorations.count == 3 }
+        let third = try run.start()
+        try await run.wait("a third of them has moved") { _ in third.restorations.count == 2 }
+        try await run.waitForRecords(of: [first, second, third])
+        // Each partition once by each that was given it: what stayed was not given anew.
+        let restored = Self.restorations(of: [first, second, third])
+        try BrokerFailure.check(restored == 6 + 3 + 2, "\(restored) restorations")
+
+        // And what a member leaves is all that is restored.
+        try await run.stop(second)
+        try await run.wait("its partitions are restored") { _ in
+          Self.restorations(of: [first, third]) == 6 + 2 + 2
+        }
+        try await run.waitForRecords(of: [first, third])
+        let lost = first.lines(with: "partitions lost") + third.lines(with: "partitions lost")
+        try BrokerFailure.check(lost == 0, "partitions were lost although nobody hung")
+      }
+    }
+
+    /// How often these have restored a partition.
+    private static func restorations(of members: [Member]) -> Int {
+      members.reduce(0) { $0 + $1.restorations.values.reduce(0, +) }
+    }
+
     @Test func `a restart under the name of its instance moves nothing`() async throws {
       var options = RunOptions()
       // A restart must be quicker.

@@ -13,8 +13,8 @@ struct DisturbanceTests {
     $0.replacing("feeds.sections", with: "feeds.items")
   }
 
-  private static func ground(brokers: Int = 1) throws -> Ground {
-    var ground = try Ground(isOneInput: true, brokers: brokers)
+  private static func ground(partitions: Int32 = 1, brokers: Int = 1) throws -> Ground {
+    var ground = try Ground(partitions: partitions, isOneInput: true, brokers: brokers)
     ground.configuration.store.coalescing.maxRecords = 100
     return ground
   }
@@ -292,11 +292,13 @@ struct DisturbanceTests {
   }
 
   @Test func `in the middle of a slow transaction the worker hears of its partitions' loss`() async throws {
-    var ground = try Self.ground(brokers: 2)
+    var ground = try Self.ground(partitions: 2, brokers: 2)
     defer { ground.cluster.stop() }
     try ground.cluster.setCoordinator(.group("feedstore"), broker: 1)
     for topic in ground.configuration.store.topics.distinct {
-      try ground.cluster.setLeader(TopicPartition(topic: topic, partition: 0), broker: 1)
+      for partition in 0..<Int32(topic == ground.configuration.store.topics.rejected ? 1 : 2) {
+        try ground.cluster.setLeader(TopicPartition(topic: topic, partition: partition), broker: 1)
+      }
     }
     _ = try await ground.publish(Self.lines)
     let second = ground.configuration
@@ -324,7 +326,7 @@ struct DisturbanceTests {
     }
     let stopSecond = StopRequest()
     async let other = Daemon(second, stop: stopSecond, log: Ground.quiet) { event in
-      if case .assigned = event { stopSecond.request() }
+      if case .assigned(let count) = event, count > 0 { stopSecond.request() }
     }.run()
     var told: [DaemonEvent] = []
     while let event = await events.next() {

@@ -25,8 +25,10 @@ final class FaultRun: Sendable {
     let isDone = state.withLock { state in
       switch event {
       case .withdrawn: state.ways.append(.withdrawn)
-      case .recovering: state.ways.append(.recovering)
-      case .running: state.committedBefore = state.committed
+      case .recovering:
+        state.ways.append(.recovering)
+        // Of all partitions; what moves is restored by itself.
+        state.committedBefore = state.committed
       case .committed(let counters): state.committed = counters.records
       default: break
       }

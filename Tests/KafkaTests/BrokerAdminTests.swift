@@ -60,7 +60,7 @@ struct BrokerAdminTests {
       configuration: ["bootstrap.servers": servers, "group.id": name, "client.id": "reader@http://here:1"],
       log: Fixture.log
     )
-    try consumer.subscribe([name])
+    try consumer.subscribe(name)
     let batch = consumer.makeBatch(capacity: 1)
     var members: [GroupMember] = []
     while members.first?.partitions.count != 2 {

@@ -47,7 +47,7 @@ struct ConfigurationTests {
     ("enable.auto.commit", "true"),
     ("enable.auto.offset.store", "true"),
     ("enable.partition.eof", "false"),
-    ("partition.assignment.strategy", "cooperative-sticky"),
+    ("partition.assignment.strategy", "range"),
   ])
   func `a consumer refuses what it cannot work with`(name: String, value: String) throws {
     let error = #expect(throws: KafkaError.self) {

@@ -14,7 +14,7 @@ struct DisturbanceLogTests {
       levels.withLock { _ = $0[name, default: []].insert(level) }
     }
     let batch = consumer.makeBatch(capacity: 1)
-    try consumer.subscribe(["t"])
+    try consumer.subscribe("t")
     while levels.withLock({ $0["_TRANSPORT"] == nil || $0["_ALL_BROKERS_DOWN"] == nil }) {
       try consumer.poll(into: batch, timeoutMilliseconds: 100)
     }

@@ -26,23 +26,20 @@ struct PausedStartTests {
       log: Fixture.log
     )
     consumer.assignmentStart = Consumer.startWithoutQuery
-    var assigned: [TopicPartition] = []
-    var first: Int64 = 0
-    consumer.onRebalance = { [unowned consumer] event in
-      guard case .assigned(let partitions) = event else { return }
-      assigned = partitions
-      do {
-        // Long enough for the broker to answer a fetch, if there was one.
-        for _ in 0..<20 {
-          first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000).low
-        }
-      } catch {
-        Issue.record(error)
-      }
-    }
-    try consumer.subscribe([Self.topic])
+    try consumer.subscribe(Self.topic)
     let batch = consumer.makeBatch(capacity: 100)
-    while assigned.isEmpty { try consumer.poll(into: batch, timeoutMilliseconds: 100) }
+    var assigned: [TopicPartition] = []
+    while assigned.isEmpty {
+      try consumer.poll(into: batch, timeoutMilliseconds: 100)
+      guard let rebalance = batch.rebalance else { continue }
+      try consumer.complete(rebalance)
+      assigned = rebalance.partitions
+    }
+    var first: Int64 = 0
+    // Long enough for the broker to answer a fetch, if there was one.
+    for _ in 0..<20 {
+      first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000).low
+    }
     #expect(assigned == [partition])
     #expect(consumer.pausedPartitions == [partition])
     #expect(first > 0)

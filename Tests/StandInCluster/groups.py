@@ -121,7 +121,6 @@ class Group:
         """A member that was started again under the name of its instance."""
         one = Member(client, instance)
         one.session, one.rebalance = session, rebalance
-        is_same = protocols == old.protocols
         one.protocols, one.assignment = protocols, old.assignment
         for name in ("joining", "syncing"):
             old.answer(name, errors.KafkaError(errors.FENCED_INSTANCE_ID))
@@ -129,7 +128,7 @@ class Group:
         leader = self.leader
         if leader == old.id:
             self.leader = one.id
-        if self.state == Group.STABLE and is_same:
+        if self.state == Group.STABLE and self._common_protocols()[:1] == [self.protocol]:
             # It is told the leader's old id, so that it asks for what it had and assigns nothing.
             return self.generation, self.protocol, leader, one.id, []
         return await self._rejoin(one)

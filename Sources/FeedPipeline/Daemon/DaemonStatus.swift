@@ -44,21 +44,36 @@ final class DaemonStatus: Sendable {
   /// The partitions to serve.
   var served: ServedPartitions { state.withLock(\.served) }
 
-  func assigned(_ partitions: [TopicPartition], to worker: Int) {
+  /// A worker has these partitions now. Those that it did not have before are restored next.
+  ///
+  /// - Parameter isSettled: whether it is to be taken for its share if there are none.
+  func assigned(_ partitions: [TopicPartition], to worker: Int, isSettled: Bool = true) {
     let numbers = Set(partitions.map(\.partition))
     self.worker(worker).update {
+      $0.restoring = $0.restoring.intersection(numbers).union(numbers.subtracting($0.partitions))
       $0.partitions = numbers
-      $0.stopped = []
-      $0.phase = numbers.isEmpty ? .running : .restoring
+      $0.stopped.formIntersection(numbers)
+      if !$0.restoring.isEmpty {
+        $0.phase = .restoring
+      } else {
+        $0.phase = isSettled ? .running : .joining
+      }
       $0.rebalances[.assigned, default: 0] += 1
     }
     changeServed { $0.assign(numbers, to: worker) }
+  }
+
+  /// Feeds of partitions are restored, and perhaps not yet those of others.
+  func restored(_ partitions: Set<Int32>, by worker: Int) {
+    self.worker(worker).update { $0.restoring.subtract(partitions) }
+    changeServed { $0.restore(partitions, by: worker) }
   }
 
   /// - Parameter stopped: partitions that could not be restored.
   func running(_ worker: Int, except stopped: Set<Int32> = []) {
     self.worker(worker).update {
       $0.stopped = stopped
+      $0.restoring = []
       $0.phase = .running
     }
     changeServed { $0.run(worker, except: stopped) }
@@ -68,16 +83,34 @@ final class DaemonStatus: Sendable {
   func restoring(_ worker: Int) {
     self.worker(worker).update {
       $0.phase = .restoring
+      $0.restoring = $0.partitions
       $0.stopped = []
       $0.content = StoreContent()
       $0.inputLag = [:]
     }
   }
 
+  /// A worker has given up partitions, or lost them.
+  func released(_ partitions: Set<Int32>, by worker: Int) {
+    self.worker(worker).update {
+      $0.partitions.subtract(partitions)
+      $0.restoring.subtract(partitions)
+      $0.stopped.subtract(partitions)
+      if $0.partitions.isEmpty {
+        $0.phase = .joining
+        $0.restore.abandon()
+      }
+      $0.inputLag = $0.inputLag.filter { !partitions.contains($0.key.partition) }
+    }
+    changeServed { $0.release(partitions, by: worker) }
+  }
+
+  /// A worker has no partitions any more, and will be told what it has.
   func released(_ worker: Int) {
     self.worker(worker).update {
       $0.phase = .joining
       $0.partitions = []
+      $0.restoring = []
       $0.stopped = []
       $0.inputLag = [:]
       $0.content = StoreContent()

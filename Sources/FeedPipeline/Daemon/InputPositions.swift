@@ -51,11 +51,19 @@ struct InputPositions {
   var read: [TopicPartition: Int64] { nextOffsets }
 
   /// Where to go on reading, sorted by topic and partition.
-  var resume: [TopicPartitionOffset] {
+  var resume: [TopicPartitionOffset] { Self.sorted(offsets) }
+
+  /// Where the next record comes from of each partition, sorted by topic and partition.
+  var next: [TopicPartitionOffset] { Self.sorted(nextOffsets) }
+
+  private static func sorted(_ offsets: [TopicPartition: Int64]) -> [TopicPartitionOffset] {
     offsets.map { TopicPartitionOffset($0.key, offset: $0.value) }
       .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
   }
 
-  /// The partitions are somebody else's.
-  mutating func removeAll() { self = InputPositions() }
+  /// Partitions of these numbers are somebody else's, or are restored once more.
+  mutating func remove(_ partitions: Set<Int32>) {
+    offsets = offsets.filter { !partitions.contains($0.key.partition) }
+    nextOffsets = nextOffsets.filter { !partitions.contains($0.key.partition) }
+  }
 }

@@ -18,6 +18,8 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var sliceStart = 0
   /// The topics' names by the consumer's numbers, once they are seen.
   @exclusivity(unchecked) private var topics: [[UInt8]?] = []
+  /// Partitions that went since the poll: nothing more of them is handed out.
+  @exclusivity(unchecked) private var dropped: Set<Int32> = []
   /// What was taken of it, and of batches before, since the last commit.
   @exclusivity(unchecked) var taken = TakenInput()
   /// The record that was looked at last.
@@ -35,12 +37,11 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// Fills it again. What it held must have been taken.
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
+    dropped = []
     try consumer.poll(into: messages, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Notes the batch's records as taken.
-  ///
-  /// Apart from the poll, in the midst of which a rebalance changes the positions as well.
   ///
   /// - Returns: a partition of which records came that had come before; nil if there is none.
   func note(in positions: inout InputPositions) -> TopicPartition? {
@@ -73,6 +74,9 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// Errors and ends of partitions that the last poll brought.
   var events: [ConsumerEvent] { messages.events }
 
+  /// The rebalance that the last poll brought; nil if it brought none.
+  var rebalance: Rebalance? { messages.rebalance }
+
   /// Where the last poll has read partitions to their ends, once its records are taken.
   ///
   /// Not of paused ones: what came of them was withheld.
@@ -93,6 +97,11 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   /// Whether records are left of the last poll that were not taken.
   var isUnfinished: Bool { next < messages.count }
 
+  /// Drops what is left of partitions that are somebody else's now.
+  func drop(_ partitions: some Sequence<Int32>) {
+    if isUnfinished { dropped.formUnion(partitions) }
+  }
+
   /// Drops what is left, to be read again.
   func discard() {
     messages.recycle()
@@ -102,6 +111,9 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   // MARK: InputBatch
 
   func current() -> InputRecord? {
+    if !dropped.isEmpty {
+      while next < messages.count, dropped.contains(messages[next].partition) { next += 1 }
+    }
     guard next < messages.count, next == sliceStart || clock() < sliceEnd else { return nil }
     let message = messages[next]
     currentTopic = message.topicIndex

@@ -10,52 +10,39 @@ extension Worker {
   static let callMilliseconds: Int32 = 1_000
   /// A coordinator that moves or starts is back in less.
   private static let offsetsMilliseconds: Int64 = 5_000
-  private static let seekMilliseconds: Int32 = 5_000
-  /// How long partitions that are revoked may be kept from the group, which waits for all its members.
-  private static let leavingMilliseconds: Int64 = 10_000
+  static let seekMilliseconds: Int32 = 5_000
 
   /// Publishes what waits, with the offsets it covers; normally in one transaction.
   ///
   /// When a transaction is withdrawn, the store is rolled back and the input read again; then nothing waits
-  /// either. Called by a rebalance in the middle of a flush that is slow, it brings that one to its end.
+  /// either.
   ///
   /// - Throws: ``DaemonError`` when going on needs somebody.
   func flush(_ store: isolated FeedStore) throws(DaemonError) {
-    if !machine.isInTransaction {
-      guard store.isPublicationDue, machine.isReady else { return }
-      flushStart = MonotonicClock.milliseconds()
-      flushClock.begin()
-      machine.begin()
-    }
-    try finishTransaction(
-      store,
-      until: isInRebalance ? MonotonicClock.milliseconds() + Self.leavingMilliseconds : .max
-    )
+    guard store.isPublicationDue, machine.isReady else { return }
+    flushStart = MonotonicClock.milliseconds()
+    flushClock.begin()
+    machine.begin()
+    try finishTransaction(store)
   }
 
-  /// Publishes nothing of what waits.
-  ///
-  /// - Throws: ``DaemonError`` when going on needs somebody.
-  func withdraw(_ store: isolated FeedStore) throws(DaemonError) {
-    if machine.isInTransaction {
-      try handle(machine.giveUp(), store)
-      // Nobody waits for the abort, and the group waits for the worker.
-      try finishTransaction(store, until: MonotonicClock.milliseconds())
-    }
-    if store.isPublicationDue { store.rollBack() }
-  }
-
-  /// Goes on until no transaction is open.
-  ///
-  /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
-  private func finishTransaction(_ store: isolated FeedStore, until limit: Int64) throws(DaemonError) {
+  /// Goes on until no transaction is open. A rebalance that comes meanwhile sets a limit to the time.
+  private func finishTransaction(_ store: isolated FeedStore) throws(DaemonError) {
+    var hasGivenUp = false
     while machine.isInTransaction {
+      if rebalance?.kind == .lost, !hasGivenUp {
+        hasGivenUp = true
+        try handle(machine.giveUp(), store)
+        continue
+      }
       let (step, start) = (machine.step, MonotonicClock.nanoseconds())
-      var effect = call(store, until: limit)
+      var effect = call(store, until: publishingLimit)
       flushClock.add(step, since: start)
       status.turn()
       let now = MonotonicClock.milliseconds()
-      if case .retry = effect, now >= min(limit, stop.deadline ?? .max) { effect = machine.giveUp() }
+      if case .retry = effect, now >= min(publishingLimit, stop.deadline ?? .max) {
+        effect = machine.giveUp()
+      }
       noteFailure(at: now)
       try handle(effect, store)
       if pollSchedule.isDue(at: environment.coarseClock()), machine.isInTransaction { try keepMembership() }
@@ -220,7 +207,7 @@ extension Worker {
       store.confirm()
       guard isWhole else { return machine.begin() }
       endFlush()
-      let counters = earlierCounters.adding(store.counters)
+      let counters = store.counters
       environment.status.committed(counters, by: identity.number)
       status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
       onEvent(.committed(counters))
@@ -267,7 +254,7 @@ extension Worker {
   private func renewSlowProducer() {
     guard producerMilliseconds > settings.transactionMilliseconds(slowInARow: 0) else { return }
     // Whoever waits for the partitions does not wait for that.
-    if !isInRebalance, !stop.isRequested { machine.renew() }
+    if rebalance == nil, !stop.isRequested { machine.renew() }
   }
 
   private func endFlush() {
@@ -298,10 +285,7 @@ extension Worker {
 
   /// Goes back to what is committed, for every partition.
   func rewind(_ store: isolated FeedStore) throws(DaemonError) {
-    batch.taken.discard()
-    // Whoever has the partitions next reads from there by itself.
-    if isInRebalance { return }
-    batch.discard()
+    dropInput()
     positions.rewind()
     do throws(KafkaError) {
       try consumer.seek(positions.resume, timeoutMilliseconds: Self.seekMilliseconds)
@@ -312,14 +296,20 @@ extension Worker {
     }
   }
 
-  /// Has the store replaced by one that is restored from what is published, with the same partitions.
-  private func restoreAgain(_ store: isolated FeedStore) throws(DaemonError) {
-    dropState(store)
-    // Whoever has the partitions next restores them by itself.
-    if isInRebalance || assigned.isEmpty { return }
-    environment.status.restoring(identity.number)
+  /// Forgets what was polled, which is read again.
+  private func dropInput() {
+    batch.taken.discard()
     batch.discard()
+  }
+
+  /// Has all partitions restored from what is published.
+  func restoreAgain(_ store: isolated FeedStore) throws(DaemonError) {
+    if store.isPublicationDue { store.rollBack() }
+    dropInput()
     pausedMeanwhile = []
+    try drop(Set(assigned.map(\.partition)), store)
+    if assigned.isEmpty { return }
+    environment.status.restoring(identity.number)
     do throws(KafkaError) {
       try beginRestoring(assigned)
     } catch {
@@ -331,13 +321,12 @@ extension Worker {
 
   /// Polls without taking input, so that the group does not count the worker out.
   ///
-  /// The partitions may be revoked or lost in it; a transaction under way has then ended, and the store is released.
+  /// A rebalance that comes with it is only noted.
   func keepMembership() throws(DaemonError) {
-    if isInRebalance { return }
     status.turn()
     defer { pollSchedule.poll(at: environment.coarseClock()) }
     do throws(KafkaError) {
-      if pausedMeanwhile.isEmpty, !restoration.isUnderWay, !readable.isEmpty {
+      if pausedMeanwhile.isEmpty, !readable.isEmpty {
         try consumer.pause(readable)
         pausedMeanwhile = readable
       }
@@ -352,7 +341,7 @@ extension Worker {
 
   /// Has input come again, once all that came is applied.
   func resumeInput(_ store: isolated FeedStore) throws(DaemonError) {
-    if isInRebalance || pausedMeanwhile.isEmpty || batch.isUnfinished { return }
+    if pausedMeanwhile.isEmpty || batch.isUnfinished { return }
     let paused = pausedMeanwhile
     pausedMeanwhile = []
     do throws(KafkaError) {

@@ -11,14 +11,11 @@ extension Worker {
   /// By then all brokers have heard of new topics.
   private static let rejoinMilliseconds: Int64 = 5_000
 
-  /// Looks at what was just assigned.
+  /// Looks at what was just assigned. A member that has just joined may be given partitions in a second step, when others
+  /// have given them up.
   func noteShare() {
-    let shares = options.topics.inputs.map { topic in
-      Set(assigned.filter { $0.topic == topic }.map(\.partition))
-    }
-    // A partition of both inputs goes to one worker.
-    let isDoubtful = assigned.isEmpty || Set(shares).count > 1
-    rejoinTime = isDoubtful && !hasRejoined ? MonotonicClock.milliseconds() + Self.rejoinMilliseconds : nil
+    let isDoubtful = assigned.isEmpty && !hasRejoined
+    rejoinTime = isDoubtful ? MonotonicClock.milliseconds() + Self.rejoinMilliseconds : nil
   }
 
   func rejoinIfDue() throws(KafkaError) {
@@ -26,6 +23,8 @@ extension Worker {
     rejoinTime = nil
     hasRejoined = true
     log.info("joining the group once more, as brokers may not have known all topics")
-    try consumer.subscribe(options.topics.inputs)
+    // A member that asks for the same topics once more would just stay.
+    try consumer.unsubscribe()
+    try join()
   }
 }

@@ -5,11 +5,14 @@ import Service
 
 /// Does what ``Restoration`` says.
 extension Worker {
-  /// How long a question to the brokers may take: longer with each failure, as an answer that comes too late is asked for
-  /// in vain each time.
-  private static let askMilliseconds = Doubling<Int32>(from: 1_000, to: 8_000)
-  private static let readMilliseconds: Int32 = 100
-  private static let pauseMilliseconds: Int32 = 100
+  private static let pauseMilliseconds: Int64 = 100
+
+  /// How long a question may take, and the reading of a portion wait and last. While other partitions are served, they
+  /// have to be looked after meanwhile.
+  private var isServing: Bool { !positions.read.isEmpty }
+  private var askMilliseconds: Int32 { isServing ? 150 : 1_000 }
+  private var readMilliseconds: Int32 { isServing ? 5 : 100 }
+  private static let sliceMilliseconds: Int64 = 50
   /// How long an error is believed to pass that often does not.
   private static let doubtMilliseconds: Int64 = 30_000
   /// How long a broker may take for a partition's leader that is none any more, and name an end of long ago.
@@ -20,15 +23,25 @@ extension Worker {
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
     try consumer.pause(partitions)
+    if !restoration.isUnderWay { progress = RestoreProgress(now: MonotonicClock.milliseconds()) }
     restoration.assign(partitions)
-    progress = RestoreProgress(now: MonotonicClock.milliseconds())
+    restoreTime = 0
   }
 
-  /// Forgets what was restored, at whatever point.
-  func dropRestoration() {
-    restoration.release()
-    changesets = nil
-    takingOver = nil
+  /// Forgets what was restored of partitions, at whatever point.
+  func dropRestoration(of partitions: Set<Int32>) throws(DaemonError) {
+    restoration.release(partitions)
+    if let takingOver, partitions.contains(takingOver.number) { self.takingOver = nil }
+    do throws(KafkaError) {
+      try changesets?.drop(partitions)
+    } catch {
+      throw DaemonError(error)
+    }
+    endReading()
+  }
+
+  private func endReading() {
+    if !restoration.isUnderWay { changesets = nil }
   }
 
   /// Goes one step on. The consumer must be polled between two.
@@ -37,8 +50,6 @@ extension Worker {
   func restore(_ store: isolated FeedStore) throws {
     do {
       try take(restoration.step, store)
-      restorePause = 0
-      restoreFailures = 0
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
@@ -53,9 +64,9 @@ extension Worker {
 
   /// Has the step that failed wait before it is done again, and says why now and then.
   private func pauseRestoring(_ reason: String, _ fields: LogFields) {
-    restorePause = Self.pauseMilliseconds
-    restoreFailures += 1
-    if progress.line(at: MonotonicClock.milliseconds()) != nil { log.warning(reason, fields) }
+    let now = MonotonicClock.milliseconds()
+    restoreTime = now + Self.pauseMilliseconds
+    if progress.line(at: now) != nil { log.warning(reason, fields) }
   }
 
   /// A broker has named an end of a partition before what is committed: either it is no leader any more and has not
@@ -63,9 +74,6 @@ extension Worker {
   private struct StaleAnswer: Error {
     let partition: TopicPartition
   }
-
-  /// How long the next question may take; the group must be polled soon enough after it.
-  private var askMilliseconds: Int32 { min(Self.askMilliseconds[restoreFailures], pollSchedule.longestCall) }
 
   /// Whether a step that failed may succeed later.
   private func mayPass(_ error: KafkaError) -> Bool {
@@ -100,8 +108,7 @@ extension Worker {
       if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
         throw StaleAnswer(partition: input)
       }
-      try restoration.measure(ends, lostInput)
-      if let start = restoration.starts.last { tell(start) }
+      tell(try restoration.measure(ends, lostInput))
     case .bound(let partition):
       let reader = try reader()
       let target = TopicPartition(topic: reader.topic, partition: partition)
@@ -110,8 +117,11 @@ extension Worker {
       try reader().open(partitions)
       restoration.open()
     case .read:
-      let end = pollSchedule.dueTime
-      let portion = try reader().read(timeoutMilliseconds: Self.readMilliseconds) {
+      let end = min(
+        pollSchedule.dueTime,
+        isServing ? environment.coarseClock() + Self.sliceMilliseconds : .max
+      )
+      let portion = try reader().read(timeoutMilliseconds: readMilliseconds) {
         self.environment.coarseClock() < end
       }
       progress.add(records: portion.records, bytes: portion.bytes)
@@ -125,8 +135,8 @@ extension Worker {
       if let failure = portion.failure { throw failure }
     case .takeOver(let partition):
       try takeOver(partition, store)
-    case .resume(let positions):
-      try resume(at: positions, store)
+    case .resume(let starts):
+      try resume(at: starts, store)
     }
   }
 
@@ -173,6 +183,7 @@ extension Worker {
   /// on.
   private func stopPartition(_ partition: Int32, _ error: DaemonError) {
     restoration.stop(partition: partition, error)
+    defer { if !restoration.isUnderWay { tellRestored() } }
     log.error("a partition is stopped; the others go on", ["partition": partition, "error": error])
     nextReminder = MonotonicClock.milliseconds() + Self.reminderMilliseconds
     onEvent(.stopped(partition: partition))
@@ -190,29 +201,42 @@ extension Worker {
     )
   }
 
-  private func resume(at starts: [TopicPartitionOffset], _ store: isolated FeedStore) throws {
-    try consumer.seek(starts, timeoutMilliseconds: askMilliseconds)
-    try consumer.resume(starts.map(\.topicPartition))
-    positions.begin(at: starts)
+  /// Has the input of partitions come whose feeds are restored.
+  private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {
+    try consumer.seek(starts.map(\.position), timeoutMilliseconds: askMilliseconds)
+    try consumer.resume(starts.map(\.position.topicPartition))
+    positions.begin(at: starts.map(\.position))
     // What is lost and passed over is not to be missed again at the next start.
-    for start in restoration.resumed where start.isLoss { cover(start.position, store) }
+    for start in starts where start.isLoss { cover(start.position, store) }
     restoration.finish()
-    changesets = nil
+    endReading()
     let now = MonotonicClock.milliseconds()
+    let numbers = Set(starts.map(\.position.partition))
     log.info(
       "restored",
       [
-        "feeds": store.feedCount, "state": Quantity.bytes(store.stateBytes), "records": progress.records,
+        "partitions": Self.list(numbers.sorted()), "feeds": store.feedCount,
+        "state": Quantity.bytes(store.stateBytes), "records": progress.records,
         "bytes": Quantity.bytes(progress.bytes),
         "time": Quantity.duration(nanoseconds: progress.milliseconds(at: now) * 1_000_000),
         "rate": progress.rate(at: now),
       ]
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
-    status.update { [progress, content = store.content] in
-      $0.restore.finish(milliseconds: progress.milliseconds(at: now))
-      $0.content = content
-    }
+    environment.status.restored(numbers, by: identity.number)
+    status.update { [content = store.content] in $0.content = content }
+    if !restoration.isUnderWay { tellRestored() }
+  }
+
+  /// All partitions are restored that can be.
+  private func tellRestored() {
+    let now = MonotonicClock.milliseconds()
+    status.update { [progress] in $0.restore.finish(milliseconds: progress.milliseconds(at: now)) }
+    tellRunning()
+  }
+
+  /// There is nothing to be restored.
+  func tellRunning() {
     environment.status.running(identity.number, except: Set(restoration.stopped.keys))
     onEvent(.running)
   }

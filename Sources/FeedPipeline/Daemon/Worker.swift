@@ -12,9 +12,8 @@ import Service
 /// (``TransactionMachine``), from where to read again (``InputPositions``), whether the topics fit
 /// (``TopicLayout``).
 ///
-/// While it serves, it runs *inside* the store's isolation. Partitions are revoked by a callback in the
-/// middle of a poll and must be flushed before it returns; from outside of the store that could not be
-/// waited for. Because of that callback nothing of the worker may be lent (`inout`) to a poll.
+/// Its partitions come and go one by one: some are restored while others are served (``Worker/completeRebalance(_:)``).
+/// While it works, it runs *inside* the store's isolation, which is entered once.
 ///
 /// Unchecked: it is made and used on the worker's thread only.
 final class Worker: @unchecked Sendable {
@@ -25,19 +24,25 @@ final class Worker: @unchecked Sendable {
   let environment: WorkerEnvironment
   /// What it tells of itself.
   let status: WorkerStatus
-  let consumer: Consumer
-  let batch: KafkaBatch
+  /// What the member of the group is configured with.
+  let memberSettings: KafkaConfiguration
+  var consumer: Consumer
+  var batch: KafkaBatch
   /// For polls in the midst of what takes long, when `batch` may hold records that are not applied.
-  let idleBatch: KafkaBatch
+  var idleBatch: KafkaBatch
   /// When the next such poll is due.
   var pollSchedule: PollSchedule
   /// Input partitions that the group has given us.
   var assigned: [TopicPartition] = []
-  /// Those of them whose feeds could be restored.
-  var readable: [TopicPartition] { assigned.filter { restoration.stopped[$0.partition] == nil } }
+  /// Those of them whose feeds are restored.
+  var readable: [TopicPartition] { assigned.filter { restoration.state(of: $0.partition) == .done } }
+  /// Of the partitions that are served.
   var positions = InputPositions()
-  /// Whether the store has to be dropped: its partitions are gone, or it is not known what is published.
-  var isReleased = false
+
+  // What gives and takes partitions: Worker+Rebalance.swift.
+  /// What a poll has brought and that is to be dealt with, and when it came, in milliseconds of the monotonic clock.
+  var rebalance: Rebalance?
+  var rebalanceTime: Int64 = 0
 
   // What publishes: Worker+Flush.swift, Worker+Producer.swift.
   var machine = TransactionMachine()
@@ -71,10 +76,8 @@ final class Worker: @unchecked Sendable {
   var changesets: ChangesetReader?
   /// The partition of which the store takes over feeds; nil when there is none.
   var takingOver: ChangesetPartition?
-  /// How long to wait before its next step, in milliseconds.
-  var restorePause: Int32 = 0
-  /// How often in a row that step has failed.
-  var restoreFailures = 0
+  /// When its next step may be taken, in milliseconds of the monotonic clock.
+  var restoreTime: Int64 = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
   var doubtfulSince: Int64?
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
@@ -85,14 +88,10 @@ final class Worker: @unchecked Sendable {
   var rejoinTime: Int64?
   var hasRejoined = false
 
-  /// What was done with stores that are gone.
-  private(set) var earlierCounters = StoreCounters()
-  /// The feeds that were given up after the end was asked for; nil if none were.
-  private var feedsAtEnd: [FeedSummary]?
-  /// Whether a rebalance is told of at the moment: nothing may be polled then.
-  private(set) var isInRebalance = false
-  /// What went wrong inside a callback, to be thrown after it.
-  private var callbackFailure: DaemonError?
+  /// When to say again that the group has members of an older version, in milliseconds of the monotonic clock.
+  private var nextProtocolReminder: Int64 = 0
+  /// When offsets are committed once more that have not changed, in milliseconds of the monotonic clock.
+  private var nextOffsetRefresh: Int64
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
@@ -115,7 +114,10 @@ final class Worker: @unchecked Sendable {
   private static let backlogMilliseconds: Int64 = 10
   /// A poll that brings so many is a reason to look at once.
   private static let manyRecords = 1_000
-  private static let batchCapacity = 10_000
+  static let batchCapacity = 10_000
+  private static let protocolReminderMilliseconds: Int64 = 10_000
+  /// Much less than the least `offsets.retention.minutes` that makes sense.
+  private static let offsetRefreshMilliseconds: Int64 = 3_600_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
 
@@ -138,17 +140,37 @@ final class Worker: @unchecked Sendable {
     var member = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
-    let logHandler = environment.log.kafkaHandler
-    consumer = try Consumer(configuration: member, isolationLevel: .readCommitted, log: logHandler)
-    // Where to begin, the restoration finds out.
-    consumer.assignmentStart = Consumer.startWithoutQuery
+    memberSettings = member
+    consumer = try Self.makeConsumer(member, environment)
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
-    producer = try TransactionalProducer(configuration: producing, log: logHandler)
+    producer = try TransactionalProducer(configuration: producing, log: environment.log.kafkaHandler)
     producerMilliseconds = settings.transactionMilliseconds(slowInARow: 0)
     batch = KafkaBatch(consumer, capacity: Self.batchCapacity, clock: environment.coarseClock)
     idleBatch = KafkaBatch(consumer, capacity: 1, clock: environment.coarseClock)
     pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
+    nextOffsetRefresh = MonotonicClock.milliseconds() + Self.offsetRefreshMilliseconds
     reportStatistics()
+  }
+
+  static func makeConsumer(
+    _ configuration: KafkaConfiguration,
+    _ environment: WorkerEnvironment
+  ) throws(KafkaError) -> Consumer {
+    let consumer = try Consumer(
+      configuration: configuration,
+      isolationLevel: .readCommitted,
+      log: environment.log.kafkaHandler
+    )
+    // Where to begin, the restoration finds out.
+    consumer.assignmentStart = Consumer.startWithoutQuery
+    return consumer
+  }
+
+  /// The group shares out one of the input topics, and partitions of the others go along, so that those of one number are
+  /// always with one worker.
+  func join() throws(KafkaError) {
+    try consumer.subscribe(options.topics.inputs[0], companions: Array(options.topics.inputs.dropFirst()))
+    status.update { $0.phase = .joining }
   }
 
   /// Joins the group and works until it is asked to stop.
@@ -159,16 +181,11 @@ final class Worker: @unchecked Sendable {
     do {
       guard let layout = try findTopics() else { return DaemonReport() }
       writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
-      try consumer.subscribe(options.topics.inputs)
-      status.update { $0.phase = .joining }
       log.info("joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
-      while true {
-        let store = FeedStore(options: options, budget: environment.stateBudget)
-        if let report = try await serve(store) { return report }
-      }
+      try join()
+      return try await serve(FeedStore(options: options, budget: environment.stateBudget))
     } catch {
-      // What waits cannot be published any more, also not when the partitions are given up.
-      consumer.onRebalance = nil
+      // What waits cannot be published any more.
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }
@@ -200,15 +217,12 @@ final class Worker: @unchecked Sendable {
     return nil
   }
 
-  /// Works with one store until it has to be dropped or the end was asked for.
-  ///
-  /// - Returns: the report at the end; nil when a new store is needed.
-  private func serve(_ store: isolated FeedStore) throws -> DaemonReport? {
-    consumer.onRebalance = { event in self.rebalance(event, store) }
-    isReleased = false
-    while !isReleased {
+  /// Works until the end was asked for.
+  private func serve(_ store: isolated FeedStore) throws -> DaemonReport {
+    while true {
+      try completeRebalance(store)
       try applyBatch(to: store)
-      if isReleased { break }
+      if rebalance != nil { continue }
       status.turn(waitingRecords: batch.taken.records)
       if backlog.isBehind {
         backlog.apply(unread: unread.count)
@@ -216,13 +230,14 @@ final class Worker: @unchecked Sendable {
       }
       noteLag()
       remindOfStoppedPartitions()
+      refreshOffsets(store)
       try rejoinIfDue()
       let step = WorkerStep(
         deadline: store.deadline,
         now: MonotonicClock.milliseconds(),
         isStopping: stop.isRequested,
         isProducerReady: machine.isReady,
-        isRestoring: restoration.isUnderWay
+        restoreTime: restoration.isUnderWay ? restoreTime : nil
       )
       switch step {
       case .stop:
@@ -231,25 +246,27 @@ final class Worker: @unchecked Sendable {
         try flush(store)
       case .prepareProducer:
         try pollWithoutInput(timeoutMilliseconds: producerPause)
-        if !isReleased { try prepareProducer(store) }
+        if rebalance == nil { try prepareProducer(store) }
       case .restore:
-        try pollWithoutInput(timeoutMilliseconds: restorePause)
-        if !isReleased { try restore(store) }
+        try takeInput(store, timeoutMilliseconds: 0)
+        if rebalance == nil { try restore(store) }
       case .poll(let timeoutMilliseconds):
-        try poll(timeoutMilliseconds: timeoutMilliseconds)
-        // A new assignment begins with a restoration, and then with its input.
-        if restoration.isUnderWay { batch.discard() }
-        let repeated = batch.note(in: &positions)
-        environment.backlog?.read(positions.read, by: identity.number)
-        noteBacklog(of: store)
-        if let partition = repeated {
-          try readAgain(store, partition)
-        } else if !batch.isEmpty {
-          onEvent(.received(records: batch.count))
-        }
+        try takeInput(store, timeoutMilliseconds: timeoutMilliseconds)
       }
     }
-    return nil
+  }
+
+  /// Polls for input, to be applied next.
+  private func takeInput(_ store: isolated FeedStore, timeoutMilliseconds: Int32) throws {
+    try poll(timeoutMilliseconds: timeoutMilliseconds)
+    let repeated = batch.note(in: &positions)
+    environment.backlog?.read(positions.read, by: identity.number)
+    noteBacklog(of: store)
+    if let partition = repeated {
+      try readAgain(store, partition)
+    } else if !batch.isEmpty {
+      onEvent(.received(records: batch.count))
+    }
   }
 
   private func poll(timeoutMilliseconds: Int32) throws {
@@ -265,29 +282,34 @@ final class Worker: @unchecked Sendable {
     batch.discard()
   }
 
-  /// Applies what was polled, serving the group between slices of it. A rebalance in between publishes or withdraws
-  /// what was applied; the rest is dropped.
+  /// Applies what was polled, serving the group between slices of it, until a rebalance has to be dealt with first.
   private func applyBatch(to store: isolated FeedStore) throws {
-    while !isReleased {
+    while rebalance == nil {
       batch.beginSlice(until: pollSchedule.dueTime)
       if try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
         try flush(store)
       } else if batch.isUnfinished {
         try keepMembership()
       } else {
-        break
+        try resumeInput(store)
+        return coverEnds(store)
       }
     }
-    // What is left is of partitions that are gone, or is read again.
-    if isReleased { return batch.discard() }
-    try resumeInput(store)
-    if !isReleased { coverEnds(store) }
   }
 
   /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
   /// something unread, and when it is deleted like records, it would be missed like records.
   private func coverEnds(_ store: isolated FeedStore) {
     for end in batch.ends where positions.reachEnd(end.topicPartition, end.offset) { cover(end, store) }
+  }
+
+  /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
+  /// not share out, and of a group's that nobody reads.
+  private func refreshOffsets(_ store: isolated FeedStore) {
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.isReady else { return }
+    nextOffsetRefresh = now + Self.offsetRefreshMilliseconds
+    for position in positions.resume { cover(position, store) }
   }
 
   /// Has an offset committed behind which no record was taken.
@@ -310,7 +332,7 @@ final class Worker: @unchecked Sendable {
 
   /// Looks at what a poll brought besides records.
   func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
-    if let callbackFailure { throw callbackFailure }
+    if let rebalance = batch.rebalance { note(rebalance) }
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
       if error.kind == .autoOffsetReset {
@@ -318,6 +340,10 @@ final class Worker: @unchecked Sendable {
           .lostInput,
           "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
         )
+      }
+      if error.kind == .inconsistentGroupProtocol {
+        noteOtherProtocol(error)
+        continue
       }
       if error.kind.isRefusal { throw .cannot("read", error) }
       if error.isRetriable {
@@ -328,81 +354,27 @@ final class Worker: @unchecked Sendable {
     }
   }
 
+  /// The group has members that share out partitions in another way. It takes this one in when the last of them has left.
+  private func noteOtherProtocol(_ error: KafkaError) {
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextProtocolReminder else { return }
+    nextProtocolReminder = now + Self.protocolReminderMilliseconds
+    log.error(
+      """
+      the group has members that share out partitions in another way, as earlier builds of feedstore do; this one waits \
+      until all of them are stopped
+      """,
+      ["group": settings.groupID, "error": error]
+    )
+  }
+
   /// Publishes what waits, leaves the group, and closes everything within the time that is given for it.
   private func finish(_ store: isolated FeedStore) throws -> DaemonReport {
     log.info("stopping")
     try flush(store)
-    let report = DaemonReport(
-      counters: earlierCounters.adding(store.counters),
-      feeds: feedsAtEnd ?? store.summaries()
-    )
+    let report = DaemonReport(counters: store.counters, feeds: store.summaries())
     close()
     return report
-  }
-
-  /// What happens to the input partitions; called inside a poll, or while the consumer is closed.
-  private func rebalance(_ event: RebalanceEvent, _ store: isolated FeedStore) {
-    isInRebalance = true
-    defer { isInRebalance = false }
-    switch event {
-    case .assigned(let partitions):
-      log.info("assigned", ["partitions": Self.list(partitions)])
-      assigned = partitions
-      noteShare()
-      environment.status.assigned(partitions, to: identity.number)
-      environment.backlog?.assign(partitions, to: identity.number)
-      do {
-        try beginRestoring(partitions)
-      } catch {
-        callbackFailure = DaemonError(error)
-      }
-      onEvent(.assigned(partitions: partitions.count))
-    case .revoking(let partitions):
-      status.update { $0.rebalances[.revoked, default: 0] += 1 }
-      do {
-        try flush(store)
-      } catch {
-        callbackFailure = error
-      }
-      release(store, partitions, "revoked")
-    case .lost(let partitions):
-      status.update { $0.rebalances[.lost, default: 0] += 1 }
-      // Somebody else may have them already: what waits would not be accepted.
-      do {
-        try withdraw(store)
-      } catch {
-        callbackFailure = error
-      }
-      release(store, partitions, "lost")
-    }
-  }
-
-  /// Drops the state of partitions that are no longer ours.
-  private func release(_ store: isolated FeedStore, _ partitions: [TopicPartition], _ how: String) {
-    log.info("partitions \(how)", ["partitions": Self.list(partitions)])
-    dropState(store)
-    assigned = []
-    rejoinTime = nil
-    pausedMeanwhile = []
-    environment.status.released(identity.number)
-    onEvent(.released)
-  }
-
-  /// Has the store replaced, and forgets everything that belongs to it.
-  func dropState(_ store: isolated FeedStore) {
-    if !isReleased {
-      earlierCounters = earlierCounters.adding(store.counters)
-      // Another worker, asked to stop as well, was the first to leave the group.
-      if stop.isRequested { feedsAtEnd = store.summaries() }
-    }
-    batch.taken.discard()
-    positions.removeAll()
-    dropRestoration()
-    isReleased = true
-  }
-
-  private static func list(_ partitions: [TopicPartition]) -> String {
-    partitions.isEmpty ? "none" : partitions.map { "\($0.topic)/\($0.partition)" }.joined(separator: ",")
   }
 
   /// Tells the store whether the input is behind, after a poll that may have waited.
@@ -456,15 +428,19 @@ final class Worker: @unchecked Sendable {
 
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.
   private func close() {
-    do {
-      try consumer.close(timeoutMilliseconds: closeTime)
-    } catch {
-      log.warning("the group will miss this worker until its session times out", ["error": error])
-    }
+    close(consumer)
     do {
       try producer.close(timeoutMilliseconds: closeTime)
     } catch {
       log.debug("the producer is left to close by itself", ["error": error])
+    }
+  }
+
+  func close(_ consumer: Consumer) {
+    do {
+      try consumer.close(timeoutMilliseconds: closeTime)
+    } catch {
+      log.warning("the group will miss this worker until its session times out", ["error": error])
     }
   }
 

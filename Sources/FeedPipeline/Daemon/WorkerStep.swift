@@ -4,7 +4,7 @@ enum WorkerStep: Equatable {
   case poll(timeoutMilliseconds: Int32)
   /// Poll without taking input, and go one step on towards a producer that can publish.
   case prepareProducer
-  /// Poll without taking input, and go one step on in restoring.
+  /// Take the input that is there, and go one step on in restoring partitions.
   case restore
   /// Publish what waits.
   case flush
@@ -19,19 +19,20 @@ enum WorkerStep: Equatable {
   ///   - now: the time in milliseconds, of the same clock.
   ///   - isStopping: whether the end was asked for.
   ///   - isProducerReady: whether a transaction can be begun.
-  ///   - isRestoring: whether feeds have to be restored before input is taken.
-  init(deadline: Int64?, now: Int64, isStopping: Bool, isProducerReady: Bool, isRestoring: Bool) {
+  ///   - restoreTime: when the next step in restoring partitions may be taken; nil if there are none to be restored.
+  init(deadline: Int64?, now: Int64, isStopping: Bool, isProducerReady: Bool, restoreTime: Int64?) {
     if isStopping {
       self = .stop
     } else if !isProducerReady {
       self = .prepareProducer
-    } else if isRestoring {
-      self = .restore
     } else if let deadline, deadline <= now {
+      // What is served goes on while other partitions are restored.
       self = .flush
+    } else if let restoreTime, restoreTime <= now {
+      self = .restore
     } else {
-      let left = deadline.map { $0 - now } ?? Self.idleMilliseconds
-      self = .poll(timeoutMilliseconds: Int32(min(left, Self.idleMilliseconds)))
+      let times = [deadline, restoreTime].compactMap { $0.map { $0 - now } }
+      self = .poll(timeoutMilliseconds: Int32(min(times.min() ?? .max, Self.idleMilliseconds)))
     }
   }
 }

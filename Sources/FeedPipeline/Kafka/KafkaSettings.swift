@@ -92,6 +92,8 @@ struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
+    // A member hears of a rebalance with the answer to a heartbeat, and what moves waits for all members.
+    configuration.setIfMissing("heartbeat.interval.ms", String(Self.heartbeatMilliseconds))
     // Bytes are the bound, not the number of records. librdkafka needs about as much memory again for each record.
     configuration.setIfMissing("queued.max.messages.kbytes", String(Self.inputKilobytes))
     configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
@@ -268,6 +270,7 @@ struct KafkaSettings: Sendable, Equatable {
   private static let greatestMessageBytes = 1_000_000_000
   /// A member that is gone without a word is missed this long.
   private static let sessionMilliseconds = 10_000
+  private static let heartbeatMilliseconds = 300
   /// What a killed worker wrote is in the way of whoever reads on for so long, unless it is started again: so little
   /// at first. Brokers may not allow more than what clients have by default.
   private static let transactionMilliseconds = Doubling(from: 10_000, to: 60_000)

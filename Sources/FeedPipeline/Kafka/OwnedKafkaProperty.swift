@@ -38,8 +38,8 @@ struct OwnedKafkaProperty {
     ),
     OwnedKafkaProperty(
       name: "partition.assignment.strategy",
-      allowed: ["range"],
-      reason: "equal partitions of the two input topics must come to the same worker"
+      allowed: ["cooperative-sticky"],
+      reason: "only what moves may be taken from a worker"
     ),
     OwnedKafkaProperty(
       name: "enable.idempotence",

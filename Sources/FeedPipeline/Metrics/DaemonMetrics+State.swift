@@ -13,8 +13,7 @@ extension DaemonMetrics {
   }
 
   func readiness(_ workers: [WorkerFigures], _ sum: WorkerFigures) -> [MetricFamily] {
-    let restoring = workers.filter { $0.phase == .restoring }.reduce(0) { $0 + $1.partitions.count }
-    return [
+    [
       Self.one(.gauge, "feedstore_ready", "Whether /readyz says so.", health().isReady ? 1 : 0),
       Self.family(.gauge, "feedstore_workers", "Workers, by what they do.") {
         for phase in WorkerPhase.allCases {
@@ -30,8 +29,8 @@ extension DaemonMetrics {
       Self.one(
         .gauge,
         "feedstore_partitions_restoring",
-        "Partitions of workers that restore feeds.",
-        restoring
+        "Partitions whose feeds are being restored.",
+        sum.restoring.count
       ),
       Self.one(
         .gauge,

@@ -7,6 +7,8 @@ struct WorkerFigures: Sendable {
   var phase = WorkerPhase.starting
   /// Numbers of the partitions that the group has given it.
   var partitions: Set<Int32> = []
+  /// Those of them whose feeds are being restored.
+  var restoring: Set<Int32> = []
   /// Those of them whose feeds could not be restored.
   var stopped: Set<Int32> = []
   /// Input records that are not published, where that is known.
@@ -41,6 +43,7 @@ struct WorkerFigures: Sendable {
   /// Adds those of another worker: what can be added.
   mutating func add(_ other: WorkerFigures) {
     partitions.formUnion(other.partitions)
+    restoring.formUnion(other.restoring)
     stopped.formUnion(other.stopped)
     inputLag.merge(other.inputLag) { max($0, $1) }
     counters = counters.adding(other.counters)

@@ -1,7 +1,7 @@
 import Feed
 import Kafka
 
-/// Reads partitions of the changesets topic from their beginnings, all at once, into replicas.
+/// Reads partitions of the changesets topic from their beginnings, all at once, into replicas; partitions come and go.
 ///
 /// Two clients, as what may be read and how far there is something to read are different questions: with
 /// committed isolation the broker would name the last stable offset, before a transaction that is not known
@@ -18,6 +18,8 @@ final class ChangesetReader {
   private var next = 0
   private let indexer = JSONIndexer()
   private var partitions: [Int32: ChangesetPartition] = [:]
+  /// Partitions that were dropped since the batch was filled: what it has of them is of before.
+  private var dropped: Set<Int32> = []
 
   /// What one reading brought.
   struct Portion {
@@ -57,11 +59,12 @@ final class ChangesetReader {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Begins with these partitions, and forgets what was read of others.
+  /// Begins with these partitions, besides those that are read.
   func open(_ opened: [RestoredPartition]) throws(KafkaError) {
-    partitions = [:]
-    batch.recycle()
-    next = 0
+    // An offset, not "the beginning": what a client does not know at once it asks for again after half a second.
+    try reader.add(
+      opened.map { TopicPartitionOffset(topic: topic, partition: $0.number, offset: $0.position) }
+    )
     for partition in opened {
       partitions[partition.number] = ChangesetPartition(
         topic,
@@ -70,10 +73,11 @@ final class ChangesetReader {
         indexer: indexer
       )
     }
-    // An offset, not "the beginning": what a client does not know at once it asks for again after half a second.
-    try reader.assign(
-      opened.map { TopicPartitionOffset(topic: topic, partition: $0.number, offset: $0.position) }
-    )
+  }
+
+  /// Stops reading partitions, wherever they are, and forgets what was read of them; passes over others.
+  func drop(_ numbers: some Sequence<Int32>) throws(KafkaError) {
+    for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
   /// Reads what there is, of whatever partition, waiting for it if need be.
@@ -85,6 +89,7 @@ final class ChangesetReader {
     if next >= batch.count {
       next = 0
       try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
+      dropped = []
     }
     var portion = Portion()
     var current: ChangesetPartition?
@@ -94,7 +99,7 @@ final class ChangesetReader {
       let message = batch[next]
       next += 1
       if message.partition != current?.number { current = partitions[message.partition] }
-      guard let partition = current else { continue }
+      guard let partition = current, !dropped.contains(partition.number) else { continue }
       // What was written after the end was asked for is not what the committed offsets belong to.
       guard message.offset < partition.end else {
         portion.positions[partition.number] = partition.end
@@ -104,17 +109,25 @@ final class ChangesetReader {
         try partition.apply(message)
       } catch {
         portion.unreadable[partition.number] = error
-        partitions[partition.number] = nil
+        _ = try close(partition.number)
         current = nil
       }
       portion.records += 1
       portion.bytes += message.size
       portion.positions[partition.number] = message.offset + 1
     }
-    for event in batch.events { portion.note(event) }
+    for event in batch.events {
+      if case .endOfPartition(_, let partition, _) = event, dropped.contains(partition) { continue }
+      portion.note(event)
+    }
     return portion
   }
 
-  /// Hands out a partition that was read to its end, and forgets it; nil if it was empty and not opened.
-  func close(_ partition: Int32) -> ChangesetPartition? { partitions.removeValue(forKey: partition) }
+  /// Hands out a partition that was read to its end, and stops reading it; nil if it was empty and not opened.
+  func close(_ partition: Int32) throws(KafkaError) -> ChangesetPartition? {
+    guard let read = partitions.removeValue(forKey: partition) else { return nil }
+    dropped.insert(partition)
+    try reader.remove([TopicPartition(topic: topic, partition: partition)])
+    return read
+  }
 }

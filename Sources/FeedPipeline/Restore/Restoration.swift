@@ -1,32 +1,34 @@
 import Kafka
 
 /// Leads from partitions that were assigned to their feeds restored and their input read: says what to do
-/// next, and is told what came of it. All partitions are read at once, and each is handed to the store when
-/// it has been read: one that an open transaction keeps back does not hold up the others, and one whose feeds cannot be
-/// restored is left out, with its inputs.
+/// next, and is told what came of it.
 ///
-/// Whoever does it keeps polling the (paused) group consumer between any two steps. A step that fails for a
-/// passing reason is simply done again. When the partitions are gone in the middle, `release` forgets
-/// everything.
+/// Each partition, that is the input partitions and the changesets partition of one number, goes its own way: its input is
+/// read as soon as its feeds are in the store, whatever becomes of the others. Partitions may come and go at any time. One
+/// that an open transaction keeps back does not hold up the others, and one whose feeds cannot be restored is left out,
+/// with its inputs.
+///
+/// Whoever does it keeps polling the group consumer between any two steps, and serves what is restored. A step that fails for
+/// a passing reason is simply done again.
 struct Restoration {
   enum State: Equatable {
-    /// No partitions are assigned.
-    case idle
     /// The group's committed offsets are wanted, once no transaction with some is pending.
     case locating
-    /// The ends of the input partition of this index are wanted.
+    /// The ends of the partition's input of this index are wanted.
     case measuring(Int)
-    /// How far the changesets partition has to be read is wanted whose turn it is. Not before the offsets
-    /// are known: what belongs to them is then in the topic.
+    /// How far the changesets partition has to be read is wanted. Not before the offsets are known: what belongs to them
+    /// is then in the topic.
     case bounding
-    /// The reading of the changesets partitions has to begin.
-    case opening
-    /// The changesets partitions are read, and handed to the store one by one.
-    case reading
-    /// Everything is restored that can be; the input has to be set going.
+    /// The reading of the changesets partition has to begin.
+    case opening(RestoredPartition)
+    /// The changesets partition is read, and then handed to the store.
+    case reading(RestoredPartition)
+    /// The feeds are restored; the input has to be set going.
     case resuming
     /// The input is read.
     case done
+    /// The feeds cannot be restored. The inputs stay paused.
+    case stopped(DaemonError)
   }
 
   /// What is to be done next.
@@ -39,74 +41,132 @@ struct Restoration {
     /// Ask where a changesets partition begins and ends, aborted and open transactions included, then
     /// ``bound(_:)``, or ``stop(partition:_:)``.
     case bound(partition: Int32)
-    /// Begin to read these from their beginnings, all at once, then ``open()``; what was read of others is
-    /// dropped.
+    /// Begin to read these from their beginnings as well, then ``open()``.
     case open([RestoredPartition])
     /// Read on, whatever partition has something, then ``advance(to:)``, and ``stop(partition:_:)`` for what is
     /// unreadable.
     case read
     /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
     case takeOver(partition: Int32)
-    /// Seek to these offsets and resume the input, then ``finish()``.
-    case resume([TopicPartitionOffset])
+    /// Seek to where the input of these partitions begins and resume it, then ``finish()``.
+    case resume([InputStart])
   }
 
-  private(set) var state = State.idle
-  /// The input partitions, sorted.
-  private(set) var inputs: [TopicPartition] = []
-  /// Where their reading begins, as far as that is known.
-  private(set) var starts: [InputStart] = []
-  /// The changesets partitions that are restored, as far as their ends are known, sorted.
-  private(set) var partitions: [RestoredPartition] = []
-  /// Why partitions cannot be restored, by number. Their inputs stay paused.
-  private(set) var stopped: [Int32: DaemonError] = [:]
-  private var committed: [TopicPartition: CommittedOffset] = [:]
-  /// Changesets partitions of which the ends are wanted, the next one last.
-  private var unbounded: [Int32] = []
+  /// One partition's way.
+  private struct Entry {
+    var state = State.locating
+    /// The input partitions, sorted.
+    let inputs: [TopicPartition]
+    var committed: [TopicPartition: CommittedOffset] = [:]
+    /// Where their reading begins, as far as that is known.
+    var starts: [InputStart] = []
+    /// How much of the changesets partition was there to be read; nil before that is known.
+    var restored: RestoredPartition? {
+      switch state {
+      case .opening(let partition), .reading(let partition): partition
+      case .locating, .measuring, .bounding, .resuming, .done, .stopped: nil
+      }
+    }
 
-  /// Whether there is something to do before input may be taken.
-  var isUnderWay: Bool { state != .idle && state != .done }
-  /// The partitions that are still read.
-  var unread: [RestoredPartition] { partitions.filter { !$0.isRead } }
-  /// Where the reading begins of those inputs that are read.
-  var resumed: [InputStart] { starts.filter { stopped[$0.position.partition] == nil } }
-
-  var step: Step {
-    switch state {
-    case .idle, .done: .nothing
-    case .locating: .locate(inputs)
-    case .measuring(let index): .measure(inputs[index])
-    case .bounding: unbounded.last.map { .bound(partition: $0) } ?? .nothing
-    case .opening: .open(unread)
-    case .reading: complete.map { .takeOver(partition: $0.number) } ?? .read
-    case .resuming: .resume(resumed.map(\.position))
+    var isUnderWay: Bool {
+      switch state {
+      case .done, .stopped: false
+      case .locating, .measuring, .bounding, .opening, .reading, .resuming: true
+      }
     }
   }
 
-  /// A partition that was read, but is not in the store yet.
-  private var complete: RestoredPartition? { partitions.first { $0.isRead && !$0.isTakenOver } }
+  private var entries: [Int32: Entry] = [:]
+  /// The numbers of the partitions, sorted.
+  private var numbers: [Int32] = []
 
-  /// Input partitions were assigned, and are paused.
-  mutating func assign(_ partitions: [TopicPartition]) {
-    release()
-    inputs = partitions.sorted { ($0.partition, $0.topic) < ($1.partition, $1.topic) }
-    unbounded = Set(partitions.map(\.partition)).sorted(by: >)
-    state = inputs.isEmpty ? .resuming : .locating
+  // MARK: Looking
+
+  /// Whether there is something to do before all input is taken.
+  var isUnderWay: Bool { entries.values.contains(where: \.isUnderWay) }
+  /// Partitions of which the feeds are being restored.
+  var underWay: Set<Int32> { Set(entries.lazy.filter { $0.value.isUnderWay }.map(\.key)) }
+  /// Why partitions cannot be restored, by number. Their inputs stay paused.
+  var stopped: [Int32: DaemonError] {
+    entries.compactMapValues { if case .stopped(let error) = $0.state { error } else { nil } }
+  }
+  /// The changesets partitions that are still read, sorted.
+  var unread: [RestoredPartition] {
+    numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
   }
 
-  /// The partitions are gone, at whatever point.
-  mutating func release() { self = Restoration() }
+  /// Where a partition is; nil if it is not assigned.
+  func state(of partition: Int32) -> State? { entries[partition]?.state }
+
+  var step: Step {
+    if let step = firstStep { return step }
+    let resumed = all { $0 == .resuming }
+    if !resumed.isEmpty { return .resume(resumed.flatMap { entries[$0]?.starts ?? [] }) }
+    return unread.isEmpty ? .nothing : .read
+  }
+
+  /// What comes before reading, and before input is taken.
+  private var firstStep: Step? {
+    let located = all { $0 == .locating }
+    if !located.isEmpty { return .locate(located.flatMap { entries[$0]?.inputs ?? [] }) }
+    if let (_, input) = measured { return .measure(input) }
+    if let partition = bounded { return .bound(partition: partition) }
+    let opened = numbers.compactMap { number -> RestoredPartition? in
+      guard case .opening(let partition)? = entries[number]?.state else { return nil }
+      return partition
+    }
+    if !opened.isEmpty { return .open(opened) }
+    return numbers.first { entries[$0]?.restored?.isRead == true }.map { .takeOver(partition: $0) }
+  }
+
+  private func all(where isMet: (State) -> Bool) -> [Int32] {
+    numbers.filter { entries[$0].map { isMet($0.state) } == true }
+  }
+
+  /// The input partition whose ends are wanted, and its number.
+  private var measured: (number: Int32, input: TopicPartition)? {
+    for number in numbers {
+      if let entry = entries[number], case .measuring(let index) = entry.state {
+        return (number, entry.inputs[index])
+      }
+    }
+    return nil
+  }
+
+  /// The changesets partition whose ends are wanted.
+  private var bounded: Int32? { all { $0 == .bounding }.first }
+
+  // MARK: Partitions come and go
+
+  /// Input partitions were assigned, and are paused. What was restored of them before is forgotten.
+  mutating func assign(_ partitions: [TopicPartition]) {
+    for (number, inputs) in Dictionary(grouping: partitions, by: \.partition) {
+      entries[number] = Entry(inputs: inputs.sorted { $0.topic < $1.topic })
+    }
+    numbers = entries.keys.sorted()
+  }
+
+  /// Partitions are gone, at whatever point.
+  mutating func release(_ partitions: some Sequence<Int32>) {
+    for number in partitions { entries[number] = nil }
+    numbers = entries.keys.sorted()
+  }
+
+  // MARK: What came of a step
 
   /// The committed offsets are known.
   mutating func locate(_ committed: [TopicPartition: CommittedOffset]) {
-    guard case .locating = state else { preconditionFailure("offsets in state \(state)") }
-    self.committed = committed
-    state = .measuring(0)
+    let located = all { $0 == .locating }
+    precondition(!located.isEmpty, "offsets that were not asked for")
+    for number in located {
+      entries[number]?.committed = committed.filter { $0.key.partition == number }
+      entries[number]?.state = .measuring(0)
+    }
   }
 
   /// Whether the group has committed more of the input partition that is measured than there is.
   func isCommittedBeyond(_ ends: Watermarks) -> Bool {
-    guard case .measuring(let index) = state, let offset = committed[inputs[index]]?.offset else {
+    guard let (number, input) = measured, let offset = entries[number]?.committed[input]?.offset else {
       return false
     }
     return offset > ends.high
@@ -114,80 +174,70 @@ struct Restoration {
 
   /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
   func leastEnd(of partition: Int32) -> Int64 {
-    committed.filter { $0.key.partition == partition }
+    (entries[partition]?.committed ?? [:])
       .compactMap { ChangesetEnds.end(in: $0.value.metadata) }.max() ?? 0
   }
 
   /// The ends of an input partition are known.
   ///
+  /// - Returns: where its reading begins.
   /// - Throws: ``DaemonError`` if input is lost and the policy is to fail.
-  mutating func measure(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
-    guard case .measuring(let index) = state else { preconditionFailure("input's ends in state \(state)") }
-    let input = inputs[index]
-    starts.append(try InputStart(input, committed: committed[input]?.offset, ends, policy))
-    state = index + 1 < inputs.count ? .measuring(index + 1) : .bounding
+  @discardableResult
+  mutating func measure(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) -> InputStart {
+    guard let (number, input) = measured, var entry = entries[number] else {
+      preconditionFailure("an input's ends that were not asked for")
+    }
+    let start = try InputStart(input, committed: entry.committed[input]?.offset, ends, policy)
+    entry.starts.append(start)
+    entry.state = entry.starts.count < entry.inputs.count ? .measuring(entry.starts.count) : .bounding
+    entries[number] = entry
+    return start
   }
 
   /// The ends of the changesets partition are known.
   mutating func bound(_ ends: Watermarks) {
-    guard case .bounding = state, let partition = unbounded.popLast() else {
-      preconditionFailure("a changesets partition's ends in state \(state)")
-    }
-    partitions.append(RestoredPartition(partition, ends))
-    openIfBounded()
-  }
-
-  private mutating func openIfBounded() {
-    guard unbounded.isEmpty else { return }
-    state = unread.isEmpty ? .reading : .opening
-    resumeIfRestored()
+    guard let partition = bounded else { preconditionFailure("a changesets partition's unasked ends") }
+    let restored = RestoredPartition(partition, ends)
+    entries[partition]?.state = restored.isRead ? .reading(restored) : .opening(restored)
   }
 
   /// The reading has begun.
   mutating func open() {
-    guard case .opening = state else { preconditionFailure("an opening in state \(state)") }
-    state = .reading
+    for number in numbers {
+      if case .opening(let partition)? = entries[number]?.state {
+        entries[number]?.state = .reading(partition)
+      }
+    }
   }
 
   /// Of each partition everything before its offset was read; it is that of an end of partition as well, as
   /// what ends a transaction takes up offsets and is no record.
   mutating func advance(to offsets: [Int32: Int64]) {
-    guard case .reading = state else { preconditionFailure("progress in state \(state)") }
-    for index in partitions.indices {
-      if let offset = offsets[partitions[index].number] { partitions[index].advance(to: offset) }
+    for (number, offset) in offsets {
+      guard case .reading(var partition)? = entries[number]?.state else { continue }
+      partition.advance(to: offset)
+      entries[number]?.state = .reading(partition)
     }
   }
 
   /// The partition's feeds are in the store.
   mutating func takeOver(partition: Int32) {
-    guard case .reading = state, let index = partitions.firstIndex(where: { $0.number == partition }),
-      partitions[index].isRead
-    else { preconditionFailure("a take-over of partition \(partition) in state \(state)") }
-    partitions[index].takeOver()
-    resumeIfRestored()
+    guard case .reading(let restored)? = entries[partition]?.state, restored.isRead else {
+      preconditionFailure("a take-over of partition \(partition), which is not read")
+    }
+    entries[partition]?.state = .resuming
   }
 
   /// The partition's feeds cannot be restored.
   mutating func stop(partition: Int32, _ error: DaemonError) {
-    switch state {
-    case .bounding where unbounded.last == partition:
-      unbounded.removeLast()
-      openIfBounded()
-    case .reading where partitions.contains { $0.number == partition && !$0.isTakenOver }:
-      partitions.removeAll { $0.number == partition }
-      resumeIfRestored()
-    default: preconditionFailure("a stop of partition \(partition) in state \(state)")
+    switch entries[partition]?.state {
+    case .bounding, .reading: entries[partition]?.state = .stopped(error)
+    default: preconditionFailure("a stop of partition \(partition), which is not restored")
     }
-    stopped[partition] = error
   }
 
-  private mutating func resumeIfRestored() {
-    if partitions.allSatisfy(\.isTakenOver) { state = .resuming }
-  }
-
-  /// The input is read.
+  /// The input is read of the partitions that were to be resumed.
   mutating func finish() {
-    guard case .resuming = state else { preconditionFailure("an end in state \(state)") }
-    state = .done
+    for number in all(where: { $0 == .resuming }) { entries[number]?.state = .done }
   }
 }

@@ -7,8 +7,6 @@ struct RestoredPartition: Equatable {
   private(set) var position: Int64
   /// Where what has to be read ends.
   let end: Int64
-  /// Whether its feeds are in the store.
-  private(set) var isTakenOver = false
 
   init(_ number: Int32, _ ends: Watermarks) {
     self.number = number
@@ -22,6 +20,4 @@ struct RestoredPartition: Equatable {
 
   /// Everything before this offset was read.
   mutating func advance(to offset: Int64) { position = max(position, offset) }
-
-  mutating func takeOver() { isTakenOver = true }
 }

@@ -55,7 +55,7 @@ public actor FeedStore {
 
   /// Begins with what ``restore(partition:from:)`` does, to be gone on with by ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
-    precondition(!isPublicationDue, "records of before the restoration are waiting")
+    precondition(!waiting.has(partition: partition), "records of before the restoration are waiting")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
   }
 
@@ -81,6 +81,18 @@ public actor FeedStore {
     recent = nil
     restoring = nil
     return false
+  }
+
+  /// Forgets the feeds of a partition that is somebody else's, or that is restored once more; others are not touched.
+  ///
+  /// Nothing of it may wait: publish it, or roll it back.
+  public func drop(partition: Int32) {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
+    if restoring?.partition == partition { restoring = nil }
+    guard let directory = directories.removeValue(forKey: partition) else { return }
+    recent = nil
+    share.add(-directory.stateBytes)
   }
 
   // MARK: Input
@@ -118,6 +130,9 @@ public actor FeedStore {
 
   /// When what waits is to be published, in the milliseconds of the time source; nil when nothing waits.
   public var deadline: Int64? { coalescer.deadline }
+
+  /// Whether anything of a partition waits to be published, if only offsets.
+  public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
 
   /// Whether anything waits to be published, if only offsets.
   public var isPublicationDue: Bool { coalescer.deadline != nil }

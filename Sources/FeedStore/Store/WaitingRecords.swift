@@ -10,6 +10,9 @@ struct WaitingRecords {
   private(set) var covered: [CoveredPosition] = []
   private var recent = 0
 
+  /// Whether something of a partition waits. O(p) for p input partitions.
+  func has(partition: Int32) -> Bool { covered.contains { $0.partition == partition } }
+
   mutating func cover(_ record: InputRecord) {
     cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
   }

@@ -49,6 +49,12 @@ final class ClientHandle {
     return ClientDestruction(client: client, context: opaque).run(timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  /// Leaves the client to itself, for one that cannot be destroyed: it ends its membership of a group, and stays in memory.
+  func abandon() {
+    isDestroyed = true
+    _ = rd_kafka_unsubscribe(client)
+  }
+
   /// Asks the brokers which of the topics exist and how many partitions they have.
   ///
   /// It asks for all topics and picks: asking for one by name creates it where the brokers do so.

@@ -7,15 +7,12 @@ extension KafkaConfiguration {
     var configuration = self
     // librdkafka has no consumer without a group's name. This one is never joined nor committed to.
     configuration.setDefault("group.id", "no-group")
-    configuration.setDefault("partition.assignment.strategy", "range")
     configuration.setDefault("socket.nagle.disable", "true")
-    if let strategy = configuration["partition.assignment.strategy"], strategy.contains("cooperative") {
-      throw .make(
-        .invalidArgument,
-        "use the property partition.assignment.strategy = \"\(strategy)\"",
-        detail: "batches of librdkafka 2.0.2 skip records in cooperative rebalances; use \"range\""
-      )
-    }
+    try configuration.require(
+      "partition.assignment.strategy",
+      "cooperative-sticky",
+      because: "only what moves is taken from a member"
+    )
     let reason = "offsets are committed with the results they belong to"
     try configuration.require("enable.auto.commit", "false", because: reason)
     try configuration.require("enable.auto.offset.store", "false", because: reason)

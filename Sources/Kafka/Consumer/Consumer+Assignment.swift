@@ -12,6 +12,30 @@ extension Consumer {
     try KafkaError.check(rd_kafka_assign(client, list.pointer), client: client, "assign \(offsets)")
   }
 
+  /// Reads these partitions as well, from these offsets, without a group; none of them may be assigned yet.
+  ///
+  /// Not to be mixed with `subscribe`.
+  public func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
+    let client = try client("assign \(offsets)")
+    let list = TopicPartitionList(offsets)
+    if let error = rd_kafka_incremental_assign(client, list.pointer) {
+      throw .make(taking: error, "assign \(offsets)")
+    }
+  }
+
+  /// Reads these partitions no more, which were added.
+  public func remove(_ partitions: [TopicPartition]) throws(KafkaError) {
+    let client = try client("unassign \(partitions)")
+    if partitions.isEmpty {
+      return
+    }
+    forgetPauses(of: pausedPartitions.intersection(partitions), client)
+    let list = TopicPartitionList(partitions)
+    if let error = rd_kafka_incremental_unassign(client, list.pointer) {
+      throw .make(taking: error, "unassign \(partitions)")
+    }
+  }
+
   /// The partitions assigned now, by the group or by hand.
   public func assignment() throws(KafkaError) -> [TopicPartition] {
     let client = try client("read the assignment")
@@ -97,14 +121,20 @@ extension Consumer {
   }
 
   /// Lifts every pause, as librdkafka would carry it over into the next assignment of the partition.
-  func forgetPauses(_ client: OpaquePointer) {
-    if pausedPartitions.isEmpty {
+  private func forgetPauses(_ client: OpaquePointer) {
+    forgetPauses(of: pausedPartitions, client)
+    withheld = [:]
+  }
+
+  /// Lifts pauses of partitions that are about to go.
+  func forgetPauses(of partitions: Set<TopicPartition>, _ client: OpaquePointer) {
+    if partitions.isEmpty {
       return
     }
-    let list = TopicPartitionList(pausedPartitions)
+    let list = TopicPartitionList(partitions)
     // What is no longer assigned cannot be resumed, and need not be.
     _ = rd_kafka_resume_partitions(client, list.pointer)
-    pausedPartitions = []
-    withheld = [:]
+    pausedPartitions.subtract(partitions)
+    for partition in partitions { withheld[partition] = nil }
   }
 }

@@ -122,12 +122,19 @@ extension Consumer {
 
   /// The consumer's membership of its group, for `TransactionalProducer.sendOffsets`.
   ///
-  /// - Throws: `_UNKNOWN_GROUP` without `group.id`.
+  /// - Throws: `_UNKNOWN_GROUP` without `group.id`; `UNKNOWN_MEMBER_ID` if the group has put the member out since it was
+  ///   assigned the partitions it holds, whether it has taken it in again or not.
   public func groupMetadata() throws(KafkaError) -> ConsumerGroupMetadata {
-    let client = try groupClient("read the group's metadata")
+    let action = "read the group's metadata"
+    let client = try groupClient(action)
     guard let pointer = rd_kafka_consumer_group_metadata(client) else {
-      throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), "read the group's metadata")
+      throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), action)
     }
-    return ConsumerGroupMetadata(taking: pointer)
+    let metadata = ConsumerGroupMetadata(taking: pointer)
+    guard let memberID, !held.isEmpty, let membership = metadata.membership else { return metadata }
+    guard membership.generation >= 0, membership.memberID == memberID else {
+      throw .make(.unknownMember, action, detail: "the group has put this member out")
+    }
+    return metadata
   }
 }

@@ -1,38 +1,94 @@
 import CRdkafka
 
+/// Incremental rebalances, in which partitions that stay are not touched.
+///
+/// librdkafka lets an application return from its callback without having changed the assignment, and do so later: the
+/// member stays in the group by its heartbeats. It has paused all partitions before the callback, and resumes them with the
+/// change.
 extension Consumer {
   /// librdkafka's rebalance callback: called on the consumer's thread, from within `poll` or `close`.
-  ///
-  /// The strategies in use are eager: everything is revoked before anything is assigned. librdkafka has
-  /// paused the partitions before it calls, and with that thrown away the messages of theirs that wait.
   func rebalance(
     _ code: rd_kafka_resp_err_t,
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
     guard let client = try? client("rebalance") else { return }
-    let partitions = list.map { TopicPartitionList.partitions(of: $0) } ?? []
+    let partitions = withCompanions(list.map { TopicPartitionList.partitions(of: $0) } ?? [])
+    // Whoever polls shall not wait on for records.
+    defer { rd_kafka_queue_yield(queue) }
+    let rebalance: Rebalance
     switch code {
     case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
-      if let assignmentStart, let list {
-        for index in 0..<Int(list.pointee.cnt) { list.pointee.elems[index].offset = assignmentStart }
-      }
-      let topics = assignmentStart == nil ? [] : pauseAhead(of: partitions, client)
-      let result = rd_kafka_assign(client, list)
-      for topic in topics { rd_kafka_topic_destroy(topic) }
-      if result == RD_KAFKA_RESP_ERR_NO_ERROR {
-        onRebalance?(.assigned(partitions))
-      } else {
-        note(.make(KafkaErrorCode(result), "take the partitions \(partitions)", client: client))
-      }
+      hasBeenAssigned = true
+      rebalance = Rebalance(.assigned, partitions)
     case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
-      onRebalance?(rd_kafka_assignment_lost(client) != 0 ? .lost(partitions) : .revoking(partitions))
-      giveUpAssignment(client)
+      rebalance = Rebalance(rd_kafka_assignment_lost(client) != 0 ? .lost : .revoking, partitions)
     default:
       note(.make(KafkaErrorCode(code), "rebalance the group", client: client))
-      giveUpAssignment(client)
+      rebalance = Rebalance(.lost, partitions)
     }
-    // Whoever polls shall not wait on for records when their partitions have just changed.
-    rd_kafka_queue_yield(queue)
+    if isClosing {
+      do throws(KafkaError) { try perform(rebalance, client) } catch { note(error) }
+      return
+    }
+    let id = rd_kafka_memberid(client).map { text in
+      defer { rd_kafka_mem_free(client, text) }
+      return String(cString: text)
+    }
+    if held.isEmpty {
+      memberID = id
+    } else if rebalance.kind != .lost, id != memberID {
+      pendingRebalance = Rebalance(.lost, Array(held), needsNewConsumer: true)
+      return
+    }
+    pendingRebalance = rebalance
+  }
+
+  /// Does what a rebalance is about: partitions that were assigned can be sought and read from here on; of those that
+  /// were revoked or lost nothing is handed out any more.
+  ///
+  /// - Parameter rebalance: the last that a poll has brought.
+  /// - Throws: an error that names the partitions, after which the consumer is of no use.
+  public func complete(_ rebalance: Rebalance) throws(KafkaError) {
+    let client = try client("complete a rebalance")
+    precondition(rebalance == pendingRebalance, "\(rebalance) is completed already")
+    precondition(!rebalance.needsNewConsumer, "a rebalance that needs a new consumer is completed")
+    pendingRebalance = nil
+    try perform(rebalance, client)
+  }
+
+  private func perform(_ rebalance: Rebalance, _ client: OpaquePointer) throws(KafkaError) {
+    switch rebalance.kind {
+    case .assigned: try take(rebalance.partitions, client)
+    case .revoking, .lost: try giveUp(rebalance.partitions.filter { held.contains($0) }, client)
+    }
+  }
+
+  /// The group shares out one topic; whoever has a partition of it has those of the same number of its companions.
+  private func withCompanions(_ partitions: [TopicPartition]) -> [TopicPartition] {
+    partitions
+      + companions.flatMap { topic in
+        partitions.map { TopicPartition(topic: topic, partition: $0.partition) }
+      }
+  }
+
+  private func take(_ partitions: [TopicPartition], _ client: OpaquePointer) throws(KafkaError) {
+    let start = assignmentStart ?? Int64(RD_KAFKA_OFFSET_INVALID)
+    let list = TopicPartitionList(partitions.map { TopicPartitionOffset($0, offset: start) })
+    let topics = assignmentStart == nil ? [] : pauseAhead(of: partitions, client)
+    defer { for topic in topics { rd_kafka_topic_destroy(topic) } }
+    if let error = rd_kafka_incremental_assign(client, list.pointer) {
+      throw .make(taking: error, "take the partitions \(partitions)")
+    }
+    held.formUnion(partitions)
+  }
+
+  private func giveUp(_ partitions: [TopicPartition], _ client: OpaquePointer) throws(KafkaError) {
+    forgetPauses(of: pausedPartitions.intersection(partitions), client)
+    let list = TopicPartitionList(partitions)
+    held.subtract(partitions)
+    if let error = rd_kafka_incremental_unassign(client, list.pointer) {
+      throw .make(taking: error, "give up the partitions \(partitions)")
+    }
   }
 
   /// Pauses partitions before they are assigned: between the assignment and a pause librdkafka may ask for records at
@@ -74,12 +130,4 @@ extension Consumer {
   }
 
   private static let metadataMilliseconds: Int32 = 1_000
-
-  private func giveUpAssignment(_ client: OpaquePointer) {
-    forgetPauses(client)
-    let result = rd_kafka_assign(client, nil)
-    if result != RD_KAFKA_RESP_ERR_NO_ERROR {
-      note(.make(KafkaErrorCode(result), "give up the assigned partitions", client: client))
-    }
-  }
 }

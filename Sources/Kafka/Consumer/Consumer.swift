@@ -8,10 +8,10 @@ import CRdkafka
 /// **Nothing is committed** by the consumer itself: offsets go into a producer's transaction
 /// (`TransactionalProducer.sendOffsets`), or to `commit`.
 ///
-/// **Rebalances** happen inside `poll` (and `close`): `onRebalance` is called synchronously, before
-/// partitions are given up. At that point every record of an earlier poll has been handed out, and no
-/// record that has not been will be: what librdkafka had fetched is dropped, and read again by the next
-/// owner.
+/// **Rebalances** are incremental: a poll brings them one by one (`MessageBatch.rebalance`), and the owner completes each
+/// when it is ready (`complete`). Partitions that stay are read on, from where the owner seeks to: **after each rebalance it must seek
+/// the partitions that stay** to what it wants next. librdkafka 2.0.2 pauses them from a thread of its own, and may then throw
+/// away records that it counts as handed out.
 ///
 /// ```swift
 /// let batch = consumer.makeBatch(capacity: 10_000)
@@ -23,14 +23,6 @@ import CRdkafka
 /// try consumer.close(timeoutMilliseconds: 10_000)
 /// ```
 public final class Consumer {
-  /// Told of assigned and revoked partitions, on the consumer's thread, inside `poll` and `close`.
-  ///
-  /// It may call the consumer (`committed`, `pause`, `groupMetadata`, …) but not `poll`, `close` or
-  /// `subscribe`. The time it takes counts towards `max.poll.interval.ms`; when a flush fails there is
-  /// nothing to throw: abort it, as the partitions go anyway. It is let go when the consumer is closed,
-  /// so it may hold its owner.
-  public var onRebalance: ((RebalanceEvent) -> Void)?
-
   /// Told what the client counts, on the consumer's thread, inside `poll`; each `statistics.interval.ms`, if that is set.
   public var onStatistics: ((ClientStatistics) -> Void)? {
     get { handle?.context.onStatistics }
@@ -61,7 +53,18 @@ public final class Consumer {
   private var batches: [WeakBatch] = []
   private let hasGroup: Bool
   private var isSubscribed = false
-  private var isInCall = false
+  private(set) var isClosing = false
+
+  // What the group has given: Consumer+Rebalance.swift.
+  /// Topics whose partitions go with those of the topic that the group shares out.
+  private(set) var companions: [String] = []
+  /// The partitions that were assigned, and neither revoked nor lost since.
+  public internal(set) var held: Set<TopicPartition> = []
+  /// The rebalance that a poll has brought and that is to be completed.
+  public internal(set) var pendingRebalance: Rebalance?
+  /// What the group called this member when it was assigned the first of the partitions it holds.
+  var memberID: String?
+  var hasBeenAssigned = false
 
   private struct WeakBatch {
     weak var batch: MessageBatch?
@@ -69,8 +72,8 @@ public final class Consumer {
 
   /// Makes a consumer; it connects on its own and joins its group on `subscribe`.
   ///
-  /// Set unless the configuration says otherwise: `partition.assignment.strategy=range`,
-  /// `socket.nagle.disable=true`. Always: no automatic commits, ends of partitions reported.
+  /// Set unless the configuration says otherwise: `socket.nagle.disable=true`. Always: the strategy by which the group's
+  /// leader shares out partitions (`cooperative-sticky`), no automatic commits, ends of partitions reported.
   ///
   /// - Parameters:
   ///   - configuration: librdkafka's properties. Without `group.id` the consumer reads partitions
@@ -106,16 +109,28 @@ public final class Consumer {
     tearDown(timeoutMilliseconds: 0)
   }
 
-  /// Joins the group named by `group.id` and shares these topics with its other members.
+  /// Joins the group named by `group.id` and shares a topic with its other members.
   ///
   /// Returns at once; partitions arrive during `poll`. A topic that does not exist is no error here but
   /// an event of a later poll: see `metadata` for asking first.
-  public func subscribe(_ topics: [String]) throws(KafkaError) {
-    let action = "subscribe to \(topics.joined(separator: ", "))"
+  ///
+  /// - Parameter companions: topics with as many partitions, which are not shared out by themselves: their partitions go with
+  ///   those of the same number. For brokers they are not topics of the group, which therefore forgets offsets of theirs
+  ///   that are not committed again within `offsets.retention.minutes`.
+  public func subscribe(_ topic: String, companions: [String] = []) throws(KafkaError) {
+    let action = "subscribe to \(topic)"
     let client = try groupClient(action)
-    let list = TopicPartitionList(topics.map { TopicPartition(topic: $0, partition: RD_KAFKA_PARTITION_UA) })
+    self.companions = companions
+    let list = TopicPartitionList([TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA)])
     try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, action)
     isSubscribed = true
+  }
+
+  /// Leaves the group, to join it anew with the next `subscribe`; what it holds is revoked first.
+  public func unsubscribe() throws(KafkaError) {
+    let action = "unsubscribe"
+    let client = try groupClient(action)
+    try KafkaError.check(rd_kafka_unsubscribe(client), client: client, action)
   }
 
   /// Makes a batch for this consumer to poll into.
@@ -145,7 +160,6 @@ public final class Consumer {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Int {
     let client = try client("poll")
-    precondition(!isInCall, "poll was called from onRebalance")
     precondition(batch.owner == ObjectIdentifier(self), "the batch was made by another consumer")
     precondition(maxMessages > 0, "a poll is for at least one message, not \(maxMessages)")
     batch.recycle()
@@ -153,13 +167,13 @@ public final class Consumer {
     // librdkafka waits until the batch is *full* or the time is up. So take what is there without
     // waiting, and wait for one message only. The two are never put together: a rebalance in the second
     // call would have to take back what the first has given.
-    isInCall = true
+    let earlier = pendingRebalance
     var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, min(maxMessages, batch.capacity))
-    if received == 0, timeoutMilliseconds > 0, handle?.context.errors.isEmpty == true {
+    if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
+      handle?.context.errors.isEmpty == true
+    {
       received = rd_kafka_consume_batch_queue(queue, timeoutMilliseconds, batch.storage, 1)
     }
-    isInCall = false
-
     if received < 0 {
       batch.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
     } else {
@@ -169,6 +183,7 @@ public final class Consumer {
     for error in handle?.context.takeErrors() ?? [] {
       batch.append(.error(error))
     }
+    if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
   }
 
@@ -207,20 +222,21 @@ public final class Consumer {
 
   /// Leaves the group and frees everything; closing again does nothing.
   ///
-  /// `onRebalance` is called with `revoking` for the partitions held. The consumer's batches are recycled
-  /// first.
+  /// The partitions it holds are given up, without another word. The consumer's batches are recycled first.
   ///
   /// - Parameter timeoutMilliseconds: how long all of it may take.
   /// - Throws: `_TIMED_OUT` if the group could not be left or the client not be torn down in time. It is
   ///   closed all the same, its remains go in the background, and the group forgets the member after
   ///   `session.timeout.ms`.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
-    precondition(!isInCall, "close was called from onRebalance")
     guard let client = handle?.client else { return }
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     for weak in batches {
       weak.batch?.recycle()
     }
+    // librdkafka 2.0.2 would wait for ever for an assignment that it has told of.
+    if let rebalance = pendingRebalance, !rebalance.needsNewConsumer { try? complete(rebalance) }
+    isClosing = true
     let hasLeft = isSubscribed ? leaveGroup(client, deadline) : true
     let isGone = tearDown(timeoutMilliseconds: max(1, deadline.remainingMilliseconds))
     if !hasLeft {
@@ -258,8 +274,6 @@ public final class Consumer {
     // Not the consumer's own queue, which is forwarded to the one given here.
     guard let closing = rd_kafka_queue_new(client) else { return false }
     defer { rd_kafka_queue_destroy(closing) }
-    isInCall = true
-    defer { isInCall = false }
     if let error = rd_kafka_consumer_close_queue(client, closing) {
       note(.make(taking: error, "leave the group"))
       return false
@@ -278,12 +292,15 @@ public final class Consumer {
     return true
   }
 
+  /// librdkafka before 2.3 ends the process when a consumer is destroyed that has joined a group and was not assigned
+  /// anything yet (its issue 4381).
+  private static let safeDestruction: Int32 = 0x02_03_00_00
+
   /// Frees what hangs on the client, then the client.
   @discardableResult
   private func tearDown(timeoutMilliseconds: Int32) -> Bool {
     guard let handle else { return true }
     self.handle = nil
-    onRebalance = nil
     for weak in batches {
       weak.batch?.recycle()
     }
@@ -291,7 +308,13 @@ public final class Consumer {
     topics.removeAll()
     pausedPartitions = []
     withheld = [:]
+    held = []
+    pendingRebalance = nil
     rd_kafka_queue_destroy(queue)
+    if isSubscribed, !hasBeenAssigned, rd_kafka_version() < Self.safeDestruction {
+      handle.abandon()
+      return true
+    }
     return handle.destroy(timeoutMilliseconds: timeoutMilliseconds)
   }
 }

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// The records and events of one poll; made once by `Consumer.makeBatch`, polled into again and again.
+/// The records and events of one poll, and the rebalance if it brought one; made once by `Consumer.makeBatch`, polled into again and again.
 ///
 /// It owns its messages: they are handed back to librdkafka when the batch is polled into again, recycled or
 /// freed, or when the consumer is closed. Like its consumer, it belongs to one thread.
@@ -13,6 +13,9 @@ public final class MessageBatch {
 
   /// Ends of partitions and errors, in the order in which they came.
   public private(set) var events: [ConsumerEvent] = []
+
+  /// The rebalance that came with the poll, to be completed with `Consumer.complete`; nil if none came.
+  public internal(set) var rebalance: Rebalance?
 
   let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
   private let topicIndexes: UnsafeMutablePointer<Int32>
@@ -53,6 +56,7 @@ public final class MessageBatch {
     }
     count = 0
     events.removeAll(keepingCapacity: true)
+    rebalance = nil
   }
 
   /// Takes over what librdkafka has put into the first `received` places: records stay, in their order; what

@@ -71,6 +71,21 @@ final class Member: Sendable {
     return log.split(separator: "\n").count { $0.contains(text) }
   }
 
+  /// How often it has restored each partition, by its log.
+  var restorations: [Int: Int] {
+    let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
+    var counts: [Int: Int] = [:]
+    for line in log.split(separator: "\n") where line.contains(" restored ") {
+      guard let field = line.split(separator: " ").first(where: { $0.hasPrefix("partitions=") }) else {
+        continue
+      }
+      for number in field.dropFirst("partitions=".count).split(separator: ",") {
+        if let number = Int(number) { counts[number, default: 0] += 1 }
+      }
+    }
+    return counts
+  }
+
   /// Asks it to come to a good end.
   func askToStop() { signal(SIGTERM, mayEnd: true) }
 

@@ -28,6 +28,35 @@ import Testing
     #expect(status.figures.rebalances == [.assigned: 2])
   }
 
+  @Test func `partitions come and go one by one`() {
+    let status = DaemonStatus()
+    let others = Self.inputs.map { TopicPartition(topic: $0.topic, partition: 4) }
+    status.assigned(Self.inputs, to: 0)
+    status.running(0, except: [3])
+    status.assigned(Self.inputs + others, to: 0)
+    #expect(status.figures.restoring == [4])
+    #expect(status.figures.stopped == [3], "what stays is as it was")
+    #expect(status.workers[0].figures.phase == .restoring)
+    status.restored([4], by: 0)
+    #expect(status.figures.restoring == [])
+    status.running(0, except: [3])
+    status.lags([Self.inputs[0]: 5, others[0]: 2], of: 0)
+    status.released([3], by: 0)
+    #expect(status.figures.partitions == [4] && status.figures.stopped == [])
+    #expect(status.figures.inputLag == [others[0]: 2])
+    #expect(status.workers[0].figures.phase == .running)
+    status.released([4], by: 0)
+    #expect(status.workers[0].figures.phase == .joining)
+  }
+
+  @Test func `a member that was given nothing yet is still joining`() {
+    let status = DaemonStatus()
+    status.assigned([], to: 0, isSettled: false)
+    #expect(status.workers[0].figures.phase == .joining)
+    status.assigned([], to: 0)
+    #expect(status.workers[0].figures.phase == .running)
+  }
+
   @Test func `lag is kept by topic and partition, and added up by number`() {
     let status = DaemonStatus()
     status.assigned(Self.inputs, to: 0)

@@ -49,7 +49,7 @@ struct InputPositionsTests {
   @Test func `partitions that are gone are forgotten`() {
     var positions = InputPositions()
     take(&positions, first, 3...3, isNew: true)
-    positions.removeAll()
+    positions.remove([first.partition, second.partition])
     #expect(positions.resume.isEmpty)
     take(&positions, first, 9...9, isNew: true)
     #expect(positions.resume == [.init(first, offset: 9)])
@@ -93,5 +93,16 @@ struct InputPositionsTests {
     positions.rewind()
     take(&positions, first, 44...49, isNew: false)
     take(&positions, first, 45...49, isNew: true)
+  }
+
+  @Test func `a partition that goes takes its positions with it, and no others`() {
+    var positions = InputPositions()
+    positions.begin(at: [.init(first, offset: 40), .init(second, offset: 7)])
+    take(&positions, second, 7...8, isNew: true)
+    positions.remove([first.partition])
+    #expect(positions.resume == [.init(second, offset: 7)])
+    #expect(positions.next == [.init(second, offset: 9)])
+    positions.begin(at: [.init(first, offset: 3)])
+    take(&positions, first, 3...3, isNew: true)
   }
 }

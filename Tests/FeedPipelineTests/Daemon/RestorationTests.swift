@@ -34,21 +34,20 @@ struct RestorationTests {
     #expect(restoration.step == .locate(inputs))
 
     restoration.locate([inputs[0]: CommittedOffset(5), inputs[2]: CommittedOffset(7)])
+    var starts: [InputStart] = []
     for input in inputs {
       #expect(restoration.step == .measure(input))
-      try restoration.measure(Watermarks(low: 3, high: 10), .fail)
+      starts.append(try restoration.measure(Watermarks(low: 3, high: 10), .fail))
     }
-    #expect(restoration.starts.map(\.position.offset) == [5, 3, 7, 3])
-    #expect(
-      restoration.starts.map(\.finding) == [.committed, .noneCommitted, .committed, .noneCommitted]
-    )
+    #expect(starts.map(\.position.offset) == [5, 3, 7, 3])
+    #expect(starts.map(\.finding) == [.committed, .noneCommitted, .committed, .noneCommitted])
 
     // Each changesets partition once, whatever the number of inputs.
     #expect(restoration.step == .bound(partition: 0))
     restoration.bound(Watermarks(low: 0, high: 100))
     #expect(restoration.step == .bound(partition: 2))
     restoration.bound(Watermarks(low: 8, high: 20))
-    let opened = restoration.partitions
+    let opened = restoration.unread
     #expect(opened.map(\.number) == [0, 2])
     #expect(opened.map(\.end) == [100, 20])
     #expect(opened.map(\.position) == [0, 8])
@@ -60,7 +59,7 @@ struct RestorationTests {
     #expect(restoration.step == .read)
     #expect(restoration.unread.map(\.remaining) == [40, 8])
     restoration.advance(to: [0: 40])
-    #expect(restoration.partitions.map(\.position) == [60, 12], "it never goes back")
+    #expect(restoration.unread.map(\.position) == [60, 12], "it never goes back")
     // The last record is at 97; the markers of transactions take up the rest.
     restoration.advance(to: [0: 98])
     #expect(restoration.step == .read)
@@ -70,9 +69,10 @@ struct RestorationTests {
     #expect(restoration.step == .takeOver(partition: 2))
     restoration.takeOver(partition: 2)
 
-    #expect(restoration.step == .resume(restoration.starts.map(\.position)))
+    #expect(restoration.step == .resume(starts))
     #expect(restoration.isUnderWay)
     restoration.finish()
+    #expect(restoration.state(of: 0) == .done && restoration.state(of: 2) == .done)
     #expect(restoration.step == .nothing)
     #expect(!restoration.isUnderWay)
   }
@@ -84,15 +84,39 @@ struct RestorationTests {
     restoration.advance(to: [0: 10])
     #expect(restoration.step == .takeOver(partition: 0))
     restoration.takeOver(partition: 0)
+    // Its input is read while the others are still restored.
+    #expect(Self.resumed(restoration) == [0])
+    restoration.finish()
     restoration.advance(to: [2: 10])
     #expect(restoration.step == .takeOver(partition: 2))
     restoration.takeOver(partition: 2)
+    #expect(Self.resumed(restoration) == [2])
+    restoration.finish()
     #expect(restoration.step == .read)
     #expect(restoration.unread.map(\.number) == [1])
-    // But the input is read only when all feeds are there.
+    #expect(restoration.underWay == [1])
     restoration.advance(to: [1: 10])
     restoration.takeOver(partition: 1)
-    #expect(restoration.step == .resume(restoration.starts.map(\.position)))
+    #expect(Self.resumed(restoration) == [1])
+    restoration.finish()
+    #expect(!restoration.isUnderWay)
+  }
+
+  @Test func `partitions that come while others are restored catch up with them`() throws {
+    var restoration = Self.reading(ends: [10])
+    restoration.advance(to: [0: 4])
+    restoration.assign([Self.items(3)])
+    #expect(restoration.step == .locate([Self.items(3)]))
+    restoration.locate([:])
+    #expect(restoration.step == .measure(Self.items(3)))
+    try restoration.measure(Watermarks(low: 0, high: 0), .fail)
+    #expect(restoration.step == .bound(partition: 3))
+    restoration.bound(Watermarks(low: 0, high: 7))
+    #expect(restoration.step == .open([RestoredPartition(3, Watermarks(low: 0, high: 7))]))
+    restoration.open()
+    #expect(restoration.unread.map(\.position) == [4, 0])
+    restoration.advance(to: [3: 7])
+    #expect(restoration.step == .takeOver(partition: 3))
   }
 
   @Test func `a partition that cannot be restored is left out, and no other`() {
@@ -109,22 +133,22 @@ struct RestorationTests {
     #expect(restoration.step == .read)
     restoration.advance(to: [1: 10])
     restoration.takeOver(partition: 1)
-    #expect(restoration.resumed.map(\.position.partition) == [1])
-    #expect(restoration.step == .resume(restoration.resumed.map(\.position)))
+    #expect(Self.resumed(restoration) == [1])
     restoration.finish()
     #expect(!restoration.isUnderWay)
     #expect(restoration.stopped.keys.sorted() == [0, 2])
 
     // Who has the partition next tries it again.
     restoration.assign([Self.items(0)])
-    #expect(restoration.stopped.isEmpty)
+    #expect(restoration.stopped.keys.sorted() == [2])
     #expect(restoration.step == .locate([Self.items(0)]))
   }
 
   @Test func `where no partition can be restored, no input is read`() {
     var restoration = Self.reading(ends: [10])
     restoration.stop(partition: 0, Self.unreadable)
-    #expect(restoration.step == .resume([]))
+    #expect(restoration.step == .nothing)
+    #expect(!restoration.isUnderWay)
   }
 
   @Test func `how far changesets reach at least goes with the offsets`() throws {
@@ -150,12 +174,11 @@ struct RestorationTests {
     restoration.open()
     restoration.advance(to: [1: 5])
     restoration.takeOver(partition: 1)
-    #expect(restoration.step == .resume(restoration.resumed.map(\.position)))
-    #expect(restoration.resumed.map(\.position.partition) == [1])
+    #expect(Self.resumed(restoration) == [1])
 
     var alone = Self.bounding([0])
     alone.stop(partition: 0, Self.unreadable)
-    #expect(alone.step == .resume([]))
+    #expect(alone.step == .nothing)
   }
 
   private static let unreadable = DaemonError(.unreadableChangesets, "no record")
@@ -168,6 +191,8 @@ struct RestorationTests {
     restoration.open()
     #expect(restoration.step == .takeOver(partition: 0))
     restoration.takeOver(partition: 0)
+    #expect(Self.resumed(restoration) == [0])
+    restoration.finish()
     #expect(restoration.step == .read)
 
     var empty = Self.bounding([0])
@@ -179,7 +204,7 @@ struct RestorationTests {
     var restoration = Self.reading(ends: [10])
     restoration.advance(to: [0: 25])
     #expect(restoration.step == .takeOver(partition: 0))
-    #expect(restoration.partitions.map(\.remaining) == [0])
+    #expect(restoration.unread.isEmpty)
   }
 
   @Test func `what is told of partitions that are somebody else's means nothing`() {
@@ -197,31 +222,38 @@ struct RestorationTests {
     #expect(reading.step == .read)
   }
 
-  @Test func `no partitions are restored at once`() {
+  @Test func `no partitions are nothing to restore`() {
     var restoration = Restoration()
     restoration.assign([])
-    #expect(restoration.step == .resume([]))
-    restoration.finish()
+    #expect(restoration.step == .nothing)
     #expect(!restoration.isUnderWay)
   }
 
-  @Test func `partitions that go in the middle leave nothing, and new ones start from the front`() {
-    var restoration = Self.reading(ends: [10, 10])
-    restoration.advance(to: [0: 10, 1: 4])
+  @Test func `partitions that go in the middle leave nothing, and others go on`() {
+    var restoration = Self.reading(ends: [10, 10, 10])
+    restoration.advance(to: [0: 10, 1: 4, 2: 5])
     restoration.takeOver(partition: 0)
-    restoration.release()
-    #expect(restoration.state == .idle)
-    #expect(restoration.step == .nothing)
-    #expect(restoration.starts.isEmpty)
-    #expect(restoration.partitions.isEmpty)
+    restoration.release([0, 1])
+    #expect(restoration.state(of: 0) == nil && restoration.state(of: 1) == nil)
+    #expect(restoration.step == .read)
+    #expect(restoration.unread.map(\.number) == [2])
+    // What comes late means nothing.
+    restoration.advance(to: [1: 10])
+    #expect(restoration.step == .read)
 
     restoration.assign([Self.items(1)])
     #expect(restoration.step == .locate([Self.items(1)]))
+    restoration.release([1, 2])
+    #expect(restoration.step == .nothing)
+  }
 
-    var other = Self.reading(ends: [10])
-    other.assign([Self.items(7)])
-    #expect(other.step == .locate([Self.items(7)]))
-    #expect(other.partitions.isEmpty)
+  @Test func `a partition that is restored once more starts from the front`() {
+    var restoration = Self.reading(ends: [10])
+    restoration.advance(to: [0: 10])
+    restoration.takeOver(partition: 0)
+    restoration.finish()
+    restoration.assign([Self.items(0)])
+    #expect(restoration.step == .locate([Self.items(0)]))
   }
 
   @Test func `input that is lost stops before anything is restored`() {
@@ -234,13 +266,19 @@ struct RestorationTests {
     #expect(error?.code == .lostInput)
   }
 
+  /// The partitions whose input is to be resumed next.
+  private static func resumed(_ restoration: Restoration) -> [Int32] {
+    guard case .resume(let starts) = restoration.step else { return [] }
+    return starts.map(\.position.partition)
+  }
+
   /// Where the ends of changesets partitions are wanted.
   private static func bounding(_ partitions: [Int32]) -> Restoration {
     var restoration = Restoration()
     restoration.assign(partitions.map(items))
     restoration.locate([:])
     for _ in partitions {
-      #expect(throws: Never.self) { try restoration.measure(Watermarks(low: 0, high: 0), .fail) }
+      #expect(throws: Never.self) { _ = try restoration.measure(Watermarks(low: 0, high: 0), .fail) }
     }
     return restoration
   }
