@@ -70,6 +70,7 @@ public struct Daemon: Sendable {
     }
     async let _ = supervision?.run()
     let environment = WorkerEnvironment(
+      clients: KafkaClients(),
       stop: stop,
       log: log,
       rejectedLimit: RejectedRecordLimit(),

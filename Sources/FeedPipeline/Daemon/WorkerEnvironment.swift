@@ -3,6 +3,8 @@ import Service
 
 /// What the workers of a daemon share.
 struct WorkerEnvironment: Sendable {
+  /// What the workers make their clients with, and look at the time by.
+  let clients: any WorkerClients
   let stop: StopRequest
   let log: Log
   /// How large a rejected record may be.
@@ -22,6 +24,7 @@ struct WorkerEnvironment: Sendable {
   /// The same with fields in every line of its log.
   func logging(_ fields: LogFields) -> WorkerEnvironment {
     WorkerEnvironment(
+      clients: clients,
       stop: stop,
       log: log.with(fields),
       rejectedLimit: rejectedLimit,
