@@ -84,6 +84,13 @@ let package = Package(
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
     ),
+    // What is expected of published changesets, for tests on brokers, real or simulated.
+    .target(
+      name: "ObservationSupport",
+      dependencies: ["FeedTestSupport", "Kafka"],
+      path: "Tests/ObservationSupport",
+      swiftSettings: swiftSettings
+    ),
     // Brokers and clients in virtual time, and what runs in it.
     .target(name: "CCoroutine", path: "Tests/CCoroutine"),
     .target(
@@ -138,13 +145,19 @@ let package = Package(
     // The daemon's workers in virtual time, on simulated brokers.
     .testTarget(
       name: "SimulationTests",
-      dependencies: ["Kafka", "SimulationSupport"],
+      dependencies: [
+        "CRdkafka", "Feed", "FeedPipeline", "FeedStore", "FeedTestSupport", "Kafka", "ObservationSupport",
+        "Service",
+        "SimulationSupport",
+      ],
       swiftSettings: swiftSettings
     ),
     // Runs the built command against a Kafka cluster, if FEEDSTORE_TEST_BOOTSTRAP names one.
     .testTarget(
       name: "BrokerTests",
-      dependencies: ["FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "Service"],
+      dependencies: [
+        "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "ObservationSupport", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
   ],

@@ -1,6 +1,7 @@
 import FeedPipeline
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 
 /// The topics and the group of one run, which nobody else has.

@@ -25,4 +25,8 @@ bool feedstore_coroutine_has_ended(const feedstore_coroutine *coroutine);
 /// Frees its stack. What a function that has not returned holds on it is never released.
 void feedstore_coroutine_free(feedstore_coroutine *coroutine);
 
+/// Has Swift believe from now on that a coroutine runs on every actor's executor: whoever resumes it sees to it that an actor is
+/// used by one of them only. Elsewhere Swift checks as before.
+void feedstore_coroutine_trust_isolation(void);
+
 #endif

@@ -342,6 +342,9 @@ public final class GroupCoordinator {
       if generation != self.generation { return .illegalGeneration }
     }
     if let code = cluster.transactions.mayCommitOffsets(producer) { return code }
+    cluster.simulator.tell(
+      "offsets of \(id.isEmpty ? "nobody" : id) in generation \(generation): \(offsets.text)"
+    )
     onOffsets?(producer, id, generation)
     pending[producer.id, default: [:]].merge(offsets) { $1 }
     return nil
@@ -364,5 +367,12 @@ public final class GroupCoordinator {
       return .failure(RefusedRequest(.unstableOffsetCommit))
     }
     return .success(offsets.filter { partitions.contains($0.key) })
+  }
+}
+
+extension [TopicPartition: CommittedOffset] {
+  /// The places, in their order.
+  var text: String {
+    map { TopicPartitionOffset($0.key, offset: $0.value.offset).description }.sorted().joined(separator: ", ")
   }
 }

@@ -203,6 +203,10 @@ public final class TransactionCoordinator {
   /// Decides the end; the markers follow one by one.
   private func end(_ transaction: Transaction, isCommit: Bool) {
     transaction.state = .ending(isCommit: isCommit)
+    let names = transaction.partitions.sorted(by: Self.isBefore).map(\.description)
+    cluster.simulator.tell(
+      "\(transaction.id) \(isCommit ? "commits" : "aborts") \(names.joined(separator: ", "))"
+    )
     if isCommit { cluster.onCommit?(transaction.producer, transaction.partitions) }
     var markers: [() -> Void] = transaction.partitions.sorted(by: Self.isBefore).map { partition in
       { [cluster] in _ = cluster.log(partition)?.mark(transaction.producer, isCommit: isCommit) }

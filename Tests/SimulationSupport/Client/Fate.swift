@@ -14,4 +14,8 @@ public enum Fate: Sendable, Equatable {
   case twice(Int64)
   /// The broker refuses it.
   case refused(KafkaErrorCode)
+  /// Its sender dies before it is sent.
+  case senderDies
+  /// Its sender dies as soon as it is sent.
+  case senderDiesAfter
 }

@@ -9,6 +9,8 @@ struct GroupMember {
   var needsToJoin = false
   /// Whether the group has put the member out since it got what it holds.
   var isLost = false
+  /// Whether that was while a rebalance was dealt with.
+  var wasInRebalance = false
   var isFenced = false
   /// When the coordinator was heard of, and the owner was, in microseconds.
   var lastAnswer: Int64 = 0

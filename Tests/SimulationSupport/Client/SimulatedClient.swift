@@ -43,7 +43,12 @@ public class SimulatedClient {
   }
 
   /// Has some time pass, as every call takes some.
-  func spend(_ microseconds: Int64 = 30) { if process.isAlive { simulator.sleep(microseconds) } }
+  func spend(_ microseconds: Int64 = 30) {
+    guard process.isAlive else { return }
+    let busy = process.busy
+    process.busy = 0
+    simulator.sleep(microseconds + busy)
+  }
 
   // MARK: Who to ask
 

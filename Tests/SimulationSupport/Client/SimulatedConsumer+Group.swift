@@ -38,6 +38,15 @@ extension SimulatedConsumer {
     }
   }
 
+  /// Leaves the group; what it holds is revoked first.
+  public func unsubscribe() throws(KafkaError) {
+    spend()
+    if isGone { throw error(.closed, "unsubscribe", fatal: true) }
+    sendLeave(until: simulator.now + Self.requestTimeout)
+    lose()
+    membership.needsToJoin = false
+  }
+
   // MARK: Joining
 
   private func takePart() {
@@ -147,9 +156,12 @@ extension SimulatedConsumer {
 
   private func loseAll() {
     if !positions.isEmpty {
-      // In the midst of a rebalance librdkafka says nothing, and its owner has to find out.
-      give(.lost, positions.map(\.partition))
+      // librdkafka may not tell what happened while a rebalance was dealt with.
+      let isUntold = membership.wasInRebalance && chance(50)
+      present(SimulatedRebalance(.lost, positions.map(\.partition), needsNewConsumer: isUntold))
+      while rebalance != nil, !isGone { wait() }
     }
+    membership.wasInRebalance = false
     membership.isLost = false
     membership.needsToJoin = true
   }
@@ -261,6 +273,7 @@ extension SimulatedConsumer {
     membership.memberID = ""
     membership.generation = -1
     membership.isLost = !positions.isEmpty
+    membership.wasInRebalance = membership.isLost && rebalance != nil
     membership.needsToJoin = true
     membership.changed?.notify()
   }

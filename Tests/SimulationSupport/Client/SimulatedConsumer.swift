@@ -113,7 +113,11 @@ public final class SimulatedConsumer: SimulatedClient {
     }
     fetched.removeFirst(count)
     if count > 0 { work.notify() }
-    // Records of one partition come together, as librdkafka's do.
+    if let first = polled.records.first, let last = polled.records.last {
+      simulator.tell(
+        "\(name): \(first.partition) @ \(first.offset) to \(last.partition) @ \(last.offset), \(polled.records.count) records"
+      )
+    }
     return polled
   }
 
@@ -353,6 +357,11 @@ public final class SimulatedConsumer: SimulatedClient {
   }
 
   private func fetch(_ positions: [Position], from broker: Int) {
+    // Others may have been given up while another broker was asked.
+    let positions = positions.filter { position in
+      rebalance == nil && self.positions.contains { $0 === position }
+    }
+    if positions.isEmpty { return }
     let asked = positions.map { (position: $0, version: $0.version, next: $0.next) }
     let isolation = options.isolation
     let answer: Result<[Answer], RefusedRequest> = network.call(

@@ -10,6 +10,9 @@ public final class SimulatedNetwork {
   public private(set) var requestCount = 0
   public private(set) var disturbedCount = 0
 
+  /// Told of a process that is to die.
+  public var onDeath: ((SimulatedProcess) -> Void)?
+
   public init(_ cluster: SimulatedCluster) {
     self.cluster = cluster
     simulator = cluster.simulator
@@ -40,6 +43,10 @@ public final class SimulatedNetwork {
       disturbedCount += 1
       simulator.tell("\(client.name): \(kind.rawValue) is \(fate)")
     }
+    if fate == .senderDies {
+      onDeath?(client.process)
+      return .failure(RefusedRequest(.closed))
+    }
     let broker = cluster.brokers[number]
     let call = Call<Answer>(simulator)
     let deadline = simulator.now + timeout
@@ -48,6 +55,7 @@ public final class SimulatedNetwork {
     } else {
       simulator.schedule(after: client.latency()) { call.finish(.failure(RefusedRequest(.transport))) }
     }
+    if fate == .senderDiesAfter { onDeath?(client.process) }
     while call.answer == nil, simulator.now < deadline, client.process.isAlive {
       simulator.wait(for: call.signal, until: deadline)
     }

@@ -215,11 +215,12 @@ public final class SimulatedProducer: SimulatedClient {
       .endTransaction,
       .transactions,
       until: simulator.now + timeout * 2,
-      while: { self.number == number }
-    ) { [cluster, id] broker, reply in
-      let code = cluster.transactions.end(at: broker, id, key, isCommit: isCommit)
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
-    }
+      while: { self.number == number },
+      { [cluster, id] broker, reply in
+        let code = cluster.transactions.end(at: broker, id, key, isCommit: isCommit)
+        reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
+      }
+    )
     guard self.number == number, !isGone else { return }
     switch answer {
     case .success: end?.result = .success(())

@@ -6,6 +6,11 @@ final class CoroutineStacks {
   /// Memory is taken as it is touched; debug builds need much.
   private static let bytes = 4 << 20
 
+  /// Actors of a simulation are used by one task each, all on one thread.
+  private static let trustsIsolation: Void = feedstore_coroutine_trust_isolation()
+
+  init() { Self.trustsIsolation }
+
   deinit { for stack in free { feedstore_coroutine_free(stack) } }
 
   func take() -> OpaquePointer {

@@ -2,6 +2,8 @@
 public final class SimulatedProcess {
   public let name: String
   public private(set) var isAlive = true
+  /// How long it has worked since it has last let time pass, in microseconds.
+  public var busy: Int64 = 0
   /// Until when it stands still, in microseconds.
   var pauseEnd: Int64 = 0
   var tasks: [SimulatedTask] = []
