@@ -46,6 +46,13 @@ public final class SimulatedCluster {
     changed([partition.topic])
   }
 
+  /// Lets go of clients that were not closed.
+  public func end() {
+    readers = []
+    topics = [:]
+    for broker in brokers { broker.calls = [] }
+  }
+
   func watch(_ reader: SimulatedConsumer) { readers.append(reader) }
 
   func unwatch(_ reader: SimulatedConsumer) { readers.removeAll { $0 === reader } }

@@ -20,7 +20,7 @@ public class SimulatedClient {
   var isGone: Bool { isClosed || !process.isAlive }
 
   /// How long a request may take, in microseconds.
-  static let requestTimeout: Int64 = 5_000_000
+  var requestTimeout: Int64 { 5_000_000 }
   private static let retryPause: Int64 = 20_000
 
   init(_ network: SimulatedNetwork, _ process: SimulatedProcess, _ kind: String) {
@@ -61,7 +61,7 @@ public class SimulatedClient {
       .metadata,
       from: self,
       to: broker,
-      timeout: Self.requestTimeout
+      timeout: requestTimeout
     ) { [cluster] in $0(.success(cluster.leader(of: partition))) }
     guard case .success(let leader?) = answer else { return nil }
     leaders[partition] = leader
@@ -77,7 +77,7 @@ public class SimulatedClient {
       .findCoordinator,
       from: self,
       to: broker,
-      timeout: Self.requestTimeout
+      timeout: requestTimeout
     ) { [cluster] in
       $0(.success(kind == .group ? cluster.group.broker : cluster.transactions.broker))
     }
@@ -102,7 +102,7 @@ public class SimulatedClient {
   ) -> Result<Answer, RefusedRequest> {
     while !isGone, goesOn() {
       if let broker = self.coordinator(coordinator) {
-        let left = max(1, min(Self.requestTimeout, deadline - simulator.now))
+        let left = max(1, min(requestTimeout, deadline - simulator.now))
         let answer: Result<Answer, RefusedRequest> = network.call(kind, from: self, to: broker, timeout: left)
         {
           handle(broker, $0)
@@ -127,7 +127,7 @@ public class SimulatedClient {
   ) -> Result<Answer, RefusedRequest> {
     while !isGone, goesOn() {
       if let broker = leader(of: partition) {
-        let left = max(1, min(Self.requestTimeout, deadline - simulator.now))
+        let left = max(1, min(requestTimeout, deadline - simulator.now))
         let answer: Result<Answer, RefusedRequest> = network.call(kind, from: self, to: broker, timeout: left)
         {
           handle(broker, $0)

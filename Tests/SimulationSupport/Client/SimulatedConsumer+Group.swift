@@ -42,7 +42,7 @@ extension SimulatedConsumer {
   public func unsubscribe() throws(KafkaError) {
     spend()
     if isGone { throw error(.closed, "unsubscribe", fatal: true) }
-    sendLeave(until: simulator.now + Self.requestTimeout)
+    sendLeave(until: simulator.now + requestTimeout)
     lose()
     membership.needsToJoin = false
   }
@@ -229,7 +229,7 @@ extension SimulatedConsumer {
       }
       if simulator.now - membership.lastPoll > options.maxPollInterval * 1_000 {
         tell(error(.maxPollExceeded, "poll"))
-        sendLeave(until: simulator.now + Self.requestTimeout)
+        sendLeave(until: simulator.now + requestTimeout)
         lose()
         continue
       }

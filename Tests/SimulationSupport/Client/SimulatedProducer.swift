@@ -26,6 +26,8 @@ public final class SimulatedProducer: SimulatedClient {
   private let changed: Signal
   private let work: Signal
 
+  /// It waits for an answer as long as its connection stands.
+  override var requestTimeout: Int64 { 60_000_000 }
   private static let batchRecords = 16
 
   /// - Parameters:

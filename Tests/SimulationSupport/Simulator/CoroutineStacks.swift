@@ -2,7 +2,7 @@ import CCoroutine
 
 /// Stacks of tasks that have ended, for those to come.
 final class CoroutineStacks {
-  private var free: [OpaquePointer] = []
+  private var unused: [OpaquePointer] = []
   /// Memory is taken as it is touched; debug builds need much.
   private static let bytes = 4 << 20
 
@@ -11,13 +11,18 @@ final class CoroutineStacks {
 
   init() { Self.trustsIsolation }
 
-  deinit { for stack in free { feedstore_coroutine_free(stack) } }
+  deinit { free() }
+
+  func free() {
+    for stack in unused { feedstore_coroutine_free(stack) }
+    unused = []
+  }
 
   func take() -> OpaquePointer {
-    if let stack = free.popLast() { return stack }
+    if let stack = unused.popLast() { return stack }
     guard let stack = feedstore_coroutine_new(Self.bytes) else { fatalError("no memory for a stack") }
     return stack
   }
 
-  func giveBack(_ stack: OpaquePointer) { free.append(stack) }
+  func giveBack(_ stack: OpaquePointer) { unused.append(stack) }
 }

@@ -53,6 +53,13 @@ public final class Simulator {
     }
   }
 
+  /// Forgets what is to happen, and lets go of everything that hangs on it. Its processes must have ended.
+  public func end() {
+    heap = []
+    onLine = nil
+    stacks.free()
+  }
+
   /// Begins a task of a process, which runs when it is its turn.
   @discardableResult
   public func spawn(_ process: SimulatedProcess, _ body: @escaping () -> Void) -> SimulatedTask {

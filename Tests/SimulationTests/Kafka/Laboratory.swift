@@ -19,6 +19,8 @@ final class Laboratory {
   deinit {
     for process in processes { process.kill() }
     simulator.run(until: simulator.now + 1_000_000)
+    cluster.end()
+    simulator.end()
   }
 
   func process(_ name: String) -> SimulatedProcess {

@@ -98,6 +98,8 @@ final class SimulationRun {
     outcome.changesets = observation.claims.count
     for place in places { place.member?.process.kill() }
     simulator.run(until: simulator.now + 1_000_000)
+    cluster.end()
+    simulator.end()
     return outcome
   }
 

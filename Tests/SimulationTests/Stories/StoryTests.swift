@@ -43,7 +43,7 @@ import Testing
   /// What failed, as a short story, and how it went.
   private static func report(_ story: Story, _ failure: String) -> String {
     var shrinker = StoryShrinker { SimulationRun($0, identity).run().failure }
-    let short = shrinker.shrink(story)
+    let short = shrinker.shrink(story, failure)
     var lines: [String] = []
     let outcome = SimulationRun(short, identity) { lines.append($0) }.run()
     return """
