@@ -96,13 +96,15 @@ struct Story: CustomStringConvertible {
       case 1: return .groupMoves
       case 2: return .transactionsMove
       case 3:
-        let topic = random.pick(setting.configuration.store.topics.distinct)
+        let topics = setting.configuration.store.topics
+        // Where the end of the changesets is believed to be matters most.
+        let topic = random.chance(60) ? topics.changesets : random.pick(topics.distinct)
         let partition =
           topic == setting.configuration.store.topics.rejected ? 0 : random.below(Int(setting.partitions))
         return .leaderMoves(
           topic: topic,
           partition: Int32(partition),
-          staleMilliseconds: random.chance(50) ? 0 : Int64(random.below(5_000))
+          staleMilliseconds: random.chance(30) ? 0 : Int64(random.below(8_000))
         )
       default: return random.chance(30) ? .seeksFail(1 + random.below(2)) : .compaction
       }

@@ -27,6 +27,9 @@ import Testing
       changesets += outcome.changesets
       longest = max(longest, outcome.catchUpMilliseconds)
       guard let failure = outcome.failure else { continue }
+      print(
+        "simulation: seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
+      )
       Issue.record("\(Self.report(story, failure))")
       break
     }
