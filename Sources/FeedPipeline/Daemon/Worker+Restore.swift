@@ -50,6 +50,7 @@ extension Worker {
   func restore(_ store: isolated FeedStore) throws {
     do {
       try take(restoration.step, store)
+      endReading()
       doubtfulSince = nil
     } catch let error as KafkaError {
       guard mayPass(error) else { throw DaemonError(error) }
@@ -159,7 +160,9 @@ extension Worker {
     return reader
   }
 
-  private func takeOver(_ partition: Int32, _ store: isolated FeedStore) throws {
+  private func takeOver(_ next: Int32, _ store: isolated FeedStore) throws {
+    // One after the other, whatever comes meanwhile.
+    let partition = takingOver?.number ?? next
     if takingOver == nil {
       environment.crash?.reach(.inRestore)
       // Of an empty partition nothing was read.
@@ -209,7 +212,6 @@ extension Worker {
     // What is lost and passed over is not to be missed again at the next start.
     for start in starts where start.isLoss { cover(start.position, store) }
     restoration.finish()
-    endReading()
     let now = clock.milliseconds()
     let numbers = Set(starts.map(\.position.partition))
     log.info(

@@ -1,0 +1,53 @@
+import ChangesetTestSupport
+import Feed
+import FeedStore
+import FeedTestSupport
+import Testing
+
+/// Partitions that are given up while others stay.
+struct DroppedPartitionTests {
+  private func record(_ offset: Int, partition: Int) -> OracleRecord {
+    OracleRecord(
+      topic: "feeds.items",
+      partition: partition,
+      offset: offset,
+      key: Array("feed-\(partition)".utf8),
+      value: Array(#"{"op":"item.upsert","section":"s","item":"i\#(offset)"}"#.utf8)
+    )
+  }
+
+  @Test func `a partition takes its feeds with it, and others keep theirs and what waits`() async throws {
+    let budget = StateBudget()
+    let store = FeedStore(options: FeedStoreOptions(), budget: budget)
+    let first = (0..<2).map { record(0, partition: $0) }
+    _ = try await store.apply(RecordBatch(first), time: .clock(1_000))
+    #expect(await store.isPublicationDue(of: 0))
+    #expect(await store.isPublicationDue(of: 1))
+    #expect(await !store.isPublicationDue(of: 2))
+    _ = await store.beginFlush()
+    await store.confirm()
+    let both = await store.stateBytes
+
+    // Something waits of the one that stays.
+    _ = try await store.apply(RecordBatch([record(1, partition: 1)]), time: .clock(2_000))
+    #expect(await !store.isPublicationDue(of: 0))
+    await store.drop(partition: 0)
+    await store.drop(partition: 7)
+    await store.checkInvariants()
+    #expect(await store.feedCount == 1)
+    #expect(await store.summaries().map(\.feed) == ["feed-1"])
+    #expect(await store.stateBytes < both)
+    let part = await store.beginFlush()
+    #expect(part.records.map(\.partition) == [1])
+    await store.confirm()
+
+    // It may come back as if it had never been there.
+    _ = try await store.apply(RecordBatch([record(0, partition: 0)]), time: .clock(3_000))
+    await store.drop(partition: 1)
+    let again = await store.beginFlush()
+    #expect(again.records.map(\.partition) == [0])
+    await store.confirm()
+    await store.checkInvariants()
+    #expect(await store.summaries().map(\.feed) == ["feed-0"])
+  }
+}
