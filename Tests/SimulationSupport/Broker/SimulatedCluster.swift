@@ -11,6 +11,7 @@ public final class SimulatedCluster {
   public private(set) var group: GroupCoordinator! = nil
   /// Clients that are told when something can be read that could not before.
   private var readers: [SimulatedConsumer] = []
+  private var foreignProducers: Int64 = 0
   /// How many of the next seeks fail.
   public var seekFailures = 0
   /// Told who commits, and what the transaction has written to, before any marker is written.
@@ -51,6 +52,24 @@ public final class SimulatedCluster {
     readers = []
     topics = [:]
     for broker in brokers { broker.calls = [] }
+  }
+
+  /// Appends input, as a producer does that commits or aborts it later, in a transaction of its own.
+  public func append(
+    _ record: SimulatedRecord,
+    to partition: TopicPartition,
+    isCommitted: Bool,
+    after microseconds: Int64
+  ) {
+    guard let log = log(partition) else { return }
+    foreignProducers += 1
+    let producer = ProducerKey(id: 1_000_000 + foreignProducers, epoch: 0)
+    _ = log.append([record], producer, sequence: 0)
+    changed([partition.topic])
+    simulator.schedule(after: microseconds) { [self] in
+      log.mark(producer, isCommit: isCommitted)
+      changed([partition.topic])
+    }
   }
 
   func watch(_ reader: SimulatedConsumer) { readers.append(reader) }

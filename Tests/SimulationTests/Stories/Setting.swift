@@ -16,6 +16,8 @@ struct Setting: Equatable, CustomStringConvertible {
   var maxTransactionBytes = 67_108_864
   var keyframeDeltas = 1_000
   var queueCapacity = 100_000
+  /// Whether some input is written in transactions, and some of them are aborted.
+  var hasInputTransactions = false
   /// How long a record takes to be applied.
   var recordMicroseconds: Int64 = 20
   /// How long a marker takes to be written, at most.
@@ -32,13 +34,15 @@ struct Setting: Equatable, CustomStringConvertible {
     maxTransactionBytes = random.pick([1, 2_000, 67_108_864, 67_108_864])
     keyframeDeltas = random.pick([1, 4, 1_000])
     queueCapacity = random.pick([3, 20, 100_000])
+    hasInputTransactions = random.chance(30)
     recordMicroseconds = random.pick([20, 20, 2_000, 100_000])
     markerMicroseconds = random.pick([500, 2_000, 20_000, 300_000])
   }
 
   var description: String {
     """
-    \(members) members\(isStatic ? " with names" : ""), \(partitions) partitions, windows of \(windowMilliseconds) ms or \
+    \(members) members\(isStatic ? " with names" : ""), \(partitions) partitions, \
+    \(hasInputTransactions ? "transactions in the input, " : "")windows of \(windowMilliseconds) ms or \
     \(maxRecords) records, transactions of \(maxTransactionBytes) bytes, a keyframe after \(keyframeDeltas) deltas, a queue of \
     \(queueCapacity) records, \(recordMicroseconds) µs for a record, \(markerMicroseconds) µs for a marker
     """

@@ -73,7 +73,16 @@ final class SimulationRun {
     }
     for arrival in story.arrivals {
       simulator.schedule(at: arrival.milliseconds * 1_000) { [self] in
-        cluster.append(arrival.record, to: arrival.partition)
+        if let (isCommitted, milliseconds) = arrival.transaction {
+          cluster.append(
+            arrival.record,
+            to: arrival.partition,
+            isCommitted: isCommitted,
+            after: milliseconds * 1_000
+          )
+        } else {
+          cluster.append(arrival.record, to: arrival.partition)
+        }
       }
     }
     for incident in story.incidents {
@@ -258,7 +267,7 @@ final class SimulationRun {
     let published = observation.records
     isStopping = true
     for place in places { place.member?.stop.request() }
-    if let failure = pass(until: simulator.milliseconds + 15_000, or: { places.allSatisfy { !$0.isRunning } })
+    if let failure = pass(until: simulator.milliseconds + 60_000, or: { places.allSatisfy { !$0.isRunning } })
     {
       return failure
     }
@@ -271,7 +280,7 @@ final class SimulationRun {
   private func compare() -> String? {
     observe()
     let input = [topics.sections, topics.items].flatMap { cluster.topics[$0] ?? [] }.flatMap { log in
-      log.read(from: 0, below: .max, .readUncommitted, most: .max).records.map {
+      log.read(from: 0, below: .max, .readCommitted, most: .max).records.map {
         TopicRecord(log.partition, $0.offset, $0.record)
       }
     }

@@ -11,6 +11,8 @@ struct Story: CustomStringConvertible {
     var milliseconds: Int64
     var partition: TopicPartition
     var record: SimulatedRecord
+    /// How its producer ends the transaction that it is in, and after how long; nil if it is in none.
+    var transaction: (isCommitted: Bool, milliseconds: Int64)?
 
     static func == (one: Arrival, other: Arrival) -> Bool {
       one.milliseconds == other.milliseconds && one.partition == other.partition
@@ -64,7 +66,9 @@ struct Story: CustomStringConvertible {
             key: record.key,
             value: record.value,
             timestamp: 1_795_168_800_000 + time
-          )
+          ),
+          transaction: setting.hasInputTransactions && random.chance(50)
+            ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
         )
       )
     }
@@ -87,7 +91,10 @@ struct Story: CustomStringConvertible {
       switch random.below(4) {
       case 0: return .kill(member: random.below(setting.members), restartAfter: pause())
       case 1: return .stop(member: random.below(setting.members), restartAfter: pause())
-      case 2: return .pause(member: random.below(setting.members), milliseconds: pause())
+      case 2:
+        // Now and then for longer than a member may take between two polls.
+        let milliseconds = random.chance(10) ? 40_000 : pause()
+        return .pause(member: random.below(setting.members), milliseconds: milliseconds)
       default: return .expire(random.below(setting.members))
       }
     case 1:
@@ -147,7 +154,10 @@ struct Story: CustomStringConvertible {
     var lines: [(Int64, String)] = arrivals.map { arrival in
       let key = arrival.record.key.map { String(decoding: $0, as: UTF8.self).debugDescription } ?? "no key"
       let value = arrival.record.value.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
-      return (arrival.milliseconds, "\(arrival.partition) gets \(key) \(value)")
+      let end = arrival.transaction.map {
+        ", \($0.isCommitted ? "committed" : "aborted") after \($0.milliseconds) ms"
+      }
+      return (arrival.milliseconds, "\(arrival.partition) gets \(key) \(value)\(end ?? "")")
     }
     lines += incidents.map { ($0.milliseconds, "\($0.fault)") }
     lines.sort { $0.0 < $1.0 }

@@ -7,6 +7,10 @@ import Testing
 @Suite struct StoryTests {
   private static let identity = ProcessIdentity(group: "simulation")
 
+  /// Whether all that happens is printed.
+  private static let isTold =
+    ProcessInfo.processInfo.environment["FEEDSTORE_SIMULATION_TRACE"]?.isEmpty == false
+
   private static func variable(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }
@@ -17,15 +21,17 @@ import Testing
     let seconds = Self.variable("FEEDSTORE_SIMULATION_SECONDS") ?? 10
     let begin = ContinuousClock.now
     var (runs, faults, requests, changesets): (UInt64, Int, Int, Int) = (0, 0, 0, 0)
-    var longest: Int64 = 0
+    var longest: (milliseconds: Int64, seed: UInt64) = (0, 0)
     while runs < count, count < .max || ContinuousClock.now - begin < .seconds(Int64(seconds)) {
       let story = Story(seed: first + runs)
-      let outcome = SimulationRun(story, Self.identity).run()
+      let outcome = SimulationRun(story, Self.identity, onLine: Self.isTold ? { print($0) } : nil).run()
       runs += 1
       faults += outcome.faults
       requests += outcome.requests
       changesets += outcome.changesets
-      longest = max(longest, outcome.catchUpMilliseconds)
+      if outcome.catchUpMilliseconds > longest.milliseconds {
+        longest = (outcome.catchUpMilliseconds, story.seed)
+      }
       guard let failure = outcome.failure else { continue }
       print(
         "simulation: seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
@@ -38,7 +44,7 @@ import Testing
       """
       simulation: seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
       \(Int(Double(faults) / duration)) faults a second; \(requests) requests, \(changesets) changesets; caught up in \
-      \(longest) ms at most
+      \(longest.milliseconds) ms at most, with seed \(longest.seed)
       """
     )
   }
