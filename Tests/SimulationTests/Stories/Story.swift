@@ -37,7 +37,7 @@ struct Story: CustomStringConvertible {
     self.seed = seed
     var random = SplitMix64(seed: seed)
     setting = Setting(&random)
-    milliseconds = Int64(5_000 + random.below(25_000))
+    milliseconds = Int64(5_000 + random.below(35_000))
     addArrivals(30 + random.below(120), &random)
     addIncidents(10 + random.below(60), &random)
   }
@@ -75,11 +75,20 @@ struct Story: CustomStringConvertible {
   }
 
   private mutating func addIncidents(_ count: Int, _ random: inout SplitMix64) {
-    // Some stories are about one kind of trouble.
-    let focus = random.chance(50) ? random.below(4) : nil
+    // Some stories are about one kind of trouble, above all about members that come and go.
+    let focus = random.chance(60) ? random.pick([0, 0, 1, 2]) : nil
     for _ in 0..<count {
       let time = Int64(random.below(Int(milliseconds)))
-      incidents.append(Incident(milliseconds: time, fault: fault(&random, focus ?? random.below(4))))
+      let kind = focus ?? random.below(4)
+      incidents.append(Incident(milliseconds: time, fault: fault(&random, kind)))
+      // Trouble in the midst of a rebalance.
+      guard kind == 0, random.chance(30) else { continue }
+      let later = min(milliseconds, time + Int64(random.pick([20, 200, 1_000, 3_500, 9_000])))
+      let more =
+        random.chance(50)
+        ? Fault.expire(random.below(setting.members))
+        : .request(.endTransaction, .slowAnswer(Int64(random.pick([1_500, 8_000, 14_000]))))
+      incidents.append(Incident(milliseconds: later, fault: more))
     }
     incidents.sort { $0.milliseconds < $1.milliseconds }
   }
