@@ -168,9 +168,10 @@ soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TE
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
 
 simulate: setup ## run daemons on a simulated Kafka with SEEDS (1000) seeds from SEED on, or from any; those that fail are told as short stories
-	$(SWIFT) build --build-tests
+	$(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build/simulate
 	FEEDSTORE_SIMULATION_SEEDS=$(SEEDS) FEEDSTORE_SIMULATION_SEED=$(SEED) \
-	  $(SWIFT) test --skip-build --disable-xctest --filter SimulationTests.StoryTests
+	  $(SWIFT) test -c release --skip-build --disable-xctest -Xswiftc -enable-testing --scratch-path .build/simulate \
+	  --filter SimulationTests.StoryTests
 
 check-cost: setup-test ## count instructions and allocations of six workloads; 3 % more than in Benchmarks/costs.toml fails
 	$(COST_GATE)
