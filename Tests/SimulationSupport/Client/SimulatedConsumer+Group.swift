@@ -122,7 +122,7 @@ extension SimulatedConsumer {
       return
     case .unknownMember, .illegalGeneration:
       if refused.code == .unknownMember { membership.memberID = "" }
-      if !positions.isEmpty { membership.isLost = true }
+      if !positions.isEmpty || rebalance != nil { membership.isLost = true }
     case .fencedInstance:
       membership.isFenced = true
       tell(error(.fencedInstance, "join", fatal: true))
@@ -272,8 +272,9 @@ extension SimulatedConsumer {
   private func lose() {
     membership.memberID = ""
     membership.generation = -1
-    membership.isLost = !positions.isEmpty
-    membership.wasInRebalance = membership.isLost && rebalance != nil
+    // What was assigned and is not taken yet is lost as well.
+    membership.isLost = !positions.isEmpty || rebalance != nil
+    membership.wasInRebalance = rebalance != nil
     membership.needsToJoin = true
     membership.changed?.notify()
   }
