@@ -111,6 +111,10 @@ extension SimulatedConsumer {
       if case .failure(let refused) = synced { note(refused) }
       return false
     }
+    // It may have left the group meanwhile.
+    guard membership.memberID == answer.memberID, membership.generation == answer.generation else {
+      return false
+    }
     membership.lastAnswer = simulator.now
     return take(assignment)
   }
