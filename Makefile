@@ -1,12 +1,14 @@
 # What one does with this repository. `make help` lists the targets.
 
 # Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
-PACKAGES := libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
+PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
-  chromium chromium-driver python3-selenium valgrind
+  chromium chromium-driver python3-selenium valgrind openssl
 # What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
 DEB_PACKAGES := debhelper dpkg-dev
-SLOW_TEST_PACKAGES := $(DEB_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
+# What `make docs` needs besides.
+DOCS_PACKAGES := mkdocs mkdocs-material
+SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
 
 # The oldest Swift that will do.
 SWIFT_VERSION := 6.2
@@ -41,6 +43,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   examples/swift-follower/Package.swift examples/swift-follower/Sources
 
 .DEFAULT_GOAL := help
+.PHONY: docs screenshots setup-docs test-documents
 .PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
@@ -86,6 +89,9 @@ setup-prometheus: ## get Prometheus for the tests of metrics and alerts: Debian'
 
 setup-deb: setup
 	$(call install_missing,$(DEB_PACKAGES))
+
+setup-docs: setup
+	$(call install_missing,$(DOCS_PACKAGES))
 
 setup-slow-test: setup-test
 	$(call install_missing,$(SLOW_TEST_PACKAGES))
@@ -138,6 +144,10 @@ test-schemas: setup-test ## test docs/schemas and docs/asyncapi.yaml only
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) schemas
 
+test-documents: setup-test ## run the code blocks of the documents
+	$(SWIFT) build --target FeedClient && $(SWIFT) build --product feedstore
+	$(RUN_SUITES) documents
+
 test-examples: setup-test ## run the tests of examples/ only
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) examples
@@ -145,6 +155,14 @@ test-examples: setup-test ## run the tests of examples/ only
 test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
+
+docs: setup-docs ## build the documentation as a web site, with search and the Swift API: .build/site
+	$(SWIFT) build --target FeedClient
+	SWIFT=$(SWIFT) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) docs/site/build.py
+
+screenshots: setup-test ## take the pictures of the inspector in README.md anew: docs/images
+	$(SWIFT) build --product feedstore
+	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) screenshots.py
 
 conformance: setup ## write conformance/ and the examples of docs/protocol.md anew; look at the difference
 	$(SWIFT) build --build-tests

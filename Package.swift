@@ -53,13 +53,46 @@ let package = Package(
     ),
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
     .target(
+      name: "FeedConfiguration",
+      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedKafka",
+      dependencies: ["Feed", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedDaemon",
+      dependencies: ["CBuild", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedHTTP",
+      dependencies: [
+        "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore",
+        "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
+      name: "FeedTools",
+      dependencies: [
+        "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .target(
       name: "FeedPipeline",
-      dependencies: ["CBuild", "CInspector", "Feed", "FeedClient", "FeedStore", "Kafka", "Service"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedDaemon", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools", "Kafka",
+        "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedPipeline", "Service"],
+      dependencies: ["FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedPipeline", "FeedTools", "Service"],
       swiftSettings: swiftSettings
     ),
 
@@ -79,7 +112,7 @@ let package = Package(
     // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
     .target(
       name: "FuzzTargets",
-      dependencies: ["Feed", "FeedPipeline", "FeedTestSupport", "Service"],
+      dependencies: ["Feed", "FeedConfiguration", "FeedTestSupport", "Service"],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
@@ -126,10 +159,32 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "FeedPipelineTests",
+      name: "FeedConfigurationTests",
+      dependencies: ["Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedKafkaTests",
+      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedDaemonTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka",
-        "Service",
+        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+      ],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedHTTPTests",
+      dependencies: ["Feed", "FeedClient", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
+    .testTarget(
+      name: "FeedToolsTests",
+      dependencies: [
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
+        "FeedTestSupport", "FeedTools", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -137,8 +192,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedPipeline", "FeedTestSupport",
-        "HTTPTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
+        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "HTTPTestSupport", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -146,9 +202,9 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Feed", "FeedPipeline", "FeedStore", "FeedTestSupport", "Kafka", "ObservationSupport",
-        "Service",
-        "SimulationSupport",
+        "CRdkafka", "Feed", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "Kafka",
+        "ObservationSupport", "Service", "SimulationSupport",
       ],
       swiftSettings: swiftSettings
     ),
@@ -156,7 +212,8 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "FeedStore", "FeedPipeline", "FeedTestSupport", "Kafka", "ObservationSupport", "Service",
+        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka",
+        "ObservationSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

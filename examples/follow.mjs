@@ -4,10 +4,10 @@
  *
  *     node examples/follow.mjs http://127.0.0.1:8321 news weather
  *
- * With --json it prints the feed itself, on a line, whenever that is up to date, {"feed":"news","mode":"delete"} when it is
- * gone, and {"feed":"news","error":"absent"} when there is no such feed, for which it waits. A token is taken from the
- * environment: FEEDSTORE_HTTP_TOKEN; one that is refused ends it with exit code 1. For a web page, copy `follow` and the
- * two files that are imported.
+ * With --json it prints the whole feed on one line whenever it is up to date, {"feed":"news","mode":"delete"} when it has been
+ * deleted, and {"feed":"news","error":"absent"} while there is no such feed. The token is read from the environment variable
+ * FEEDSTORE_HTTP_TOKEN; if the daemon refuses it, the exit code is 1. For a web page, copy `follow` and the two imported
+ * files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,18 +15,18 @@ import { EventStream } from '../web/event-stream.js';
 import { Replica, ReplicaFault } from '../web/replica.js';
 
 /**
- * Follows a feed, through everything that can happen, until its process or page ends.
+ * Follows a feed until its process or page ends, and recovers from every interruption.
  *
- * @param {string} server Where a daemon is.
+ * @param {string} server The URL of a daemon.
  * @param {string} feed
  * @param {object} options
  * @param {string} [options.token]
  * @param {(what: string, replica: Replica, change?: import('../web/replica.js').Change) => void} options.onNews
- *   What happened, and the feed after it: `applied` (with what it changed), `up-to-date`, `gone`, `moved`, or
+ *   What happened, and the resulting feed: `applied` (with what it changed), `up-to-date`, `gone`, `moved`, or
  *   `must-refetch` (until the next `applied` there is nothing newer than what was shown).
- * @param {(status: number, answer: string) => void} options.onRefusal Why it cannot be had now, once until that
- *   changes: 404 if there is no such feed, 401 for the token, after which it ends. It comes again after all others.
- * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon gave an answer, each time.
+ * @param {(status: number, answer: string) => void} options.onRefusal Why the feed is not available; reported once
+ *   until that changes: 404 if there is no such feed, 401 if the token is refused, which ends it. It retries after all others.
+ * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon responded, for each attempt.
  */
 function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   const replica = new Replica(feed);
@@ -125,7 +125,7 @@ try {
   // This throws where each `fetch` would.
   if (!/^https?:/.test(new Request(server).url)) throw new TypeError('not HTTP');
 } catch {
-  console.error(`follow.mjs: '${server}' is not the URL of a daemon, which is like http://127.0.0.1:8321`);
+  console.error(`follow.mjs: '${server}' is not the URL of a daemon, such as http://127.0.0.1:8321`);
   process.exit(2);
 }
 // Those that were told: each once, for all its feeds, until it answers.

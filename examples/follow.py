@@ -6,8 +6,8 @@
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
 rules are those of docs/protocol.md, section 11. With --once it prints the feeds at the end of the topic as
-JSON, one a line, and exits. Brokers that go and come are waited for. What Kafka refuses, such as an unknown topic, ends
-it with exit code 1.
+JSON, one per line, and exits. It waits for brokers that are unavailable. If Kafka refuses a request, for example because the
+topic does not exist, it exits with code 1.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ class Feed:
         self.parts = {}
 
     def apply(self, changeset):
-        """Takes one record's value; returns what it came to: applied, skipped, waiting, removed or gap."""
+        """Applies one record's value; returns the outcome: applied, skipped, waiting, removed or gap."""
         is_same, is_reload = changeset["epoch"] == self.epoch, changeset["mode"] == "reload"
         if changeset["mode"] == "delete":
             return "removed" if is_same or self.epoch is None else self.gap()
@@ -63,7 +63,7 @@ class Feed:
         return "applied"
 
     def gap(self):
-        """Something was missed: nothing can be applied until the next reload."""
+        """Changes were missed: nothing can be applied until the next reload."""
         self.is_stale, self.parts = True, {}
         return "gap"
 
@@ -127,7 +127,7 @@ class Feed:
         return f"{total % 2**32:08x}"
 
     def document(self):
-        """The feed as a reload has it."""
+        """The feed in the form of a reload."""
         return [
             {"id": section, "data": self.sections[section], "items": [
                 {"id": item, "kind": self.contents[item][0], "data": self.contents[item][1]}
@@ -168,7 +168,7 @@ def join(parts):
 
 
 class Refused(Exception):
-    """What does not pass by itself: somebody has to do what the message says."""
+    """A permanent error; the message has the remedy."""
 
 
 # Python's json is recursive, and its numbers have bounds. What passes them stays the text that it is in the topic.
@@ -188,7 +188,7 @@ def no_json(name):
 
 
 def shallow(text):
-    """The JSON with what is nested too deep as a string that has its text."""
+    """The JSON, in which values that are nested too deeply are strings with their text."""
     pieces, level, end = [], 0, 0
     for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
         if token[0] in "[{":
@@ -217,7 +217,7 @@ FIELDS = {
 
 
 def parse_key(key):
-    """What a key is for, such as k0 or d7, and the feed."""
+    """The first part of a key, such as k0 or d7, and the feed."""
     match = KEY.fullmatch(key.decode())
     if match is None or int(match["kind"][1:]) > 1_000_000:
         raise ValueError(f"{key!r} is no key of a changesets topic")
@@ -281,7 +281,7 @@ def follow(servers, topic, once, on_change):
 
 
 def take(message, feeds, on_change):
-    """Applies a record to its feed. Ids count by partition: the same one in two is two feeds."""
+    """Applies a record to its feed. The same id in two partitions denotes two feeds."""
     key, feed = None, None
     try:
         kind, name = parse_key(message.key())
@@ -297,7 +297,7 @@ def take(message, feeds, on_change):
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         # It is no changeset, or does not fit: the feed's next reload makes up for it.
         place = f"partition {message.partition()}, offset {message.offset()}"
-        warn(f"{place} is passed over: {type(fault).__name__}: {fault}")
+        warn(f"{place} is skipped: {type(fault).__name__}: {fault}")
         if feed:
             feed.gap()
             feeds[key] = feed

@@ -55,7 +55,7 @@ const comparedSizes = ({ differenceBytes, reloadBytes }) =>
 /** @param {Published} published @param {Thresholds | undefined} thresholds */
 function explainMode(published, thresholds) {
   switch (published.mode) {
-    case 'reconfigure': return 'Only data changed, so every cell can stay. That is never a reload, however much it is.';
+    case 'reconfigure': return 'Only data changed, so clients can keep every cell. Such a changeset is never a reload, however large it is.';
     case 'delete': return 'The feed was deleted.';
     case 'reload': return explainReload(published, thresholds);
     default: return explainDifference(published, thresholds);
@@ -96,12 +96,12 @@ function explainReload({ reason, itemsBefore, itemsAfter, comparison, bytes: siz
   const known = (value, spell) => (value === undefined ? 'the threshold' : spell(value));
   switch (reason) {
     case 'initial':
-      return `The feed came into being, with ${counted(itemsAfter, 'item')}: there is nothing to compare with.`;
-    case 'requested': return 'A producer asked for it, with feed.reload.';
+      return `The feed was created with ${counted(itemsAfter, 'item')}: there is nothing to compare with.`;
+    case 'requested': return 'A producer requested it with feed.reload.';
     case 'disjoint':
       return itemsBefore > 0
-        ? `None of the ${counted(itemsBefore, 'item')} before is among the ${counted(itemsAfter, 'item')} after.`
-        : 'No item before is among those after.';
+        ? `None of the ${counted(itemsBefore, 'item')} before the change is among the ${counted(itemsAfter, 'item')} after it.`
+        : 'The feed has no item from before the change.';
     case 'changes':
       return `There were more changes than ${known(maxChanges, count)}${compared(comparison)}.`;
     case 'fraction':
@@ -115,7 +115,7 @@ function explainReload({ reason, itemsBefore, itemsAfter, comparison, bytes: siz
       return `A difference would have been longer than ${known(maxBytesRatio, String)} times this reload of `
         + `${bytes(size)}.`;
     case 'keyframe':
-      return 'It repeats the feed for those who join late, so that the topic stays small. Nothing changed.';
+      return 'It repeats the feed for late joiners, and keeps the topic small. Nothing changed.';
     default: return `Reason: ${reason ?? 'none was given'}.`;
   }
 }

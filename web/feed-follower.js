@@ -120,7 +120,7 @@ export class FeedFollower {
       this.#refetches = 0;
       this.#options.onStanding('live', {});
     } else if (name === 'must-refetch') {
-      this.#becomeStale(`the server had to begin anew: ${value?.reason ?? 'no reason was given'}`);
+      this.#becomeStale(`the server had to start again: ${value?.reason ?? 'no reason was given'}`);
     } else if (name === 'moved') {
       this.#movedTo = value ?? {};
       this.#options.onStanding('moved', { url: value?.url });
@@ -163,11 +163,11 @@ export class FeedFollower {
         break;
       case 'gap':
         this.#refetch(
-          `a changeset applies to revision ${outcome.base}, and here is ${outcome.revision ?? 'none'}`, record,
+          `a changeset applies to revision ${outcome.base}, but the replica has ${outcome.revision ?? 'none'}`, record,
         );
         break;
       case 'other-epoch':
-        this.#refetch(`another life of the feed began: ${record.epoch}`, record);
+        this.#refetch(`the feed was re-created: ${record.epoch}`, record);
         break;
       default:
         this.#refetch(outcome.fault.message, record);

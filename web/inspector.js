@@ -144,8 +144,8 @@ function showAge() {
 
 /** @type {Record<string, string>} */
 const placeholders = {
-  deleted: 'This feed does not exist any more. If it comes into being again, it will be here.',
-  unknown: 'This instance knows of no such feed. If it comes into being, it will be here.',
+  deleted: 'This feed no longer exists. It appears here if it is created again.',
+  unknown: 'This instance has no such feed. It appears here when it is created.',
   moved: 'Another instance has this feed.',
 };
 
@@ -194,7 +194,7 @@ function showStandingDetail() {
   const { standing, detail } = current;
   const seconds = detail.until === undefined ? 0 : Math.ceil((detail.until - Date.now()) / 1000);
   const again = seconds > 1 ? `again in ${seconds} s` : '';
-  const text = standing === 'moved' ? 'the partition of this feed was given to another instance' : detail.text ?? '';
+  const text = standing === 'moved' ? 'the partition of this feed was assigned to another instance' : detail.text ?? '';
   setText(byId('standing-detail'), [text, again].filter(Boolean).join(', '));
   const link = byId('standing-link');
   const url = standing === 'moved' ? otherInstance(detail.url) : null;

@@ -4,7 +4,7 @@
  * - `Replica` keeps one feed, from its changesets.
  * - `ReplicaPartition` keeps all feeds of a partition of the changesets topic, from its records.
  *
- * Both check what a changeset says of positions, revisions and order, and take over all of it or nothing. Words and
+ * Both check the positions, revisions and order in a changeset, and apply either all of it or nothing. Terms and
  * rules are those of FeedStore's protocol, version 1. Positions count from 0, revisions from 1.
  *
  *     const replica = new Replica('news', { onRefetch: (it) => fetchReload(it.feed).then((text) => it.apply(text)) });
@@ -280,7 +280,7 @@ class ListEdit {
       }
     }
     if (nextTaken < taken.length) {
-      throw new ReplicaFault('position', `${quoted(base[taken[nextTaken]].id)} is taken from its place twice`);
+      throw new ReplicaFault('position', `${quoted(base[taken[nextTaken]].id)} is removed from its place twice`);
     }
     if (nextPlaced < placed.length) {
       const { index, element } = placed[nextPlaced];
@@ -772,7 +772,7 @@ function placesOf(lists) {
 /** @param {any} entry @param {Map<string, unknown>} taken @returns {string} */
 function newId({ id }, taken) {
   if (!isText(id) || !isShort(id)) throw invalid('id', id);
-  if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} is inserted, and is there already`);
+  if (taken.has(id)) throw new ReplicaFault('unknown-element', `${quoted(id)} is inserted, but already exists`);
   return id;
 }
 

@@ -104,12 +104,12 @@ export function titleOf({ type, mode, reason, isAnew }) {
 
 /** @param {Entry} entry @param {import('./explain.js').Thresholds | undefined} thresholds */
 export function whyOf(entry, thresholds) {
-  if (entry.type === 'fault') return `Something was missed, so the whole feed is fetched again: ${entry.note}.`;
+  if (entry.type === 'fault') return `Changes were missed, so the whole feed is fetched again: ${entry.note}.`;
   if (entry.type === 'state') {
-    if (entry.mode === 'delete') return 'The feed was deleted before this page looked.';
+    if (entry.mode === 'delete') return 'The feed was deleted before this page followed it.';
     const what = counted(entry.itemsAfter, 'item');
-    return entry.isAnew ? `The feed as it is now, ${what}. What came between was not seen here.`
-      : `The feed as it was when this page began to follow it: ${what}.`;
+    return entry.isAnew ? `The current feed, ${what}. This page missed the changes in between.`
+      : `The feed when this page began to follow it: ${what}.`;
   }
   return explain(entry, thresholds);
 }

@@ -4,6 +4,7 @@
 // What Swift cannot import from libmicrohttpd: variadic functions. Everything else is called from Swift as
 // it is.
 
+#include <gnutls/gnutls.h>
 #include <microhttpd.h>
 
 // What a daemon is told.
@@ -18,7 +19,46 @@ typedef struct feedstore_http_options_s {
   MHD_AccessHandlerCallback on_request;
   MHD_RequestCompletedCallback on_completion;
   MHD_NotifyConnectionCallback on_connection;
+  // PEM, which is copied; NULL for plain HTTP, and no authority for clients without certificates.
+  const char *certificate;
+  const char *key;
+  const char *client_authority;
 } feedstore_http_options_t;
+
+// Why a certificate, its key and authorities cannot be used: GnuTLS's code, 0 if they can, and which part: 0 for
+// certificate and key, 1 for the authorities.
+typedef struct feedstore_tls_fault_s {
+  int code;
+  int part;
+} feedstore_tls_fault_t;
+
+static inline feedstore_tls_fault_t feedstore_tls_check(
+    const char *certificate, const char *key, const char *client_authority) {
+  feedstore_tls_fault_t fault = {0, 0};
+  gnutls_certificate_credentials_t credentials;
+  fault.code = gnutls_certificate_allocate_credentials(&credentials);
+  if (fault.code < 0) return fault;
+  gnutls_datum_t certificate_pem = {(unsigned char *)certificate, (unsigned int)__builtin_strlen(certificate)};
+  gnutls_datum_t key_pem = {(unsigned char *)key, (unsigned int)__builtin_strlen(key)};
+  fault.code = gnutls_certificate_set_x509_key_mem(credentials, &certificate_pem, &key_pem, GNUTLS_X509_FMT_PEM);
+  if (fault.code >= 0 && client_authority != NULL) {
+    gnutls_datum_t pem = {(unsigned char *)client_authority, (unsigned int)__builtin_strlen(client_authority)};
+    fault.part = 1;
+    fault.code = gnutls_certificate_set_x509_trust_mem(credentials, &pem, GNUTLS_X509_FMT_PEM);
+    if (fault.code == 0) fault.code = GNUTLS_E_NO_CERTIFICATE_FOUND;
+  }
+  gnutls_certificate_free_credentials(credentials);
+  if (fault.code > 0) fault.code = 0;
+  return fault;
+}
+
+static inline const char *feedstore_tls_error(int code) { return gnutls_strerror(code); }
+
+// How many connections a daemon has, in all of its threads.
+static inline unsigned int feedstore_http_connection_count(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+  return info == NULL ? 0 : info->num_connections;
+}
 
 // Leaves everything percent-encoded, as a path must be taken apart before its parts are decoded.
 static inline size_t feedstore_http_keep_escapes(
@@ -32,9 +72,23 @@ static inline size_t feedstore_http_keep_escapes(
 
 // Starts threads with epoll that serve the connections they are given. NULL if that is not possible.
 static inline struct MHD_Daemon *feedstore_http_start(const feedstore_http_options_t *options) {
+  struct MHD_OptionItem tls[5];
+  unsigned int count = 0;
+  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
+  if (options->certificate != NULL) {
+    flags |= MHD_USE_TLS;
+    tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)options->certificate};
+    tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)options->key};
+    tls[count++] = (struct MHD_OptionItem){
+        MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"};
+    if (options->client_authority != NULL)
+      tls[count++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_TRUST, 0, (void *)options->client_authority};
+  }
+  tls[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
   return MHD_start_daemon(
-      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, options->on_request,
+      flags, 0, NULL, NULL, options->on_request,
       options->owner,
+      MHD_OPTION_ARRAY, tls,
       MHD_OPTION_THREAD_POOL_SIZE, options->threads > 1 ? options->threads : 0u,
       MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
       MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -44,6 +98,16 @@ static inline struct MHD_Daemon *feedstore_http_start(const feedstore_http_optio
       MHD_OPTION_NOTIFY_CONNECTION, options->on_connection, options->owner,
       MHD_OPTION_UNESCAPE_CALLBACK, &feedstore_http_keep_escapes, NULL,
       MHD_OPTION_END);
+}
+
+// Whether the client has shown a certificate of an authority that the daemon was told.
+static inline int feedstore_http_client_is_trusted(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+  if (info == NULL || info->tls_session == NULL) return 0;
+  unsigned int status = 0;
+  if (gnutls_certificate_verify_peers2((gnutls_session_t)info->tls_session, &status) != GNUTLS_E_SUCCESS) return 0;
+  return status == 0;
 }
 
 // The address of the client; NULL if it is not known.

@@ -6,6 +6,10 @@
 
 #include <simdjson.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 namespace {
 
 /// The process's kernel: the best that the processor has, or what SIMDJSON_FORCE_IMPLEMENTATION names.
@@ -23,6 +27,35 @@ const simdjson::implementation &process_kernel() {
 bool is_utf8(const simdjson::implementation &kernel, const uint8_t *bytes, size_t count) {
   return count == 0 || kernel.validate_utf8(reinterpret_cast<const char *>(bytes), count);
 }
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) feedstore_json_marks mark64_with_avx2(const uint8_t *bytes) {
+  const __m256i quote = _mm256_set1_epi8('"'), backslash = _mm256_set1_epi8('\\'), control = _mm256_set1_epi8(0x1F);
+  const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(bytes));
+  const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(bytes + 32));
+  const __m256i low_stops = _mm256_or_si256(
+      _mm256_or_si256(_mm256_cmpeq_epi8(low, quote), _mm256_cmpeq_epi8(low, backslash)),
+      _mm256_cmpeq_epi8(_mm256_min_epu8(low, control), low));
+  const __m256i high_stops = _mm256_or_si256(
+      _mm256_or_si256(_mm256_cmpeq_epi8(high, quote), _mm256_cmpeq_epi8(high, backslash)),
+      _mm256_cmpeq_epi8(_mm256_min_epu8(high, control), high));
+  return {
+      uint32_t(_mm256_movemask_epi8(low_stops)) | uint64_t(uint32_t(_mm256_movemask_epi8(high_stops))) << 32,
+      uint32_t(_mm256_movemask_epi8(_mm256_or_si256(low, high)))};
+}
+#endif
+
+feedstore_json_marks mark64_portably(const uint8_t *bytes) { return feedstore_json_mark64_portably(bytes); }
+
+feedstore_json_marks (*choose_mark64())(const uint8_t *) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2")) return mark64_with_avx2;
+#endif
+  return mark64_portably;
+}
+
+feedstore_json_marks (*const mark64)(const uint8_t *) = choose_mark64();
 
 }
 
@@ -95,6 +128,8 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
   indexer->implementation.reset();
   indexer->capacity = 0;
 }
+
+feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes) { return mark64(bytes); }
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) { return is_utf8(process_kernel(), bytes, count); }
 

@@ -4,7 +4,7 @@ import Service
 enum CompletionsCommand: Subcommand {
   static let specification = CommandSpecification(
     "completions",
-    summary: "Prints a script that has a shell complete this command.",
+    summary: "Prints a script with which a shell completes this command.",
     discussion: """
       For one session: source <(feedstore completions bash). For good, write it to where the shell looks: \
       ~/.local/share/bash-completion/completions/feedstore, a file _feedstore in a folder of zsh's fpath, or \

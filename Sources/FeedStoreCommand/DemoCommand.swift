@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore demo`: everything in one process, to see it work.
@@ -24,7 +26,11 @@ enum DemoCommand: Subcommand {
     options: configurationOptions + [
       .flag("loop", help: "Plays it again and again, until it is interrupted."),
       .value("speed", "N", help: "How many times as fast as recorded; 1 is the default."),
-      .value("write", "FILE", help: "Writes the made-up history to a file (- is standard output) and ends."),
+      .value(
+        "write",
+        "FILE",
+        help: "Writes the synthetic history to a file (- is standard output) and ends."
+      ),
     ]
   )
 
@@ -33,7 +39,7 @@ enum DemoCommand: Subcommand {
       if let file = invocation.arguments.first {
         throw UsageError(
           .unexpectedArgument,
-          "unexpected argument '\(file)' with --write, which writes the made-up history; leave out one of them"
+          "unexpected argument '\(file)' with --write, which writes the synthetic history; leave out one of them"
         )
       }
       try DemoHistory.write(to: path)
@@ -41,7 +47,7 @@ enum DemoCommand: Subcommand {
     }
     let speed = try invocation.number("speed", default: 1, in: 0.001...1_000_000)
     let configuration = try demoConfiguration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     var demo = Demo(
       configuration,
       inputs: invocation.arguments,
@@ -58,16 +64,18 @@ enum DemoCommand: Subcommand {
 
   /// The configuration: where nothing is said, windows that a person can follow, and errors only in the log.
   private static func demoConfiguration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
-    var assignments = invocation.values("set")
-    if invocation.value("config") == nil {
-      let settings = [
-        ("coalesce.window", "400"), ("log.level", "error"), ("http.enabled", "true"), ("http.port", "0"),
-      ]
-      for (key, value) in settings
-      where !assignments.contains(where: { $0.hasPrefix(key + "=") }) {
-        assignments.append("\(key)=\(value)")
-      }
+    var sources = sources(invocation)
+    if sources.file == nil {
+      sources.command = ConfigurationSources.CommandSettings(
+        command: "demo",
+        settings: [
+          ConfigurationPair(name: "coalesce.window", value: "400"),
+          ConfigurationPair(name: "log.level", value: "error"),
+          ConfigurationPair(name: "http.enabled", value: "true"),
+          ConfigurationPair(name: "http.port", value: "0"),
+        ]
+      )
     }
-    return try PipelineConfiguration.load(file: invocation.value("config"), assignments: assignments)
+    return configuration(try sources.load())
   }
 }

@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedPipeline
 import Service
 
@@ -6,7 +7,8 @@ import Service
 enum FeedStoreCommand {
   private static var subcommands: [any Subcommand.Type] {
     [
-      RunCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self, InspectCommand.self,
+      RunCommand.self, ConfigCommand.self, TopicsCommand.self, PublishCommand.self, FollowCommand.self,
+      InspectCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
       CompletionsCommand.self, ManualCommand.self,
@@ -16,7 +18,7 @@ enum FeedStoreCommand {
   static let specification = CommandLineSpecification(
     "feedstore",
     version: Release.description,
-    summary: "Keeps feeds of sections and items, and publishes what changes in them.",
+    summary: "Maintains feeds of sections and items, and publishes their changes.",
     commands: subcommands.map { $0.specification }
   )
 
@@ -31,7 +33,9 @@ enum FeedStoreCommand {
         else {
           preconditionFailure("a command without a type")
         }
-        try await subcommand.run(invocation).exit()
+        let code = try await subcommand.run(invocation)
+        CommandLog.finish()
+        code.exit()
       }
     } catch let error as UsageError {
       fail(error.description, .usage)
@@ -43,7 +47,7 @@ enum FeedStoreCommand {
   }
 
   private static func fail(_ message: String, _ code: ExitCode) -> Never {
-    DiagnosticOutput.standardError.write(line: "feedstore: \(message)")
+    CommandLog.fail(message, code)
     code.exit()
   }
 }

@@ -1,11 +1,13 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore follow`: prints what changes.
 enum FollowCommand: Subcommand {
   static let specification = CommandSpecification(
     "follow",
-    summary: "Prints the changesets of feeds as they come.",
+    summary: "Prints the changesets of feeds as they arrive.",
     discussion: """
       Reads topics.changesets, and prints the state of the feeds named (of all without a name) and then each \
       changeset: a line for people on a terminal, elsewhere JSON, which is the changesets as they are. A state \
@@ -15,9 +17,9 @@ enum FollowCommand: Subcommand {
       With --screen, draws one feed in place and marks what happened to its elements: + inserted, \
       ↕ moved, ~ reconfigured, ! reloaded.
       """,
-    arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; all of them without."),
+    arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; by default all feeds."),
     options: [
-      .flag("snapshot", help: "Prints the state and ends; fails if nothing comes from the brokers for 30 s."),
+      .flag("snapshot", help: "Prints the state and ends; fails if the brokers send nothing for 30 s."),
       .value(
         "from",
         "WHEN",
@@ -28,17 +30,17 @@ enum FollowCommand: Subcommand {
       .value(
         "state",
         "FILE",
-        help: "Begins with what was saved there, if it is not older than 12 hours, and saves at the end. "
-          + "A file that is something else is refused."
+        help: "Starts from the state saved there, if it is at most 12 hours old, and saves it at the end. "
+          + "Any other file is refused."
       ),
-      .flag("json", help: "Prints JSON on a terminal too."),
+      .flag("json", help: "Prints JSON, also on a terminal."),
       .flag("screen", help: "Draws one feed in place."),
     ] + configurationOptions
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     let following = FeedFollowing(
       configuration,
       feeds: invocation.arguments,

@@ -1,11 +1,13 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore inspect`: what is known of a feed.
 enum InspectCommand: Subcommand {
   static let specification = CommandSpecification(
     "inspect",
-    summary: "Shows what the changesets topic has of a feed.",
+    summary: "Shows what the changesets topic stores for a feed.",
     discussion: """
       Reads topics.changesets to its end, and prints the feed's epoch and revision, how far its input is \
       included, its sizes, and what was written since its last reload. Exits with 1 if there is no such feed, or \
@@ -17,7 +19,7 @@ enum InspectCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     let feed = invocation.arguments[0]
     let inspection = FeedInspection(configuration, feed: feed, stop: stopOnSignals(log), log: log)
     guard let report = try await inspection.run() else {

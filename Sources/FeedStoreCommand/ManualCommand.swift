@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedDaemon
 import FeedPipeline
 import Service
 
@@ -23,7 +25,7 @@ enum ManualCommand: Subcommand {
     else {
       throw UsageError(
         .invalidValue,
-        "--configuration \(path) is no configuration: it is no text, or too long"
+        "--configuration \(path) is not a configuration: it is not text, or too long"
       )
     }
     let page = try ConfigurationManual(text: text, name: path).page(
@@ -59,9 +61,16 @@ enum ManualCommand: Subcommand {
       "Environment",
       [
         .item(
-          HTTPOptions.tokenVariable,
-          "The bearer token that clients of HTTP must show, if no file holds it."
-        )
+          "FEEDSTORE_KEY",
+          """
+          Sets a key of the configuration, over the file's: FEEDSTORE_COALESCE_IDLE_WINDOW is coalesce.idleWindow, and \
+          FEEDSTORE_KAFKA_BOOTSTRAP_SERVERS is kafka.bootstrap.servers. One that is empty sets nothing.
+          """
+        ),
+        .item(
+          "FEEDSTORE_TEST_*, FEEDSTORE_COMMIT",
+          "Belong to tests and builds, and set nothing; so do the names that docs/operating.md lists."
+        ),
       ]
     ),
     ManualSection("Files", files),

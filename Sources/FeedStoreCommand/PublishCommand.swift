@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore publish`: sends replay files into their topics.
@@ -18,7 +20,7 @@ enum PublishCommand: Subcommand {
       .value(
         "speed",
         "N",
-        help: "Sends by the records' timestamps, N times as fast; without, as fast as it goes."
+        help: "Paces records by their timestamps, N times as fast; by default as fast as possible."
       )
     ]
   )
@@ -26,7 +28,7 @@ enum PublishCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let speed = try invocation.number("speed", default: 0, in: 0.001...1_000_000)
-    let log = Log(level: configuration.logLevel)
+    let log = CommandLog.make(configuration)
     let publisher = Publisher(
       configuration,
       inputs: invocation.arguments,

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects list`: which records were rejected, and why.
@@ -15,14 +17,14 @@ enum RejectsListCommand: Subcommand {
         "code",
         "CODE",
         choices: RejectedListing.knownCodes,
-        help: "Those with this code only, such as unknown-section."
+        help: "Only records with this code, such as unknown-section."
       ),
       .value(
         "since",
         "WHEN",
-        help: "Those of this time or later only: 2026-11-20T10:00:00Z, a day, or how long ago, as in 6h."
+        help: "Only records since a time: 2026-11-20T10:00:00Z, a day, or an age such as 6h."
       ),
-      .flag("json", help: "Prints an object of JSON a line."),
+      .flag("json", help: "Prints one JSON object per line."),
     ] + configurationOptions
   )
 
@@ -31,7 +33,7 @@ enum RejectsListCommand: Subcommand {
     var listing = RejectedListing(
       configuration,
       isJSON: invocation.flag("json"),
-      log: Log(level: configuration.logLevel),
+      log: CommandLog.make(configuration),
       write: { StandardOutput.write($0) }
     )
     listing.code = try code(invocation)

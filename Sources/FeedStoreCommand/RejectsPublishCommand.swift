@@ -1,11 +1,13 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects publish`: sends rejected records again.
 enum RejectsPublishCommand: Subcommand {
   static let specification = CommandSpecification(
     "rejects publish",
-    summary: "Sends rejected records to the partitions they came from, once more.",
+    summary: "Sends rejected records again, to the partitions they came from.",
     discussion: """
       With --value, the file takes the place of the value, and the record has the key that it had. A record is \
       refused, with the reason, if it was cut or would be rejected again; then nothing is sent. The time of a record that \
@@ -13,7 +15,7 @@ enum RejectsPublishCommand: Subcommand {
       """,
     arguments: ArgumentSpecification(
       "PARTITION/OFFSET",
-      help: "Where they are in topics.rejected, as the list says."
+      help: "Their partitions and offsets in topics.rejected, as in the list."
     ),
     options: [
       .value(
@@ -41,7 +43,7 @@ enum RejectsPublishCommand: Subcommand {
       configuration,
       places: places,
       value: try value(invocation, RejectedPublication.mostValueBytes(configuration)),
-      log: Log(level: configuration.logLevel)
+      log: CommandLog.make(configuration)
     )
     let report = try await publication.run()
     for line in report.lines { DiagnosticOutput.standardError.write(line: line) }

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore rejects show`: one rejected record in full.
@@ -13,7 +15,7 @@ enum RejectsShowCommand: Subcommand {
     arguments: ArgumentSpecification(
       "PARTITION/OFFSET",
       maximum: 1,
-      help: "Where it is in topics.rejected, as the list says."
+      help: "Its partition and offset in topics.rejected, as in the list."
     ),
     options: configurationOptions
   )
@@ -21,7 +23,7 @@ enum RejectsShowCommand: Subcommand {
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
     let place = try RejectedPlace.reading(invocation.arguments[0])
-    let record = try await RejectedExcerpt.read(place, configuration, log: Log(level: configuration.logLevel))
+    let record = try await RejectedExcerpt.read(place, configuration, log: CommandLog.make(configuration))
     DiagnosticOutput.standardError.write(line: record.details)
     if StandardOutput.isTerminal {
       StandardOutput.write(record.printableValue)
@@ -38,7 +40,7 @@ extension RejectedPlace {
     guard let place = RejectedPlace(text) else {
       throw UsageError(
         .invalidValue,
-        "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' shows what there is"
+        "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' lists the records"
       )
     }
     return place

@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore replay`: the whole pipeline on files, without Kafka.
@@ -6,7 +8,7 @@ enum ReplayCommand: Subcommand {
   static let specification = CommandSpecification(
     "replay",
     summary: "Runs the whole pipeline on files, without Kafka.",
-    discussion: "Reads records in the envelope of kcat -J, one a line, and writes changesets the same way.",
+    discussion: "Reads records in the envelope of kcat -J, one per line, and writes changesets the same way.",
     arguments: ArgumentSpecification("FILE", help: "Replay files, read as one input; - is standard input."),
     options: configurationOptions + [
       .value("output", "FILE", help: "Where changesets go; - is standard output, the default."),

@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedDaemon
 import FeedPipeline
 import FoundationEssentials
 import Service
@@ -6,11 +8,12 @@ import Service
 enum RunCommand: Subcommand {
   static let specification = CommandSpecification(
     "run",
-    summary: "Keeps feeds from Kafka's input topics and publishes their changesets.",
+    summary: "Maintains feeds from Kafka's input topics, and publishes their changesets.",
     discussion: """
       Joins the group kafka.group.id (feedstore) on topics.sections and topics.items, which must have \
       equally many partitions, and publishes changesets, rejected records and offsets in one transaction \
-      per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group.
+      per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group. SIGHUP has it read \
+      its configuration again, and take over the log level and the token.
 
       Feeds are kept in memory, and restored from topics.changesets at the start.
 
@@ -18,13 +21,22 @@ enum RunCommand: Subcommand {
       held back until their records are read, but who follows the changesets late may miss some.
       """,
     options: configurationOptions + [
-      .flag("embedded", help: "Starts a Kafka broker in the process; nothing outlives it.")
+      .flag("embedded", help: "Starts a Kafka broker in the process; its data is lost when the process ends.")
     ]
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
-    let configuration = try configuration(invocation)
-    let log = Log(level: configuration.logLevel)
+    let sources = sources(invocation)
+    let loaded = try sources.load()
+    let configuration = configuration(loaded)
+    let log = CommandLog.make(configuration)
+    log.write(
+      .startupStarting,
+      "starting",
+      ["version": Release.version, "commit": Release.commit, "workers": configuration.workers]
+    )
+    let reload = ConfigurationReload(sources, running: loaded, log: log)
+    ReloadSignal.install { reload.run() }
     FreedMemory.keep()
     var daemon = Daemon(
       configuration,
@@ -36,21 +48,25 @@ enum RunCommand: Subcommand {
       case .listening(let address):
         // On standard output, so that a script can read it.
         StandardOutput.write(line: address)
-        log.warning(
-          "the broker is in this process: nothing in it outlives it",
-          ["bootstrap.servers": address]
+        log.write(
+          .startupEmbeddedBroker,
+          "the broker runs in this process, and its data ends with it",
+          ["bootstrapServers": address]
         )
-      case .serving(let url): log.info("serving HTTP", ["url": url])
+      case .serving(let url): log.write(.httpServing, "serving HTTP", ["url": url])
       default: break
       }
     }
-    daemon.httpToken = try configuration.http.token(
-      ProcessInfo.processInfo.environment[HTTPOptions.tokenVariable]
-    )
+    daemon.httpToken = try configuration.http.bearerToken()
+    daemon.reload = reload
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()
-    DiagnosticOutput.standardError.write(line: report.text)
+    CommandLog.finish()
+    switch log.format {
+    case .text: DiagnosticOutput.standardError.write(line: report.text)
+    case .json: log.write(.shutdownCompleted, "stopped", report.fields)
+    }
     return .done
   }
 
@@ -64,7 +80,7 @@ enum RunCommand: Subcommand {
         "FEEDSTORE_CRASH_AT is \"\(text)\"; allowed: \(points), each also with :N for the N-th time"
       )
     }
-    log.warning("the process will end without warning", ["FEEDSTORE_CRASH_AT": text])
+    log.write(.startupCrashTest, "the process will kill itself, for a test", ["point": text])
     return crash
   }
 }

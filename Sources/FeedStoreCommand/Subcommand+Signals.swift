@@ -8,13 +8,19 @@ extension Subcommand {
   static func stopOnSignals(_ log: Log) -> StopRequest {
     let stop = StopRequest()
     _ = ShutdownSignals.install { signal in
-      log.info("asked to stop; once more ends at once", ["signal": signal])
+      log.write(
+        .shutdownRequested,
+        "stop requested; a second signal ends the process at once",
+        ["signal": signal]
+      )
       stop.request()
       Task.detached {
         try await Task.sleep(for: .milliseconds(StopRequest.graceMilliseconds))
-        log.error(
-          "not done in time; what was not committed is read again on the next start",
-          ["milliseconds": StopRequest.graceMilliseconds]
+        log.finish()
+        log.write(
+          .shutdownTimedOut,
+          "could not stop in time; uncommitted input is read again at the next start",
+          ["limit": LogFigure.duration(milliseconds: StopRequest.graceMilliseconds)]
         )
         // Not through `exit`, which waits for others.
         _exit(ExitCode.failed.rawValue)

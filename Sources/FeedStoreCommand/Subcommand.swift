@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FoundationEssentials
 import Service
 
 /// One subcommand: what it takes, and what it does.
@@ -18,12 +20,28 @@ extension Subcommand {
         "set",
         "KEY=VALUE",
         choices: PipelineConfiguration.keys.map { $0 + "=" },
-        help: "Sets one key, over the file's."
+        help: "Sets one key; overrides the file and the environment."
       ),
     ]
   }
 
+  /// What the configuration is made of.
+  static func sources(_ invocation: CommandInvocation) -> ConfigurationSources {
+    ConfigurationSources(
+      file: invocation.value("config"),
+      environment: ProcessInfo.processInfo.environment,
+      assignments: invocation.values("set")
+    )
+  }
+
+  /// The configuration, and warnings in the log.
   static func configuration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
-    try PipelineConfiguration.load(file: invocation.value("config"), assignments: invocation.values("set"))
+    try configuration(sources(invocation).load())
+  }
+
+  static func configuration(_ loaded: LoadedConfiguration) -> PipelineConfiguration {
+    let log = Log(level: loaded.configuration.logLevel, format: loaded.configuration.logFormat)
+    for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
+    return loaded.configuration
   }
 }

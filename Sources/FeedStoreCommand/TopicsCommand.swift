@@ -1,18 +1,22 @@
+import FeedConfiguration
+import FeedKafka
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore topics`: what the topics must be like, and making them.
 enum TopicsCommand: Subcommand {
   static let specification = CommandSpecification(
     "topics",
-    summary: "Shows which topics are needed and what is there, and creates them.",
+    summary: "Compares the topics with what FeedStore needs, and creates missing ones.",
     discussion: """
       Prints what FeedStore needs of its four topics beside what the cluster has. "must" marks what \
       FeedStore cannot work with, "should" what works but costs more or bears less, "?" what the cluster \
       does not tell; the reasons and the remedies are on standard error.
 
       With --create, creates the topics that are missing; what exists is never changed. With --check, exits \
-      with 1 if anything is marked "must".
+      with 1 if anything is marked "must"; without --create it waits for topics that the brokers do not tell of yet, up to \
+      startup.timeout.
       """,
     options: [
       .flag("create", help: "Creates the topics that are missing, with the settings they need."),
@@ -20,12 +24,12 @@ enum TopicsCommand: Subcommand {
       .value(
         "partitions",
         "N",
-        help: "Partitions of what is created; as many as the other input has, or \(defaultPartitions)."
+        help: "Partitions of new topics; by default as many as the other input has, or \(defaultPartitions)."
       ),
       .value(
         "replication-factor",
         "N",
-        help: "Brokers that hold each partition of what is created; the brokers' default if left out."
+        help: "Replicas of each partition of new topics; the brokers' default if left out."
       ),
     ] + configurationOptions
   )
@@ -34,13 +38,14 @@ enum TopicsCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let setup = TopicSetup(
+    var setup = TopicSetup(
       configuration,
       creates: invocation.flag("create"),
       partitions: try number("partitions", 1...1_000_000, invocation),
       replicationFactor: try number("replication-factor", 1...32_767, invocation),
-      log: Log(level: configuration.logLevel)
+      log: CommandLog.make(configuration)
     )
+    setup.waits = invocation.flag("check") && !invocation.flag("create")
     let report = try await setup.run()
     StandardOutput.write(report.table)
     for note in report.notes { DiagnosticOutput.standardError.write(line: note) }

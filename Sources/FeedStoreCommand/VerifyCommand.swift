@@ -1,4 +1,6 @@
+import FeedConfiguration
 import FeedPipeline
+import FeedTools
 import Service
 
 /// `feedstore verify`: checks changesets against the protocol.
@@ -29,7 +31,7 @@ enum VerifyCommand: Subcommand {
     let verification = Verification(
       configuration,
       input: try input(invocation),
-      log: Log(level: configuration.logLevel),
+      log: CommandLog.make(configuration),
       tell: { StandardOutput.write(line: $0) }
     )
     let report = try await verification.run()

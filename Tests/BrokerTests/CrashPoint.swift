@@ -1,4 +1,4 @@
-import FeedPipeline
+import FeedDaemon
 import Testing
 
 /// A point at which a daemon can be ended without warning.

@@ -21,10 +21,10 @@ extension OnCluster {
         // With all input committed, whatever it publishes now was published by the other already.
         try await run.settle()
         let published = run.observer.observation.records
-        let assignments = zombie.lines(with: " assigned ")
+        let assignments = zombie.lines(with: "event=group.assigned")
         zombie.resume()
         try await run.wait("the zombie to be a member again") { _ in
-          zombie.lines(with: " assigned ") > assignments
+          zombie.lines(with: "event=group.assigned") > assignments
         }
         try await run.waitForOutput()
         try BrokerFailure.check(

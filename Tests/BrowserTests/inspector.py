@@ -64,6 +64,16 @@ class Inspector:
     def wait_for(self, selector):
         return self.wait(lambda: self.first(selector), f"there is no {selector}")
 
+    def click(self, selector):
+        """Clicks what is there or comes; rows are made anew while a list is drawn."""
+        def is_clicked():
+            found = self.first(selector)
+            if found is not None:
+                found.click()
+            return found is not None
+
+        self.wait(is_clicked, f"there is no {selector} to click")
+
     def wait_for_text(self, selector, text):
         self.wait(lambda: text in self.text(selector), f"{selector} does not say {text!r}")
 

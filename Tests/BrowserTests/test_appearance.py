@@ -68,12 +68,12 @@ class AppearanceTests(BrowserTest):
                     server.publish("newsroom/home", 2)
                     page.wait_for_revision(3)
                     page.wait_for('[data-item][data-change~="moved"]')
-                    page.first('[data-item="story-2"] .line').click()
+                    page.click('[data-item="story-2"] .line')
                     page.wait_for("#canvas pre")
                     self.shoot(page, f"{width}-{scheme}-changes")
                     if size == PHONE:
                         for pane in ("timeline", "instance", "feeds"):
-                            page.first(f'[data-show="{pane}"]').click()
+                            page.click(f'[data-show="{pane}"]')
                             self.shoot(page, f"{width}-{scheme}-{pane}")
                     page.follow("grid/outages")
                     server.publish("grid/outages", 2)
@@ -100,11 +100,11 @@ class AppearanceTests(BrowserTest):
                 server.publish(long_id, 2)
                 page.wait_for('[data-item="list"][data-change]')
                 page.wait_for("#feeds a")
-                page.first('[data-item="list"] .line').click()
+                page.click('[data-item="list"] .line')
                 page.wait_for("#canvas pre")
                 self.shoot(page, f"{width}-hard")
                 if size == PHONE:
-                    page.first('[data-show="feeds"]').click()
+                    page.click('[data-show="feeds"]')
                     self.shoot(page, f"{width}-hard-feeds")
                 page.run("document.querySelector('[data-item=deep] .line').click()")
                 page.wait(lambda: len(page.all("#canvas pre")) == 2, "the data is not shown")

@@ -1,11 +1,14 @@
 import Feed
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedKafka
 
 struct DaemonTests {
   @Test func `rejected records arrive byte for byte, nulls are nulls, and stopping publishes what waits`()

@@ -1,8 +1,12 @@
+import FeedDaemon
 import FeedStore
+import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct DemoTests {
   @Test func `the demo ends with replicas that are the same as the store`() async throws {

@@ -1,11 +1,15 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Brokers that go, come back, move or are slow, and bounds that are met on the way.
 struct DisturbanceTests {
@@ -41,7 +45,7 @@ struct DisturbanceTests {
     let isDown = Mutex(false)
     let failures = Mutex(0)
     let log = Ground.log { line in
-      guard line.contains("a call of a transaction failed") else { return }
+      guard line.contains("event=transaction.call-failed") else { return }
       failures.withLock { $0 += 1 }
       #expect(throws: Never.self) { try ground.cluster.setBrokerUp(nil) }
     }
@@ -137,7 +141,7 @@ struct DisturbanceTests {
     try ground.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
     let sizes = Mutex<[String]>([])
     let log = Ground.log { line in
-      guard line.contains("brokers refuse batches") else { return }
+      guard line.contains("event=transaction.batch-too-large") else { return }
       sizes.withLock { $0.append(line) }
     }
     let run = FaultRun(records: Self.lines.count)
@@ -183,10 +187,11 @@ struct DisturbanceTests {
     }
     #expect(thrown?.code == .kafka)
     #expect(thrown?.message.contains("\(refusal.error)") == true)
-    #expect(thrown?.message.contains("start feedstore again") == true)
+    #expect(thrown?.message.contains("restart feedstore") == true)
   }
 
-  @Test func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
+  @Test
+  func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
     async throws
   {
     let ground = try Self.ground(brokers: 2)
@@ -366,7 +371,7 @@ struct DisturbanceTests {
       if event == .running { break }
     }
     #expect(isReleased)
-    #expect(lines.withLock { $0.contains { $0.contains("partitions lost") } })
+    #expect(lines.withLock { $0.contains { $0.contains("event=group.lost") } })
     #expect(try published.contents(of: "feeds.changesets", partitions: 1).isEmpty)
 
     _ = try await published.publish(Array(Self.lines.suffix(100)))

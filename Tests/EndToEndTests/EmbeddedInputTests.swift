@@ -4,7 +4,11 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The embedded broker keeps 5 MiB of a partition.
 struct EmbeddedInputTests {
@@ -99,6 +103,6 @@ struct EmbeddedInputTests {
     }
     #expect(report.feeds.map(\.feed) == ["a", "b"])
     #expect(report.counters.rejectedRecords == 0)
-    #expect(lines.withLock { $0.contains { $0.contains("the embedded broker refuses a request") } })
+    #expect(lines.withLock { $0.contains { $0.contains("event=embedded.request-refused") } })
   }
 }

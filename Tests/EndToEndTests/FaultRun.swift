@@ -1,7 +1,8 @@
 import FeedStore
+import Service
 import Synchronization
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// Watches a daemon until it has committed all records.
 final class FaultRun: Sendable {

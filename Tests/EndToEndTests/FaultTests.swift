@@ -1,9 +1,12 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedTools
 
 /// What brokers answer in the middle of transactions, and what the daemon makes of it.
 ///

@@ -1,5 +1,7 @@
 import Feed
 import FeedClient
+import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka
@@ -7,7 +9,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
+@testable import FeedTools
 
 /// Followers of a daemon that runs.
 struct FollowTests {
@@ -169,6 +172,7 @@ struct FollowTests {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.changesets = "nothing.here"
+    ground.configuration.startupTimeoutMilliseconds = 0
     let stop = StopRequest()
     let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
     let error = await #expect(throws: FeedClientError.self) { try await inspection.run() }
@@ -176,8 +180,9 @@ struct FollowTests {
   }
 
   @Test func `a state that nobody tells is not waited for without an end`() async throws {
-    let ground = try Ground()
+    var ground = try Ground()
     ground.cluster.stop()
+    ground.configuration.startupTimeoutMilliseconds = 0
     var following = FeedFollowing(
       ground.configuration,
       feeds: [],
@@ -187,7 +192,7 @@ struct FollowTests {
     ) { _ in true }
     following.patienceMilliseconds = 200
     let error = await #expect(throws: DaemonError.self) { try await following.printSnapshot() }
-    #expect(error?.message.contains("nothing more came of topic feeds.changesets") == true)
+    #expect(error?.message.contains("received nothing more from topic feeds.changesets") == true)
     var inspection = FeedInspection(
       ground.configuration,
       feed: "a",

@@ -5,7 +5,11 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// An embedded cluster with FeedStore's topics, and what runs on it in one test.
 struct Ground {

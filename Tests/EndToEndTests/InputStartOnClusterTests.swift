@@ -1,10 +1,13 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 /// What is committed outside of transactions the embedded cluster keeps.
 struct InputStartOnClusterTests {
@@ -83,7 +86,7 @@ struct InputStartOnClusterTests {
     #expect(report.feeds.map(\.feed) == ["a0"])
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).map(\.partition) == [0])
     let line = try #require(lines.withLock { $0.first })
-    #expect(line.contains("a partition is stopped"))
+    #expect(line.contains("event=partition.stopped"))
     #expect(line.contains("feeds.changesets [1]: it ends at offset 0, and the group has committed"))
     #expect(line.contains("changesets up to 1"))
   }

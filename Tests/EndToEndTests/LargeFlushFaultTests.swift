@@ -1,9 +1,10 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedPipeline
 import FeedStore
 import Kafka
 import Synchronization
 import Testing
-
-@testable import FeedPipeline
 
 /// What brokers answer in the middle of a flush of several transactions.
 struct LargeFlushFaultTests {

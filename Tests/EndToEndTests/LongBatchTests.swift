@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Glibc
 import Kafka
@@ -6,7 +8,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedTools
 
 /// Batches that take longer to apply than a member of the group may take between two polls.
 struct LongBatchTests {

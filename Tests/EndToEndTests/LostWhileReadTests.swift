@@ -1,10 +1,13 @@
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedKafka
 
 /// Of a partition the embedded cluster keeps 5 MiB: what is not read before more is written, is gone.
 struct LostWhileReadTests {

@@ -1,9 +1,14 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedKafka
 import FeedStore
 import Kafka
 import Service
+import Synchronization
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// Topics that brokers do not tell of yet when they are first asked.
 struct NewTopicTests {
@@ -26,7 +31,7 @@ struct NewTopicTests {
     }
     let log = Ground.log { line in
       // After the daemon was told of the topics, and before it shares them out.
-      if line.contains("joining the group topics") { setError(.unknownTopicOrPartition) }
+      if line.contains("event=group.joining") { setError(.unknownTopicOrPartition) }
       if line.contains("partitions=none") { setError(nil) }
     }
     let report = try await ground.runDaemon(applying: 1, log: log)
@@ -49,11 +54,64 @@ struct NewTopicTests {
     #expect(try await publisher.run().topics == ["late": 1])
   }
 
+  @Test func `verify, follow, rejects and the check of topics wait for a topic that was just created`()
+    async throws
+  {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.topics.changesets = "late.verified"
+    let verification = Verification(
+      ground.configuration,
+      input: .topic,
+      log: Self.creating("late.verified", ground),
+      tell: { _ in }
+    )
+    #expect(try await verification.run().isRight)
+
+    ground.configuration.store.topics.changesets = "late.followed"
+    let following = FeedFollowing(
+      ground.configuration,
+      feeds: ["a"],
+      form: .json,
+      stop: StopRequest(),
+      log: Self.creating("late.followed", ground)
+    ) { _ in true }
+    #expect(try await following.printSnapshot() == ["a"])
+
+    ground.configuration.store.topics.rejected = "late.rejected"
+    let listing = RejectedListing(
+      ground.configuration,
+      isJSON: true,
+      log: Self.creating("late.rejected", ground)
+    ) { _ in true }
+    #expect(try await listing.run() == RejectedReport())
+
+    ground.configuration.store.topics.rejected = "late.checked"
+    var setup = TopicSetup(ground.configuration, log: Self.creating("late.checked", ground))
+    setup.timeoutMilliseconds = 1_000
+    setup.waits = true
+    #expect(try await setup.run().isFit)
+  }
+
+  @Test func `a topic that nobody creates is waited for, and then named`() async throws {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.store.topics.rejected = "nowhere"
+    ground.configuration.startupTimeoutMilliseconds = 300
+    let lines = Mutex<[String]>([])
+    let log = Ground.log(.warning) { line in lines.withLock { $0.append(line) } }
+    let daemon = ground.daemon(stop: StopRequest(), log: log) { _ in }
+    let error = await #expect(throws: DaemonError.self) { try await daemon.run() }
+    #expect(error?.code == .missingTopic && error?.message.contains("topic nowhere does not exist") == true)
+    let told = "event=startup.waiting-for-topics missing=nowhere remaining=1s"
+    #expect(lines.withLock { $0.filter { $0.contains(told) }.count } == 1)
+  }
+
   /// A log that creates the topic as soon as somebody says that it waits for it.
   private static func creating(_ topic: String, _ ground: Ground) -> Log {
     let cluster = ground.cluster
     return Ground.log(.warning) { line in
-      if line.contains("waiting for topics"), line.contains(topic) {
+      if line.contains("waiting for topic"), line.contains(topic) {
         try? cluster.createTopic(topic, partitions: 1)
       }
     }

@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Glibc
 import Kafka
@@ -5,6 +6,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
 
 /// On the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names, as the embedded one withholds nothing; topics are left
@@ -57,7 +60,7 @@ struct OpenTransactionTests {
     let isAborted = Mutex(false)
     let output = DiagnosticOutput(isTerminal: false) { line in
       // Until only that partition is left.
-      guard line.contains("restoring waits"), line.contains(" partitions=1 ") else { return }
+      guard line.contains("event=restore.waiting"), line.contains(" partitions=1 ") else { return }
       let isFirst = isAborted.withLock { isAborted in
         defer { isAborted = true }
         return !isAborted

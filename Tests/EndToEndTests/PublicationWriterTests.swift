@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import Kafka
 
 /// How the records of a publication are queued, also when the producer's queue is full in between.

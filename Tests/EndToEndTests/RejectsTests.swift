@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Foundation
 import Kafka
@@ -6,7 +8,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedKafka
+@testable import FeedTools
 
 /// `feedstore rejects` on what a daemon rejected.
 struct RejectsTests {

@@ -1,4 +1,6 @@
 import Feed
+import FeedConfiguration
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
@@ -6,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// The daemon and a replay of the same records publish the same.
 struct ReplayAgreementTests {
@@ -55,7 +58,7 @@ struct ReplayAgreementTests {
       if case .committed(let counters) = event, counters.records >= lines.count { stop.request() }
     }
     let report = try await daemon.run()
-    #expect(warnings.withLock { lines in lines.contains { $0.contains("a transaction was aborted") } })
+    #expect(warnings.withLock { lines in lines.contains { $0.contains("event=transaction.aborted") } })
     // The embedded cluster does not hide the records of an aborted transaction, so the store is looked at.
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     #expect(report.counters.records == lines.count)

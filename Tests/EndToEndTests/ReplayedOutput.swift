@@ -3,6 +3,7 @@ import FeedStore
 import Kafka
 
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// What a replay publishes, as records.
 struct ReplayedOutput {

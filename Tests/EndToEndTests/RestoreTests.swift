@@ -1,11 +1,15 @@
 import Feed
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
+@testable import FeedKafka
+@testable import FeedTools
 
 /// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:
 /// what was published before counts as applied already.
@@ -217,7 +221,7 @@ struct RestoreTests {
     #expect(received == expected, "nothing is read of the partition")
     #expect(report.feeds.map(\.feed) == ["feed-0", "feed-2"])
     #expect(report.feeds.allSatisfy { $0.revision == 2 })
-    let line = try #require(lines.withLock { $0.first { $0.contains("a partition is stopped") } })
+    let line = try #require(lines.withLock { $0.first { $0.contains("event=partition.stopped") } })
     #expect(line.contains("feeds.changesets [1], offset 1: \(damage.reason)"), "\(line)")
     #expect(line.contains("topics.changesets"), "the remedy is named: \(line)")
     // Nothing was published there, and nothing else was hindered.

@@ -1,3 +1,4 @@
+import FeedDaemon
 import FeedStore
 import Foundation
 import Kafka
@@ -5,7 +6,10 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedConfiguration
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 struct TopicSetupTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
@@ -124,7 +128,7 @@ struct TopicSetupTests {
       if isAll { stop.request() }
     }
     let log = Ground.log(.warning) { line in
-      guard line.contains("a topic does not fit") else { return }
+      guard line.contains("event=startup.topic-mismatch") else { return }
       warnings.withLock { $0.append(line) }
       meet("warning")
     }

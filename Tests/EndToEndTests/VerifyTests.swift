@@ -1,11 +1,14 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
+@testable import FeedKafka
 @testable import FeedPipeline
+@testable import FeedTools
 
 /// `feedstore verify --topic` on what a daemon wrote.
 struct VerifyTests {
@@ -95,6 +98,7 @@ struct VerifyTests {
     defer { ground.cluster.stop() }
     #expect(try await Self.verify(ground).report.isRight)
     ground.configuration.store.topics.changesets = "elsewhere"
+    ground.configuration.startupTimeoutMilliseconds = 0
     let configured = ground
     let error = await #expect(throws: DaemonError.self) { try await Self.verify(configured) }
     #expect(error?.code == .missingTopic && error?.message.contains("elsewhere") == true)

@@ -31,6 +31,9 @@ extension FeedBoard {
     }
   }
 
+  /// How many updates wait for each subscriber.
+  var waitingCounts: [Int] { withState { $0.subscribers.values.map(\.mailbox.updateCount) } }
+
   func endPartition() {
     noteEnd(0, offset: positions[0] ?? 0)
     updateStanding()

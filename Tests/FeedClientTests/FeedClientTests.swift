@@ -255,7 +255,7 @@ struct FeedClientTests {
     try file.write(writer.output.written.buffer)
     let shorter = try await history(second, options)
     #expect(shorter.told == ["a reload 1"])
-    #expect(shorter.refusals.first?.contains("made anew or cut") == true)
+    #expect(shorter.refusals.first?.contains("re-created or truncated") == true)
     try file.write(damaged)
     let broken = try await history(second, options)
     #expect(broken.told == ["a reload 1"])
@@ -269,6 +269,22 @@ struct FeedClientTests {
     let error = await #expect(throws: FeedClientError.self) { try await stranger.run() }
     #expect(error?.code == .unknownPartition)
     #expect(error?.message.contains("partition 2") == true)
+  }
+
+  @Test func `a topic that does not exist is waited for as long as it may be, and then named`() async throws {
+    let cluster = try EmbeddedCluster(log: { _, _, _ in })
+    defer { cluster.stop() }
+    let lines = Mutex<[String]>([])
+    let client = FeedClient(
+      FeedClientOptions(
+        kafka: ["bootstrap.servers": cluster.bootstrapServers],
+        topic: "nowhere",
+        topicTimeout: .milliseconds(300)
+      )
+    ) { _, facility, line in if facility == "TOPIC" { lines.withLock { $0.append(line) } } }
+    let error = await #expect(throws: FeedClientError.self) { try await client.run() }
+    #expect(error?.code == .missingTopic && error?.message.contains("nowhere") == true)
+    #expect(lines.withLock { $0 } == ["waiting for topic nowhere, for up to 1 s"])
   }
 
   @Test func `a client that has failed is reset and follows again`() async throws {

@@ -23,7 +23,7 @@ struct SavedStateTests {
   private func board(keeping feeds: Set<ByteText>? = nil) -> FeedBoard {
     let board = FeedBoard(partitions: nil, keeping: feeds)
     _ = board.takeRequest()
-    board.withLock { board.clusterID = "here" }
+    board.noteCluster("here")
     return board
   }
 
@@ -56,11 +56,13 @@ struct SavedStateTests {
 
   /// Everything that is known of the feeds, in text.
   private func known(_ board: FeedBoard, withKeys: Bool = true) -> [String] {
-    let partition = board.partitions[0]
-    let lost = (partition?.feeds ?? []).compactMap { feed in
-      partition?.reasonForLoss(of: feed).map { "\(feed.string.debugDescription) lost: \($0)" }
+    let lost = board.withState { state -> [String] in
+      let partition = state.partitions[0]
+      return (partition?.feeds ?? []).compactMap { feed in
+        partition?.reasonForLoss(of: feed).map { "\(feed.string.debugDescription) lost: \($0)" }
+      }
     }
-    return (partition?.contents ?? []).map { content in
+    return board.collect(\.contents).map { content in
       let version = content.description.version
       let document = String(decoding: content.reloadDocument(), as: UTF8.self)
       let keys =
@@ -109,7 +111,7 @@ struct SavedStateTests {
     other.take(log.entries(from: other.positions[0] ?? 0))
     for board in [steady, other] { board.endPartition() }
     expectSame(known(other), known(steady), "seed \(seed)")
-    #expect(other.partitions[0]?.isBootstrapped == true)
+    #expect(other.partitionDescriptions.allSatisfy { $0.standing != .bootstrapping })
   }
 
   @Test func `compaction while nobody follows loses nothing`() async throws {
@@ -231,9 +233,9 @@ struct SavedStateTests {
     #expect(try asOf() == 3_000)
     let next = try restarted(board)
     next.noteIdle(at: 5_000)
-    #expect(next.partitions[0]?.capture(lastIdle: 5_000).partition.asOf == 3_000)
+    #expect(next.capture(0)?.partition.asOf == 3_000)
     next.endPartition()
-    #expect(next.partitions[0]?.capture(lastIdle: 5_000).partition.asOf == 5_000)
+    #expect(next.capture(0)?.partition.asOf == 5_000)
     #expect(try file.names == ["state"])
   }
 
@@ -355,13 +357,13 @@ struct SavedStateTests {
     expected.partitionCount = 2
     #expect(refusal(expected) == nil)
     expected.topic = "others"
-    #expect(refusal(expected) == "it is of the topic feeds.changesets")
+    #expect(refusal(expected) == "it belongs to topic feeds.changesets")
     expected = Self.expected
     #expect(refusal(expected)?.contains("it has partition 1, and the topic has 1 now") == true)
     expected.partitionCount = 3
     #expect(refusal(expected) == nil)
     expected.cluster = "there"
-    #expect(refusal(expected) == "it is of the cluster here, and this is there")
+    #expect(refusal(expected) == "it belongs to cluster here, and this is there")
     expected.cluster = nil
     #expect(refusal(expected) == nil)
     let text = String(decoding: try file.bytes, as: UTF8.self)

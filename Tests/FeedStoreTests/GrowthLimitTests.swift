@@ -176,7 +176,7 @@ import Testing
     let input = Input(limits)
     for feed in ["a", "b"] { #expect(try await input.rejection(Self.upsert("i"), feed: feed) == "") }
     let message =
-      "brings a feed into being; the partition would have 3 feeds, more than limits.maxFeeds (2): "
+      "creates a feed; the partition would have 3 feeds, more than limits.maxFeeds (2): "
       + "delete feeds, use more partitions, or raise the limit"
     #expect(try await input.rejection(Self.upsert("i"), feed: "c") == "the record \(message)")
     #expect(

@@ -101,7 +101,7 @@ import Testing
       defer { withExtendedLifetime(parser) {} }
       return try withSpan(line) { line -> Int? in
         guard case .json(let text, let first, let end)? = try parser.parse(line)?.value else { return nil }
-        return text.span(from: first, to: end).count
+        return text.takeUnretainedValue().span(from: first, to: end).count
       }
     }
     #expect(length == value.utf8.count)

@@ -80,7 +80,7 @@ class Daemon(Child):
     def served_port(self):
         if self.process.poll() is not None:
             raise AssertionError(self.log)
-        found = re.search(r"serving HTTP url=http://127\.0\.0\.1:(\d+)", self.log)
+        found = re.search(r"event=http\.serving url=http://127\.0\.0\.1:(\d+)", self.log)
         return found and int(found[1])
 
     def get(self, path, accept="*/*"):

@@ -107,7 +107,7 @@ class ImageTests(unittest.TestCase):
             try:
                 url = None
                 for line in daemon.stderr:
-                    if found := re.search(r"serving HTTP url=(\S+)", line):
+                    if found := re.search(r"event=http\.serving url=(\S+)", line):
                         url = found[1]
                         break
                 self.assertIsNotNone(url, "the daemon serves HTTP")

@@ -4,6 +4,7 @@ The schemas are those of the package kubernetes-validate, of which `make setup-s
 """
 
 import json
+import os
 import pathlib
 import re
 import unittest
@@ -120,11 +121,11 @@ class KubernetesTests(unittest.TestCase):
         self.assertEqual(endpoint["port"], service["name"])
 
     def test_each_pod_has_names_that_stay(self):
-        arguments = self.container["args"]
-        self.assertIn("kafka.group.instance.id=$(POD_NAME)", arguments)
         (variable,) = self.container["env"]
         self.assertEqual(variable, {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
-        self.assertNotIn("transactional.id", self.kinds["ConfigMap"]["data"]["feedstore.json5"])
+        configured = self.kinds["ConfigMap"]["data"]["feedstore.json5"]
+        self.assertIn('"group.instance.id": "${env:POD_NAME}"', configured)
+        self.assertNotIn('"transactional.id"', configured)
 
     def test_pods_have_no_rights(self):
         self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
@@ -151,9 +152,10 @@ class KubernetesTests(unittest.TestCase):
         file = ROOT / ".build/tests/kubernetes.json5"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.kinds["ConfigMap"]["data"]["feedstore.json5"])
-        settings = [word.replace("$(POD_NAME)", "feedstore-0") for word in self.container["args"] if "=" in word]
-        options = [option for setting in settings for option in ("--set", setting)]
-        run(BINARY, "replay", "/dev/null", "--output", "/dev/null", "--config", file, *options)
+        told = run(BINARY, "config", "--json", "--config", file, env=os.environ | {"POD_NAME": "feedstore-0"}).stdout
+        values = {setting["key"]: setting.get("value") for setting in json.loads(told)["settings"]}
+        self.assertEqual(values["kafka.group.instance.id"], "feedstore-0")
+        self.assertEqual(values["http.advertisedUrl"], "http://feedstore-0.feedstore:8321")
 
 
 if __name__ == "__main__":

@@ -137,6 +137,8 @@ class PackageTests(unittest.TestCase):
         self.publish('{"op":"item.upsert","item":"a","section":"top"}')
         self.wait_for_item("a")
         self.repair()
+        machine.run("systemctl", "reload", "feedstore")
+        machine.wait_until(lambda: "configuration reloaded changed=nothing" in self.journal(), "the configuration is read again")
         told = machine.run("systemctl", "show", "--property=User,NoNewPrivileges,ProtectSystem", "feedstore").stdout
         self.assertCountEqual(told.split(), ["User=feedstore", "NoNewPrivileges=yes", "ProtectSystem=strict"])
         status = machine.run("cat", f"/proc/{self.main_process()}/status").stdout
@@ -177,7 +179,7 @@ class PackageTests(unittest.TestCase):
         machine.apt("remove", "feedstore")
         self.assertEqual(machine.path(CONFIGURATION).read_text(), edited)
         self.assertFalse(machine.path("/usr/bin/feedstore").exists())
-        self.assertIn("asked to stop", self.journal())
+        self.assertIn("event=shutdown.requested", self.journal())
 
     def purge(self, before):
         machine = self.machine

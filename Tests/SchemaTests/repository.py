@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
 ASYNCAPI = ROOT / "docs" / "asyncapi.yaml"
 PROTOCOL = ROOT / "docs" / "protocol.md"
-GOLDEN = ROOT / "Tests" / "FeedPipelineTests" / "Golden"
+GOLDEN = ROOT / "Tests" / "FeedToolsTests" / "Golden"
 FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
 
 SCHEMAS_BY_URI = {path.as_uri(): json.loads(path.read_text()) for path in SCHEMAS.glob("*.schema.json")}

@@ -2,15 +2,24 @@
 
 import json
 import re
+import sys
 import unittest
 
 from repository import PROTOCOL, ROOT
 
-FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
-LINK = re.compile(r"(?<!!)\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
-# "section 4" alone may be that of an RFC.
-CITATION = re.compile(r"[Pp]rotocol(?:\.md)?[,:]?\s+(?:///? |# |\* )?sections? ([0-9]+(?:\.[0-9]+)?)")
+LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r'(?:src|srcset)="([^"]+)"')
+# A section or chapter by its number.
+CITATION = re.compile(r"(?:\b[Ss]ections?|\b[Cc]hapters?|§) ?([0-9]+(?:\.[0-9]+)?)\b")
+COMMENT = re.compile(r"\n\s*(?:///?|#|\*)?\s*")
+# A number after these is that of another document.
+OTHER_DOCUMENT = re.compile(r"RFC [0-9]+|manual page|required by$")
+
+sys.path.append(str(ROOT / "docs" / "site"))
+
+from pages import github_anchor  # noqa: E402
 
 
 def files(*folders):
@@ -24,7 +33,7 @@ def files(*folders):
 def pages():
     """The documents."""
     yield from sorted(ROOT.glob("*.md"))
-    yield from (path for path in files("docs", "conformance", "examples") if path.suffix == ".md")
+    yield from (path for path in files("docs", "conformance", "examples", "deploy", "packaging") if path.suffix == ".md")
 
 
 def prose(path):
@@ -36,7 +45,7 @@ def anchors(path):
     found = {}
     for heading in HEADING.findall(prose(path)):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
-        name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+        name = github_anchor(text)
         found[name] = found.get(name, -1) + 1
     return {f"{name}-{number}" if number else name for name, count in found.items() for number in range(count + 1)}
 
@@ -50,7 +59,8 @@ class Documents(unittest.TestCase):
     def test_every_link_leads_somewhere(self):
         self.assertGreater(len(list(pages())), 8)
         for page in pages():
-            for link in LINK.findall(prose(page)):
+            text = prose(page)
+            for link in LINK.findall(text) + PICTURE.findall(text):
                 if re.match(r"[a-z]+:", link):
                     continue
                 with self.subTest(page.name, link=link):
@@ -72,14 +82,31 @@ class Documents(unittest.TestCase):
 
     def test_every_section_that_is_cited_is_there(self):
         known, cited = set(sections()), 0
-        for path in files("Sources", "Tests", "examples", "web", "config", "conformance", "Fuzz", "Benchmarks"):
-            if path.suffix not in {".swift", ".py", ".js", ".mjs", ".json5", ".json", ".md", ".toml"}:
+        folders = (
+            "Sources", "Tests", "examples", "web", "config", "conformance", "Fuzz", "Benchmarks", "docs", "deploy", "packaging")
+        for path in [*sorted(ROOT.glob("*")), *files(*folders)]:
+            if path.suffix not in {".swift", ".py", ".js", ".mjs", ".json5", ".json", ".md", ".toml", ".yaml", ".yml", ".h", ".sh"}:
                 continue
-            for number in CITATION.findall(path.read_text(errors="replace")):
+            text = COMMENT.sub(" ", path.read_text(errors="replace"))
+            for citation in CITATION.finditer(text):
+                before, number = text[max(0, citation.start() - 60):citation.start()], citation[1]
+                if OTHER_DOCUMENT.search(before):
+                    continue
                 cited += 1
-                with self.subTest(str(path.relative_to(ROOT))):
+                with self.subTest(str(path.relative_to(ROOT)), before=before[-30:]):
                     self.assertIn(number, known)
-        self.assertGreater(cited, 20)
+        self.assertGreater(cited, 30)
+
+    def test_the_readme_is_short_and_names_every_package(self):
+        readme = (ROOT / "README.md").read_text()
+        self.assertLess(len(readme.splitlines()), 120)
+        makefile = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+        lists = re.findall(r"^[A-Z_]*PACKAGES := (.*)$", makefile, re.MULTILINE)
+        self.assertGreater(len(lists), 4)
+        for package in " ".join(lists).split():
+            if not package.startswith("$("):
+                with self.subTest(package):
+                    self.assertIn(f"`{package}`", readme)
 
     def test_the_sections_that_the_vectors_name_are_there(self):
         manifest = json.loads((ROOT / "conformance" / "manifest.json").read_text())

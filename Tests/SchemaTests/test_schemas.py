@@ -78,7 +78,7 @@ class SchemaTests(unittest.TestCase):
         self.assertEqual(headers["feedstore.error.code"]["enum"], codes)
 
     def test_the_changeset_that_the_protocol_shows_is_one(self):
-        shown = re.search(r"^```json\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
+        shown = re.search(r"^```json changeset\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
         named_validator("changeset").validate(json.loads(shown))
 
     def test_the_schema_for_followers_is_the_writers_but_open(self):
@@ -100,7 +100,7 @@ class SchemaTests(unittest.TestCase):
 
     def test_lines_of_rejected_records_are_as_their_schema_says(self):
         """RejectedCopyTests has what the command writes, for the same records."""
-        tests = (PROTOCOL.parents[1] / "Tests/FeedPipelineTests/Rejects/RejectedCopyTests.swift").read_text()
+        tests = (PROTOCOL.parents[1] / "Tests/FeedToolsTests/Rejects/RejectedCopyTests.swift").read_text()
         lines = re.findall(r'^ +(\{"partition".*\})$', re.sub(r"\\#\n +", "", tests), re.MULTILINE)
         self.assertEqual(len(lines), 2)
         for line in map(json.loads, lines):

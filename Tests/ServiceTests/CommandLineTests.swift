@@ -167,7 +167,7 @@ import Testing
         send  Sends them.
 
       options:
-        --help  Shows this help; after a command, that command's.
+        --help  Shows this help; after a command, the help of that command.
 
       """
     for words in [["letters", "--help"], ["letters", "-h"], ["help", "letters"]] {
@@ -181,11 +181,11 @@ import Testing
   @Test(arguments: [
     (
       ["letters"], UsageError.Code.missingCommand,
-      "'tool letters' needs to be told what to do; allowed: list, send; see 'tool letters --help'"
+      "'tool letters' needs a subcommand; allowed: list, send; see 'tool letters --help'"
     ),
     (
       ["letters", "--all"], .missingCommand,
-      "'tool letters' needs to be told what to do; allowed: list, send; see 'tool letters --help'"
+      "'tool letters' needs a subcommand; allowed: list, send; see 'tool letters --help'"
     ),
     (
       ["letters", "lst"], .unknownCommand,
@@ -221,7 +221,7 @@ import Testing
         run     Runs.
 
       options:
-        --help     Shows this help; after a command, that command's.
+        --help     Shows this help; after a command, the help of that command.
         --version  Shows the version.
 
       """

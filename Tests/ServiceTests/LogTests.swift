@@ -5,29 +5,57 @@ import Testing
 @Suite struct LogTests {
   private let recorded = RecordedOutput()
 
-  private func log(_ level: LogLevel) -> Log {
-    Log(level: level, output: recorded.output(isTerminal: false), now: { 1_795_168_800_250 })
+  private func log(_ level: LogLevel, _ format: LogFormat = .text) -> Log {
+    var clocks = LogClocks()
+    clocks.wall = { 1_795_168_800_250 }
+    return Log(level: level, format: format, output: recorded.output(isTerminal: false), clocks: clocks)
   }
 
-  @Test func aLineHasTimeLevelMessageAndFields() {
-    log(.info).info("published", ["feeds": 12, "topic": "feeds.items"])
-    #expect(recorded.writes == ["2026-11-20T10:00:00.250Z info    published feeds=12 topic=feeds.items\n"])
+  @Test func aLineHasTimeLevelMessageEventAndFields() {
+    log(.info).write(.restoreFinished, "restored", ["feeds": 12, "topic": "feeds.items"])
+    #expect(
+      recorded.writes == [
+        "2026-11-20T10:00:00.250Z info    restored event=restore.finished feeds=12 topic=feeds.items\n"
+      ]
+    )
   }
 
   @Test func aLineNeedsNoFields() {
-    log(.info).warning("slow")
-    #expect(recorded.text == "2026-11-20T10:00:00.250Z warning slow\n")
+    log(.info).write(.inputRetrying, "transient Kafka error; retrying")
+    #expect(
+      recorded.text
+        == "2026-11-20T10:00:00.250Z warning transient Kafka error; retrying event=input.retrying\n"
+    )
+  }
+
+  @Test func aLineOfJSONIsOneObject() {
+    log(.info, .json).with(["worker": 0]).write(.restoreFinished, "restored", ["topic": "feeds.items"])
+    #expect(
+      recorded.text
+        == #"{"time":"2026-11-20T10:00:00.250Z","level":"info","event":"restore.finished","message":"restored","topic":"feeds.items","worker":0}"#
+        + "\n"
+    )
   }
 
   @Test func aLevelIncludesThoseAfterIt() {
     let log = log(.warning)
-    log.debug("1")
-    log.info("2")
-    log.warning("3")
-    log.error("4")
-    log.log(.info, "5")
-    log.log(.error, "6")
-    #expect(recorded.writes.map { $0.dropLast().last } == ["3", "4", "6"])
+    log.write(.kafkaClientDebug, "1")
+    log.write(.groupJoining, "2")
+    log.write(.inputRetrying, "3")
+    log.write(.inputError, "4")
+    #expect(recorded.writes.map { $0.split(separator: " ")[2] } == ["3", "4"])
+  }
+
+  @Test func theLevelOfALogAndOfThoseMadeOfItChanges() {
+    let log = log(.warning)
+    let other = log.with(["worker": 0])
+    other.write(.groupJoining, "1")
+    log.setLevel(.info)
+    other.write(.groupJoining, "2")
+    other.setLevel(.error)
+    log.write(.groupJoining, "3")
+    #expect(recorded.writes.map { $0.split(separator: " ")[2] } == ["2"])
+    #expect(log.level == .error)
   }
 
   @Test func whatIsOffIsNotEvaluated() {
@@ -37,32 +65,15 @@ import Testing
       return "x"
     }
     let log = log(.info)
-    log.debug(evaluate(), ["x": evaluate()])
+    log.write(.kafkaClientDebug, evaluate(), ["x": evaluate()])
     #expect(evaluated.withLock { $0 } == 0)
-    log.info(evaluate(), ["x": evaluate()])
+    log.write(.groupJoining, evaluate(), ["x": evaluate()])
     #expect(evaluated.withLock { $0 } == 2)
   }
 
-  @Test func fieldsOfAlogStandAtTheEnd() {
-    log(.info).with(["worker": 0]).with(["partition": 3]).error("lost", ["code": 7])
-    #expect(recorded.text.hasSuffix("lost code=7 worker=0 partition=3\n"))
-  }
-
-  @Test func whatComesFromOutsideStaysInItsField() {
-    log(.info).info(
-      "a\nb\u{1B}[2J",
-      [
-        "empty": "", "space": "a b", "quote": "a\"\\", "line": "a\r\n\u{2028}b", "equals": "a=b",
-        "word": "é/1",
-      ]
-    )
-    #expect(
-      recorded.text.hasSuffix(
-        #" a\nb\u{1b}[2J empty="" space="a b" quote="a\"\\" line="a\r\n\u{2028}b" equals="a=b" word=é/1"#
-          + "\n"
-      )
-    )
-    #expect(recorded.text.filter { $0.isNewline }.count == 1)
+  @Test func fieldsOfALogStandAtTheEnd() {
+    log(.info).with(["worker": 0]).with(["partition": 3]).write(.inputError, "lost", ["code": 7])
+    #expect(recorded.text.hasSuffix("lost event=input.error code=7 worker=0 partition=3\n"))
   }
 
   @Test func theLogGoesToStandardErrorAndIsNoTerminalThere() async throws {
@@ -71,11 +82,12 @@ import Testing
       observing: [\.standardErrorContent, \.standardOutputContent]
     ) {
       DiagnosticOutput.standardError.show(status: "50%")
-      Log().info("hello", ["a": 1])
+      Log().write(.groupJoining, "hello", ["a": 1])
     }
     let output = try #require(result)
-    #expect(String(decoding: output.standardErrorContent, as: UTF8.self).hasSuffix("Z info    hello a=1\n"))
-    #expect(!String(decoding: output.standardErrorContent, as: UTF8.self).contains("50%"))
+    let error = String(decoding: output.standardErrorContent, as: UTF8.self)
+    #expect(error.hasSuffix("Z info    hello event=group.joining a=1\n"))
+    #expect(!error.contains("50%"))
     #expect(!String(decoding: output.standardOutputContent, as: UTF8.self).contains("hello"))
   }
 }

@@ -50,7 +50,7 @@ import Testing
       .SH "OPTIONS"
       .TP
       .B \-\-help
-      Shows a help; after a command, that command\(aqs.
+      Shows the help; after a command, the help of that command.
       .TP
       .B \-\-version
       Shows the version.

@@ -8,6 +8,7 @@ import socket
 import sys
 
 import cluster
+import security
 
 _DESCRIPTION = """
 Brokers that behave like Apache Kafka's where it matters for exactly-once processing: transactions that are open, committed or
@@ -27,14 +28,25 @@ def _options():
     parser.add_argument(
         "--abort-interval", type=float, default=0, help="how many seconds late transactions may be left open (0; Kafka's 10)"
     )
+    parser.add_argument("--tls", nargs=2, metavar=("CERTIFICATE", "KEY"), help="files in PEM: the brokers speak TLS")
+    parser.add_argument("--tls-clients", metavar="AUTHORITY", help="a file in PEM: clients must show a certificate of it")
+    parser.add_argument(
+        "--sasl", action="append", default=[], choices=security.MECHANISMS, help="clients must say who they are in this way"
+    )
+    parser.add_argument("--user", action="append", default=[], metavar="NAME:PASSWORD", help="of one who may come in by SASL")
     parser.add_argument("--restart", metavar="PORT", type=int, help="restarts the brokers of another, whose control port that is")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run, after --")
     return parser.parse_args()
 
 
+def _security(options):
+    tls = options.tls and security.tls_context(*options.tls, options.tls_clients)
+    return security.Security(tls, options.sasl, dict(user.split(":", 1) for user in options.user))
+
+
 async def _serve(options):
     ports = [options.port and options.port + number for number in range(options.brokers)]
-    stand_in = cluster.Cluster(ports, options.markers, options.faults, options.abort_interval)
+    stand_in = cluster.Cluster(ports, options.markers, options.faults, options.abort_interval, _security(options))
     servers = await stand_in.start()
 
     async def restart(_, writer):

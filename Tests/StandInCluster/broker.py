@@ -8,6 +8,9 @@ import traceback
 
 import requests
 
+# Kafka's default of socket.request.max.bytes.
+_GREATEST_REQUEST = 104_857_600
+
 
 class Broker:
     """All share what they know; each answers for what it leads."""
@@ -26,8 +29,13 @@ class Broker:
         self.is_up = True
 
     async def start(self):
-        self._server = await asyncio.start_server(self._serve, self.host, self.port)
+        security = self.cluster.security
+        self._server = await asyncio.start_server(self._serve, self.host, self.port, ssl=security.tls)
         self.port = self._server.sockets[0].getsockname()[1]
+
+    def stop(self):
+        self.go()
+        self._server.close()
 
     def go(self):
         """Goes away without a word: connections are cut, and new ones at once. The port stays its own."""
@@ -51,14 +59,21 @@ class Broker:
 
     async def _answer(self, reader, writer):
         """Answers one request after the other; the next is not looked at before."""
-        while True:
+        session = self.cluster.security.session()
+        while not session.is_refused:
             (size,) = struct.unpack(">i", await reader.readexactly(4))
+            if not 0 <= size <= _GREATEST_REQUEST:
+                # Such as a greeting of TLS.
+                return
             request = await reader.readexactly(size)
+            if not session.is_open and not requests.is_open_to_all(request):
+                # Kafka does not say why either.
+                return
             faults = 0 if requests.is_administrative(request) else self._faults
             if random.random() < faults:
                 return
             try:
-                answer = await requests.handle(self, request)
+                answer = await requests.handle(self, request, session)
             except Exception:
                 # A fault of the stand-in's own.
                 traceback.print_exc()
@@ -68,3 +83,6 @@ class Broker:
             if answer is not None:
                 writer.write(struct.pack(">i", len(answer)) + answer)
                 await writer.drain()
+        # What was refused is told before the connection ends.
+        writer.close()
+        await writer.wait_closed()

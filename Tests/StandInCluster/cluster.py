@@ -8,6 +8,7 @@ import zlib
 import broker
 import errors
 import groups
+import security
 import topic
 import transactions
 
@@ -18,8 +19,9 @@ _MOST_SETTLING_SECONDS = 0.5
 
 
 class Cluster:
-    def __init__(self, ports, marker_seconds=0.03, faults=0.0, abort_seconds=0.0):
+    def __init__(self, ports, marker_seconds=0.03, faults=0.0, abort_seconds=0.0, rules=None):
         self.id = "stand-in"
+        self.security = rules or security.Security()
         self.topics = {}
         self.groups = groups.Groups()
         self.transactions = transactions.Transactions(self, marker_seconds)
@@ -33,6 +35,11 @@ class Cluster:
         for one in self.brokers:
             await one.start()
         return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
+
+    def stop(self):
+        """Closes the ports, and every connection."""
+        for one in self.brokers:
+            one.stop()
 
     async def run(self):
         """Does what happens by itself, until it is cancelled."""

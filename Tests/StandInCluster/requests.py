@@ -6,6 +6,7 @@ Handlers take the broker that was asked, the request's version, its fields, and 
 import asyncio
 
 import errors
+import security
 import wire
 
 _BROKER_SETTINGS = {
@@ -23,8 +24,13 @@ def is_administrative(data):
     return wire.Reader(data).i16() in _ADMINISTRATIVE
 
 
-async def handle(broker, data):
-    """The answer to a request; None if it wants none."""
+def is_open_to_all(data):
+    """Whether clients may send such a request before they have said who they are."""
+    return wire.Reader(data).i16() in _OPEN_TO_ALL
+
+
+async def handle(broker, data, session):
+    """The answer to a request of a connection; None if it wants none."""
     reader = wire.Reader(data)
     key, version, correlation = reader.i16(), reader.i16(), reader.i32()
     least, most, first_flexible, handler = _HANDLERS[key]
@@ -43,6 +49,7 @@ async def handle(broker, data):
         if key != _API_VERSIONS:
             writer.tags()
     reader.client = client
+    reader.session = session
     wants_answer = await handler(broker, version, reader, writer)
     return None if wants_answer is False else bytes(writer.data)
 
@@ -98,6 +105,25 @@ def _write_versions(writer, version):
     if version >= 1:
         writer.i32(0)
     writer.tags()
+
+
+async def _sasl_handshake(broker, version, reader, writer):
+    code, mechanisms = reader.session.begin(reader.text())
+    writer.i16(code)
+    writer.array(mechanisms, writer.text)
+
+
+async def _sasl_authenticate(broker, version, reader, writer):
+    code, message, answer = errors.NONE, None, b""
+    try:
+        answer = reader.session.proceed(reader.block())
+    except security.Refusal as refusal:
+        code, message = errors.SASL_AUTHENTICATION_FAILED, str(refusal)
+    writer.i16(code)
+    writer.text(message)
+    writer.block(answer)
+    if version >= 1:
+        writer.i64(0)
 
 
 async def _metadata(broker, version, reader, writer):
@@ -636,6 +662,7 @@ async def _describe_configs(broker, version, reader, writer):
 
 _API_VERSIONS = 18
 _NEVER = 99
+_OPEN_TO_ALL = (17, _API_VERSIONS, 36)
 # Topics are created, deleted and described.
 _ADMINISTRATIVE = (19, 20, 32)
 # By key: the least and the greatest version, the first that is flexible, and what answers.
@@ -653,6 +680,7 @@ _HANDLERS = {
     14: (0, 3, _NEVER, _sync_group),
     15: (0, 0, _NEVER, _describe_groups),
     16: (0, 0, _NEVER, _list_groups),
+    17: (0, 1, _NEVER, _sasl_handshake),
     _API_VERSIONS: (0, 3, 3, _api_versions),
     19: (0, 4, _NEVER, _create_topics),
     20: (0, 3, _NEVER, _delete_topics),
@@ -663,4 +691,5 @@ _HANDLERS = {
     26: (0, 1, _NEVER, _end_transaction),
     28: (0, 3, 3, _transaction_offsets),
     32: (0, 1, _NEVER, _describe_configs),
+    36: (0, 1, _NEVER, _sasl_authenticate),
 }

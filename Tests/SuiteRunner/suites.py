@@ -68,8 +68,10 @@ SUITES = [
     swift("kafka", "--filter", "^KafkaTests"),
     swift("client", "--filter", "^FeedClientTests"),
     unittest("schemas", "SchemaTests"),
+    unittest("documents", "DocumentTests"),
     unittest("hostile", "HostileInput"),
     unittest("monitoring", "MonitoringTests"),
+    unittest("security", "SecurityTests"),
     Suite("web", [NODE, "--test", *sorted(map(str, (TESTS / "WebTests").glob("*.test.mjs")))]),
     Suite("stand-in", [*STAND_IN, "--", sys.executable, "-m", "unittest"], TESTS / "StandInCluster"),
     unittest("runner", "SuiteRunner"),
@@ -84,9 +86,15 @@ SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
     dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
-    swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedPipelineTests)"),
+    swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
     simulation(seconds=120),
+    # Also the blocks that build a package, and the web site.
+    Suite(
+        "documents",
+        [sys.executable, "-m", "unittest", "test_shell", "slow_site"],
+        TESTS / "DocumentTests",
+    ),
     Suite(
         "prometheus",
         [sys.executable, "-m", "unittest", "discover", "--pattern", "slow_*.py"],

@@ -7,9 +7,9 @@ package final class RecordList: InputBatch, @unchecked Sendable {
 
   private let bytes: UnsafeMutableRawBufferPointer
   /// Where each record's key and value end.
-  private var ends: [(key: Int, value: Int)] = []
+  @exclusivity(unchecked) private var ends: [(key: Int, value: Int)] = []
   private let firstOffset: Int64
-  private var next = 0
+  @exclusivity(unchecked) private var next = 0
 
   package init(_ records: [(feed: String, text: String)], firstOffset: Int64) {
     self.firstOffset = firstOffset

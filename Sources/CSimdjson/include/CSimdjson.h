@@ -46,20 +46,30 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count);
 
-/// Marks what a walk over a string's characters has to look at: bit n of the result is set if byte n of the 16 is a quote,
-/// a backslash, a control character, or not ASCII. Reads 16 bytes, at any alignment.
-static inline uint32_t feedstore_json_stops(const uint8_t *bytes) {
+/// What a walk over a string's characters has to look at: bit n is set if byte n is a quote, a backslash or a control
+/// character.
+typedef struct {
+  uint64_t stops;
+  /// Not 0 if a byte is not ASCII.
+  uint64_t not_ascii;
+} feedstore_json_marks;
+
+/// Marks 16 bytes at any alignment.
+static inline feedstore_json_marks feedstore_json_mark16(const uint8_t *bytes) {
+  feedstore_json_marks marks;
 #ifdef __SSE2__
-  typedef signed char block __attribute__((__vector_size__(16)));
+  typedef unsigned char block __attribute__((__vector_size__(16)));
+  typedef char mask __attribute__((__vector_size__(16)));
   block text;
   __builtin_memcpy(&text, bytes, sizeof text);
   const block zero = {0};
-  // As signed numbers, bytes that are not ASCII are less than a space too.
-  const block stops = (text == zero + (signed char)'"') | (text == zero + (signed char)'\\') | (text < zero + (signed char)' ');
-  typedef char mask __attribute__((__vector_size__(16)));
-  return (uint32_t)__builtin_ia32_pmovmskb128((mask)stops);
+  const block stops = (block)(text == zero + (unsigned char)'"') | (block)(text == zero + (unsigned char)'\\') |
+      (block)(text < zero + (unsigned char)' ');
+  marks.stops = (uint32_t)__builtin_ia32_pmovmskb128((mask)stops);
+  marks.not_ascii = (uint32_t)__builtin_ia32_pmovmskb128((mask)text);
 #else
-  uint32_t result = 0;
+  marks.stops = 0;
+  marks.not_ascii = 0;
   for (int half = 0; half < 2; half++) {
     uint64_t text;
     __builtin_memcpy(&text, bytes + 8 * half, sizeof text);
@@ -68,13 +78,46 @@ static inline uint32_t feedstore_json_stops(const uint8_t *bytes) {
     const uint64_t quote = text ^ ones * '"', backslash = text ^ ones * '\\', control = text & ones * 0xE0;
     const uint64_t others = (quote | ((quote & lows) + lows)) & (backslash | ((backslash & lows) + lows)) &
         (control | ((control & lows) + lows));
-    const uint64_t stops = (~others | text) & ~lows;
     // Gathers the uppermost bits, byte 0's first.
-    result |= (uint32_t)((stops >> 7) * 0x0102040810204080 >> 56) << 8 * half;
+    marks.stops |= ((~others & ~lows) >> 7) * 0x0102040810204080 >> 56 << 8 * half;
+    marks.not_ascii |= text & ~lows;
   }
-  return result;
+#endif
+  return marks;
+}
+
+/// Marks 64 bytes at any alignment, with what every processor of the kind has.
+static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t *bytes) {
+#ifdef __SSE2__
+  typedef unsigned char block __attribute__((__vector_size__(16)));
+  typedef char mask __attribute__((__vector_size__(16)));
+  block text[4], all = {0};
+  __builtin_memcpy(text, bytes, sizeof text);
+  const block zero = {0};
+  uint64_t words[4];
+  for (int quarter = 0; quarter < 4; quarter++) {
+    const block stops = (block)(text[quarter] == zero + (unsigned char)'"') |
+        (block)(text[quarter] == zero + (unsigned char)'\\') | (block)(text[quarter] < zero + (unsigned char)' ');
+    words[quarter] = (uint32_t)__builtin_ia32_pmovmskb128((mask)stops);
+    all |= text[quarter];
+  }
+  feedstore_json_marks marks;
+  marks.stops = words[0] | words[1] << 16 | (words[2] | words[3] << 16) << 32;
+  marks.not_ascii = (uint32_t)__builtin_ia32_pmovmskb128((mask)all);
+  return marks;
+#else
+  feedstore_json_marks marks = {0, 0};
+  for (int quarter = 0; quarter < 4; quarter++) {
+    const feedstore_json_marks part = feedstore_json_mark16(bytes + 16 * quarter);
+    marks.stops |= part.stops << 16 * quarter;
+    marks.not_ascii |= part.not_ascii;
+  }
+  return marks;
 #endif
 }
+
+/// Marks 64 bytes at any alignment, with AVX2 if the processor has it.
+feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
-/// What one call of `performBatchUpdates` does.
+/// The changes of one call of `performBatchUpdates`.
 ///
-/// In its closure the data source takes over ``snapshot``, and then the lists are handed on, in the order in
-/// which they stand here. `delete…` and `from` count before the stage, everything else after it.
+/// In its closure, set the data source to ``snapshot``, then pass on the lists in the order in which they are declared
+/// here. `delete…` and `from` count before the stage, everything else after it.
 public struct BatchStage: Sendable {
   /// A section that stands elsewhere after the stage.
   public struct SectionMove: Sendable, Hashable {
@@ -31,16 +31,16 @@ public struct BatchStage: Sendable {
   public internal(set) var insertedItems: [ItemPath] = []
   /// For `moveItem(at:to:)`.
   public internal(set) var movedItems: [ItemMove] = []
-  /// Sections whose data changed. UIKit has no call for it: what shows the data, such as a header, is
-  /// configured anew where it is visible.
+  /// Sections whose data changed. UIKit has no call for this: reconfigure the views that show the data, such as
+  /// headers, if they are visible.
   public internal(set) var reconfiguredSections: [Int] = []
   /// For `reconfigureItems(at:)`: the cell stays.
   public internal(set) var reconfiguredItems: [ItemPath] = []
   /// For `reloadSections`, which reloads their items too; these are not listed again.
   public internal(set) var reloadedSections: [Int] = []
-  /// For `reloadItems(at:)`: the cell is another.
+  /// For `reloadItems(at:)`: the item gets another cell.
   public internal(set) var reloadedItems: [ItemPath] = []
-  /// What the data source has during and after the stage. Content may be newer than what is shown already.
+  /// The content of the data source during and after the stage. It may be newer than what is on screen.
   public internal(set) var snapshot: Snapshot
 
   init(snapshot: Snapshot) { self.snapshot = snapshot }

@@ -1,12 +1,13 @@
 import CXxhash
 import Glibc
 
-/// Blocks of memory that were given back, to be handed out again for data of about the same size.
+/// A pool of freed memory blocks, reused for data of about the same size.
 ///
-/// Most data replaces other data. Whoever gives a block back to the allocator touches it and its neighbours, which
-/// left the processor's caches long ago; here only its address is noted, and the processor told to load it. Not thread-safe.
+/// Most data replaces other data. Returning a block to the allocator touches the block and its neighbours, which left
+/// the processor's caches long ago. The pool only stores the block's address, and prefetches the block. Not
+/// thread-safe.
 ///
-/// All blocks are the allocator's: each may also be freed with `free`.
+/// All blocks come from the allocator, so each can also be released with `free`.
 public final class BlockPool {
   /// What the feeds keep of a pool, which must outlive it: to use it counts no references, as those of an object
   /// would be for every content.
@@ -37,7 +38,7 @@ public final class BlockPool {
   /// Larger data goes to the allocator: to copy it costs more than to find a place for it.
   private static let sizeCount = 64
 
-  /// - Parameter maxBytes: the most bytes of room that are kept.
+  /// - Parameter maxBytes: the maximum total size of the pooled blocks, in bytes.
   public init(maxBytes: Int = 4 << 20) {
     let stacks = UnsafeMutablePointer<Stack>.allocate(capacity: BlockPool.sizeCount)
     stacks.initialize(repeating: Stack(), count: BlockPool.sizeCount)

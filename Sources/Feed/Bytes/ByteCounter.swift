@@ -6,5 +6,8 @@ struct ByteCounter: ByteSink {
   mutating func append(_ bytes: ByteSpan) { count += bytes.count }
   mutating func append(_ text: StaticString) { count += text.utf8CodeUnitCount }
   mutating func append(quoted text: ByteSpan) { count += JSONString.quotedCount(text) }
+  mutating func append(quoted text: ByteSpan, needsEscapes: Bool) {
+    count += needsEscapes ? JSONString.quotedCount(text) : text.count + 2
+  }
   mutating func append(decimal value: Int) { count += (value < 0 ? 1 : 0) + ChangesetHead.digits(value) }
 }

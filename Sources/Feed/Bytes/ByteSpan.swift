@@ -1,9 +1,8 @@
 import Glibc
 
-/// Bytes that somebody else owns: a view that is valid while its owner says so.
+/// A view of bytes that another object owns, valid as long as the owner documents.
 ///
-/// The data path works on these, so that a record's identifiers and data are not copied until
-/// they are stored.
+/// The data path works on spans, so identifiers and data of a record are not copied until they are stored.
 public struct ByteSpan: @unchecked Sendable {
   public let base: UnsafePointer<UInt8>
   public let count: Int
@@ -92,6 +91,31 @@ public struct ByteSpan: @unchecked Sendable {
     return UInt64(littleEndian: found).trailingZeroBitCount >> 3
   }
 
+  /// Whether there are at most 64 bytes, all of them ASCII.
+  @inline(__always)
+  var isShortASCII: Bool {
+    guard count <= 64 else { return false }
+    let raw = UnsafeRawPointer(base)
+    var bits: UInt64 = 0
+    var at = 0
+    while at &+ 8 <= count {
+      bits |= raw.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      at &+= 8
+    }
+    // What is left, together with bytes before it if there are some.
+    if at < count {
+      if count >= 8 {
+        bits |= raw.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+      } else if count >= 4 {
+        let first = raw.loadUnaligned(as: UInt32.self)
+        bits |= UInt64(first | raw.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+      } else {
+        bits |= UInt64(base[0] | base[count >> 1] | base[count &- 1])
+      }
+    }
+    return bits & 0x8080_8080_8080_8080 == 0
+  }
+
   func contains(_ byte: UInt8) -> Bool { memchr(base, Int32(byte), count) != nil }
 
   /// Whether these bytes come before the other's: bytewise, the shorter first where one begins the other.
@@ -100,7 +124,7 @@ public struct ByteSpan: @unchecked Sendable {
     return order == 0 ? count < other.count : order < 0
   }
 
-  /// The bytes as text; what is not UTF-8 is replaced.
+  /// The bytes as text; invalid UTF-8 is replaced.
   public var text: String { String(decoding: buffer, as: UTF8.self) }
 
   /// The text for a message: quoted, cut to a bound, with the full length named.

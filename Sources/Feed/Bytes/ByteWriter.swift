@@ -59,18 +59,42 @@ public final class ByteWriter {
     count &+= bytes.count
   }
 
-  /// Most texts have 8 to 16 bytes, and are copied in two overlapping words.
+  /// Appends bytes with the same byte before and behind them.
+  @inline(__always)
+  func append(_ bytes: ByteSpan, between byte: UInt8) {
+    reserve(bytes.count &+ 2)
+    let target = base + count
+    target[0] = byte
+    ByteWriter.copy(bytes.base, to: target + 1, bytes.count)
+    target[bytes.count &+ 1] = byte
+    count &+= bytes.count &+ 2
+  }
+
+  /// Forgets what was written from a place on.
+  func truncate(to count: Int) {
+    precondition(count >= 0 && count <= self.count)
+    self.count = count
+  }
+
+  /// Most texts have 4 to 16 bytes, and are copied in two overlapping words.
   @inline(__always)
   private static func copy(
     _ source: UnsafePointer<UInt8>,
     to target: UnsafeMutablePointer<UInt8>,
     _ count: Int
   ) {
-    guard count >= 8, count <= 16 else {
+    guard count >= 4, count <= 16 else {
       memcpy(target, source, count)
       return
     }
     let (source, target) = (UnsafeRawPointer(source), UnsafeMutableRawPointer(target))
+    guard count >= 8 else {
+      let first = source.loadUnaligned(as: UInt32.self)
+      let last = source.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self)
+      target.storeBytes(of: first, as: UInt32.self)
+      target.storeBytes(of: last, toByteOffset: count &- 4, as: UInt32.self)
+      return
+    }
     let first = source.loadUnaligned(as: UInt64.self)
     let last = source.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
     target.storeBytes(of: first, as: UInt64.self)

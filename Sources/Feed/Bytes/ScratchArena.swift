@@ -27,6 +27,7 @@ final class ScratchArena {
     for old in filled { old.deallocate() }
   }
 
+  @inline(__always)
   func reset() {
     used = 0
     #if SANITIZE_ADDRESS
@@ -35,7 +36,11 @@ final class ScratchArena {
       capacity = 0
       chunk = .allocate(capacity: 0)
     #endif
-    guard !filled.isEmpty || capacity > initialCapacity else { return }
+    if !filled.isEmpty || capacity > initialCapacity { shrink() }
+  }
+
+  @inline(never)
+  private func shrink() {
     for old in filled { old.deallocate() }
     filled.removeAll()
     if capacity > 1 << 20 {

@@ -8,15 +8,23 @@ struct EventList: ~Copyable {
 
   var first: Event? { count == 0 ? nil : events[0] }
 
-  subscript(number: Int) -> Event {
+  subscript(number: Int) -> Event { event(number).pointee }
+
+  /// The event where it stands, which spares a copy; valid until the list is changed.
+  @inline(__always)
+  func event(_ number: Int) -> UnsafePointer<Event> {
     precondition(number >= 0 && number < count, "the record has no such event")
-    return events[number]
+    return UnsafePointer(events + number)
   }
 
+  /// Adds an event where it will stand, if the body does not throw.
   @inline(__always)
-  mutating func append(_ event: Event) {
+  mutating func append<Failure: Error>(
+    _ body: (UnsafeMutablePointer<Event>) throws(Failure) -> Void
+  ) throws(Failure) {
     if count == capacity { grow() }
-    (events + count).initialize(to: event)
+    // It owns nothing.
+    try body(events + count)
     count += 1
   }
 

@@ -11,8 +11,8 @@ public struct InputRecord {
     /// A Kafka null.
     case null
     case bytes(ByteSpan)
-    /// Part of a longer text that was validated as a whole.
-    case json(JSONText, first: Int, end: Int)
+    /// Part of a longer text that was validated as a whole. The text is the batch's as well, and its references are not counted.
+    case json(Unmanaged<JSONText>, first: Int, end: Int)
   }
 
   public init(partition: Int32, position: RecordPosition, key: ByteSpan?, value: Value) {
@@ -27,7 +27,8 @@ public struct InputRecord {
     switch value {
     case .null: nil
     case .bytes(let bytes): bytes
-    case .json(let text, let first, let end): text.span(from: first, to: end)
+    case .json(let text, let first, let end):
+      text._withUnsafeGuaranteedRef { $0.span(from: first, to: end) }
     }
   }
 
@@ -41,12 +42,18 @@ extension RecordDecoder {
   /// - Parameter feed: the feed that the record is for, if there is one: its lists may be as long as they are already, even
   ///   beyond the limits.
   public func decode(_ record: InputRecord, for feed: PublishedFeed? = nil) throws(Rejection) {
-    expect(feed)
+    try decode(record, itemCount: feed?.itemCount ?? 0, sectionCount: feed?.sectionCount ?? 0)
+  }
+
+  /// Decodes a record in whatever form it is at hand, for a feed that has so many items and sections.
+  @inline(__always)
+  func decode(_ record: InputRecord, itemCount: Int, sectionCount: Int) throws(Rejection) {
+    expect(itemCount: itemCount, sectionCount: sectionCount)
     switch record.value {
     case .null: try decode(key: record.key, value: nil)
     case .bytes(let bytes): try decode(key: record.key, value: bytes)
     case .json(let text, let first, let end):
-      try decode(key: record.key, valueIn: text, from: first, to: end)
+      try decode(key: record.key, valueIn: text.takeUnretainedValue(), from: first, to: end)
     }
   }
 }

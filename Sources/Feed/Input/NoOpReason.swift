@@ -1,4 +1,4 @@
-/// Why an event did nothing: what it names does not exist. Counted, not rejected.
+/// Why an event did nothing: the element that it names does not exist. Counted, not rejected.
 public enum NoOpReason: String, Sendable, CaseIterable {
   case unknownItem = "unknown-item"
   case unknownSection = "unknown-section"

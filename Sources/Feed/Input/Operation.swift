@@ -1,4 +1,4 @@
-/// What an event does: the fifteen operations of the protocol, section 2.
+/// What an event does: the fifteen operations of the protocol, section 2.2.
 enum Operation {
   case feedReplace, feedClear, feedDelete, feedReload
   case sectionUpsert, sectionReplace, sectionMove, sectionDelete, sectionReload

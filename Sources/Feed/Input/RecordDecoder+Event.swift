@@ -14,104 +14,27 @@ private struct ItemListFields {
   )
 }
 
-/// Where each known field's value is; a first token of 0 means absent.
-private struct EventFields {
-  var op = Tokens()
-  var item = Tokens()
-  var section = Tokens()
-  var kind = Tokens()
-  var data = Tokens()
-  var at = Tokens()
-  var items = Tokens()
-  var sections = Tokens()
-
-  /// A field in half the room, as there are many of these.
-  struct Tokens {
-    private var first: UInt32 = 0
-    private var end: UInt32 = 0
-
-    @inline(__always)
-    init() {}
-
-    @inline(__always)
-    init(_ field: JSONText.Field) {
-      first = UInt32(truncatingIfNeeded: field.first)
-      end = UInt32(truncatingIfNeeded: field.end)
-    }
-
-    @inline(__always)
-    var field: JSONText.Field { (Int(first), Int(end)) }
-    var isAbsent: Bool { first == 0 }
-  }
-
-  /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would own, and so count,
-  /// what it is handed.
-  @inline(__always)
-  mutating func read(_ object: Int, in text: JSONText, _ arena: ScratchArena) {
-    if text.isPlain { readPlain(object, text) } else { readAny(object, text, arena) }
-  }
-
-  @inline(never)
-  private mutating func readAny(_ object: Int, _ text: JSONText, _ arena: ScratchArena) {
-    text.forEachMember(of: object, arena: arena) { name, value in set(name, value) }
-  }
-
-  /// Does the same for a text without escapes and white space, without a look at what makes those special.
-  @inline(__always)
-  private mutating func readPlain(_ object: Int, _ text: JSONText) {
-    let (base, offsets, closings) = (text.bytes.base, text.offsets, text.closings)
-    var token = object + 1
-    while base[Int(offsets[token])] != UInt8(ascii: "}") {
-      let start = Int(offsets[token]) + 1
-      let name = ByteSpan(base + start, Int(offsets[token + 1]) - 1 - start)
-      let value = token + 2
-      let first = base[Int(offsets[value])]
-      let isOpen = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-      let end = (isOpen ? Int(closings[value]) : value) + 1
-      set(name, (value, end))
-      token = base[Int(offsets[end])] == UInt8(ascii: ",") ? end + 1 : end
-    }
-  }
-
-  @inline(__always)
-  private mutating func set(_ name: ByteSpan, _ value: JSONText.Field) {
-    let tokens = Tokens(value)
-    switch name.count {
-    case 2:
-      if name.matches("op") { op = tokens } else if name.matches("at") { at = tokens }
-    case 4:
-      if name.matches("item") {
-        item = tokens
-      } else if name.matches("data") {
-        data = tokens
-      } else if name.matches("kind") {
-        kind = tokens
-      }
-    case 5: if name.matches("items") { items = tokens }
-    case 7: if name.matches("section") { section = tokens }
-    case 8: if name.matches("sections") { sections = tokens }
-    default: break
-    }
-  }
-}
-
 /// The form of one event: its fields, each checked in the order of the protocol's table.
 ///
 /// The text goes from method to method and is not kept, as keeping it would count its references for every record.
 extension RecordDecoder {
-  /// The event, if its form is right.
+  /// Reads an event, if its form is right.
   ///
-  /// - Parameter object: its first token.
+  /// - Parameters:
+  ///   - fields: where its fields are in the text.
+  ///   - target: memory for it.
   @inline(__always)
-  func event(of object: Int, in text: JSONText) throws(Rejection) -> Event {
-    var fields = EventFields()
-    fields.read(object, in: text, arena)
+  func read(
+    _ fields: EventFields,
+    in text: some EventText,
+    to target: UnsafeMutablePointer<Event>
+  ) throws(Rejection) {
     guard !fields.op.isAbsent else { throw missing("op") }
-    let op = fields.op.field
-    guard text.character(op.0) == UInt8(ascii: "\"") else {
+    let op = fields.op.value
+    guard text.character(op.first) == UInt8(ascii: "\"") else {
       throw invalid("op", "must be a string", op, text)
     }
-    let name = text.string(op.0, arena: arena)
+    let name = text.string(op, arena: arena)
     guard let operation = Operation(name: name) else {
       throw Rejection(
         .unknownOp,
@@ -121,46 +44,46 @@ extension RecordDecoder {
         value: name
       )
     }
-    var event = Event(operation: operation)
+    target.initialize(to: Event(operation: operation))
     switch operation {
     case .feedClear, .feedDelete, .feedReload: break
     case .feedReplace:
-      event.sections = try listedSections(fields.sections.field, text)
+      guard !fields.sections.isAbsent else { throw missing("sections") }
+      target.pointee.sections = try listedSections(fields.sections.value, text.tokens)
     case .sectionUpsert:
-      event.section = try identifier("section", fields.section.field, text)
-      event.data = try optionalData("data", fields.data.field, text)
-      event.place = try optionalPlace(fields.at.field, text)
+      target.pointee.section = try identifier("section", fields.section.value, text)
+      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, text)
     case .sectionReplace:
-      event.section = try identifier("section", fields.section.field, text)
+      target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
-      event.items = try listedItems(fields.items.field, fields: .ofSection, text)
-      event.data = try optionalData("data", fields.data.field, text)
-      event.place = try optionalPlace(fields.at.field, text)
+      target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text.tokens)
+      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, text)
     case .sectionMove:
-      event.section = try identifier("section", fields.section.field, text)
+      target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.at.isAbsent else { throw missing("at") }
-      event.place = try optionalPlace(fields.at.field, text)
+      target.pointee.place = try optionalPlace(fields.at.value, text)
     case .sectionDelete, .sectionReload:
-      event.section = try identifier("section", fields.section.field, text)
+      target.pointee.section = try identifier("section", fields.section.value, text)
     case .itemUpsert:
-      event.item = try identifier("item", fields.item.field, text)
-      event.section = try optionalIdentifier("section", fields.section.field, text)
-      event.kind = try optionalKind("kind", fields.kind.field, text)
-      event.data = try optionalData("data", fields.data.field, text)
-      event.place = try optionalPlace(fields.at.field, text)
+      target.pointee.item = try identifier("item", fields.item.value, text)
+      target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
+      target.pointee.kind = try optionalKind("kind", fields.kind.value, text)
+      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, text)
     case .itemPatch:
-      event.item = try identifier("item", fields.item.field, text)
+      target.pointee.item = try identifier("item", fields.item.value, text)
       guard !fields.data.isAbsent else { throw missing("data") }
-      event.data = try optionalData("data", fields.data.field, text)
+      target.pointee.data = try optionalData("data", fields.data.value, text)
     case .itemMove:
-      event.item = try identifier("item", fields.item.field, text)
-      event.section = try optionalIdentifier("section", fields.section.field, text)
-      event.place = try optionalPlace(fields.at.field, text)
+      target.pointee.item = try identifier("item", fields.item.value, text)
+      target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, text)
     case .itemDelete, .itemReconfigure, .itemReload:
-      event.item = try identifier("item", fields.item.field, text)
+      target.pointee.item = try identifier("item", fields.item.value, text)
     }
-    return event
   }
 
   // MARK: Fields
@@ -180,14 +103,14 @@ extension RecordDecoder {
     _ field: StaticString,
     _ problem: String,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) -> Rejection {
     Rejection(
       .invalidField,
       event: eventNumber,
       field: field,
       problem: problem,
-      value: text.span(from: value.0, to: value.1)
+      value: text.span(of: value)
     )
   }
 
@@ -195,12 +118,12 @@ extension RecordDecoder {
   private func identifier(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) throws(Rejection) -> ByteSpan {
-    guard value.0 != 0, text.character(value.0) == UInt8(ascii: "\"") else {
+    guard value.first != 0, text.character(value.first) == UInt8(ascii: "\"") else {
       throw identifierFault(field, value, text)
     }
-    let id = text.string(value.0, arena: arena)
+    let id = text.string(value, arena: arena)
     guard !id.isEmpty, id.count <= limits.maxIdBytes else { throw identifierFault(field, value, text) }
     return id
   }
@@ -210,13 +133,13 @@ extension RecordDecoder {
   private func identifierFault(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) -> Rejection {
-    guard value.0 != 0 else { return missing(field) }
-    guard text.character(value.0) == UInt8(ascii: "\"") else {
+    guard value.first != 0 else { return missing(field) }
+    guard text.character(value.first) == UInt8(ascii: "\"") else {
       return invalid(field, "must be a string", value, text)
     }
-    let id = text.string(value.0, arena: arena)
+    let id = text.string(value, arena: arena)
     return id.isEmpty ? invalid(field, "must not be empty", value, text) : tooLong(id, field)
   }
 
@@ -234,22 +157,22 @@ extension RecordDecoder {
   private func optionalIdentifier(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) throws(Rejection) -> ByteSpan {
-    value.0 == 0 ? .empty : try identifier(field, value, text)
+    value.first == 0 ? .empty : try identifier(field, value, text)
   }
 
   @inline(__always)
   private func optionalKind(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) throws(Rejection) -> ByteSpan? {
-    guard value.0 != 0 else { return nil }
-    guard text.character(value.0) == UInt8(ascii: "\"") else {
+    guard value.first != 0 else { return nil }
+    guard text.character(value.first) == UInt8(ascii: "\"") else {
       throw invalid(field, "must be a string", value, text)
     }
-    let kind = text.string(value.0, arena: arena)
+    let kind = text.string(value, arena: arena)
     guard kind.count <= limits.maxIdBytes else { throw tooLong(kind, field) }
     return kind
   }
@@ -258,10 +181,10 @@ extension RecordDecoder {
   private func optionalData(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: JSONText
+    _ text: some EventText
   ) throws(Rejection) -> ByteSpan? {
-    guard value.0 != 0 else { return nil }
-    let data = text.compactSpan(from: value.0, to: value.1, arena: arena)
+    guard value.first != 0 else { return nil }
+    let data = text.compactSpan(of: value, arena: arena)
     guard data.count <= limits.maxDataBytes else {
       throw Rejection(
         .limitExceeded,
@@ -275,22 +198,31 @@ extension RecordDecoder {
   }
 
   @inline(__always)
-  private func optionalPlace(_ at: JSONText.Field, _ text: JSONText) throws(Rejection) -> Place? {
-    at.0 == 0 ? nil : try place(at, text)
+  private func optionalPlace(_ at: JSONText.Field, _ text: some EventText) throws(Rejection) -> Place? {
+    at.first == 0 ? nil : try place(at, text)
   }
 
   @inline(never)
-  private func place(_ at: JSONText.Field, _ text: JSONText) throws(Rejection) -> Place {
+  private func place(_ at: JSONText.Field, _ text: some EventText) throws(Rejection) -> Place {
     let form =
       #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
-    if text.character(at.0) == UInt8(ascii: "\"") {
-      let name = text.string(at.0, arena: arena)
+    if text.character(at.first) == UInt8(ascii: "\"") {
+      let name = text.string(at, arena: arena)
       if name.matches("first") { return .first }
       if name.matches("last") { return .last }
       throw invalid("at", form, at, text)
     }
-    guard text.character(at.0) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
-    let (before, after, index) = members("before", "after", "index", of: at.0, text)
+    guard text.character(at.first) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
+    var (before, after, index): (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
+    text.forEachPlaceMember(of: at.first, arena: arena) { name, value in
+      if name.matches("before") {
+        before = value
+      } else if name.matches("after") {
+        after = value
+      } else if name.matches("index") {
+        index = value
+      }
+    }
     switch (before.0 != 0, after.0 != 0, index.0 != 0) {
     case (true, false, false): return .before(try identifier("at.before", before, text))
     case (false, true, false): return .after(try identifier("at.after", after, text))
@@ -302,10 +234,15 @@ extension RecordDecoder {
   }
 
   /// A plain decimal integer >= 0; one too large to count is as good as the largest.
-  private func plainIndex(_ value: JSONText.Field, _ text: JSONText) -> Int? {
-    let digits = text.span(from: value.0, to: value.1)
-    guard digits.buffer.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
-    return text.integer(value.0).map(Int.init) ?? Int.max
+  private func plainIndex(_ value: JSONText.Field, _ text: some EventText) -> Int? {
+    var index = 0
+    for byte in text.span(of: value).buffer {
+      guard byte &- 0x30 < 10 else { return nil }
+      let (product, overflow) = index.multipliedReportingOverflow(by: 10)
+      let (sum, sumOverflow) = product.addingReportingOverflow(Int(byte &- 0x30))
+      index = overflow || sumOverflow ? .max : sum
+    }
+    return index
   }
 
   /// The values of an object's members of three names; a first token of 0 means absent, and of duplicates the last counts.

@@ -1,7 +1,7 @@
-/// Turns a record's key and value into events, checking their form and their limits.
+/// Decodes a record's key and value into events, and checks their form and limits.
 ///
-/// One decoder serves many records: its lists and its arena are used again. What it hands out is
-/// valid until the next record, and as long as the record's bytes are.
+/// A decoder is reused for many records, with its lists and its arena. Its results are valid until the next record, and
+/// no longer than the record's bytes.
 public final class RecordDecoder {
   let limits: Limits
   private let indexer: JSONIndexer
@@ -11,7 +11,7 @@ public final class RecordDecoder {
 
   /// The latest record's events, in order.
   @exclusivity(unchecked) var events = EventList()
-  /// How many events the latest record has.
+  /// The number of events in the latest record.
   public var eventCount: Int { events.count }
   /// What their `items` lists hold.
   @exclusivity(unchecked) var items: [ListedItem] = []
@@ -42,13 +42,14 @@ public final class RecordDecoder {
     self.limits = limits
     self.indexer = indexer
     text = indexer.text
-    expect(nil)
+    expect(itemCount: 0, sectionCount: 0)
   }
 
-  /// Says which feed the next record is for.
-  func expect(_ feed: PublishedFeed?) {
-    longestItemList = max(limits.maxItems, feed?.itemCount ?? 0)
-    longestSectionList = max(limits.maxSections, feed?.sectionCount ?? 0)
+  /// Says how much the feed has that the next record is for.
+  @inline(__always)
+  func expect(itemCount: Int, sectionCount: Int) {
+    longestItemList = max(limits.maxItems, itemCount)
+    longestSectionList = max(limits.maxSections, sectionCount)
   }
 
   /// Decodes a record.
@@ -65,7 +66,7 @@ public final class RecordDecoder {
     guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
-      events.append(Event(operation: .feedDelete))
+      events.append { $0.initialize(to: Event(operation: .feedDelete)) }
       return
     }
     guard value.count <= limits.maxRecordBytes else {
@@ -74,6 +75,20 @@ public final class RecordDecoder {
       try checkSizes(key: key, valueCount: value.count)
       return
     }
+    var fields = EventFields()
+    if indexer.readsInSinglePass, let plain = PlainEvent.read(value, &fields) {
+      try checkSizes(key: key, valueCount: value.count)
+      try checkDepth(plain.depth)
+      eventNumber = nil
+      try events.append { event throws(Rejection) in try read(fields, in: plain.event, to: event) }
+      return
+    }
+    try decodeAny(key: key, value: value)
+  }
+
+  /// Decodes a value that is more than one short event.
+  @inline(never)
+  private func decodeAny(key: ByteSpan, value: ByteSpan) throws(Rejection) {
     defer { if value.count > 4 << 20 { indexer.trim() } }
     do {
       try indexer.index(value)
@@ -85,12 +100,12 @@ public final class RecordDecoder {
     } catch let fault as JSONFault {
       if fault.reason == .invalidUTF8 { throw RecordDecoder.notUTF8 }
       try checkSizes(key: key, valueCount: value.count)
-      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+      throw RecordDecoder.notJSON(fault)
     } catch {
       fatalError("unexpected error \(error)")
     }
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
-      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+      throw RecordDecoder.notJSON(fault)
     }
     try checkDepth(text.depth)
     try decodeEvents(of: text, from: 0, to: text.offsetCount)
@@ -110,7 +125,7 @@ public final class RecordDecoder {
     guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
     try checkSizes(key: key, valueCount: text.span(from: first, to: end).count)
     if let fault = text.unpairedSurrogate(from: first, to: end) {
-      throw Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+      throw RecordDecoder.notJSON(fault)
     }
     // The value is not nested deeper than what it is part of.
     if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
@@ -118,6 +133,11 @@ public final class RecordDecoder {
   }
 
   static let notUTF8 = Rejection(.invalidUTF8, "the value is not UTF-8")
+
+  @inline(never)
+  private static func notJSON(_ fault: JSONFault) -> Rejection {
+    Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+  }
 
   private func reset() {
     events.removeAll()
@@ -130,29 +150,39 @@ public final class RecordDecoder {
     valueBytes = 0
   }
 
+  @inline(__always)
   private func checkSizes(key: ByteSpan, valueCount: Int) throws(Rejection) {
     valueBytes = valueCount
+    if key.count + valueCount > limits.maxRecordBytes || key.count > limits.maxIdBytes {
+      throw sizeFault(key: key, valueCount: valueCount)
+    }
+  }
+
+  @inline(never)
+  private func sizeFault(key: ByteSpan, valueCount: Int) -> Rejection {
     guard key.count + valueCount <= limits.maxRecordBytes else {
-      throw Rejection(
+      return Rejection(
         .limitExceeded,
         "the record has \(key.count + valueCount) bytes, more than limits.maxRecordBytes (\(limits.maxRecordBytes))"
       )
     }
-    guard key.count <= limits.maxIdBytes else {
-      throw Rejection(
-        .limitExceeded,
-        "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
-      )
-    }
+    return Rejection(
+      .limitExceeded,
+      "the key \(key.quotedForMessage()) has \(key.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))"
+    )
   }
 
+  @inline(__always)
   private func checkDepth(_ depth: Int) throws(Rejection) {
-    guard depth <= limits.maxDepth else {
-      throw Rejection(
-        .limitExceeded,
-        "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))"
-      )
-    }
+    if depth > limits.maxDepth { throw depthFault(depth) }
+  }
+
+  @inline(never)
+  private func depthFault(_ depth: Int) -> Rejection {
+    Rejection(
+      .limitExceeded,
+      "the value is nested \(depth) deep, more than limits.maxDepth (\(limits.maxDepth))"
+    )
   }
 
   @inline(__always)
@@ -203,7 +233,9 @@ public final class RecordDecoder {
       )
     }
     eventNumber = number
-    events.append(try event(of: first, in: text))
+    var fields = EventFields()
+    fields.read(first, in: text, arena)
+    try events.append { event throws(Rejection) in try read(fields, in: text, to: event) }
   }
 
   // MARK: Lengths of lists

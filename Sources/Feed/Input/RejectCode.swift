@@ -1,4 +1,4 @@
-/// Why a record was rejected: the codes of the protocol, section 2.
+/// Why a record was rejected: the codes of the protocol, section 2.9.
 public enum RejectCode: String, Sendable, CaseIterable {
   case missingKey = "missing-key"
   case invalidUTF8 = "invalid-utf8"

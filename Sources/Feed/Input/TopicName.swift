@@ -1,4 +1,4 @@
-/// The names that Kafka takes for topics.
+/// Validates topic names by Kafka's rules.
 public enum TopicName {
   public static let greatestByteCount = 249
 
@@ -6,7 +6,7 @@ public enum TopicName {
   public static let allowed =
     "1 to \(greatestByteCount) of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\""
 
-  /// Whether Kafka takes a name for a topic's.
+  /// Whether Kafka accepts a name for a topic.
   public static func isLegal(_ name: ByteSpan) -> Bool {
     guard (1...greatestByteCount).contains(name.count) else { return false }
     if name.matches(".") || name.matches("..") { return false }

@@ -14,7 +14,7 @@ public struct JSONFault: Error, Sendable, Equatable {
   }
 
   public let reason: Reason
-  /// Offset of the byte where it was noticed.
+  /// The offset of the byte at which the fault was found.
   public let offset: Int
 
   init(_ reason: Reason, at offset: Int) {

@@ -12,7 +12,7 @@ public final class JSONIndexer {
   /// Where the tokens of a text start that was read in a single pass.
   @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
   /// Whether short texts are read in a single pass.
-  private let readsInSinglePass: Bool
+  let readsInSinglePass: Bool
 
   private static let usualCapacity = 1024
 
@@ -99,11 +99,6 @@ public final class JSONIndexer {
 
   /// Whether the bytes are well-formed UTF-8.
   public static func isUTF8(_ bytes: ByteSpan) -> Bool {
-    if bytes.count <= 64 {
-      var bits: UInt8 = 0
-      for byte in bytes.buffer { bits |= byte }
-      if bits < 0x80 { return true }
-    }
-    return feedstore_json_is_utf8(bytes.base, bytes.count)
+    bytes.isShortASCII || feedstore_json_is_utf8(bytes.base, bytes.count)
   }
 }

@@ -175,12 +175,19 @@ enum JSONString {
 extension ByteWriter {
   /// Appends a string in quotes, escaping only what JSON requires.
   public func append(quoted text: ByteSpan) {
-    append(UInt8(ascii: "\""))
-    if JSONString.needsEscapes(text) { appendEscaped(text) } else { append(text) }
-    append(UInt8(ascii: "\""))
+    append(quoted: text, needsEscapes: JSONString.needsEscapes(text))
   }
 
+  /// The same for a string of which it is known whether it needs escapes.
+  @inline(__always)
+  func append(quoted text: ByteSpan, needsEscapes: Bool) {
+    if needsEscapes { appendEscaped(text) } else { append(text, between: UInt8(ascii: "\"")) }
+  }
+
+  @inline(never)
   private func appendEscaped(_ text: ByteSpan) {
+    append(UInt8(ascii: "\""))
+    defer { append(UInt8(ascii: "\"")) }
     for byte in text.buffer {
       switch byte {
       case UInt8(ascii: "\""): append("\\\"")

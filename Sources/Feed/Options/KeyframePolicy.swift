@@ -1,10 +1,10 @@
-/// When a feed's state is written out again, so that the compacted topic stays small and a
-/// late joiner has few deltas to apply.
+/// When a feed's state is written again, so that the compacted topic stays small and late joiners have few deltas to
+/// apply.
 public struct KeyframePolicy: Sendable, Equatable {
   /// A keyframe follows when the delta records since the last reload number at least this, and the keyframe has at
   /// most ``maxBytesRatio`` times their bytes; at most ``greatestMaxDeltas``.
   public var maxDeltas = 1000
-  /// A keyframe follows also when those records' bytes are more than this many times the last reload's.
+  /// A keyframe also follows when those records have more than this many times the bytes of the last reload.
   public var maxBytesRatio = 2.0
 
   /// Half of the numbers that keys may have, so that a difference of as many parts fits after the others.

@@ -1,7 +1,7 @@
-/// Bounds on what one record, one identifier, one feed, a partition and a process may hold.
+/// Limits for one record, one identifier, one feed, a partition and a process.
 ///
-/// A record that would pass one of them is rejected with `limit-exceeded`. Those on what is kept (items, sections, feeds,
-/// state) reject only a record that makes it grow.
+/// A record that would exceed one of them is rejected with `limit-exceeded`. The limits on stored state (items,
+/// sections, feeds, bytes) reject a record only if it increases the value.
 public struct Limits: Sendable, Equatable {
   /// Longest identifier, anchor, kind or record key, in UTF-8 bytes after unescaping.
   public var maxIdBytes = 255

@@ -6,6 +6,8 @@ struct Element {
   let id: ShortBytes
   /// False for one that was destroyed, until its handle is used again.
   var isInUse = true
+  /// Whether JSON spells the identifier with escapes.
+  let needsEscapes: Bool
   let hash: UInt32
   /// Owned.
   var content = Content()

@@ -41,6 +41,12 @@ final class ElementTable {
   @inline(__always)
   func id(_ handle: UInt32) -> ByteSpan { ShortBytes.span(at: elements + Int(handle)) }
 
+  /// Bytes that an element's identifier takes in quotes.
+  @inline(__always)
+  func quotedCount(_ handle: UInt32) -> Int {
+    elements[Int(handle)].needsEscapes ? JSONString.quotedCount(id(handle)) : id(handle).count + 2
+  }
+
   @inline(__always)
   func find(_ id: ByteSpan, _ hash: UInt32) -> UInt32? {
     let elements = elements
@@ -87,7 +93,9 @@ final class ElementTable {
       handle = UInt32(used)
       used += 1
     }
-    (elements + Int(handle)).initialize(to: Element(id: ShortBytes(copying: id), hash: hash))
+    (elements + Int(handle)).initialize(
+      to: Element(id: ShortBytes(copying: id), needsEscapes: JSONString.needsEscapes(id), hash: hash)
+    )
     let elements = elements
     index.insert(id, hash, handle) { ShortBytes.span(at: elements + Int($0)) }
     touch(handle)

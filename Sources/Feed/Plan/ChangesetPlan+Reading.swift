@@ -1,8 +1,8 @@
 extension ChangesetPlan {
-  /// Reads the header's value. Members that are not known are passed over.
+  /// Reads the header's value. Unknown members are ignored.
   ///
-  /// Nil for what is no plan: not JSON, too long, or without one of the figures. A plan only explains a changeset, so
-  /// followers pass over such a header.
+  /// Nil if the value is not a plan: not JSON, too long, or without one of the figures. A plan only explains a
+  /// changeset, so followers ignore such a header.
   public init?(_ value: ByteSpan, indexer: JSONIndexer) {
     guard value.count <= ChangesetPlan.greatestByteCount, let text = try? indexer.validated(value),
       text.character(0) == UInt8(ascii: "{")

@@ -1,7 +1,8 @@
-/// Why a changeset was published as it was: the figures that were compared, which the header `feedstore.plan` carries.
+/// Why a changeset is a difference, a reload or a keyframe: the figures that were compared. The header `feedstore.plan`
+/// carries them.
 ///
-/// A changeset about which nothing had to be compared has none: one of `reconfigure` entries alone, a deletion, and a
-/// reload with the reason `initial`, `requested` or `disjoint`.
+/// A changeset that needed no comparison has no plan: one with only `reconfigure` entries, a deletion, and a reload
+/// with the reason `initial`, `requested` or `disjoint`.
 public enum ChangesetPlan: Sendable, Equatable {
   /// A difference, or a reload that took its place.
   case weighed(WeighedDifference)

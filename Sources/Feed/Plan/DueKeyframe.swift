@@ -1,13 +1,13 @@
-/// What made a keyframe due.
+/// The figures that made a keyframe due.
 public struct DueKeyframe: Sendable, Equatable {
-  /// Delta records since the reload before, and the bytes of their values.
+  /// The number of delta records since the previous reload, and the bytes of their values.
   public var deltas: Int
   public var deltaBytes: Int
-  /// Bytes of the values of the reload before.
+  /// The bytes of the previous reload's values.
   public var lastReloadBytes: Int
   /// Bytes of the keyframe as one value.
   public var keyframeBytes: Int
-  /// The settings that they were held against.
+  /// The settings that the figures were compared with.
   public var policy: KeyframePolicy
 
   public init(deltas: Int, deltaBytes: Int, lastReloadBytes: Int, keyframeBytes: Int, policy: KeyframePolicy)

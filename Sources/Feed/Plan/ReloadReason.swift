@@ -1,4 +1,4 @@
-/// Why a feed is published as a whole: the reasons of the protocol, section 4.
+/// Why a feed is published as a whole: the reasons of the protocol, section 4.4.
 public enum ReloadReason: String, Sendable, CaseIterable {
   /// Nothing of this epoch was published before.
   case initial

@@ -1,4 +1,4 @@
-/// What the planner weighed when it chose between a difference and a reload.
+/// The figures by which the planner chose between a difference and a reload.
 public struct WeighedDifference: Sendable, Equatable {
   /// Entries of sections and items, other than `reconfigure`.
   public var weight: Int
@@ -11,7 +11,7 @@ public struct WeighedDifference: Sendable, Equatable {
   public var differenceBytes: Int
   /// Bytes of the reload as one value, with the reason `bytes`.
   public var reloadBytes: Int
-  /// The thresholds that they were held against.
+  /// The thresholds that the figures were compared with.
   public var thresholds: PlannerThresholds
 
   /// The items that fractions count against: those before or after, whichever are more.

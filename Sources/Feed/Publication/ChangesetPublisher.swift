@@ -2,7 +2,7 @@
 /// that the compacted topic always describes the current state.
 ///
 /// One publisher serves a store; `begin` a feed, then call `writeNext` until it returns false. The
-/// records come in the order of the protocol, section 3.
+/// records come in the order of the protocol, section 3.2.
 public final class ChangesetPublisher {
   private let planner: Planner
   private let keyframes: KeyframePolicy
@@ -17,7 +17,7 @@ public final class ChangesetPublisher {
   @exclusivity(unchecked) private var time: Int64 = 0
 
   private enum Step {
-    case difference(ChangesetHead, headBytes: Int, plan: ChangesetPlan?)
+    case difference(FeedDifference, ChangesetHead, headBytes: Int, plan: ChangesetPlan?)
     case reload(ReloadWriter, isKeyframe: Bool, plan: ChangesetPlan?, bytes: Int)
     case deletion(ChangesetHead)
     /// Nulls for the keys of a kind with these numbers, which may be many.
@@ -119,9 +119,10 @@ public final class ChangesetPublisher {
       plan = .weighed(weighed)
       if let reason = planner.reason(weighed) { return planReload(feed, reason, plan) }
     }
-    body.encode(difference, of: state)
-    if mayPassGreatestNumber(headBytes: headBytes) { return planReload(feed, .bytes, plan) }
-    steps = [.difference(head, headBytes: headBytes, plan: plan)]
+    if mayPassGreatestNumber(difference, of: state, headBytes: headBytes) {
+      return planReload(feed, .bytes, plan)
+    }
+    steps = [.difference(difference, head, headBytes: headBytes, plan: plan)]
     return PublicationOutcome(mode: mode, counts: ChangesetPublisher.counts(difference))
   }
 
@@ -144,8 +145,14 @@ public final class ChangesetPublisher {
   }
 
   /// Whether keys have no numbers for all parts of the difference, and for a deletion after it.
-  private func mayPassGreatestNumber(headBytes: Int) -> Bool {
-    guard version.deltaCount + body.entryCount >= RecordKey.greatestNumber else { return false }
+  private func mayPassGreatestNumber(
+    _ difference: FeedDifference,
+    of state: FeedState,
+    headBytes: Int
+  ) -> Bool {
+    guard version.deltaCount + difference.entryCount >= RecordKey.greatestNumber else { return false }
+    body.encode(difference, of: state)
+    defer { body.removeAll() }
     let parts = body.partCount(headBytes: headBytes, limit: maxMessageBytes)
     return version.deltaCount + parts >= RecordKey.greatestNumber
   }
@@ -167,7 +174,6 @@ public final class ChangesetPublisher {
     _ reason: ReloadReason,
     _ plan: ChangesetPlan? = nil
   ) -> PublicationOutcome {
-    body.removeAll()
     version = nextVersion(feed)
     appendReload(feed, head(feed, .reload, reason), isKeyframe: false, plan)
     return PublicationOutcome(mode: .reload, reason: reason)
@@ -200,8 +206,8 @@ public final class ChangesetPublisher {
   /// Writes a step or a part of it; true when it is done.
   private func write(_ step: Step, _ feed: PublishedFeed, _ output: RecordBuffer) -> Bool {
     switch step {
-    case .difference(let head, let headBytes, let plan):
-      writeDifference(head, headBytes, plan, feed, output)
+    case .difference(let difference, let head, let headBytes, let plan):
+      writeDifference(difference, head, headBytes, plan, feed, output)
       return true
     case .deletion(let head):
       let start = output.bytes.count
@@ -264,30 +270,31 @@ public final class ChangesetPublisher {
   }
 
   private func writeDifference(
+    _ difference: FeedDifference,
     _ head: ChangesetHead,
     _ headBytes: Int,
     _ plan: ChangesetPlan?,
     _ feed: PublishedFeed,
     _ output: RecordBuffer
   ) {
-    body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) {
-      part,
-      start in
-      version.deltaCount += 1
-      version.deltaBytes += output.bytes.count - start
-      output.append(
-        keyPrefix: "d",
-        number: version.deltaCount,
-        feed: head.feed,
-        valueStart: start,
-        eventSuffix: String(part),
-        epoch: version.epoch,
-        revision: version.revision,
-        time: time,
-        plan: part == 0 ? plan : nil
-      )
+    let start = output.bytes.count
+    head.write(part: nil, to: output.bytes)
+    var mayBeWhole = true
+    // What was weighed may be known to be too long.
+    if case .weighed(let weighed)? = plan { mayBeWhole = weighed.differenceBytes <= maxMessageBytes }
+    // The closing brace is one more byte.
+    let most = maxMessageBytes - headBytes - 1
+    if mayBeWhole, DifferenceBody.write(difference, of: feed.state, to: output.bytes, atMost: most) {
+      output.bytes.append(UInt8(ascii: "}"))
+      noteDelta(part: 0, start, head, plan, output)
+    } else {
+      output.bytes.truncate(to: start)
+      body.encode(difference, of: feed.state)
+      body.write(head: head, headBytes: headBytes, limit: maxMessageBytes, to: output.bytes) { part, start in
+        noteDelta(part: part, start, head, plan, output)
+      }
+      body.removeAll()
     }
-    body.removeAll()
     version.highestDelta = max(version.highestDelta, version.deltaCount)
     feed.pendingVersion = version
     var keyframe = self.head(feed, .reload, .keyframe)
@@ -295,6 +302,29 @@ public final class ChangesetPublisher {
     guard let due = dueKeyframe(feed, keyframe) else { return }
     wroteKeyframe = true
     appendReload(feed, keyframe, isKeyframe: true, .keyframe(due))
+  }
+
+  /// Notes a record whose value was written from a place on.
+  private func noteDelta(
+    part: Int,
+    _ start: Int,
+    _ head: ChangesetHead,
+    _ plan: ChangesetPlan?,
+    _ output: RecordBuffer
+  ) {
+    version.deltaCount += 1
+    version.deltaBytes += output.bytes.count - start
+    output.append(
+      keyPrefix: "d",
+      number: version.deltaCount,
+      feed: head.feed,
+      valueStart: start,
+      eventSuffix: String(part),
+      epoch: version.epoch,
+      revision: version.revision,
+      time: time,
+      plan: part == 0 ? plan : nil
+    )
   }
 
   private func dueKeyframe(_ feed: PublishedFeed, _ head: ChangesetHead) -> DueKeyframe? {

@@ -37,9 +37,74 @@ struct DifferenceBody {
     removeAll()
     DifferenceBody.forEachEntry(of: difference) { entry, list in
       var output = bytes
-      DifferenceBody.encode(entry, list, state, to: &output)
+      DifferenceBody.encode(entry, list, list.isOfItems ? state.items : state.sections, state, to: &output)
       entries.append(EncodedEntry(list: list, end: bytes.count))
     }
+  }
+
+  /// Writes a difference's lists in one value, brackets included, unless that takes more than so many bytes.
+  ///
+  /// - Returns: whether it did; if not, what it has written is not whole.
+  static func write(
+    _ difference: FeedDifference,
+    of state: FeedState,
+    to output: ByteWriter,
+    atMost limit: Int
+  ) -> Bool {
+    let end = output.count + limit
+    return write(difference.sections, isOfItems: false, state, to: output, end: end)
+      && write(difference.items, isOfItems: true, state, to: output, end: end)
+  }
+
+  private static func write(
+    _ entries: FeedDifference.Entries,
+    isOfItems: Bool,
+    _ state: FeedState,
+    to output: ByteWriter,
+    end: Int
+  ) -> Bool {
+    if entries.isEmpty { return true }
+    output.append(groupOpening(isOfItems))
+    var isFirst = true
+    let isWhole =
+      write(entries.deletes, isOfItems ? .itemDelete : .sectionDelete, state, to: output, end, &isFirst)
+      && write(entries.inserts, isOfItems ? .itemInsert : .sectionInsert, state, to: output, end, &isFirst)
+      && write(entries.moves, isOfItems ? .itemMove : .sectionMove, state, to: output, end, &isFirst)
+      && write(
+        entries.reconfigures,
+        isOfItems ? .itemReconfigure : .sectionReconfigure,
+        state,
+        to: output,
+        end,
+        &isFirst
+      )
+      && write(entries.reloads, isOfItems ? .itemReload : .sectionReload, state, to: output, end, &isFirst)
+    output.append(UInt8(ascii: "}"))
+    return isWhole && output.count <= end
+  }
+
+  private static func write(
+    _ entries: [FeedDifference.Entry],
+    _ list: List,
+    _ state: FeedState,
+    to output: ByteWriter,
+    _ end: Int,
+    _ isFirst: inout Bool
+  ) -> Bool {
+    if entries.isEmpty { return true }
+    if !isFirst { output.append(UInt8(ascii: ",")) }
+    isFirst = false
+    output.append(list.opening)
+    let table = list.isOfItems ? state.items : state.sections
+    var sink = output
+    for (position, entry) in entries.enumerated() {
+      if position > 0 { sink.append(UInt8(ascii: ",")) }
+      encode(entry, list, table, state, to: &sink)
+      // So that memory for what is split anyway stays bounded.
+      if sink.count > end { return false }
+    }
+    output.append(UInt8(ascii: "]"))
+    return true
   }
 
   /// Bytes of a difference's lists in one value, brackets included, without encoding it.
@@ -56,7 +121,7 @@ struct DifferenceBody {
         if last?.isOfItems != list.isOfItems { counter.append(groupOpening(list.isOfItems)) }
       }
       last = list
-      encode(entry, list, state, to: &counter)
+      encode(entry, list, list.isOfItems ? state.items : state.sections, state, to: &counter)
     }
     return counter.count
   }
@@ -88,13 +153,13 @@ struct DifferenceBody {
   private static func encode<Sink: ByteSink>(
     _ entry: FeedDifference.Entry,
     _ list: List,
+    _ table: ElementTable,
     _ state: FeedState,
     to output: inout Sink
   ) {
-    let table = list.isOfItems ? state.items : state.sections
     let element = table[entry.handle]
     output.append("{\"id\":")
-    output.append(quoted: table.id(entry.handle))
+    output.append(idOf: entry.handle, in: table)
     switch list {
     case .sectionMove:
       output.append(",\"from\":")
@@ -103,11 +168,11 @@ struct DifferenceBody {
       output.append(decimal: Int(entry.to))
     case .itemMove:
       output.append(",\"from\":{\"section\":")
-      output.append(quoted: state.sections.id(entry.fromSection))
+      output.append(idOf: entry.fromSection, in: state.sections)
       output.append(",\"index\":")
       output.append(decimal: Int(entry.from))
       output.append("},\"to\":{\"section\":")
-      output.append(quoted: state.sections.id(entry.toSection))
+      output.append(idOf: entry.toSection, in: state.sections)
       output.append(",\"index\":")
       output.append(decimal: Int(entry.to))
       output.append(UInt8(ascii: "}"))
@@ -136,7 +201,7 @@ struct DifferenceBody {
   ) {
     if list.isOfItems {
       output.append(",\"section\":")
-      output.append(quoted: state.sections.id(section))
+      output.append(idOf: section, in: state.sections)
     }
     output.append(",\"index\":")
     output.append(decimal: Int(index))

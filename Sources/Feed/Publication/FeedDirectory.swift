@@ -1,7 +1,10 @@
 /// The feeds of one partition, by id. Not thread-safe.
 public final class FeedDirectory {
-  /// The feeds by number; nil for a number that is not used.
-  @exclusivity(unchecked) private var entries: ContiguousArray<Entry?> = []
+  /// The feeds by number; nil for a number that is not used. Not an array, of which every look would count a reference.
+  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry?>
+  @exclusivity(unchecked) private var capacity = 0
+  /// Numbers that were ever used.
+  @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
   private let blocks: BlockPool?
@@ -19,7 +22,8 @@ public final class FeedDirectory {
   private struct Entry {
     /// The feed's own; here, so that others need not be looked at.
     let id: ByteSpan
-    let feed: PublishedFeed
+    /// Owned by the directory. To look at it counts no references.
+    let feed: Unmanaged<PublishedFeed>
     /// The feed's own; here, so that no references are counted.
     let items: Unmanaged<ElementTable>
   }
@@ -27,6 +31,12 @@ public final class FeedDirectory {
   /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
   public init(blocks: BlockPool? = nil) {
     self.blocks = blocks
+    entries = .allocate(capacity: 0)
+  }
+
+  deinit {
+    for number in 0..<used { entries[number]?.feed.release() }
+    entries.deallocate()
   }
 
   /// How many feeds there are.
@@ -36,11 +46,13 @@ public final class FeedDirectory {
   var distances: [Int] { index.distances }
 
   /// The feeds, in no order.
-  public var feeds: some Sequence<PublishedFeed> { entries.lazy.compactMap { $0?.feed } }
+  public var feeds: some Sequence<PublishedFeed> {
+    (0..<used).lazy.compactMap { [entries] in entries[$0]?.feed.takeUnretainedValue() }
+  }
 
   /// The feed of that id, if there is one. O(1).
   public func feed(_ id: ByteSpan) -> PublishedFeed? {
-    number(of: id, ByteHash.of(id)).flatMap { entries[Int($0)]?.feed }
+    reference(to: id)?.takeUnretainedValue()
   }
 
   /// The items of the feed of that id, if there is one; valid until the feed is removed.
@@ -61,19 +73,72 @@ public final class FeedDirectory {
     let hash = ByteHash.of(feed.id)
     feed.state.blocks = blocks?.handle
     precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
-    let entry = Entry(id: feed.id, feed: feed, items: .passUnretained(feed.state.items))
+    let entry = Entry(id: feed.id, feed: .passRetained(feed), items: .passUnretained(feed.state.items))
     if let unused = unusedNumbers.popLast() {
       entries[Int(unused)] = entry
       index.insert(feed.id, hash, unused, textOf: id)
     } else {
-      entries.append(entry)
-      index.insert(feed.id, hash, UInt32(entries.count - 1), textOf: id)
+      if used == capacity { reserve(max(1, capacity * 2)) }
+      (entries + used).initialize(to: entry)
+      used += 1
+      index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
     }
     add(count(of: feed), 1)
   }
 
+  // MARK: Records
+
+  /// Decodes a record and applies it to its feed, all of it or nothing; a feed that there is none of is made.
+  ///
+  /// - Parameters:
+  ///   - decoder: holds the record's events afterwards.
+  ///   - processBytes: what the process keeps, for the limit of that.
+  ///   - isDecoded: called once the record is decoded; with the feed, if that is not listed for the next flush yet.
+  ///   - noOp: called with the reason for each event that does nothing, and for a record that was taken before.
+  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
+  /// - Throws: a `Rejection`; the feed is then as it was before.
+  public func take(
+    _ record: InputRecord,
+    with decoder: RecordDecoder,
+    processBytes: Int,
+    isDecoded: (PublishedFeed?) -> Void,
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) -> Int {
+    let known = record.key.flatMap { $0.isEmpty ? nil : reference(to: $0) }
+    if let known {
+      if known._withUnsafeGuaranteedRef({ $0.hasTaken(record.position) }) {
+        noOp(.alreadyApplied)
+        return 0
+      }
+      let (items, sections) = known._withUnsafeGuaranteedRef { ($0.itemCount, $0.sectionCount) }
+      try decoder.decode(record, itemCount: items, sectionCount: sections)
+    } else {
+      try decoder.decode(record, itemCount: 0, sectionCount: 0)
+    }
+    guard let key = record.key else { return 0 }
+    let feed = known ?? .passUnretained(makeFeed(key))
+    isDecoded(feed._withUnsafeGuaranteedRef { $0.listForFlush() } ? feed.takeUnretainedValue() : nil)
+    let before = feed._withUnsafeGuaranteedRef { count(of: $0) }
+    let usage = StateUsage(feeds: existing, bytes: processBytes)
+    let rejection: Rejection? = feed._withUnsafeGuaranteedRef { feed in
+      do throws(Rejection) {
+        try feed.apply(decoder, at: record.position, usage: usage, noOp: noOp)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    // What throws has changed nothing.
+    if let rejection { throw rejection }
+    let after = feed._withUnsafeGuaranteedRef { count(of: $0) }
+    if after == before { return 0 }
+    add(before, -1)
+    add(after, 1)
+    return after.bytes - before.bytes
+  }
+
   /// What a feed of this directory counts as, to be compared with what it counts as after a change.
-  public struct Count {
+  public struct Count: Equatable {
     let exists: Bool
     let bytes: Int
     let sections: Int
@@ -81,6 +146,7 @@ public final class FeedDirectory {
   }
 
   /// What a feed counts as before a change.
+  @inline(__always)
   public func count(of feed: PublishedFeed) -> Count {
     Count(
       exists: feed.exists,
@@ -104,16 +170,20 @@ public final class FeedDirectory {
   /// Removes a feed that there is.
   public func remove(_ feed: PublishedFeed) {
     let hash = ByteHash.of(feed.id)
-    guard let number = number(of: feed.id, hash), entries[Int(number)]?.feed === feed else {
+    guard let number = number(of: feed.id, hash), let owned = entries[Int(number)]?.feed,
+      owned.toOpaque() == Unmanaged.passUnretained(feed).toOpaque()
+    else {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
     add(count(of: feed), -1)
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
+    defer { owned.release() }
     unusedNumbers.append(number)
     if index.count == 0 {
       // Memory is given back.
-      entries = []
+      used = 0
+      reserve(0)
       unusedNumbers = []
       index.removeAll()
     }
@@ -138,8 +208,24 @@ public final class FeedDirectory {
     itemCount += sign * count.items
   }
 
+  @inline(__always)
+  private func reference(to id: ByteSpan) -> Unmanaged<PublishedFeed>? {
+    guard let number = number(of: id, ByteHash.of(id)) else { return nil }
+    return entries[Int(number)].unsafelyUnwrapped.feed
+  }
+
+  @inline(__always)
   private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {
-    index.find(id, hash, textOf: self.id)
+    let entries = entries
+    return index.find(id, hash) { entries[Int($0)].unsafelyUnwrapped.id }
+  }
+
+  private func reserve(_ capacity: Int) {
+    let other = UnsafeMutablePointer<Entry?>.allocate(capacity: capacity)
+    other.moveInitialize(from: entries, count: used)
+    entries.deallocate()
+    entries = other
+    self.capacity = capacity
   }
 
   private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }

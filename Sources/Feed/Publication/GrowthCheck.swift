@@ -2,15 +2,18 @@
 ///
 /// Made before the record is applied, asked before each event, and once when all were applied.
 struct GrowthCheck {
-  private let limits: Limits
+  /// Outlives this; a copy of its limits would be made for every record.
+  private unowned(unsafe) let decoder: RecordDecoder
   private let usage: StateUsage
   private let existed: Bool
   private let items: Int
   private let sections: Int
   private let bytes: Int
 
-  init(_ feed: PublishedFeed, _ limits: Limits, _ usage: StateUsage) {
-    self.limits = limits
+  /// - Parameter decoder: holds the record's events.
+  @inline(__always)
+  init(_ feed: PublishedFeed, _ decoder: RecordDecoder, _ usage: StateUsage) {
+    self.decoder = decoder
     self.usage = usage
     existed = feed.exists
     items = feed.itemCount
@@ -19,11 +22,15 @@ struct GrowthCheck {
   }
 
   /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
-  func mayFail(_ decoder: RecordDecoder) -> Bool {
-    items >= limits.maxItems || sections >= limits.maxSections || mayPassStateBytes(decoder)
+  @inline(__always)
+  func mayFail() -> Bool {
+    items >= limits.maxItems || sections >= limits.maxSections || mayPassStateBytes()
   }
 
-  private func mayPassStateBytes(_ decoder: RecordDecoder) -> Bool {
+  private var limits: Limits { decoder.limits }
+
+  @inline(__always)
+  private func mayPassStateBytes() -> Bool {
     let elements = decoder.items.count + decoder.sections.count + 2 * decoder.events.count
     let growth = StateSize.feed + decoder.valueBytes + elements * StateSize.mostPerElement
     return usage.bytes + growth > limits.maxStateBytes
@@ -33,42 +40,43 @@ struct GrowthCheck {
 
   /// Rejects an event that would bring a feed into being for which there is no place, and one whose whole list would make
   /// the feed too large, before anything is done for it.
+  @inline(__always)
   func check(
-    _ event: Event,
+    _ event: UnsafePointer<Event>,
     on feed: PublishedFeed,
-    _ decoder: RecordDecoder,
     _ number: Int?
   ) throws(Rejection) {
-    switch event.operation {
-    case .sectionUpsert, .itemUpsert: try checkFeeds(feed, number)
+    switch event.pointee.operation {
+    case .sectionUpsert, .itemUpsert: if !feed.exists, !existed { try checkFeeds(number) }
     case .sectionReplace, .feedReplace:
-      try checkFeeds(feed, number)
-      try checkList(event, feed.state, decoder, number)
+      if !feed.exists, !existed { try checkFeeds(number) }
+      try checkList(event.pointee, feed.state, number)
     default: break
     }
   }
 
-  private func checkFeeds(_ feed: PublishedFeed, _ number: Int?) throws(Rejection) {
-    guard !feed.exists, !existed, usage.feeds >= limits.maxFeeds else { return }
+  @inline(never)
+  private func checkFeeds(_ number: Int?) throws(Rejection) {
+    guard usage.feeds >= limits.maxFeeds else { return }
     throw Rejection(
       .limitExceeded,
       event: number,
       problem:
-        "brings a feed into being; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
+        "creates a feed; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
         + "(\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
     )
   }
 
+  @inline(never)
   private func checkList(
     _ event: Event,
     _ state: FeedState,
-    _ decoder: RecordDecoder,
     _ number: Int?
   ) throws(Rejection) {
     // The list of a `feed.replace` was counted as it was decoded.
     let mayPassItems =
       event.operation == .sectionReplace && state.totals.itemCount + event.items.count > limits.maxItems
-    guard mayPassItems || mayPassStateBytes(decoder) else { return }
+    guard mayPassItems || mayPassStateBytes() else { return }
     let after = state.measure(after: event, decoder)
     if after.items > limits.maxItems, after.items > items {
       throw Rejection(

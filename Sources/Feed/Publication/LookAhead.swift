@@ -1,11 +1,11 @@
 import CXxhash
 
-/// Has memory loaded that the next records need, while those before them are applied.
+/// Prefetches memory that the next records need while earlier ones are applied.
 ///
-/// Between two of its updates an item is mostly in no cache, and records of a backlog come faster than memory answers. What a
-/// record seems to be about is only guessed, from the first `"item":"` in it, so nothing may depend on it.
+/// Between two updates, an item has usually left the caches, and records of a backlog arrive faster than memory
+/// responds. The item of a record is only guessed, from the first `"item":"` in it, so nothing may depend on the guess.
 ///
-/// To be used while nothing else removes feeds.
+/// Use it only while nothing else removes feeds.
 public struct LookAhead {
   /// What is guessed of a record.
   private struct Guess {
@@ -24,12 +24,12 @@ public struct LookAhead {
 
   public init() {}
 
-  /// Goes on by one record.
+  /// Advances by one record.
   ///
   /// - Parameters:
-  ///   - directory: where the feed of the record is that comes so many records later; nil if there is none.
-  ///   - key: the record's key.
-  ///   - value: the record's value.
+  ///   - directory: the directory of the feed of the record that is `distance` records ahead; nil if there is none.
+  ///   - key: that record's key.
+  ///   - value: that record's value.
   public mutating func advance(to directory: FeedDirectory?, key: ByteSpan, value: ByteSpan) {
     first = second
     second = third

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A feed with its history: what it is now, what it published last, and what came in since.
+/// A feed in its published and its current version, with its position in the input.
 ///
-/// Applies records, all or nothing; what they change is published through `ChangesetPublisher` and
-/// then confirmed or rolled back. Not thread-safe.
+/// It applies records, each as a whole or not at all. `ChangesetPublisher` publishes the changes, which are then
+/// confirmed or rolled back. Not thread-safe.
 public final class PublishedFeed {
   /// The feed's id as UTF-8; lives as long as the feed.
   public let id: ByteSpan
@@ -58,7 +58,7 @@ public final class PublishedFeed {
 
   deinit { free(idBlock) }
 
-  /// Whether nothing is left to remember: neither content nor anything published.
+  /// Whether the feed can be removed: it has neither content nor anything published.
   public var isForgettable: Bool { !exists && version == nil }
   /// Whether the deletion of the feed is to be published.
   public var isToBeDeleted: Bool { !exists && version != nil }
@@ -69,6 +69,7 @@ public final class PublishedFeed {
   /// Sections in the feed now.
   public var sectionCount: Int { state.sectionCount }
   /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
+  @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed + state.measure.bytes : 0 }
   /// The checksum of the current state.
   public var checksum: UInt32 { state.totals.checksum }
@@ -78,16 +79,21 @@ public final class PublishedFeed {
   /// Notes that the feed is on the store's list of those that the next flush looks at.
   ///
   /// - Returns: false if it was there already.
-  public func listForFlush() -> Bool {
+  @inline(__always)
+  func listForFlush() -> Bool {
     defer { isListedForFlush = true }
     return !isListedForFlush
   }
 
   /// Whether a record was taken before: it is at or before the newest taken of its topic.
-  public func hasTaken(_ position: RecordPosition) -> Bool {
+  @inline(__always)
+  func hasTaken(_ position: RecordPosition) -> Bool {
     guard exists else { return false }
-    if let offset = windowThrough.offset(position.topic), position.offset <= offset { return true }
+    if !windowThrough.isEmpty, let offset = windowThrough.offset(position.topic), position.offset <= offset {
+      return true
+    }
     if let offset = version?.through.offset(position.topic), position.offset <= offset { return true }
+    if unpublishedThrough.isEmpty { return false }
     if let offset = unpublishedThrough.offset(position.topic), position.offset <= offset { return true }
     return false
   }
@@ -104,22 +110,37 @@ public final class PublishedFeed {
     usage: StateUsage = StateUsage(),
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
-    let check = GrowthCheck(self, decoder.limits, usage)
-    let needsJournal = decoder.events.count > 1 || check.mayFail(decoder)
-    guard needsJournal else {
-      if let event = decoder.events.first {
-        try apply(event, decoder, number: decoder.isArray ? 0 : nil, at: position, check, noOp: noOp)
-      }
+    let check = GrowthCheck(self, decoder, usage)
+    if decoder.events.count == 1, !check.mayFail() {
+      try apply(
+        decoder.events.event(0),
+        decoder,
+        number: decoder.isArray ? 0 : nil,
+        at: position,
+        check,
+        noOp: noOp
+      )
       note(position)
-      return
+    } else {
+      try applyAtomically(decoder, at: position, check, noOp: noOp)
     }
+  }
+
+  /// Applies the events of a record that may turn out to be wrong once something was changed for it.
+  @inline(never)
+  private func applyAtomically(
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    _ check: GrowthCheck,
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
     state.beginJournal()
     do {
       var noOps: [NoOpReason] = []
       for number in 0..<decoder.events.count {
         try apply(
-          decoder.events[number],
+          decoder.events.event(number),
           decoder,
           number: decoder.isArray ? number : nil,
           at: position,
@@ -139,35 +160,37 @@ public final class PublishedFeed {
     note(position)
   }
 
+  @inline(__always)
   private func note(_ position: RecordPosition) {
     windowThrough.raise(position.topic, to: position.offset)
     windowTime = max(windowTime, position.timestamp)
   }
 
   private func apply(
-    _ event: Event,
+    _ event: UnsafePointer<Event>,
     _ decoder: RecordDecoder,
     number: Int?,
     at position: RecordPosition,
     _ check: GrowthCheck,
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) {
-    switch event.operation {
+    switch event.pointee.operation {
     case .feedClear, .feedDelete, .feedReload:
       guard exists else { return noOp(.unknownFeed) }
-    default: try check.check(event, on: self, decoder, number)
+    default: try check.check(event, on: self, number)
     }
     if let reason = try state.apply(event, decoder, number: number) { return noOp(reason) }
-    switch event.operation {
+    switch event.pointee.operation {
     case .feedDelete:
       exists = false
       isReloadRequested = false
     case .feedReload: isReloadRequested = true
     case .feedReplace: comeIntoBeing(position)
-    default: if state.sectionCount > 0 { comeIntoBeing(position) }
+    default: if !exists, state.sectionCount > 0 { comeIntoBeing(position) }
     }
   }
 
+  @inline(never)
   private func comeIntoBeing(_ position: RecordPosition) {
     guard !exists else { return }
     exists = true
@@ -176,7 +199,7 @@ public final class PublishedFeed {
 
   // MARK: Publication
 
-  /// What the flush wrote is published: it is what the next difference starts from.
+  /// Confirms that the flush was published: the next difference starts from the current version.
   public func confirm() {
     if let pendingVersion {
       version = pendingVersion
@@ -196,8 +219,7 @@ public final class PublishedFeed {
     }
   }
 
-  /// What the flush wrote was not published: the feed is again what was published before, and its
-  /// records since then must be taken again.
+  /// Rolls the feed back to its published version. The records since then must be applied again.
   public func rollBack() {
     state.rollBack()
     exists = version != nil

@@ -1,6 +1,6 @@
-/// What a feed published last, and what its record keys on the compacted topic are.
+/// The latest published version of a feed, and the keys of its records on the compacted topic.
 public struct PublishedVersion: Sendable, Equatable {
-  /// Names the record that brought the feed into being: `topic/offset`.
+  /// The record that created the feed: `topic/offset`.
   public var epoch: [UInt8]
   /// Published changesets of this epoch, from 1.
   public var revision: UInt64

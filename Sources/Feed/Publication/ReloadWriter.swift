@@ -142,7 +142,7 @@ struct ReloadWriter {
 
   private static func writeItem(_ item: UInt32, _ state: FeedState, to output: ByteWriter) {
     output.append("{\"id\":")
-    output.append(quoted: state.items.id(item))
+    output.append(quoted: state.items.id(item), needsEscapes: state.items[item].needsEscapes)
     output.append(",\"kind\":")
     output.append(quoted: state.kind(item))
     output.append(",\"data\":")

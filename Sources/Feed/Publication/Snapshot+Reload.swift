@@ -1,10 +1,10 @@
 extension Snapshot {
-  /// The content as a changeset in one piece, of mode `reload` and with the reason `keyframe`: what a
-  /// follower needs to begin with this revision (protocol, section 4). UTF-8 text of JSON. O(n).
+  /// The content as one changeset of mode `reload` and reason `keyframe`, from which a follower can start with this
+  /// revision (protocol, section 4): JSON in UTF-8. O(n).
   ///
   /// - Parameters:
   ///   - feed: the feed's id.
-  ///   - version: the revision that the content is of.
+  ///   - version: the revision of the content.
   ///   - timeMilliseconds: the `time` of that revision, since 1970.
   public func reload(of feed: String, version: PublishedVersion, timeMilliseconds: Int64) -> [UInt8] {
     let output = ByteWriter()

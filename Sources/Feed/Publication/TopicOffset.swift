@@ -35,16 +35,26 @@ extension TopicOffset {
 
 extension [TopicOffset] {
   /// The offset for a topic.
+  @inline(__always)
   func offset(_ topic: [UInt8]) -> Int64? {
-    // By position, which copies neither the list nor a name.
-    for position in indices where TopicOffset.isSame(self[position].topic, topic) {
-      return self[position].offset
+    withUnsafeBufferPointer { entries in
+      for entry in entries where TopicOffset.isSame(entry.topic, topic) { return entry.offset }
+      return nil
     }
-    return nil
   }
 
   /// Raises a topic's offset, keeping the list sorted by name.
+  @inline(__always)
   mutating func raise(_ topic: [UInt8], to offset: Int64) {
+    // Mostly there is one topic.
+    if count == 1, TopicOffset.isSame(self[0].topic, topic) {
+      self[0].offset = Swift.max(self[0].offset, offset)
+    } else {
+      raiseAny(topic, to: offset)
+    }
+  }
+
+  private mutating func raiseAny(_ topic: [UInt8], to offset: Int64) {
     for position in indices {
       if TopicOffset.isSame(self[position].topic, topic) {
         self[position].offset = Swift.max(self[position].offset, offset)

@@ -274,7 +274,7 @@ public final class ReplayLineParser {
     }
     if isNull(envelope.value, text) { return .null }
     guard isUTF8 else { return .bytes(text.span(from: envelope.value.first, to: envelope.value.end)) }
-    return .json(text, first: envelope.value.first, end: envelope.value.end)
+    return .json(.passUnretained(text), first: envelope.value.first, end: envelope.value.end)
   }
 
   private func key(_ envelope: Envelope, _ text: JSONText) throws(ReplayLineError) -> ByteSpan? {
@@ -284,7 +284,7 @@ public final class ReplayLineParser {
   }
 
   private static func tooMany(_ one: String, _ other: String) -> ReplayLineError {
-    ReplayLineError("has both '\(one)' and '\(other)'; only one may stand")
+    ReplayLineError("has both '\(one)' and '\(other)'; only one is allowed")
   }
 
   private func base64(_ name: String, _ field: Field, _ text: JSONText) throws(ReplayLineError) -> ByteSpan {

@@ -42,7 +42,7 @@ struct DecodedChangeset {
       )
     }
     guard part >= 0, parts >= 1, part < parts, parts <= RecordKey.greatestNumber + 1 else {
-      throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts cannot be")
+      throw ReplicaFault(.invalidChangeset, "part \(part) of \(parts) parts is not possible")
     }
   }
 

@@ -89,7 +89,7 @@ extension FeedState {
     guard !table[known].isPresent else {
       throw ReplicaFault(
         .unknownElement,
-        "the changeset inserts \(entry.id.quotedForMessage()), which is there already"
+        "the changeset inserts \(entry.id.quotedForMessage()), which already exists"
       )
     }
     return known

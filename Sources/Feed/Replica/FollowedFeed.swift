@@ -26,10 +26,10 @@ final class FollowedFeed {
     if let pending {
       return "has \(pending.received) of the \(pending.parts) parts of revision \(pending.revision)"
     }
-    guard let replica else { return "has changes, but no reload that they start from" }
-    if replica.isStale { return "misses what came after revision \(replica.revision)" }
+    guard let replica else { return "has changes without a reload that they start from" }
+    if replica.isStale { return "lacks the changes after revision \(replica.revision)" }
     guard keys.epoch == replica.epoch else {
-      return "began anew, but the reload that it began with is missing"
+      return "was re-created, but its first reload is missing"
     }
     return nil
   }

@@ -35,8 +35,8 @@ public final class Replica {
     return storage.state
   }
 
-  /// The content of the revision that the replica has. O(1); a changeset that comes while the snapshot is
-  /// held costs a copy of it, O(n), and the following ones nothing.
+  /// The content of the replica's revision. O(1). The first changeset that arrives while the snapshot is held copies
+  /// the content, in O(n); later ones do not.
   public func snapshot() -> Snapshot { Snapshot(sharing: storage) }
 
   public var itemCount: Int { state.totals.itemCount }

@@ -1,4 +1,4 @@
-/// What a replica took over from one changeset.
+/// The change that a replica applied from one changeset.
 public struct ReplicaChange: Sendable, Equatable {
   public var feed: String
   public var epoch: String

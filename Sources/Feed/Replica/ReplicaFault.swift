@@ -1,4 +1,4 @@
-/// Why a record could not be followed.
+/// Why a record could not be applied.
 public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Code: String, Sendable {
     /// The record's key is none of the changesets topic's.

@@ -1,4 +1,4 @@
-/// What a record on the changesets topic meant for a replica.
+/// The effect of a record of the changesets topic on a replica.
 public enum ReplicaOutcome: Sendable, Equatable {
   /// The replica is now at the changeset's revision.
   case applied(ReplicaChange)

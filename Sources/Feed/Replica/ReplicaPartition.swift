@@ -9,7 +9,7 @@ public final class ReplicaPartition {
   private lazy var partIndexer = JSONIndexer()
   private let arena = ScratchArena()
 
-  /// Whether outcomes tell what changed; costs a copy of every entry.
+  /// Whether outcomes describe the change; this copies every entry.
   public var describesChanges: Bool
 
   /// - Parameters:
@@ -43,13 +43,14 @@ public final class ReplicaPartition {
     }
   }
 
-  /// Hands out feeds as a store goes on with them, in no order, and forgets them. No record may come after the
-  /// first call.
+  /// Returns feeds from which a store can continue, in no particular order, and removes them. No record may be applied
+  /// after the first call.
   ///
-  /// - Parameter most: how many, as many may take long. Fewer than that are the last.
-  /// - Throws: a ``ReplicaFault`` with the feed if its records leave it without a state that can be gone on
-  ///   from: deltas without their reload, a gap, or a changeset that misses parts. Nothing is forgotten then, and none
-  ///   was handed out before.
+  /// - Parameter most: the maximum number of feeds, because many may take long. If fewer are returned, they are the
+  ///   last ones.
+  /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas without their
+  ///   reload, a gap, or a changeset that lacks parts. In that case nothing is removed, and nothing was returned
+  ///   before.
   public func takeFeeds(most: Int = .max) throws(ReplicaFault) -> [PublishedFeed] {
     if leaving.isEmpty {
       let incomplete = feeds.values.filter { $0.lack != nil }
@@ -133,11 +134,12 @@ public final class ReplicaPartition {
 
   // MARK: Records
 
-  /// Takes a record.
+  /// Applies a record.
   ///
   /// - Parameters:
+  ///   - key: the record's key.
   ///   - value: the changeset, or nil for a Kafka null.
-  /// - Throws: a ``ReplicaFault`` for what is no record of a changesets topic; nothing has changed then.
+  /// - Throws: a ``ReplicaFault`` for a record that does not belong on a changesets topic; nothing has changed then.
   public func apply(key: ByteSpan, value: ByteSpan?) throws(ReplicaFault) -> ReplicaOutcome {
     guard let recordKey = RecordKey(key) else {
       throw ReplicaFault(

@@ -157,7 +157,7 @@ package final class SavedStateReader {
       guard ByteText(record.feed) == id else { throw ReplicaFault(.invalidChangeset, "two feeds are named") }
       try replicas.restore(record, version, isStale: isStale)
     } catch {
-      throw SavedStateFault("has a feed that does not hold together: \(error.message)")
+      throw SavedStateFault("has an inconsistent feed: \(error.message)")
     }
     return .feed(id, lost: lost)
   }
@@ -173,7 +173,7 @@ package final class SavedStateReader {
     }
     // As it is spelled, so that no byte can be another.
     guard lines == Int64(expected.lineCount), checksum == expected.text else {
-      throw SavedStateFault("says that what comes before it is not what was written")
+      throw SavedStateFault("has a checksum that does not match the lines before it")
     }
   }
 
@@ -243,6 +243,6 @@ package final class SavedStateReader {
   }
 
   private func invalid(_ name: String) -> SavedStateFault {
-    SavedStateFault("has something in the field \"\(name)\" that it cannot be")
+    SavedStateFault("has an invalid value in the field \"\(name)\"")
   }
 }

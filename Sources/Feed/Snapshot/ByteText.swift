@@ -1,7 +1,7 @@
 /// Text that is compared by its UTF-8 bytes.
 ///
 /// Swift compares strings by canonical equivalence, so that "é" in one scalar equals "é" in two.
-/// Identifiers are compared as they are, without normalisation (protocol, section 1).
+/// Identifiers are compared as they are, without normalisation (protocol, section 1.2).
 package struct ByteText: Sendable, Hashable, Comparable {
   package let string: String
 

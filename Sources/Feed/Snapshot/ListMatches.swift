@@ -25,16 +25,16 @@ struct ListMatches {
   /// Runs up to which they are compared as such; to insert one into a list of them takes time in proportion to their number.
   private static let fewRuns = 2048
 
-  /// Adds an element that comes from the same list.
+  /// Adds elements that follow one another in the same list as well.
   @inline(__always)
-  mutating func append(_ index: Int, from: Int32) {
+  mutating func append(_ index: Int, from: Int32, count: Int = 1) {
     let last = runs.count - 1
     if last >= 0, runs[last].crossing == nil, runs[last].index + runs[last].count == index,
       Int(runs[last].from) + runs[last].count == Int(from)
     {
-      runs[last].count += 1
+      runs[last].count += count
     } else {
-      runs.append(Run(index: index, from: from, crossing: nil))
+      runs.append(Run(index: index, from: from, crossing: nil, count: count))
     }
   }
 

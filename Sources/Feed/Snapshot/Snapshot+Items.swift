@@ -107,7 +107,7 @@ extension Snapshot {
 
   // MARK: Deleting
 
-  /// Takes out items. As in UIKit, items that are not there are ignored.
+  /// Removes items. As in UIKit, unknown items are ignored.
   ///
   /// - Complexity: O(k log n) for k items.
   public mutating func deleteItems(_ identifiers: [ItemIdentifier]) {

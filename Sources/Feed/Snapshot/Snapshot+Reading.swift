@@ -94,7 +94,7 @@ extension Snapshot {
     storage.section(section).map { JSONData(checked: state.sections[$0].data) }
   }
 
-  /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4).
+  /// The checksum over identifiers, kinds and order that a changeset carries (protocol, section 4.3).
   /// O(1), as edits keep it.
   public var checksum: UInt32 { state.totals.checksum }
 }

@@ -37,7 +37,7 @@ extension Snapshot {
     }
   }
 
-  /// Takes out sections and their items. As in UIKit, sections that are not there are ignored.
+  /// Removes sections with their items. As in UIKit, unknown sections are ignored.
   ///
   /// - Complexity: O(log n) for each section, and O(m) for its m items.
   public mutating func deleteSections(_ sections: [SectionIdentifier]) {

@@ -54,7 +54,7 @@ public struct Snapshot: Sendable {
     return SnapshotComparison(from: other.state, to: state, marks: SnapshotMarks()).difference().isEmpty
   }
 
-  /// Takes out all sections and items, as UIKit does. O(1) where storage is shared, else O(n).
+  /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).
   public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState()) }
 
   /// Checks everything that is kept incrementally; for tests.

@@ -102,15 +102,17 @@ struct SnapshotComparison {
     let list = new.currentHandles(section)
     var matches = ListMatches()
     var next = 0
-    for (index, handle) in list.enumerated() {
-      if next < oldList.count, isSame(oldList[next], handle) {
-        let match = oldList[next]
-        oldItemOrder.noteMatch(match)
-        matches.append(index, from: Int32(next))
-        next += 1
-        compareContent(handle, index, section, with: match)
+    var index = 0
+    while index < list.count {
+      let count = passAlike(list, index, section, with: oldList, next)
+      if count > 0 {
+        matches.append(index, from: Int32(next), count: count)
+        index += count
+        next += count
         continue
       }
+      defer { index += 1 }
+      let handle = list[index]
       guard let match = old.items.find(new.items.id(handle), new.items[handle].hash) else {
         result.items.inserts.append(entry(handle, index, section))
         continue
@@ -136,6 +138,30 @@ struct SnapshotComparison {
           to: position(match.index, section, new)
         )
       )
+    }
+  }
+
+  /// Compares the contents of items that follow one another in both lists.
+  ///
+  /// - Returns: how many there are from these places on.
+  private mutating func passAlike(
+    _ list: [UInt32],
+    _ start: Int,
+    _ section: UInt32,
+    with oldList: [UInt32],
+    _ oldStart: Int
+  ) -> Int {
+    list.withUnsafeBufferPointer { list in
+      oldList.withUnsafeBufferPointer { oldList in
+        let most = min(list.count - start, oldList.count - oldStart)
+        var count = 0
+        while count < most, isSame(oldList[oldStart + count], list[start + count]) {
+          oldItemOrder.noteMatch(oldList[oldStart + count])
+          compareContent(list[start + count], start + count, section, with: oldList[oldStart + count])
+          count += 1
+        }
+        return count
+      }
     }
   }
 

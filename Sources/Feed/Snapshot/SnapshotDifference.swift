@@ -1,4 +1,4 @@
-/// What turns one snapshot into another: the entries of a changeset (protocol, section 4).
+/// What turns one snapshot into another: the entries of a changeset (protocol, section 4.2).
 ///
 /// Nothing is listed that did not change, unless it was marked; moves are the fewest possible.
 /// Deleting a section deletes the items still in it without listing them, an item that leaves it is a

@@ -1,6 +1,6 @@
 internal import CXxhash
 
-/// The terms of a feed's checksum (protocol, section 4): XXH32 with seed 0 over each element and
+/// The terms of a feed's checksum (protocol, section 4.3): XXH32 with seed 0 over each element and
 /// its predecessor. The checksum is their sum, so that a change touches only its neighbours' terms.
 ///
 /// Identifiers and kinds have at most 255 bytes.

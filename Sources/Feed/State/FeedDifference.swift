@@ -41,15 +41,17 @@ struct FeedDifference {
       if at < entries.count { sortMany(&entries) }
     }
 
-    /// Entries from which on they are sorted digit by digit.
-    private static let many = 64
-    /// Bits of a digit.
-    private static let digitBits: UInt64 = 10
+    /// The most bits of a digit.
+    private static let mostDigitBits = 10
 
     /// Sorts by the digits of the keys, the least significant first: keys are positions, and so mostly have few.
     private static func sortMany(_ entries: inout [Entry]) {
-      guard entries.count >= many else { return entries.sort { $0.sortKey < $1.sortKey } }
       let differing = entries.reduce(0 as UInt64) { $0 | ($1.sortKey ^ entries[0].sortKey) }
+      let bits = min(mostDigitBits, UInt64.bitWidth - differing.leadingZeroBitCount)
+      // Counting digits pays if there are not many more of them than entries.
+      guard entries.count << 4 >= 1 << bits else { return entries.sort { $0.sortKey < $1.sortKey } }
+      if differing >> UInt64(bits) == 0 { return sortByOneDigit(&entries, bits) }
+      let digitBits = UInt64(bits)
       var source = entries.indices.map { (key: entries[$0].sortKey, index: UInt32($0)) }
       var target = source
       let digits = 1 << Int(digitBits)
@@ -77,6 +79,34 @@ struct FeedDifference {
       }
       entries = entries.withUnsafeBufferPointer { entries in source.map { entries[Int($0.index)] } }
     }
+
+    /// Sorts keys that differ in their lowest bits alone: counts them, and brings each entry where it belongs.
+    private static func sortByOneDigit(_ entries: inout [Entry], _ bits: Int) {
+      let digits = 1 << bits
+      withUnsafeTemporaryAllocation(of: Int32.self, capacity: digits + entries.count) { numbers in
+        // Where the entries of each digit begin, and where each entry belongs.
+        let starts = numbers.baseAddress.unsafelyUnwrapped
+        let places = starts + digits
+        starts.initialize(repeating: 0, count: digits)
+        entries.withUnsafeMutableBufferPointer { entries in
+          for entry in entries { starts[Int(truncatingIfNeeded: entry.sortKey) & (digits - 1)] &+= 1 }
+          var sum: Int32 = 0
+          for digit in 0..<digits { (starts[digit], sum) = (sum, sum &+ starts[digit]) }
+          for index in entries.indices {
+            let digit = Int(truncatingIfNeeded: entries[index].sortKey) & (digits - 1)
+            (places + index).initialize(to: starts[digit])
+            starts[digit] &+= 1
+          }
+          for index in entries.indices {
+            while Int(places[index]) != index {
+              let place = Int(places[index])
+              entries.swapAt(index, place)
+              swap(&places[index], &places[place])
+            }
+          }
+        }
+      }
+    }
   }
 
   var sections = Entries()
@@ -85,6 +115,8 @@ struct FeedDifference {
   /// The planner's weight: entries other than reconfigures.
   var weight: Int { sections.weight + items.weight }
   var isEmpty: Bool { sections.isEmpty && items.isEmpty }
+  /// Entries of all kinds.
+  var entryCount: Int { weight + sections.reconfigures.count + items.reconfigures.count }
   /// Whether there is nothing but reconfigures.
   var isReconfigureOnly: Bool { weight == 0 }
 }

@@ -9,42 +9,46 @@ extension FeedState {
   /// - Returns: the reason why nothing was to be done, or nil.
   /// - Throws: `unknown-anchor`, `unknown-section` or `limit-exceeded`, before anything is changed by
   ///   this event.
-  func apply(_ event: Event, _ decoder: RecordDecoder, number: Int?) throws(Rejection) -> NoOpReason? {
-    switch event.operation {
-    case .feedReplace: replaceAll(event, decoder)
+  func apply(
+    _ event: UnsafePointer<Event>,
+    _ decoder: RecordDecoder,
+    number: Int?
+  ) throws(Rejection) -> NoOpReason? {
+    switch event.pointee.operation {
+    case .feedReplace: replaceAll(event.pointee, decoder)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
-    case .sectionUpsert: _ = try putSection(event, number)
+    case .sectionUpsert: _ = try putSection(event.pointee, number)
     case .sectionReplace:
-      let section = try putSection(event, number)
-      replaceItems(of: section, event.items, decoder)
+      let section = try putSection(event.pointee, number)
+      replaceItems(of: section, event.pointee.items, decoder)
     case .sectionMove:
-      guard sections.findPresent(event.section) != nil else { return .unknownSection }
-      _ = try putSection(event, number)
+      guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
+      _ = try putSection(event.pointee, number)
     case .sectionDelete:
-      guard let section = sections.findPresent(event.section) else { return .unknownSection }
+      guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       setOrder(section, [])
       detach(section, FeedState.sectionScope)
       forgetForced(section, sections)
     case .sectionReload:
-      guard let section = sections.findPresent(event.section) else { return .unknownSection }
+      guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
       force(section, sections, .reload)
-    case .itemUpsert: try putItem(event, items.findPresent(event.item), number)
+    case .itemUpsert: try putItem(event, items.findPresent(event.pointee.item), number)
     case .itemMove:
-      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       try putItem(event, item, number)
     case .itemPatch:
-      guard let item = items.findPresent(event.item) else { return .unknownItem }
-      try patch(item, event, decoder, number)
+      guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
+      try patch(item, event.pointee, decoder, number)
     case .itemDelete:
-      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       detach(item, items[item].container)
       forgetForced(item, items)
     case .itemReconfigure:
-      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       force(item, items, .reconfigure)
     case .itemReload:
-      guard let item = items.findPresent(event.item) else { return .unknownItem }
+      guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
       force(item, items, .reload)
     }
     return nil
@@ -130,35 +134,35 @@ extension FeedState {
   // MARK: Items
 
   /// Creates, changes or moves the item that an event names; `item` is its handle if it exists.
-  private func putItem(_ event: Event, _ item: UInt32?, _ number: Int?) throws(Rejection) {
+  private func putItem(_ event: UnsafePointer<Event>, _ item: UInt32?, _ number: Int?) throws(Rejection) {
     let scope: UInt32?
-    if event.section.isEmpty {
+    if event.pointee.section.isEmpty {
       guard let item else {
         throw Rejection(
           .unknownSection,
           event: number,
           field: "section",
           problem: "is missing; a new item requires its section, and there is no item "
-            + event.item.quotedForMessage() + " yet"
+            + event.pointee.item.quotedForMessage() + " yet"
         )
       }
       scope = items[item].container
-    } else if let item, sections.id(items[item].container).hasSameBytes(as: event.section) {
+    } else if let item, sections.id(items[item].container).hasSameBytes(as: event.pointee.section) {
       // The usual case, without a look into the index.
       scope = items[item].container
     } else {
-      scope = sections.findPresent(event.section)
+      scope = sections.findPresent(event.pointee.section)
     }
     let isInPlace = item != nil && scope == items[item!].container
     var target: Int32?
     if let scope {
-      if let place = event.place {
+      if let place = event.pointee.place {
         target = try rank(place, in: scope, without: isInPlace ? item : nil, number)
       } else if !isInPlace {
         target = list(scope).pointee.tree.currentCount
       }
     } else {
-      switch event.place {
+      switch event.pointee.place {
       case .before(let anchor): throw FeedState.unknownAnchor(anchor, "at.before", number)
       case .after(let anchor): throw FeedState.unknownAnchor(anchor, "at.after", number)
       default: target = 0
@@ -169,13 +173,13 @@ extension FeedState {
     let handle: UInt32
     if let item {
       handle = item
-      if event.operation == .itemUpsert, event.kind != nil || event.data != nil {
-        setContent(item: item, kind: event.kind, data: event.data)
+      if event.pointee.operation == .itemUpsert, event.pointee.kind != nil || event.pointee.data != nil {
+        setContent(item: item, kind: event.pointee.kind, data: event.pointee.data)
       }
     } else {
-      let hash = ByteHash.of(event.item)
-      handle = items.find(event.item, hash) ?? items.create(event.item, hash)
-      setContent(item: handle, kind: event.kind ?? .empty, data: event.data ?? FeedState.null)
+      let hash = ByteHash.of(event.pointee.item)
+      handle = items.find(event.pointee.item, hash) ?? items.create(event.pointee.item, hash)
+      setContent(item: handle, kind: event.pointee.kind ?? .empty, data: event.pointee.data ?? FeedState.null)
     }
     guard let target else { return }
     if isInPlace, let scope {
@@ -183,7 +187,7 @@ extension FeedState {
       return
     }
     let container =
-      scope ?? createSection(event.section, data: FeedState.null, at: Int32(sectionCount))
+      scope ?? createSection(event.pointee.section, data: FeedState.null, at: Int32(sectionCount))
     if !isNew { detach(handle, items[handle].container) }
     attach(handle, container, at: target)
   }
@@ -286,10 +290,14 @@ extension FeedState {
   /// The handles of a list now, in order.
   func currentHandles(_ scope: UInt32) -> [UInt32] {
     let tree = list(scope).pointee.tree
-    var handles: [UInt32] = []
-    handles.reserveCapacity(Int(tree.currentCount))
-    var cursor = CurrentCursor(tree)
-    while let handle = cursor.next() { handles.append(handle) }
-    return handles
+    let count = Int(tree.currentCount)
+    return [UInt32](unsafeUninitializedCapacity: count) { handles, initialized in
+      tree.forEachEntry { entry in
+        guard entry.isCurrent else { return }
+        precondition(initialized < count, "the tree's counts are wrong")
+        handles[initialized] = entry.handle
+        initialized += 1
+      }
+    }
   }
 }

@@ -7,13 +7,13 @@ extension FeedState {
 
   /// Bytes of `{"id":…,"kind":…,"data":…}`.
   func sizeOfItem(_ item: UInt32) -> Int {
-    FeedState.itemFrame + JSONString.quotedCount(items.id(item)) + JSONString.quotedCount(kind(item))
+    FeedState.itemFrame + items.quotedCount(item) + JSONString.quotedCount(kind(item))
       + Int(items[item].content.dataCount)
   }
 
   /// Bytes of `{"id":…,"data":…}`, without items.
   func sizeOfSection(_ section: UInt32) -> Int {
-    FeedState.sectionFrame + JSONString.quotedCount(sections.id(section))
+    FeedState.sectionFrame + sections.quotedCount(section)
       + Int(sections[section].content.dataCount)
   }
 }

@@ -29,7 +29,7 @@ final class FeedState {
   /// Numbers over the whole feed.
   struct Totals: Equatable {
     var itemCount = 0
-    /// The checksum of the protocol, section 4.
+    /// The checksum of the protocol, section 4.3.
     var checksum: UInt32 = 0
     /// Encoded bytes of the items in a reload, without commas.
     var itemBytes = 0

@@ -5,6 +5,7 @@ import Service
 /// Reads the changesets topic and puts what comes on the board. It belongs to one thread, and blocks it.
 final class ChangesetFollower {
   private let topic: String
+  private let topicTimeout: Duration
   /// What to begin with; nil once it was used or refused.
   private var savedState: SavedStateOptions?
   private let board: FeedBoard
@@ -20,6 +21,7 @@ final class ChangesetFollower {
 
   init(_ options: FeedClientOptions, _ board: FeedBoard, log: @escaping KafkaLogHandler) throws(KafkaError) {
     topic = options.topic
+    topicTimeout = options.topicTimeout
     savedState = options.savedState
     self.board = board
     self.log = log
@@ -83,7 +85,7 @@ final class ChangesetFollower {
       log(
         .error,
         "CHANGESET",
-        "\(topic) [\(message.partition)], offset \(message.offset), is passed over: \(fault.message)"
+        "\(topic) [\(message.partition)], offset \(message.offset), is skipped: \(fault.message)"
       )
       return .taken
     }
@@ -97,7 +99,7 @@ final class ChangesetFollower {
     if let stranger = numbers.first(where: { !(0..<count).contains($0) }) {
       throw FeedClientError(
         .unknownPartition,
-        "\(topic) has \(count) partitions, and partition \(stranger) was to be followed; "
+        "\(topic) has \(count) partitions, but partition \(stranger) was requested; "
           + "name partitions from 0 to \(count - 1)"
       )
     }
@@ -125,7 +127,7 @@ final class ChangesetFollower {
     partitionCount: Int32
   ) throws(KafkaError) -> [Int32: LoadedPartition]? {
     let cluster = try consumer.clusterID()
-    board.withLock { board.clusterID = cluster }
+    board.noteCluster(cluster)
     guard let options = savedState, !ends.isEmpty else { return [:] }
     let expected = StateLoader.Expectation(
       topic: topic,
@@ -164,23 +166,34 @@ final class ChangesetFollower {
     log(
       .warning,
       "SAVEDSTATE",
-      "what was saved in \(options.path) cannot be gone on with, and \(topic) is read from its beginning: "
+      "the state saved in \(options.path) cannot be used, and \(topic) is read from its beginning: "
         + fault.message
     )
   }
 
   private func partitionCount() throws -> Int32? {
-    let metadata = try ask { () throws(KafkaError) in
-      try consumer.metadata([topic], timeoutMilliseconds: Self.questionMilliseconds)
+    let (seconds, attoseconds) = topicTimeout.components
+    let most = Int64.max / 1_000 - 1
+    var wait = TopicWait(milliseconds: min(seconds, most) * 1_000 + attoseconds / 1_000_000_000_000_000)
+    while true {
+      let metadata = try ask { () throws(KafkaError) in
+        try consumer.metadata([topic], timeoutMilliseconds: Self.questionMilliseconds)
+      }
+      guard let metadata else { return nil }
+      if let count = metadata.partitionCounts[topic], count > 0 { return count }
+      switch wait.step(at: MonotonicClock.milliseconds()) {
+      case .ask: break
+      case .askAndTell(let remaining):
+        log(.warning, "TOPIC", "waiting for topic \(topic), for up to \(remaining) s")
+      case .giveUp:
+        throw FeedClientError(
+          .missingTopic,
+          "the topic \(topic) does not exist; create it, or check its name and the client's access"
+        )
+      }
+      // A pause, in which the client's own events are served.
+      try consumer.poll(into: batch, timeoutMilliseconds: TopicWait.pauseMilliseconds)
     }
-    guard let metadata else { return nil }
-    guard let count = metadata.partitionCounts[topic], count > 0 else {
-      throw FeedClientError(
-        .missingTopic,
-        "the topic \(topic) does not exist; create it, or check its name and the client's access"
-      )
-    }
-    return count
   }
 
   /// Asks the brokers until they answer; nil if something else is asked of the follower in between.
@@ -190,7 +203,8 @@ final class ChangesetFollower {
         return try question()
       } catch {
         guard error.isRetriable else { throw error }
-        log(.warning, "RETRY", "asked again: \(error)")
+        // Why a connection fails is told by itself.
+        if !error.isConnectionFault { log(.warning, "RETRY", "asked again: \(error)") }
         // A pause, in which the client's own events are served.
         try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
       }

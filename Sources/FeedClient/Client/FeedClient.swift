@@ -3,7 +3,7 @@ public import Kafka
 import Service
 import Synchronization
 
-/// Follows a changesets topic: keeps a copy of every feed, and tells what changes as it comes.
+/// Follows a changesets topic: keeps a copy of every feed, and delivers each change as it arrives.
 ///
 /// ```swift
 /// let client = FeedClient(FeedClientOptions(kafka: ["bootstrap.servers": "localhost:9092"])) { print($2) }
@@ -17,21 +17,22 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The topic is read from its beginning, or from where a saved state ends (``save(to:)``), committed records only,
-/// which brings the current state of every feed; from then on changes are told. The reading blocks a thread of its own while ``run()`` runs, and never one of
-/// the tasks' pool. Everything else may be called from anywhere, before, while and after it runs.
+/// The client reads committed records only, from the beginning of the topic or from the end of a saved state
+/// (``save(to:)``). That yields the current state of every feed; after that, the client delivers changes. While
+/// ``run()`` runs, reading blocks a separate thread, and never a thread of the cooperative pool. All other methods may
+/// be called from anywhere, before, during and after the run.
 ///
-/// **Memory** is that of the feeds followed; what librdkafka has fetched ahead (`queued.max.messages.kbytes`,
-/// 64 MiB by default); and for each subscription what ``SubscriptionOptions`` allow.
+/// **Memory** consists of the followed feeds, the records that librdkafka has prefetched (`queued.max.messages.kbytes`,
+/// 64 MiB by default), and for each subscription what ``SubscriptionOptions`` allows.
 public final class FeedClient: Sendable {
   private let options: FeedClientOptions
   private let log: KafkaLogHandler
   private let board: FeedBoard
   private let wasRun = Atomic(false)
 
-  /// Makes a client; it does nothing until it is run.
+  /// Creates a client. It does nothing until ``run()`` is called.
   ///
-  /// - Parameter log: takes lines on what passes by itself: the client's, and librdkafka's on its threads.
+  /// - Parameter log: receives log lines of the client, and those of librdkafka, on librdkafka's threads.
   public init(_ options: FeedClientOptions, log: @escaping KafkaLogHandler) {
     self.options = options
     self.log = log
@@ -41,15 +42,15 @@ public final class FeedClient: Sendable {
     )
   }
 
-  /// Follows until ``stop()`` is called, the task is cancelled, or something fails. To be called once, and once
+  /// Follows the topic until ``stop()`` is called, the task is cancelled, or an error occurs. Call it once, and once
   /// more after each ``reset()``.
   ///
-  /// Subscriptions end with it: after what waits for them, or with the same error.
+  /// Subscriptions end with the run: after their pending updates, or with the same error.
   ///
-  /// - Throws: ``FeedClientError``. Brokers that cannot be reached are waited for.
+  /// - Throws: ``FeedClientError``. Unreachable brokers are not an error; the client waits for them.
   public func run() async throws(FeedClientError) {
     let isFirst = !wasRun.exchange(true, ordering: .relaxed)
-    precondition(isFirst, "a client is run once, unless it is reset")
+    precondition(isFirst, "a client can run only once, unless it is reset")
     let result = await withTaskCancellationHandler {
       await follow()
     } onCancel: {
@@ -81,36 +82,38 @@ public final class FeedClient: Sendable {
     }
   }
 
-  /// Forgets all that is known, so that a client that has ended can be run again: it reads the partitions that
-  /// were asked for last as it did at first. To be called when ``run()`` has returned.
+  /// Discards all feeds, so that a client that has ended can be run again. It reads the most recently requested
+  /// partitions as on its first run. Call it after ``run()`` has returned.
   ///
-  /// What waits for subscriptions is forgotten as well; those that have not ended yet do, as the run did.
+  /// Pending updates of subscriptions are discarded, too. Subscriptions that have not ended yet end as the run did.
   public func reset() {
     board.reset()
     wasRun.store(false, ordering: .relaxed)
   }
 
-  /// Asks the client to end; it does within a few tenths of a second, if the brokers can be reached.
+  /// Asks the client to stop. It stops within a few tenths of a second if the brokers can be reached.
   public func stop() { board.ask(.stop) }
 
-  /// Follows exactly these partitions from now on, or all if nil. Those that were followed go on where they
-  /// are, new ones are read from their beginning; subscribers are told `absent` of the feeds of the others.
+  /// Follows exactly these partitions from now on, or all if nil. Partitions that were already followed continue, and
+  /// new ones are read from their beginning. For feeds of the other partitions, subscribers receive `absent`.
   ///
   /// The client fails if the topic has no such partition.
   public func follow(partitions: Set<Int32>?) { board.ask(.follow(partitions)) }
 
   // MARK: Saving
 
-  /// Saves what is known now into a file, for another client to begin with (``FeedClientOptions/savedState``). May be
-  /// called again and again while it runs, also before everything was read, and once it has ended.
+  /// Saves the current state to a file, from which another client can start (``FeedClientOptions/savedState``). It can
+  /// be called any number of times: while the client runs, even before everything has been read, and after it has
+  /// ended.
   ///
-  /// The file is replaced as a whole once it is on the disk; if anything fails, the one before stays. Beside it
-  /// a file `path.tmp` is written. It is text: a JSON object a line, for each feed one that is as large as its
-  /// reload. The reading is held up for the list of one partition's feeds at a time, O(n log n) for its n feeds; the
-  /// rest is done on a thread of its own. A feed that changes while its partition is written is copied once.
+  /// The file is replaced atomically once the new content is on disk. If anything fails, the old file stays. A
+  /// temporary file `path.tmp` is written next to it. The file is text, one JSON object per line; a feed's line is as
+  /// large as its reload. Reading pauses while the feeds of one partition are listed, in O(n log n) for n feeds; the
+  /// rest is done on a separate thread. A feed that changes while its partition is written is copied once.
   ///
-  /// - Returns: false, and leaves the file as it was, if the client does not know its partitions yet.
-  /// - Throws: ``FeedClientError`` of the code `savedState` if the file cannot be written, or is being written.
+  /// - Returns: false, and leaves the file unchanged, if the client does not know its partitions yet.
+  /// - Throws: ``FeedClientError`` with the code `savedState` if the file cannot be written, or is already being
+  ///   written.
   @discardableResult
   public func save(to path: String) async throws(FeedClientError) -> Bool {
     let saver = StateSaver(board: board, topic: options.topic)
@@ -126,17 +129,17 @@ public final class FeedClient: Sendable {
     do throws(FileError) {
       return try result.get()
     } catch {
-      throw FeedClientError(.savedState, "what is known was not saved: \(error)")
+      throw FeedClientError(.savedState, "the state was not saved: \(error)")
     }
   }
 
   // MARK: Subscribing
 
-  /// The updates of some feeds, or of all if nil: first the state of those that are known, once their partition
-  /// was read to its end, then what changes. A feed that is named and is not there is told as `absent`, and
-  /// followed when it comes.
+  /// The updates of some feeds, or of all if nil: first the state of each known feed, once its partition has been read
+  /// to the end, then its changes. A requested feed that does not exist is delivered as `absent`, and followed once it
+  /// is created.
   ///
-  /// Each call makes a subscription of its own, which counts from this call on.
+  /// Each call creates a separate subscription, which starts with this call.
   public func updates(
     of feeds: [String]? = nil,
     _ options: SubscriptionOptions = SubscriptionOptions()
@@ -146,13 +149,14 @@ public final class FeedClient: Sendable {
 
   // MARK: Standing
 
-  /// Where the reading stands, over all partitions.
-  public var standing: FeedStanding { board.withLock { board.standing } }
+  /// How far behind the client is, over all partitions.
+  public var standing: FeedStanding { board.standing }
 
-  /// Where the reading stands, now and whenever that changes, until the client ends. Only the newest waits.
+  /// How far behind the client is, now and after each change, until the client ends. Only the newest value is kept for
+  /// a slow reader.
   public func standings() -> AsyncStream<FeedStanding> { board.standings() }
 
-  /// Waits until everything that the brokers have told of was read.
+  /// Waits until everything that the brokers have reported has been read.
   ///
   /// - Returns: false if the client ended, or the task was cancelled, before that.
   public func waitUntilUpToDate() async -> Bool {
@@ -162,20 +166,20 @@ public final class FeedClient: Sendable {
 
   // MARK: Reading
 
-  /// The partitions that are followed, by number.
+  /// The followed partitions, sorted by number.
   public var partitions: [PartitionDescription] { board.partitionDescriptions }
 
-  /// What is known of a feed besides its content; nil if it is not known, or not yet. O(1) in its size.
+  /// The description of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
   public func description(of feed: String) -> FeedDescription? { board.description(of: ByteText(feed)) }
 
-  /// The feeds that are known now, by partition and then by the bytes of their ids. The reading is held up
-  /// for one partition's list at a time, in O(n log n) for its n feeds.
+  /// All known feeds, sorted by partition and then by the bytes of their ids. Reading pauses while one partition is
+  /// listed, in O(n log n) for its n feeds.
   public func feeds() -> [FeedDescription] { board.collect { $0.descriptions } }
 
-  /// The feeds that are known now and what is in them, in the same order and at the same cost. The
-  /// snapshots share the replicas' storage: each feed that changes while its snapshot is held is copied once.
+  /// All known feeds with their contents, in the same order and at the same cost. The snapshots share the replicas'
+  /// storage: a feed that changes while its snapshot is held is copied once.
   public func contents() -> [FeedContent] { board.collect { $0.contents } }
 
-  /// A feed as it is now; nil if it is not known, or not yet. O(1) in its size.
+  /// The current content of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
   public func content(of feed: String) -> FeedContent? { board.content(of: ByteText(feed)) }
 }

@@ -1,22 +1,22 @@
 import Kafka
 
-/// Why a client stopped following.
+/// Why a client stopped.
 public struct FeedClientError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What went wrong, as a stable word.
+  /// The kind of error; stable.
   public enum Code: String, Sendable {
     /// The changesets topic does not exist.
     case missingTopic = "missing-topic"
-    /// The topic has no partition of a number that is to be followed.
+    /// The topic lacks a requested partition.
     case unknownPartition = "unknown-partition"
-    /// Kafka refused; the message has its reason. Errors that pass by themselves are not told here.
+    /// Kafka refused a request; the message has the reason. Transient errors are not reported here.
     case kafka
-    /// What was saved cannot be read, or not be written.
+    /// A saved state cannot be read or written.
     case savedState = "saved-state"
   }
 
-  /// What went wrong; stable.
+  /// The kind of error; stable.
   public let code: Code
-  /// Names the topic and the partition, and what to do.
+  /// Names the topic, the partition, and the remedy.
   public let message: String
 
   /// Code and message.

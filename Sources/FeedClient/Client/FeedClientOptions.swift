@@ -1,30 +1,34 @@
 public import Kafka
 
-/// What a client follows, and how it reads.
+/// What a client follows, and how it reads it.
 public struct FeedClientOptions: Sendable {
-  /// Properties of librdkafka, such as `bootstrap.servers`. Isolation, offsets and the reports of partitions'
-  /// ends are the client's own.
+  /// Properties of librdkafka, such as `bootstrap.servers`. The client sets isolation, offset storage and
+  /// end-of-partition events itself.
   public var kafka: KafkaConfiguration
   /// The changesets topic.
   public var topic: String
-  /// The partitions to begin with; nil for all that the topic has.
+  /// The partitions to follow at first; nil for all partitions of the topic.
   public var partitions: Set<Int32>?
-  /// The ids of the feeds to follow; nil for all. Ids are compared by their bytes. Records of other feeds are passed
-  /// over before they are decoded, nothing is kept of them, and subscribers are told `absent` of them.
+  /// The ids of the feeds to follow; nil for all. Ids are compared by their bytes. Records of other feeds are skipped
+  /// without decoding, nothing is kept of them, and subscribers to them receive `absent`.
   public var feeds: [String]?
-  /// The saved state to begin with; nil to read the topic from its beginning.
+  /// The saved state to start from; nil to read the topic from its beginning.
   public var savedState: SavedStateOptions?
-  /// How many records are taken over from librdkafka at once. What it has fetched ahead of that is bounded by
-  /// `queued.max.messages.kbytes`.
+  /// How long to wait for a topic that the brokers do not know yet, such as one that was just created; the log says so
+  /// every few seconds. Brokers that cannot be reached are waited for without limit.
+  public var topicTimeout: Duration
+  /// The maximum number of records that are taken from librdkafka at once. `queued.max.messages.kbytes` limits how much
+  /// librdkafka prefetches.
   public var batchCapacity: Int
 
-  /// Makes options; by default for following all feeds of a topic from its beginning.
+  /// Creates options; by default, all feeds of the topic are followed from its beginning.
   public init(
     kafka: KafkaConfiguration,
     topic: String = "feeds.changesets",
     partitions: Set<Int32>? = nil,
     feeds: [String]? = nil,
     savedState: SavedStateOptions? = nil,
+    topicTimeout: Duration = .seconds(30),
     batchCapacity: Int = 100
   ) {
     self.kafka = kafka
@@ -32,6 +36,7 @@ public struct FeedClientOptions: Sendable {
     self.partitions = partitions
     self.feeds = feeds
     self.savedState = savedState
+    self.topicTimeout = topicTimeout
     self.batchCapacity = max(1, batchCapacity)
   }
 }

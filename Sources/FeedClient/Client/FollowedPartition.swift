@@ -114,10 +114,10 @@ final class FollowedPartition {
       parts[feed]?.append(Array(value.buffer))
       return nil
     case .gap(let revision?, let base):
-      return lose(feed, "revision \(revision) is known, and a changeset on revision \(base) came")
+      return lose(feed, "the replica has revision \(revision), and the changeset has base \(base)")
     case .gap(nil, let base):
-      return lose(feed, "a changeset on revision \(base) came, and no reload before it")
-    case .otherEpoch: return lose(feed, "a changeset of another epoch came, and no reload before it")
+      return lose(feed, "a changeset with base \(base) arrived without a reload before it")
+    case .otherEpoch: return lose(feed, "a changeset of another epoch arrived without a reload before it")
     case .mismatch(let fault): return lose(feed, fault.message)
     }
   }

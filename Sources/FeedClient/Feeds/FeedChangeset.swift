@@ -1,19 +1,19 @@
 public import Feed
 
-/// A changeset as it came from the topic, and what it says.
+/// A changeset from the topic, decoded, with its bytes.
 public struct FeedChangeset: Sendable {
-  /// Feed, epoch, revision, base, mode, reason, time, and the entries: `difference`, nil for a reload.
+  /// Feed, epoch, revision, base, mode, reason, time, and the entries in `difference`, which is nil for a reload.
   public let change: ReplicaChange
   /// The bytes of the records' values, UTF-8 text of JSON: one, or the parts in their order.
   public let values: [[UInt8]]
-  /// Why it was published as it was, by the header `feedstore.plan`; nil where there is none, or none that can be read.
+  /// The planner's figures from the header `feedstore.plan`; nil if the header is absent or not valid.
   public let plan: ChangesetPlan?
   /// The partition of the changesets topic.
   public let partition: Int32
-  /// The offset of the record, or of the last part's.
+  /// The offset of the record, or of the record with the last part.
   public let offset: Int64
 
-  /// Makes a changeset, for tests of what follows.
+  /// Creates a changeset, for tests of subscribers.
   public init(
     change: ReplicaChange,
     values: [[UInt8]],

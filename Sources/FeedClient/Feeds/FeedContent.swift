@@ -1,16 +1,15 @@
 public import Feed
 
-/// A feed as it was at one moment: what it is, and what is in it.
+/// A feed at one moment: its description and its content.
 public struct FeedContent: Sendable {
-  /// What is known of it besides its content.
+  /// The feed's id, version, size and standing.
   public let description: FeedDescription
-  /// Sections and items. It shares its storage with the replica, which copies it when the feed changes while the
-  /// snapshot is held.
+  /// The sections and items. The snapshot shares its storage with the replica, which copies it if the feed changes
+  /// while the snapshot is held.
   public let snapshot: Snapshot
 
-  /// The whole feed as a changeset in one piece, of mode `reload` and reason `keyframe`, for whoever begins
-  /// with this revision. UTF-8 text of JSON. It is written anew each time, in O(n) for n elements, on the
-  /// caller's thread.
+  /// The whole feed as one changeset of mode `reload` and reason `keyframe`, for followers that start with this
+  /// revision: JSON in UTF-8. It is encoded on the caller's thread by each call, in O(n) for n elements.
   public func reloadDocument() -> [UInt8] {
     snapshot.reload(
       of: description.feed,

@@ -1,14 +1,14 @@
 public import Feed
 
-/// What is known of a feed besides its content.
+/// A feed's id, version, size and standing, without its content.
 public struct FeedDescription: Sendable, Equatable {
-  /// The feed's id. Ids are compared by their bytes, which strings are not.
+  /// The feed's id. Feed ids are compared by their bytes, unlike Swift strings.
   public let feed: String
   /// The partition of the changesets topic that it is in.
   public let partition: Int32
-  /// The offset before which everything that the partition has of the feed is in this.
+  /// Everything that the partition has about the feed before this offset is included.
   public let position: Int64
-  /// Epoch, revision and `through`, and what the feed has on the topic since its last keyframe.
+  /// Epoch, revision and `through`, and the feed's records on the topic since its last keyframe.
   public let version: PublishedVersion
   /// The `time` of the revision, in milliseconds since 1970.
   public let timeMilliseconds: Int64
@@ -16,12 +16,12 @@ public struct FeedDescription: Sendable, Equatable {
   public let sectionCount: Int
   /// Items in all sections.
   public let itemCount: Int
-  /// The checksum over order and kinds (protocol, section 4).
+  /// The checksum over order and kinds (protocol, section 4.3).
   public let checksum: UInt32
-  /// Where the follower stands with it.
+  /// How far behind the follower is with this feed.
   public let standing: FeedStanding
-  /// How its latest changeset was published, and why. Nil where the client does not follow feeds by name
-  /// (``FeedClientOptions/feeds``), and for a feed that is as it was saved.
+  /// How the latest changeset was published, and why. Nil if the client does not follow feeds by name
+  /// (``FeedClientOptions/feeds``), and for a feed that has not changed since it was loaded from a saved state.
   public let lastChangeset: LastChangeset?
 
   /// The epoch as text: `topic/offset`.

@@ -1,22 +1,21 @@
-/// Where a follower stands: with a feed, or with all that it follows.
+/// How far behind a follower is, with one feed or with everything that it follows.
 ///
-/// A feed stands where its partition stands, unless it must be fetched anew. All that is followed stands where
-/// the partition does that is furthest behind.
+/// A feed has the standing of its partition, unless it must be fetched again. The standing of a client is that of the
+/// partition that is furthest behind.
 public enum FeedStanding: Int, Sendable, Comparable, CaseIterable {
-  /// Changesets of the feed were missed or do not fit. What is known of it is old, and nothing can be done
-  /// until its next reload comes.
+  /// Changesets of the feed were missed or do not fit. Its state is outdated until the next reload arrives.
   case mustRefetch
-  /// A partition has not been read to its end yet, so its feeds are not known yet.
+  /// The partition has not been read to its end yet, so its feeds are not known yet.
   case bootstrapping
-  /// The partition was read to its end before, and more has come.
+  /// The partition had been read to its end, and newer records have been reported.
   case catchingUp
-  /// Everything that the brokers have told of was read.
+  /// Everything that the brokers have reported has been read.
   case upToDate
 
-  /// Orders by how far behind it is, the furthest first.
+  /// Orders standings by how far behind they are, the furthest first.
   public static func < (left: FeedStanding, right: FeedStanding) -> Bool { left.rawValue < right.rawValue }
 
-  /// The standing in words.
+  /// The standing in words, for messages.
   public var text: String {
     switch self {
     case .mustRefetch: "must refetch"

@@ -5,7 +5,7 @@ public struct LastChangeset: Sendable, Equatable {
   public let mode: ChangesetMode
   /// Why it is a reload; nil for other modes.
   public let reason: ReloadReason?
-  /// The figures of the header `feedstore.plan`; nil where there is none, or none that can be read.
+  /// The figures in the header `feedstore.plan`; nil if the header is absent or not valid.
   public let plan: ChangesetPlan?
 
   public init(mode: ChangesetMode, reason: ReloadReason?, plan: ChangesetPlan?) {

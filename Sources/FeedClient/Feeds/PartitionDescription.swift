@@ -4,6 +4,6 @@ public struct PartitionDescription: Sendable, Equatable {
   public let number: Int32
   /// Everything before this offset was read.
   public let position: Int64
-  /// Where the follower stands with it; never `mustRefetch`.
+  /// How far behind the follower is with this partition; never `mustRefetch`.
   public let standing: FeedStanding
 }

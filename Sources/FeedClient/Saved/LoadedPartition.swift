@@ -21,7 +21,7 @@ struct LoadedPartition {
     guard low <= saved.firstOffset, saved.position <= high else {
       throw SavedStateFault(
         "partition \(saved.number) was read from offset \(saved.firstOffset) up to \(saved.position), and now has "
-          + "those from \(low) up to \(high): it was made anew or cut"
+          + "those from \(low) up to \(high): it was re-created or truncated"
       )
     }
   }
@@ -31,12 +31,12 @@ struct LoadedPartition {
   /// - Parameter now: in milliseconds since 1970.
   func check(maximumAgeMilliseconds: Int64, now: Int64) throws(SavedStateFault) {
     guard saved.asOf <= now + Self.clockToleranceMilliseconds else {
-      throw SavedStateFault("partition \(saved.number) was saved at a time that is yet to come")
+      throw SavedStateFault("partition \(saved.number) has a time in the future")
     }
     guard now - saved.asOf <= maximumAgeMilliseconds else {
       throw SavedStateFault(
-        "partition \(saved.number) is as it was \((now - saved.asOf) / 1_000) s ago, more than the "
-          + "\(maximumAgeMilliseconds / 1_000) s that are allowed: what was deleted since may not be told any more"
+        "partition \(saved.number) is \((now - saved.asOf) / 1_000) s old, more than the "
+          + "\(maximumAgeMilliseconds / 1_000) s that are allowed: the topic may no longer have later deletions"
       )
     }
   }

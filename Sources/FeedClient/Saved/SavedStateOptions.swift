@@ -1,13 +1,13 @@
-/// Where a client finds the state that it begins with, and how old that may be.
+/// The file from which a client starts, and its maximum age.
 public struct SavedStateOptions: Sendable, Equatable {
-  /// The file that ``FeedClient/save(to:)`` has written. There need not be one.
+  /// The path of a file written by ``FeedClient/save(to:)``. The file need not exist.
   public var path: String
-  /// How long ago the saved state was the topic's, at most. What was deleted since then is told by nulls, which
-  /// compaction removes after the topic's `delete.retention.ms`: 24 hours unless it was set. The age has to be
-  /// less than that by the time it takes to read what came since, or feeds that were deleted would stay.
+  /// The maximum age of the saved state. The topic reports deletions by nulls, which compaction removes after the
+  /// topic's `delete.retention.ms`, 24 hours by default. The age must be less than that, minus the time that it takes
+  /// to read the newer records; otherwise deleted feeds would remain.
   public var maximumAge: Duration
 
-  /// Makes options; by default the state may be twelve hours old.
+  /// Creates options; by default the state may be up to twelve hours old.
   public init(path: String, maximumAge: Duration = .seconds(12 * 3_600)) {
     self.path = path
     self.maximumAge = maximumAge

@@ -96,7 +96,7 @@ struct StateLoader {
   private mutating func begin(_ partition: SavedPartition) throws(SavedStateFault) {
     guard partition.number < expected.partitionCount else {
       throw SavedStateFault(
-        "it has partition \(partition.number), and the topic has \(expected.partitionCount) now: it was made anew"
+        "it has partition \(partition.number), and the topic has \(expected.partitionCount) now: it was re-created"
       )
     }
     guard numbers.insert(partition.number).inserted else {
@@ -111,10 +111,10 @@ struct StateLoader {
 
   private func check(_ header: SavedStateHeader) throws(SavedStateFault) {
     guard ByteText(header.topic) == ByteText(expected.topic) else {
-      throw SavedStateFault("it is of the topic \(header.topic)")
+      throw SavedStateFault("it belongs to topic \(header.topic)")
     }
     if let saved = header.cluster, let found = expected.cluster, saved != found {
-      throw SavedStateFault("it is of the cluster \(saved), and this is \(found)")
+      throw SavedStateFault("it belongs to cluster \(saved), and this is \(found)")
     }
     // Of a feed that was not followed it says nothing, not even that there is none.
     if let saved = header.feeds, expected.feeds?.isSubset(of: saved) != true {

@@ -17,7 +17,7 @@ struct StateSaver {
     var writer = SavedStateWriter(
       SavedStateHeader(
         topic: topic,
-        cluster: board.withLock { board.clusterID },
+        cluster: board.clusterID,
         feeds: board.kept,
         timeMilliseconds: WallClock.milliseconds()
       )

@@ -1,23 +1,22 @@
 public import Feed
 
-/// What a subscriber is told of one feed. Updates of one feed come in order; each fits what was told before.
+/// An update of one feed for a subscriber. Updates of a feed arrive in order, and each continues from the previous one.
 public enum FeedUpdate: Sendable {
-  /// The feed as it is now, to be shown as a whole: at the beginning of a subscription, or instead of updates
-  /// that were passed over.
+  /// The whole feed: at the beginning of a subscription, or in place of updates that a slow subscriber missed.
   ///
-  /// `passedOver` is how many updates of this subscription it stands for; 0 at the beginning.
+  /// `passedOver` is the number of updates that it replaces; 0 at the beginning.
   case present(FeedContent, passedOver: Int)
 
-  /// The feed changed by one changeset; `change.mode` says how to apply it. The snapshot is the result; nil if
-  /// the subscription is without snapshots.
+  /// The feed changed by one changeset; `change.mode` says how to apply it. The snapshot is the result, or nil if the
+  /// subscription has no snapshots.
   case changed(FeedChangeset, Snapshot?)
 
-  /// Changesets of the feed were missed or do not fit, for the reason in words. What was told of it stays
-  /// true but old, until a reload comes.
+  /// Changesets of the feed were missed or do not fit; `reason` describes it. The content delivered so far is outdated
+  /// until a reload arrives.
   case mustRefetch(feed: String, reason: String)
 
-  /// There is no such feed: it was deleted, its partition is no longer followed, or a subscription that names
-  /// it found none. `changeset` is the value of the record that deleted it, where it went by one.
+  /// The feed does not exist: it was deleted, its partition is no longer followed, or a subscription requested an
+  /// unknown feed. `changeset` is the value of the record that deleted it, if there was one.
   case absent(feed: String, changeset: [UInt8]?)
 
   /// The feed's id.
@@ -29,7 +28,7 @@ public enum FeedUpdate: Sendable {
     }
   }
 
-  /// How to apply it; nil where nothing can be applied.
+  /// The changeset's mode; nil if there is no changeset to apply.
   public var mode: ChangesetMode? {
     switch self {
     case .present: .reload
@@ -39,7 +38,7 @@ public enum FeedUpdate: Sendable {
     }
   }
 
-  /// What the feed is after it; nil if it is gone, unknown, or not wanted by the subscription.
+  /// The feed after the update; nil if it was deleted, is not known, or the subscription has no snapshots.
   public var snapshot: Snapshot? {
     switch self {
     case .present(let content, _): content.snapshot

@@ -1,20 +1,20 @@
 import Feed
 
-/// The updates of some feeds, or of all, as they come.
+/// The updates of some feeds, or of all, as they arrive.
 ///
-/// The subscription begins when it is made, with the state of the feeds that are known, and ends when the last
-/// copy of it and its iterator goes. It is for one iteration: several iterators share what comes. It ends when the
-/// client is stopped, once everything was taken, and throws if the client fails.
+/// A subscription begins when it is created, with the state of the known feeds, and ends when its last copy and
+/// iterator are released. It supports one iteration: several iterators share its updates. The sequence ends after the
+/// pending updates when the client is stopped, and throws if the client fails.
 public struct FeedUpdates: AsyncSequence, Sendable {
   public typealias Element = FeedUpdate
   public typealias Failure = FeedClientError
 
   let subscription: FeedSubscription
 
-  /// An iterator that takes what waits.
+  /// An iterator over the pending updates.
   public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
-  /// Takes the updates one by one.
+  /// Iterates over the updates.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: FeedSubscription
     /// Of each feed what it was told last. Nobody else holds it, unless the subscriber does, so that a

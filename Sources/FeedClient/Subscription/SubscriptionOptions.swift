@@ -1,30 +1,29 @@
-/// How updates come to a subscriber, and what becomes of them when it is slow.
+/// How updates are delivered to a subscriber, and what happens if it is slow.
 public struct SubscriptionOptions: Sendable, Equatable {
-  /// What happens when as much waits for a subscriber as may.
+  /// What happens when a subscriber's queue is full.
   public enum SlowPolicy: Sendable, Equatable {
-    /// The reading pauses until the subscriber has taken something, for all subscribers alike. It is told every
-    /// changeset. For a follower with one subscriber, which is what the process is for.
+    /// The client stops reading, for all subscribers, until the subscriber has taken an update. It receives every
+    /// changeset. For a process that exists for a single subscriber.
     case pausesReading
-    /// The reading goes on. What waits of a feed that changes again is dropped, and the subscriber is told
-    /// the newest state of that feed instead, once: `present`. For many subscribers, such as those of
-    /// a server.
+    /// The client continues reading. When a feed changes again, its queued updates are dropped, and the subscriber
+    /// receives its newest state once: `present`. For many subscribers, such as the clients of a server.
     case coalesces
   }
 
-  /// What happens when as much waits as may.
+  /// What happens when the queue is full.
   public var slowPolicy: SlowPolicy
-  /// How many updates may wait.
+  /// The maximum number of queued updates.
   public var maximumUpdates: Int
-  /// How many bytes of changesets' values may wait. One that is larger waits alone.
+  /// The maximum size of queued changesets, in bytes of their values. A larger changeset is queued alone.
   public var maximumBytes: Int
-  /// Whether updates have the snapshot after them. The subscription then keeps a copy of each feed that
-  /// changes; each update costs what it changes, and O(n) where the snapshot before is still held.
+  /// Whether updates include the resulting snapshot. The subscription then keeps a copy of each feed that changes. An
+  /// update costs time in proportion to its changes, or O(n) if the previous snapshot is still held.
   public var hasSnapshots: Bool
-  /// Whether to be told of every changeset that the topic still has, rather than of the state at the
-  /// beginning. Only right for a subscription made before the client runs.
+  /// Whether to deliver every changeset that the topic still has, instead of the state at the beginning. Use it only
+  /// for a subscription that is created before the client runs.
   public var beginsWithHistory: Bool
 
-  /// Makes options; by default a subscription that never holds up the others.
+  /// Creates options; by default a slow subscriber does not delay others.
   public init(
     slowPolicy: SlowPolicy = .coalesces,
     maximumUpdates: Int = 256,

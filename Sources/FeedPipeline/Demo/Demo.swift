@@ -1,4 +1,8 @@
+public import FeedConfiguration
+import FeedDaemon
+import FeedKafka
 import FeedStore
+import FeedTools
 import Glibc
 public import Service
 
@@ -40,7 +44,7 @@ public struct Demo: Sendable {
     _ = try KafkaSettings(configuration.kafka, embedded: [])
     let broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     defer { broker.stop() }
-    tell("A Kafka broker listens at \(broker.bootstrapServers), in this process and as long as it lasts.")
+    tell("A Kafka broker in this process listens at \(broker.bootstrapServers).")
     var configuration = configuration
     configuration.kafka = broker.properties + configuration.kafka
 
@@ -92,7 +96,7 @@ public struct Demo: Sendable {
     // However this ends, the daemon must as well.
     defer { stop.request() }
 
-    tell("The daemon joins its group, which takes this broker 3 s.")
+    tell("The daemon joins its group, which takes 3 s with this broker.")
     var iterator = events.makeAsyncIterator()
     var published = PublishReport()
     var publishing = configuration
@@ -118,7 +122,7 @@ public struct Demo: Sendable {
     if let sample { files = [sample.path] }
     tell(
       inputs.isEmpty
-        ? "A history of five feeds is played: \(Quantity.count(DemoHistory.lines.count)) records.\n"
+        ? "Playing a history of five feeds: \(Quantity.count(DemoHistory.lines.count)) records.\n"
         : "\(inputs.joined(separator: ", ")) is played.\n"
     )
     var publisher = Publisher(configuration, inputs: files, speed: speed, stop: stop, log: log)

@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import FeedTools
 
 /// Sets the store's feeds against a follower's replicas.
 struct DemoComparison: Sendable, Equatable {

@@ -1,5 +1,7 @@
 import Feed
+import FeedKafka
 import FeedStore
+import FeedTools
 import Kafka
 import Service
 
@@ -40,7 +42,7 @@ struct DemoFollower: Sendable {
       if ends == nil, stop.isRequested { ends = try follower.ends() }
       if let ends, follower.hasReached(ends) { break }
       if let deadline = stop.deadline, MonotonicClock.milliseconds() > deadline {
-        throw DaemonError(.mismatch, "the follower did not come to the end of \(topics.changesets) in time")
+        throw DaemonError(.mismatch, "the follower did not reach the end of \(topics.changesets) in time")
       }
     }
     result.replicas = follower.summaries

@@ -1,4 +1,6 @@
+import FeedDaemon
 import FeedStore
+import FeedTools
 import Service
 
 /// How a demo ended.
@@ -31,7 +33,7 @@ public struct DemoReport: Sendable {
       text += "The follower's replicas are the store's feeds: the same revisions, counts and checksums.\n"
     } else {
       for difference in comparison.differences { text += "DIFFERENT: \(difference)\n" }
-      if faults > 0 { text += "The follower met \(faults) records that it could not follow.\n" }
+      if faults > 0 { text += "The follower could not apply \(faults) records.\n" }
       if published.undelivered > 0 { text += "\(published.undelivered) records were not delivered.\n" }
     }
     return text

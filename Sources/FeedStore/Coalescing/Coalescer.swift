@@ -1,18 +1,18 @@
-/// Decides when waiting records are published: a state machine that is told the time.
+/// Decides when waiting records are published: a state machine without a clock.
 ///
-/// Every record waits, whatever becomes of it, until what waits is due, or as many records or bytes wait as may
-/// (protocol, "Coalescing"). What waits is due a window after the publication before it came due, so that a steady
-/// stream is published once a window; but the first record waits for the idle window at least, and for the window at
-/// most. So a lone update is published after the idle window. While the input is behind, as much as is read in the
-/// backlog's window is published at once, as each publication has a price of its own, but no more than is published in the
-/// time that is given for it.
+/// Every record waits, even if it is rejected, until the waiting records are due, or until the maximum number of
+/// records or bytes waits (protocol, section 3.1). They are due one window after the previous publication was due, so a
+/// steady stream is published once per window. But the first record waits at least for the idle window and at most for
+/// the window, so a single update is published after the idle window. While the input lags, everything that is read
+/// within the backlog's window is published at once, because each publication has a fixed cost, but not more than can
+/// be published within the time allowed for it.
 public struct Coalescer: Sendable {
   private let options: CoalescingOptions
-  /// Records that wait.
+  /// The number of waiting records.
   public private(set) var waitingRecords = 0
-  /// Bytes of their keys and values.
+  /// The size of their keys and values, in bytes.
   public private(set) var waitingBytes = 0
-  /// Whether the input is behind, so that the bounds for that count as well.
+  /// Whether the input lags, so that the larger bounds for that apply.
   public var isBehind = false
   /// The most bytes that may wait while the input is behind.
   private var backlogBytes: Int
@@ -26,22 +26,26 @@ public struct Coalescer: Sendable {
     backlogBytes = options.backlogMaxBytes
   }
 
-  /// When what waits is due, in milliseconds; nil when nothing waits.
+  /// When the waiting records are due, in milliseconds; nil if none wait.
   public var deadline: Int64? {
     guard let first else { return nil }
     guard hasBacklog else { return first.dueTime }
     return max(first.dueTime, first.time.addingOrGreatest(options.backlogWindowMilliseconds))
   }
 
+  /// Whether anything waits.
+  @inline(__always)
+  public var isWaiting: Bool { first != nil }
+
   private var hasBacklog: Bool { isBehind && options.windowMilliseconds > 0 }
 
-  /// Whether what waits must be published before a record of this time is taken, or, by the clock, now.
+  /// Whether the waiting records must be published before a record of this time is taken, or, by the clock, now.
   public func isFlushDue(at time: Int64) -> Bool {
     guard let deadline else { return false }
     return options.windowMilliseconds == 0 || time >= deadline
   }
 
-  /// Notes that something waits from this time on, be it a record or not.
+  /// Starts the window, if it has not started yet, even without a record.
   public mutating func begin(at time: Int64) {
     guard first == nil else { return }
     let window = options.windowMilliseconds
@@ -50,10 +54,10 @@ public struct Coalescer: Sendable {
     first = (time, min(max(earliest, next), time.addingOrGreatest(window)))
   }
 
-  /// Notes that a record of this time waits. True when what waits must be published at once.
+  /// Adds a record of this time. Returns whether the waiting records must be published at once.
   ///
-  /// - Parameter copiedBytes: bytes of the waiting records that are kept as they came, which have no more room while the
-  ///   input is behind.
+  /// - Parameter copiedBytes: bytes of waiting records that are kept as copies. They have the usual bound even while
+  ///   the input lags.
   public mutating func add(bytes: Int, copiedBytes: Int = 0, at time: Int64) -> Bool {
     begin(at: time)
     waitingRecords += 1
@@ -69,8 +73,7 @@ public struct Coalescer: Sendable {
     return true
   }
 
-  /// Notes how long it took to publish and commit a window; the bytes that may wait while the input is behind
-  /// follow that.
+  /// Notes how long a window took to publish and commit. It determines how many bytes may wait while the input lags.
   public mutating func notePublication(milliseconds: Int64) {
     let most = options.backlogCommitMilliseconds
     if milliseconds > most {
@@ -85,7 +88,7 @@ public struct Coalescer: Sendable {
 
   private static let greatestShrinking = 8
 
-  /// Notes that what waited has been published, or was withdrawn as if it had never come.
+  /// Notes that the waiting records were published, or withdrawn as if they had never been read.
   public mutating func reset(isPublished: Bool = true) {
     waitingRecords = 0
     waitingBytes = 0

@@ -1,9 +1,9 @@
 /// How long updates wait for others, so that many become one changeset.
 public struct CoalescingOptions: Sendable, Equatable {
-  /// Longest wait of the first waiting record, in milliseconds; with 0 every record flushes those before it.
+  /// Maximum wait of the first waiting record, in milliseconds; with 0 every record flushes those before it.
   public var windowMilliseconds: Int64 = 100
-  /// Shortest wait of the first waiting record, in milliseconds: how long a lone update waits for others. No more than
-  /// the window counts.
+  /// Minimum wait of the first waiting record, in milliseconds: how long a single update waits for others. If it is
+  /// more than the window, the window applies.
   public var idleWindowMilliseconds: Int64 = 10
   /// Flush when this many records wait.
   public var maxRecords = 10_000
@@ -12,13 +12,13 @@ public struct CoalescingOptions: Sendable, Equatable {
 
   // While the input is behind, what is more of these and of those above counts. With a window of 0 only those above do.
 
-  /// Longest wait of the first waiting record while the input is behind, in milliseconds.
+  /// Maximum wait of the first waiting record while the input lags, in milliseconds.
   public var backlogWindowMilliseconds: Int64 = 1_000
-  /// Flush when this many records wait, while the input is behind.
+  /// Flush when this many records wait while the input lags.
   public var backlogMaxRecords = 1_000_000
-  /// Flush when the keys and values of the waiting records have this many bytes, while the input is behind.
+  /// Flush when the keys and values of the waiting records have this many bytes while the input lags.
   public var backlogMaxBytes = 134_217_728
-  /// When to publish and to commit what waited took longer than this, in milliseconds, fewer bytes may wait from then on.
+  /// After a window that took longer than this to publish and commit, in milliseconds, fewer bytes may wait.
   public var backlogCommitMilliseconds: Int64 = 250
 
   public init() {}

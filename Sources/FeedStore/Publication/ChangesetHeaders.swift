@@ -3,7 +3,7 @@ public import Feed
 /// The headers of a changeset record: those of a CloudEvents 1.0 binary-mode Kafka message, and the figures of its
 /// ``ChangesetPlan`` if it has one.
 public enum ChangesetHeaders {
-  /// Calls `body` with each header in the order of the protocol, section 5. Nulls have none. The
+  /// Calls `body` with each header in the order of the protocol, section 5.4. Nulls have none. The
   /// value is valid during the call.
   public static func forEach(
     _ record: OutputRecord,

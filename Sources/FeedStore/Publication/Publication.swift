@@ -1,22 +1,20 @@
 public import Feed
 
-/// What a flush publishes, or as much of it as is handed out at once: some megabytes, unless one
-/// difference is larger.
+/// A flush, or a part of it: a few megabytes, unless one difference is larger.
 ///
-/// The records' bytes are in a buffer that the store uses again: they are valid until the store is
-/// asked for more, or told of the outcome. Parts are published together, in one transaction, up to one that
-/// ends it.
+/// The records' bytes are in a buffer that the store reuses: they are valid until the store is asked for the next part
+/// or told the outcome. Parts up to one that ends a transaction are published together, in one transaction.
 public struct Publication: @unchecked Sendable {
   private let buffer: RecordBuffer
   /// Records for the changesets topic, in order.
   public var records: [OutputRecord] { buffer.records }
-  /// Rejected records, in order; only with the last part.
+  /// Rejected records, in order; only in the last part.
   public let rejected: [RejectedRecord]
-  /// What the whole flush covers; only with its last part.
+  /// The input positions that the whole flush covers; only in its last part.
   public let covered: [CoveredPosition]
   /// Whether this is the last part of the flush.
   public let isLast: Bool
-  /// Whether a transaction ends with this part, as one does with the last.
+  /// Whether a transaction ends with this part; true for the last one.
   public let endsTransaction: Bool
 
   init(

@@ -1,10 +1,11 @@
 public import Feed
 
-/// Keeps every feed of its partitions, takes updates, and publishes what they come to.
+/// Holds all feeds of its partitions, applies updates, and publishes the resulting changes.
 ///
-/// The caller drives it: `apply` batches until a flush is due, `beginFlush` and `nextPart` until a part that
-/// ends a transaction, publish these as one, and tell the outcome with `confirm` or `rollBack`; go on with
-/// `nextPart` while there is more. Nothing else is applied before the flush has ended. It never reads a clock.
+/// The caller drives it: call `apply` with batches until a flush is due; call `beginFlush` and `nextPart` until a part
+/// that ends a transaction; publish these parts as one transaction, and report the outcome with `confirm` or
+/// `rollBack`; continue with `nextPart` while there are more parts. Nothing else can be applied before the flush has
+/// ended. The store never reads a clock.
 public actor FeedStore {
   private let options: FeedStoreOptions
   private let decoder: RecordDecoder
@@ -16,8 +17,8 @@ public actor FeedStore {
   /// Memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
-  /// The directory looked up last: records of one partition come together.
-  @exclusivity(unchecked) private var recent: (partition: Int32, directory: FeedDirectory)?
+  /// The directory looked up last, one of `directories`: records of one partition come together.
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
@@ -45,24 +46,24 @@ public actor FeedStore {
 
   // MARK: Restoring
 
-  /// Goes on from what was published to a partition, read back through replicas.
+  /// Continues from the published state of a partition, which replicas have read back.
   ///
-  /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
+  /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
     beginRestoring(partition: partition, from: replicas)
     while try restoreNext() {}
   }
 
-  /// Begins with what ``restore(partition:from:)`` does, to be gone on with by ``restoreNext()``.
+  /// Begins to do the same as ``restore(partition:from:)`` in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records of before the restoration are waiting")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
   }
 
-  /// Takes over some more feeds.
+  /// Takes over the next few feeds.
   ///
-  /// - Returns: whether there may be others.
-  /// - Throws: a ``ReplicaFault`` that names the feed which cannot be gone on from; nothing is taken over then.
+  /// - Returns: whether there may be more.
+  /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
   public func restoreNext() throws(ReplicaFault) -> Bool {
     guard let (partition, replicas, directory) = restoring else { return false }
     var count = 0
@@ -97,9 +98,9 @@ public actor FeedStore {
 
   // MARK: Input
 
-  /// Takes records from the batch until it is exhausted or a flush is due.
+  /// Applies records of the batch until it is exhausted or a flush is due.
   ///
-  /// - Throws: what the batch throws; the records before were taken and wait.
+  /// - Throws: the batch's error; the records before it have been applied, and wait.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     var lookAhead = LookAhead()
@@ -122,30 +123,32 @@ public actor FeedStore {
     return .exhausted
   }
 
-  /// Notes whether the input is behind, so that more may be published at once.
+  /// Notes whether the input lags, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
 
   /// Notes how long the flush in progress has taken, before its last part is confirmed.
   public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
 
-  /// When what waits is to be published, in the milliseconds of the time source; nil when nothing waits.
+  /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
   public var deadline: Int64? { coalescer.deadline }
 
-  /// Whether anything of a partition waits to be published, if only offsets.
+  /// Whether anything of a partition waits to be published, even if only offsets.
   public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
 
-  /// Whether anything waits to be published, if only offsets.
+  /// Whether anything waits to be published, even if only offsets.
   public var isPublicationDue: Bool { coalescer.deadline != nil }
 
-  /// Notes that an input partition has no record that was not taken before an offset: what ends a transaction takes up
-  /// offsets and is no record, and compaction leaves gaps.
+  /// Notes that all records of an input partition before an offset have been applied. Transaction markers take up
+  /// offsets without being records, and compaction leaves gaps.
   ///
-  /// It waits for the window like a record, so that the offset is committed, and nobody takes what is not there for
-  /// unread.
+  /// The position waits for the window like a record, so that the offset is committed and the lag does not count
+  /// offsets without records.
   ///
   /// - Parameters:
   ///   - topic: the topic's name as UTF-8.
-  ///   - time: now, in the milliseconds that `apply` is told.
+  ///   - partition: the partition's number.
+  ///   - nextOffset: the offset after the last one that is covered.
+  ///   - time: the current time, in the milliseconds of the time source of `apply`.
   public func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64, at time: Int64) {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     if !isPublicationDue { countersBeforeWindow = counters }
@@ -154,30 +157,22 @@ public actor FeedStore {
   }
 
   private func take(_ record: InputRecord, _ byteCount: Int) {
-    if !isPublicationDue { countersBeforeWindow = counters }
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
-    let directory = directory(of: record.partition)
-    var known: PublishedFeed?
-    if let key = record.key, !key.isEmpty {
-      known = directory.feed(key)
-      if known?.hasTaken(record.position) == true {
-        counters.noOps[.alreadyApplied, default: 0] += 1
-        return
-      }
-    }
-    do {
-      try decoder.decode(record, for: known)
-      counters.events += decoder.eventCount
-      guard let key = record.key else { return }
-      let feed = known ?? directory.makeFeed(key)
-      if feed.listForFlush() { waiting.feeds.append((record.partition, feed)) }
-      let usage = StateUsage(feeds: directory.existingCount, bytes: share.processBytes)
-      let before = directory.count(of: feed)
-      // What throws has changed nothing.
-      try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
-      share.add(directory.noteChange(of: feed, since: before))
+    do throws(Rejection) {
+      let growth = try directory(of: record.partition).take(
+        record,
+        with: decoder,
+        processBytes: share.processBytes,
+        isDecoded: { unlisted in
+          counters.events += decoder.eventCount
+          if let unlisted { waiting.feeds.append((record.partition, unlisted)) }
+        },
+        noOp: { counters.noOps[$0, default: 0] += 1 }
+      )
+      share.add(growth)
     } catch {
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
@@ -187,11 +182,11 @@ public actor FeedStore {
   /// The directory that was looked up last, if it is of this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }
-    return recent.directory
+    return recent.directory.takeUnretainedValue()
   }
 
   private func directory(of partition: Int32) -> FeedDirectory {
-    if let recent, recent.partition == partition { return recent.directory }
+    if let recent, recent.partition == partition { return recent.directory.takeUnretainedValue() }
     let directory: FeedDirectory
     if let known = directories[partition] {
       directory = known
@@ -199,13 +194,13 @@ public actor FeedStore {
       directory = FeedDirectory(blocks: blocks)
       directories[partition] = directory
     }
-    recent = (partition, directory)
+    recent = (partition, .passUnretained(directory))
     return directory
   }
 
   // MARK: Publication
 
-  /// Begins to publish what waits, and returns the first part.
+  /// Begins to publish the waiting changes, and returns the first part.
   public func beginFlush() -> Publication {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     waiting.sortFeeds()
@@ -269,7 +264,7 @@ public actor FeedStore {
     counters.entries.reloads += outcome.counts.reloads
   }
 
-  /// Everything up to the last part that was handed out, which ended a transaction, was published.
+  /// Confirms that everything up to the last returned part, which ended a transaction, was published.
   public func confirm() {
     guard var progress = flush else { preconditionFailure("no flush is in progress") }
     precondition(progress.isAtEndOfTransaction, "published in the middle of a transaction")
@@ -281,8 +276,8 @@ public actor FeedStore {
     flush = progress
   }
 
-  /// What waits, and what was handed out and not confirmed, is withdrawn: every feed is again what was
-  /// published before. The records must be taken again from the offsets that were committed.
+  /// Rolls every feed back to its published state: waiting changes, and parts that were returned but not confirmed, are
+  /// withdrawn. The caller must apply the records again, from the committed offsets.
   public func rollBack() {
     for (partition, feed) in waiting.feeds[(flush?.confirmedFeeds ?? 0)...] {
       let directory = directory(of: partition)
@@ -306,13 +301,13 @@ public actor FeedStore {
 
   // MARK: Looking
 
-  /// Bytes of the feeds' state, by the formula of `StateSize`.
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
   public var stateBytes: Int { share.bytes }
 
-  /// Feeds that exist.
+  /// The number of feeds.
   public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
 
-  /// What is kept, in numbers. O(p) for p partitions.
+  /// The numbers of feeds, sections and items. O(p) for p partitions.
   public var content: StoreContent {
     var content = StoreContent()
     content.bytes = stateBytes
@@ -324,7 +319,7 @@ public actor FeedStore {
     return content
   }
 
-  /// What the feeds are now: revision, sizes and checksum of each.
+  /// The revision, sizes and checksum of each feed.
   public func summaries() -> [FeedSummary] {
     directories.flatMap { partition, directory in
       directory.feeds.map { FeedSummary(partition: partition, $0) }
@@ -334,7 +329,7 @@ public actor FeedStore {
     }
   }
 
-  /// Checks everything that is kept incrementally; for tests.
+  /// Checks all totals that are maintained incrementally; for tests.
   public func checkInvariants() {
     for directory in directories.values {
       for feed in directory.feeds { feed.checkInvariants() }

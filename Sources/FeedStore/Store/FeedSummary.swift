@@ -1,6 +1,6 @@
 import Feed
 
-/// What a feed is now, in numbers that a replica can be compared with.
+/// The current size and checksum of a feed, to compare with a replica.
 public struct FeedSummary: Sendable, Equatable {
   public var partition: Int32
   public var feed: String

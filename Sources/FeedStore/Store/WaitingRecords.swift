@@ -8,7 +8,11 @@ struct WaitingRecords {
   /// Bytes of keys and values of those that were rejected.
   private(set) var rejectedBytes = 0
   private(set) var covered: [CoveredPosition] = []
+  /// Which of them was covered last.
   private var recent = 0
+  private var recentPartition: Int32 = 0
+  /// The address of its topic's name, at which no other array can be as long as that one is in `covered`. 0 if there is none.
+  private var recentTopic: UInt = 0
 
   /// Whether something of a partition waits. O(p) for p input partitions.
   func has(partition: Int32) -> Bool { covered.contains { $0.partition == partition } }
@@ -24,12 +28,16 @@ struct WaitingRecords {
 
   /// Notes that everything before an offset is covered.
   mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
+    if recentTopic != 0, WaitingRecords.address(topic) == recentTopic, partition == recentPartition {
+      covered[recent].nextOffset = nextOffset
+    } else {
+      coverOther(topic: topic, partition: partition, upTo: nextOffset)
+    }
+  }
+
+  private mutating func coverOther(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
     func isOf(_ index: Int) -> Bool {
       covered[index].partition == partition && TopicOffset.isSame(covered[index].topic, topic)
-    }
-    if recent < covered.count, isOf(recent) {
-      covered[recent].nextOffset = nextOffset
-      return
     }
     if let known = covered.indices.first(where: isOf) {
       recent = known
@@ -38,6 +46,14 @@ struct WaitingRecords {
       recent = covered.count
       covered.append(CoveredPosition(topic: topic, partition: partition, nextOffset: nextOffset))
     }
+    recentPartition = partition
+    recentTopic = WaitingRecords.address(covered[recent].topic)
+  }
+
+  /// Tells whether two arrays share their memory; nothing is read through it.
+  @inline(__always)
+  private static func address(_ topic: [UInt8]) -> UInt {
+    topic.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
   }
 
   /// By partition, then by the bytes of the feed's id.
@@ -75,5 +91,6 @@ struct WaitingRecords {
     rejectedBytes = 0
     covered.removeAll(keepingCapacity: true)
     recent = 0
+    recentTopic = 0
   }
 }

@@ -150,25 +150,29 @@ public final class AdminClient {
 
   /// Waits until the cluster tells of all these topics, or the time is over.
   ///
+  /// - Parameter answerMilliseconds: how long the brokers have for the first answer, where that is more.
   /// - Returns: what it told last; `missing` has the topics that it did not tell of.
   /// - Throws: why it told nothing at all.
   public func waitForTopics(
     _ topics: [String],
-    timeoutMilliseconds: Int32
+    timeoutMilliseconds: Int32,
+    answerMilliseconds: Int32 = 0
   ) throws(KafkaError) -> TopicMetadata {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    let answerDeadline = Deadline(milliseconds: max(timeoutMilliseconds, answerMilliseconds))
     var told: TopicMetadata?
     while true {
       do throws(KafkaError) {
-        let remaining = max(1, deadline.remainingMilliseconds)
+        let remaining = max(1, (told == nil ? answerDeadline : deadline).remainingMilliseconds)
         let metadata = try metadata(topics, timeoutMilliseconds: remaining)
         if metadata.missing.isEmpty { return metadata }
         told = metadata
       } catch {
         // A new topic may not have leaders yet; and the last question may be cut short by the time left for it.
-        guard error.isRetriable, !deadline.hasPassed || told != nil else { throw error }
+        guard error.isRetriable, !answerDeadline.hasPassed || told != nil else { throw error }
       }
-      let pause = min(Self.pauseMilliseconds, deadline.remainingMilliseconds)
+      if deadline.hasPassed, let told { return told }
+      let pause = min(Self.pauseMilliseconds, (told == nil ? answerDeadline : deadline).remainingMilliseconds)
       _ = rd_kafka_poll(try client("wait for topics"), pause)
       if deadline.hasPassed, let told { return told }
     }

@@ -7,6 +7,8 @@ import CRdkafka
 /// callbacks only from calls that the owner makes.
 final class CallbackContext {
   let log: KafkaLogHandler
+  let faults: ConnectionFaults
+  private let hasCertificate: Bool
 
   /// The consumer whose partitions are assigned and revoked; nil for a producer.
   weak var consumer: Consumer?
@@ -20,8 +22,19 @@ final class CallbackContext {
   /// Records that could not be delivered, until the owner takes them.
   var deliveryErrors = DeliveryErrors()
 
-  init(log: @escaping KafkaLogHandler) {
+  init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
     self.log = log
+    faults = configuration.connectionFaults ?? ConnectionFaults()
+    hasCertificate = configuration.hasCertificate
+  }
+
+  /// Takes a line of librdkafka's log. Why a connection fails is said with the remedy.
+  private func take(_ level: KafkaLogLevel, _ facility: String, _ text: String) {
+    switch faults.read(facility, text, hasCertificate: hasCertificate) {
+    case .other: log(level, facility, text)
+    case .fault(let message?): log(.error, ConnectionFaults.facility, message)
+    case .fault(nil): break
+    }
   }
 
   /// Adds an error, and forgets the oldest when nobody takes them.
@@ -48,7 +61,7 @@ final class CallbackContext {
   static func register(on configuration: borrowing ConfigurationHandle) {
     rd_kafka_conf_set_log_cb(configuration.pointer) { client, level, facility, text in
       guard let client, let context = CallbackContext.from(rd_kafka_opaque(client)) else { return }
-      context.log(
+      context.take(
         KafkaLogLevel(rawValue: level) ?? .debug,
         facility.map { String(cString: $0) } ?? "",
         text.map { String(cString: $0) } ?? ""
@@ -63,14 +76,39 @@ final class CallbackContext {
     }
     rd_kafka_conf_set_error_cb(configuration.pointer) { client, code, reason, opaque in
       guard let context = CallbackContext.from(opaque) else { return }
+      // It comes beside the line of the log that has told of it.
+      let text = reason.map { String(cString: $0) } ?? ""
+      if context.faults.isKnown(text, hasCertificate: context.hasCertificate) { return }
+      if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue, context.faults.isFaulty { return }
       let error = KafkaError.make(
         KafkaErrorCode(rawValue: code),
         "keep the client working",
-        detail: reason.map { String(cString: $0) },
+        detail: text,
         client: client
       )
       context.log(CallbackContext.level(of: error, code), error.code, error.message)
       context.append(error)
+    }
+  }
+
+  /// Has OpenSSL's reason noted for which a broker's certificate is refused: librdkafka does not say it.
+  static func registerVerification(on configuration: borrowing ConfigurationHandle) {
+    rd_kafka_conf_set_ssl_cert_verify_cb(configuration.pointer) {
+      client,
+      broker,
+      _,
+      number,
+      _,
+      _,
+      _,
+      _,
+      _,
+      _ in
+      guard let number, number.pointee != 0 else { return 1 }
+      if let client, let broker, let context = CallbackContext.from(rd_kafka_opaque(client)) {
+        context.faults.note(certificateError: number.pointee, of: String(cString: broker))
+      }
+      return 0
     }
   }
 

@@ -18,10 +18,13 @@ final class ClientHandle {
     register: (OpaquePointer) -> Void
   ) throws(KafkaError) {
     let handle = try ConfigurationHandle(configuration)
-    let context = CallbackContext(log: log)
+    let context = CallbackContext(configuration, log: log)
     let opaque = Unmanaged.passRetained(context)
     rd_kafka_conf_set_opaque(handle.pointer, opaque.toOpaque())
     CallbackContext.register(on: handle)
+    if configuration["enable.ssl.certificate.verification"] != "false" {
+      CallbackContext.registerVerification(on: handle)
+    }
     register(handle.pointer)
     do {
       client = try handle.makeClient(type)
@@ -60,10 +63,9 @@ final class ClientHandle {
   /// It asks for all topics and picks: asking for one by name creates it where the brokers do so.
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     let action = "read the metadata of \(topics.joined(separator: ", "))"
-    var metadata: UnsafePointer<rd_kafka_metadata>?
-    let code = rd_kafka_metadata(client, 1, nil, &metadata, timeoutMilliseconds)
-    try KafkaError.check(code, client: client, action)
+    let metadata = try ask(action, Deadline(milliseconds: timeoutMilliseconds))
     defer { rd_kafka_metadata_destroy(metadata) }
+    context.faults.connected()
 
     let wanted = Set(topics)
     var result = TopicMetadata()
@@ -83,4 +85,34 @@ final class ClientHandle {
     result.missing = topics.filter { result.partitionCounts[$0] == nil }
     return result
   }
+
+  /// Asks for all metadata, and ends before the deadline if no broker lets the client in.
+  private func ask(
+    _ action: String,
+    _ deadline: Deadline
+  ) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata>? {
+    var slice = Self.firstSliceMilliseconds
+    while true {
+      var metadata: UnsafePointer<rd_kafka_metadata>?
+      let timeout = min(max(1, deadline.remainingMilliseconds), slice)
+      let code = rd_kafka_metadata(client, 1, nil, &metadata, timeout)
+      do throws(KafkaError) {
+        try KafkaError.check(code, client: client, action)
+        return metadata
+      } catch {
+        let explained = context.faults.explain(error, action)
+        guard explained.isRetriable, !deadline.hasPassed else { throw explained }
+        if explained.isConnectionFault {
+          slice = Self.sliceMilliseconds
+        } else {
+          // A broker that is slow needs the whole time for an answer.
+          guard error.kind == .timedOut, slice == Self.firstSliceMilliseconds else { throw explained }
+          slice = .max
+        }
+      }
+    }
+  }
+
+  private static let firstSliceMilliseconds: Int32 = 1_000
+  private static let sliceMilliseconds: Int32 = 250
 }

@@ -37,13 +37,13 @@ struct ConfigurationHandle: ~Copyable {
       return
     }
     // A secret must not end in a log, and librdkafka's text for a bad value repeats the value.
-    let isSecret = ["password", "secret", "key.pem"].contains { property.name.contains($0) }
-    let shown = isSecret ? "(not shown)" : "\"\(property.value)\""
+    let isMasked = KafkaConfiguration.isMasked(property.name)
+    let shown = isMasked ? "(not shown)" : "\"\(property.value)\""
     let isUnknown = result == RD_KAFKA_CONF_UNKNOWN
     throw .make(
       .invalidArgument,
       "set the property \(property.name) = \(shown)",
-      detail: isSecret && !isUnknown ? "its value is not valid" : text
+      detail: isMasked && !isUnknown ? "its value is not valid" : text
     )
   }
 }

@@ -13,10 +13,14 @@ extension KafkaConfiguration {
       "cooperative-sticky",
       because: "only what moves is taken from a member"
     )
-    let reason = "offsets are committed with the results they belong to"
+    let reason = "offsets are committed together with their results"
     try configuration.require("enable.auto.commit", "false", because: reason)
     try configuration.require("enable.auto.offset.store", "false", because: reason)
-    try configuration.require("enable.partition.eof", "true", because: "ends of partitions are waited for")
+    try configuration.require(
+      "enable.partition.eof",
+      "true",
+      because: "FeedStore waits for the ends of partitions"
+    )
     if let isolationLevel {
       configuration["isolation.level"] = isolationLevel.rawValue
     }

@@ -23,6 +23,14 @@ public struct KafkaConfiguration: Sendable, Hashable {
   /// The properties, in the order in which they are applied.
   public private(set) var properties: [Property] = []
 
+  /// Told why brokers cannot be connected to; a client without one has its own.
+  public var connectionFaults: ConnectionFaults?
+
+  /// Whether clients have a certificate of their own to show.
+  var hasCertificate: Bool {
+    ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"].contains { self[$0] != nil }
+  }
+
   public init() {}
 
   /// Makes a configuration from names and values; of a name given twice the last value counts.
@@ -50,8 +58,18 @@ public struct KafkaConfiguration: Sendable, Hashable {
   public static func knows(_ name: String) -> Bool {
     let configuration = rd_kafka_conf_new()
     defer { rd_kafka_conf_destroy(configuration) }
-    var size = 0
-    return rd_kafka_conf_get(configuration, name, nil, &size) == RD_KAFKA_CONF_OK
+    // What has no value by default cannot be got, only set; nothing is no value for numbers, but that is another answer.
+    let (result, _) = withErrorText { rd_kafka_conf_set(configuration, name, "", $0, $1) }
+    return result != RD_KAFKA_CONF_UNKNOWN
+  }
+
+  /// Whether a property's value is not for logs: a secret, what is said of one, or that of a property which librdkafka
+  /// does not know.
+  public static func isMasked(_ name: String) -> Bool {
+    let isSecret =
+      ["sasl.", "ssl.key"].contains { name.hasPrefix($0) }
+      || ["password", "secret", "token", "jaas", "key.pem"].contains { name.contains($0) }
+    return isSecret || !knows(name)
   }
 
   /// Refuses a property that librdkafka does not know, or a value that it does not take. What must fit together is

@@ -102,7 +102,7 @@ extension Consumer {
     if KafkaErrorCode(code) == .unknownPartition { try list.check(action) }
     try KafkaError.check(code, client: client, action)
     guard let offset = try list.offsets(action)[partition] ?? nil else {
-      throw .make(.timedOut, action, detail: "the broker told no offset")
+      throw .make(.timedOut, action, detail: "the broker returned no offset")
     }
     return offset
   }

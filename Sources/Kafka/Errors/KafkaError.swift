@@ -24,6 +24,9 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Whether the current transaction must be aborted.
   public let requiresAbort: Bool
 
+  /// Whether TLS or authentication failed; the reason has been logged.
+  public var isConnectionFault: Bool { kind == .tls || kind == .authentication }
+
   /// The stable name of the error, for example `_TIMED_OUT`; to be logged and counted by.
   public var code: String { kind.name }
 

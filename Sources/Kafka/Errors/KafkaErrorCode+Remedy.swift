@@ -50,9 +50,9 @@ extension KafkaErrorCode {
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       "raise message.max.bytes here and max.message.bytes of the topic, or send less"
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
-      "raise segment.bytes of the topic to what a record may have at least"
+      "raise segment.bytes of the topic to at least the size of a record"
     case RD_KAFKA_RESP_ERR_INVALID_RECORD, RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-      "look into the broker's log for what it does not accept"
+      "see the broker's log for what it refuses"
     case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
       "raise message.timestamp.before.max.ms and message.timestamp.after.max.ms of the topic, or send other times"
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT:

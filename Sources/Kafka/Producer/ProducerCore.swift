@@ -12,7 +12,7 @@ final class ProducerCore {
     try configuration.require(
       "enable.idempotence",
       "true",
-      because: "a record that is sent again must not be there twice"
+      because: "a record that is sent again must not be written twice"
     )
     handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in

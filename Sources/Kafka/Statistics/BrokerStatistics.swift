@@ -5,13 +5,13 @@ public struct BrokerStatistics: Sendable, Equatable {
   public var number: Int32 = -1
   /// Requests that wait to be sent.
   public var queuedRequests = 0
-  /// Requests that wait for their answers.
+  /// Requests that wait for their responses.
   public var requestsInFlight = 0
-  /// Requests that could not be sent, and answers that could not be read.
+  /// Requests that could not be sent, and responses that could not be read.
   public var errors = 0
-  /// Requests that were not answered in time.
+  /// Requests that timed out.
   public var timeouts = 0
-  /// Requests that were sent again.
+  /// Requests that were retried.
   public var retries = 0
   /// Connections that were lost or could not be made.
   public var disconnects = 0

@@ -5,7 +5,7 @@ extension CommandLineSpecification {
     text += "commands:\n" + Self.columns(commands.map { ($0.name, $0.summary) }) + "\n"
     text += "options:\n"
     text += Self.columns([
-      ("--help", "Shows this help; after a command, that command's."),
+      ("--help", "Shows this help; after a command, the help of that command."),
       ("--version", "Shows the version."),
     ])
     return text
@@ -15,7 +15,8 @@ extension CommandLineSpecification {
   func help(forGroup name: String, _ group: [CommandSpecification]) -> String {
     "usage: \(program) \(name) COMMAND [OPTION]...\n\ncommands:\n"
       + Self.columns(group.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) })
-      + "\noptions:\n" + Self.columns([("--help", "Shows this help; after a command, that command's.")])
+      + "\noptions:\n"
+      + Self.columns([("--help", "Shows this help; after a command, the help of that command.")])
   }
 
   /// The text of a subcommand's `--help`.

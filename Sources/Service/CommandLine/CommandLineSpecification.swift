@@ -100,7 +100,7 @@ public struct CommandLineSpecification: Sendable, Equatable {
     let known = group.map { String($0.name.dropFirst(name.count + 1)) }
     let allowed = "allowed: \(known.joined(separator: ", ")); see '\(program) \(name) --help'"
     guard let second, !second.hasPrefix("-") else {
-      throw UsageError(.missingCommand, "'\(program) \(name)' needs to be told what to do; \(allowed)")
+      throw UsageError(.missingCommand, "'\(program) \(name)' needs a subcommand; \(allowed)")
     }
     let hint = NearestName.suggestion(for: second, among: known).map { "did you mean '\($0)'? " } ?? ""
     throw UsageError(.unknownCommand, "unknown subcommand '\(name) \(second)'; \(hint)\(allowed)")

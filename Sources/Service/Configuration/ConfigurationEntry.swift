@@ -1,17 +1,41 @@
 /// One setting: a value and where it comes from.
 public struct ConfigurationEntry: Sendable, Equatable {
-  /// The value.
+  /// The value, with references replaced by what they stand for.
   public let value: ConfigurationValue
-  /// Where it was set, for error messages: `feedstore.json5:12` or `--set`.
-  public let place: String
-  /// What was written after `KEY=` on a command line; nil for what a file says.
+  public let source: ConfigurationSource
+  /// What was written after `KEY=` on a command line, or is in an environment variable or behind a reference; nil for
+  /// what a file says itself.
   let spelling: String?
+  /// The text as it was written, if it has references; it can be shown where the value cannot.
+  let reference: String?
 
-  init(value: ConfigurationValue, place: String, spelling: String? = nil) {
+  init(
+    value: ConfigurationValue,
+    source: ConfigurationSource,
+    spelling: String? = nil,
+    reference: String? = nil
+  ) {
     self.value = value
-    self.place = place
+    self.source = source
     self.spelling = spelling
+    self.reference = reference
   }
+
+  /// A value that comes as text without quotes: a number, `true` and `false` are what they look like, and all else is
+  /// text. As text is wanted, its spelling counts.
+  init(text: String, source: ConfigurationSource, reference: String? = nil) {
+    let value: ConfigurationValue =
+      switch text.utf8.count <= Self.longestNumber ? ConfigurationDocument.value(of: text) : nil {
+      case .boolean(let boolean)?: .boolean(boolean)
+      case .integer(let integer)?: .integer(integer)
+      case .number(let number)?: .number(number)
+      default: .string(text)
+      }
+    self.init(value: value, source: source, spelling: text, reference: reference)
+  }
+
+  /// Where it was set, for error messages: `feedstore.json5:12` or `--set`.
+  public var place: String { source.description }
 
   /// The value where text is wanted that need not be quoted.
   ///
@@ -29,4 +53,15 @@ public struct ConfigurationEntry: Sendable, Equatable {
     if case .string(let text) = value { return text }
     return spelling == nil ? nil : unquotedText
   }
+
+  /// How error messages show the value.
+  func shown(isMasked: Bool) -> String {
+    if let reference {
+      return isMasked && !ConfigurationReferences.isOne(reference) ? Self.masked : reference
+    }
+    return isMasked && value != .string("") ? Self.masked : value.description
+  }
+
+  static let masked = "(not shown)"
+  private static let longestNumber = 64
 }

@@ -18,15 +18,19 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
     case conflict = "conflict"
     /// A `--set` that is not `KEY=VALUE`.
     case assignment = "assignment"
+    /// A `${…}` in a value that stands for nothing.
+    case reference = "reference"
+    /// A secret that others may read.
+    case exposed = "exposed"
   }
 
   /// What kind of mistake it is; stable.
   public let code: Code
-  /// Where: a file with the line if it is known, or `--set`.
+  /// Where: a file with the line if it is known, an environment variable, or `--set`.
   public let place: String?
   /// The dotted key, if the mistake is that of a key.
   public let key: String?
-  /// The value as it stands there, strings in quotes.
+  /// The value as it stands there, strings in quotes; secrets are left out.
   public let value: String?
   /// What the value may be, in words.
   public let allowed: String?

@@ -42,7 +42,7 @@ struct ConfigurationOutline {
     case UInt8(ascii: "{"): try takeObject(prefix: key.isEmpty ? "" : key + ".")
     case UInt8(ascii: "["): try takeArray(key: key)
     case UInt8(ascii: "\""), UInt8(ascii: "'"): _ = try takeString()
-    default: try takeWord()
+    default: try takeWord(key: key)
     }
   }
 
@@ -121,13 +121,14 @@ struct ConfigurationOutline {
     return word
   }
 
-  private mutating func takeWord() throws(ConfigurationFault) {
+  private mutating func takeWord(key: String) throws(ConfigurationFault) {
     let word = takeRun()
     if word.isEmpty { throw fault("expected a value, found \(Self.shown(bytes[position]))") }
     let unsigned = word.first == "-" || word.first == "+" ? word.dropFirst() : word[...]
     let isNumber = unsigned.first?.isASCII == true && Double(unsigned) != nil
     if !isNumber, !["true", "false", "null"].contains(word), !["Infinity", "NaN"].contains(unsigned) {
-      throw fault("'\(word)' is not a value; a string must be in quotes")
+      let shown = SecretKey.isMasked(key) ? "what is said of \(key)" : "'\(word)'"
+      throw fault("\(shown) is not a value; a string must be in quotes")
     }
   }
 

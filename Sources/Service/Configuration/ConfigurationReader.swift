@@ -5,11 +5,21 @@
 public struct ConfigurationReader: Sendable {
   /// The keys asked for, in that order.
   public private(set) var knownKeys: [String] = []
+  /// What was read of them, in that order.
+  public private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
+  private let isMasked: @Sendable (String) -> Bool
 
-  public init(_ document: ConfigurationDocument) {
+  /// - Parameters:
+  ///   - document: with its references resolved.
+  ///   - isMasked: whether the value of a key is left out of messages and listings.
+  public init(
+    _ document: ConfigurationDocument,
+    isMasked: @escaping @Sendable (_ key: String) -> Bool = SecretKey.isMasked
+  ) {
     entries = document.entries
+    self.isMasked = isMasked
   }
 
   /// A whole number; one that is spelled `1e3` or `5.0` is whole too.
@@ -18,13 +28,46 @@ public struct ConfigurationReader: Sendable {
     default defaultValue: Int64,
     in range: ClosedRange<Int64>
   ) throws(ConfigurationError) -> Int64 {
-    guard let entry = ask(key) else { return defaultValue }
+    guard let entry = ask(key) else { return note(key, defaultValue, .integer(defaultValue)) }
     let allowed = AllowedText.integer(range)
     switch entry.value {
-    case .integer(let value) where range.contains(value): return value
+    case .integer(let value) where range.contains(value): return note(key, value, .integer(value))
     case .integer, .number: throw refusal(.outOfRange, key, entry, allowed)
     default: throw refusal(.wrongType, key, entry, allowed)
     }
+  }
+
+  /// A whole number of milliseconds or bytes: a number, or text with a unit such as `100ms` and `8MiB`.
+  public mutating func quantity(
+    _ key: String,
+    _ unit: ConfigurationUnit,
+    default defaultValue: Int64,
+    in range: ClosedRange<Int64>
+  ) throws(ConfigurationError) -> Int64 {
+    guard let entry = ask(key) else { return note(key, defaultValue, .integer(defaultValue), unit) }
+    let allowed = unit.allowed(range)
+    let number: Int64
+    switch entry.value {
+    case .integer(let value): number = value
+    case .number: throw refusal(.outOfRange, key, entry, allowed)
+    case .string(let text):
+      guard let value = unit.number(text) else { throw refusal(.wrongType, key, entry, allowed) }
+      number = value
+    default: throw refusal(.wrongType, key, entry, allowed)
+    }
+    guard range.contains(number) else { throw refusal(.outOfRange, key, entry, allowed) }
+    return note(key, number, .integer(number), unit)
+  }
+
+  /// A whole number of milliseconds or bytes, of the platform's width.
+  public mutating func quantity(
+    _ key: String,
+    _ unit: ConfigurationUnit,
+    default defaultValue: Int,
+    in range: ClosedRange<Int>
+  ) throws(ConfigurationError) -> Int {
+    let wide = Int64(range.lowerBound)...Int64(range.upperBound)
+    return Int(try quantity(key, unit, default: Int64(defaultValue), in: wide))
   }
 
   /// A whole number of the platform's width.
@@ -43,7 +86,7 @@ public struct ConfigurationReader: Sendable {
     default defaultValue: Double,
     in range: ClosedRange<Double>
   ) throws(ConfigurationError) -> Double {
-    guard let entry = ask(key) else { return defaultValue }
+    guard let entry = ask(key) else { return note(key, defaultValue, .number(defaultValue)) }
     let allowed = AllowedText.number(range)
     let value: Double
     switch entry.value {
@@ -52,16 +95,16 @@ public struct ConfigurationReader: Sendable {
     default: throw refusal(.wrongType, key, entry, allowed)
     }
     guard value.isFinite, range.contains(value) else { throw refusal(.outOfRange, key, entry, allowed) }
-    return value
+    return note(key, value, .number(value))
   }
 
   /// `true` or `false`.
   public mutating func boolean(_ key: String, default defaultValue: Bool) throws(ConfigurationError) -> Bool {
-    guard let entry = ask(key) else { return defaultValue }
+    guard let entry = ask(key) else { return note(key, defaultValue, .boolean(defaultValue)) }
     guard case .boolean(let value) = entry.value else {
       throw refusal(.wrongType, key, entry, "true or false")
     }
-    return value
+    return note(key, value, .boolean(value))
   }
 
   /// A string.
@@ -75,10 +118,10 @@ public struct ConfigurationReader: Sendable {
     allowed: String = "a string",
     where isAllowed: (String) -> Bool = { _ in true }
   ) throws(ConfigurationError) -> String {
-    guard let entry = ask(key) else { return defaultValue }
+    guard let entry = ask(key) else { return note(key, defaultValue, .string(defaultValue)) }
     guard let value = entry.string else { throw refusal(.wrongType, key, entry, allowed) }
     guard isAllowed(value) else { throw refusal(.outOfRange, key, entry, allowed) }
-    return value
+    return note(key, value, .string(value))
   }
 
   /// One of the cases of an enumeration, by name.
@@ -107,6 +150,7 @@ public struct ConfigurationReader: Sendable {
         throw refusal(.wrongType, key, entry, "a string, a number, true or false")
       }
       pairs.append(ConfigurationPair(name: String(key.dropFirst(prefix.count)), value: text))
+      _ = note(key, text, .string(text))
     }
     return pairs
   }
@@ -121,12 +165,13 @@ public struct ConfigurationReader: Sendable {
       let allowed =
         hint.map { "did you mean \($0)?" }
         ?? "allowed: " + (knownKeys + prefixes).joined(separator: ", ")
+      let value = shownOfUnknown(key, entry)
       throw ConfigurationError(
         .unknownKey,
-        "\(key) (\(entry.value)) is not a known key; \(allowed)",
+        "\(key)\(value.map { " (\($0))" } ?? "") is not a known key; \(allowed)",
         place: entry.place,
         key: key,
-        value: entry.value.description,
+        value: value,
         allowed: hint
       )
     }
@@ -148,18 +193,45 @@ public struct ConfigurationReader: Sendable {
     return entries[key]
   }
 
+  /// Nobody knows whether a text of an unknown key is a secret.
+  private func shownOfUnknown(_ key: String, _ entry: ConfigurationEntry) -> String? {
+    if case .string = entry.value { return nil }
+    return isMasked(key) || entry.reference != nil ? nil : entry.value.description
+  }
+
+  private mutating func note<Value>(
+    _ key: String,
+    _ value: Value,
+    _ read: ConfigurationValue,
+    _ unit: ConfigurationUnit? = nil
+  ) -> Value {
+    let entry = entries[key]
+    readings.append(
+      ConfigurationReading(
+        key: key,
+        value: read,
+        unit: unit,
+        source: entry?.source ?? .defaultValue,
+        isMasked: isMasked(key),
+        reference: entry?.reference.flatMap { ConfigurationReferences.isOne($0) ? $0 : nil }
+      )
+    )
+    return value
+  }
+
   private func refusal(
     _ code: ConfigurationError.Code,
     _ key: String,
     _ entry: ConfigurationEntry,
     _ allowed: String
   ) -> ConfigurationError {
-    ConfigurationError(
+    let shown = entry.shown(isMasked: isMasked(key))
+    return ConfigurationError(
       code,
-      "\(key) is \(entry.value); allowed: \(allowed)",
+      "\(key) is \(shown); allowed: \(allowed)",
       place: entry.place,
       key: key,
-      value: entry.value.description,
+      value: shown,
       allowed: allowed
     )
   }

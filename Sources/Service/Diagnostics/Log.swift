@@ -1,75 +1,63 @@
-/// Writes what happens to standard error, a line each: time, level, message, fields.
+/// Writes what happens to standard error, one line per fact, as text or as JSON.
 ///
 /// ```
-/// 2026-11-20T10:00:00.250Z info    published feeds=12 bytes=3400 worker=0
+/// 2026-11-20T10:00:00.250Z info    serving HTTP event=http.serving url=http://127.0.0.1:8321
+/// {"time":"2026-11-20T10:00:00.250Z","level":"info","event":"http.serving","message":"serving HTTP","url":"http://127.0.0.1:8321"}
 /// ```
+///
+/// Warnings and errors that say the same are counted: the first is written at once, and as long as they go on, a line each
+/// 30 s says `repeated=N`. Lines say the same if event, message and fields do, whatever their ``LogFigure``s.
 ///
 /// Message and fields of a level that is off are not evaluated, and nothing is allocated for them.
 public struct Log: Sendable {
-  /// The least severe level that is written.
-  public let level: LogLevel
+  private let writer: LogWriter
   private let fields: LogFields
-  private let output: DiagnosticOutput
-  private let now: @Sendable () -> Int64
 
   /// - Parameters:
   ///   - level: The least severe level to write.
+  ///   - format: How lines are written.
   ///   - output: Where to.
-  ///   - now: The time in milliseconds since 1970; a test hands in its own.
+  ///   - clocks: The time.
   public init(
     level: LogLevel = .info,
+    format: LogFormat = .text,
     output: DiagnosticOutput = .standardError,
-    now: @escaping @Sendable () -> Int64 = WallClock.milliseconds
+    clocks: LogClocks = LogClocks()
   ) {
-    self.init(level: level, fields: [:], output: output, now: now)
+    self.init(LogWriter(LogThreshold(level), format, output, clocks), fields: [:])
   }
 
-  private init(
-    level: LogLevel,
-    fields: LogFields,
-    output: DiagnosticOutput,
-    now: @escaping @Sendable () -> Int64
-  ) {
-    self.level = level
+  private init(_ writer: LogWriter, fields: LogFields) {
+    self.writer = writer
     self.fields = fields
-    self.output = output
-    self.now = now
   }
+
+  /// The least severe level that is written.
+  public var level: LogLevel { writer.threshold.level }
+
+  /// Changes the level of this log and of all that ``with(_:)`` made of it, or that it was made of.
+  public func setLevel(_ level: LogLevel) { writer.threshold.level = level }
+
+  /// How lines are written.
+  public var format: LogFormat { writer.format }
 
   /// The same log with fields that every line ends with.
-  public func with(_ more: LogFields) -> Log {
-    Log(level: level, fields: fields + more, output: output, now: now)
-  }
+  public func with(_ more: LogFields) -> Log { Log(writer, fields: fields + more) }
 
-  public func debug(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]) {
-    write(.debug, message, fields)
-  }
-
-  public func info(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]) {
-    write(.info, message, fields)
-  }
-
-  public func warning(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]) {
-    write(.warning, message, fields)
-  }
-
-  public func error(_ message: @autoclosure () -> String, _ fields: @autoclosure () -> LogFields = [:]) {
-    write(.error, message, fields)
-  }
-
-  /// Writes at a level that is known only at run time, such as that of a C library's own log.
-  public func log(
-    _ level: LogLevel,
+  /// Writes a line, at the level of its event.
+  ///
+  /// - Parameters:
+  ///   - event: What it is about, for programs.
+  ///   - message: The same for people, in a few words; what differs from line to line goes into fields.
+  public func write(
+    _ event: LogEvent,
     _ message: @autoclosure () -> String,
     _ fields: @autoclosure () -> LogFields = [:]
   ) {
-    write(level, message, fields)
+    guard writer.threshold.allows(event.level) else { return }
+    writer.write(LogLine(event: event, message: message(), fields: fields(), context: self.fields))
   }
 
-  private func write(_ level: LogLevel, _ message: () -> String, _ more: () -> LogFields) {
-    guard level >= self.level else { return }
-    let name = level.rawValue + String(repeating: " ", count: 7 - level.rawValue.utf8.count)
-    let time = Timestamp.rfc3339(milliseconds: now())
-    output.write(line: time + " " + name + " " + LogFields.escaped(message()) + more().text + fields.text)
-  }
+  /// Writes what was counted until now. To be called before the process ends.
+  public func finish() { writer.finish() }
 }

@@ -13,7 +13,8 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
     first.severity < second.severity
   }
 
-  private var severity: Int {
+  /// Its place among all cases.
+  var severity: Int {
     switch self {
     case .debug: 0
     case .info: 1

@@ -1,7 +1,7 @@
 import Kafka
 import ObservationSupport
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 /// Somebody else's transaction, with a record in each of some partitions, which are there and not committed.
 ///

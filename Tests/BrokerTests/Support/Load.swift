@@ -5,7 +5,7 @@ import ObservationSupport
 import Service
 import Synchronization
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 /// Sends random records to the input topics while a run lasts, a few after each of the observer's polls.
 ///

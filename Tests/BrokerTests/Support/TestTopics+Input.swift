@@ -2,7 +2,7 @@ import FeedStore
 import Kafka
 import ObservationSupport
 
-@testable import FeedPipeline
+@testable import FeedKafka
 
 extension TestTopics {
   /// Sends records of items, outside of transactions.

@@ -1,5 +1,6 @@
-import FeedPipeline
+import FeedConfiguration
 import FeedStore
+import FeedTools
 import Kafka
 import ObservationSupport
 import Service

@@ -1,10 +1,11 @@
 import ChangesetTestSupport
+import FeedHTTP
 import HTTPTestSupport
 import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// What is answered at once: lists, states, and what is wrong.
 struct FeedStateTests {

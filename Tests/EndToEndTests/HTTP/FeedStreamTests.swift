@@ -1,8 +1,7 @@
 import ChangesetTestSupport
+import FeedConfiguration
 import HTTPTestSupport
 import Testing
-
-@testable import FeedPipeline
 
 /// Streams of changes: what comes, and what comes again.
 struct FeedStreamTests {
@@ -147,7 +146,7 @@ struct FeedStreamTests {
     let records = try await flush("a", change(1), change(2), "{\"op\":\"feed.reload\"}")
     try ground.publish([records[1]])
     let notice = try #require(try await reader.next(named: "must-refetch"))
-    #expect(notice.data.contains("revision 1 is known, and a changeset on revision 2 came"))
+    #expect(notice.data.contains("the replica has revision 1, and the changeset has base 2"))
     #expect(try await ground.ask("GET /v1/feeds/a", until: 503).text.contains("stale"))
     try ground.publish([records[2]])
     #expect(try await reader.nextChangeset() == ServedGround.values(records).last)

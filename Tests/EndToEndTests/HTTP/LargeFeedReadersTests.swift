@@ -1,8 +1,7 @@
 import ChangesetTestSupport
+import FeedConfiguration
 import HTTPTestSupport
 import Testing
-
-@testable import FeedPipeline
 
 /// Readers that are sent a large feed and do not read it.
 struct LargeFeedReadersTests {

@@ -1,3 +1,6 @@
+import FeedConfiguration
+import FeedHTTP
+import FeedPipeline
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -5,7 +8,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// What operators and their tools ask: health, status and metrics.
 struct OperationsTests {
@@ -21,7 +24,7 @@ struct OperationsTests {
     #expect(restoring.status == 503)
     #expect(restoring["Content-Type"] == "application/problem+json")
     #expect(
-      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records are left")
+      restoring.text.contains("worker 0 restores the feeds of 2 partitions; 0 records remain")
     )
     ground.server.status.running(0, except: [1])
     #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"stopped\""))
@@ -64,6 +67,9 @@ struct OperationsTests {
     let ground = try ServedGround()
     let plain = try ground.ask("GET /metrics")
     #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+    let build =
+      "feedstore_build_info{version=\"\(Release.version)\",commit=\"\(Release.commit)\",librdkafka=\""
+    #expect(plain.text.contains("\n" + build))
     #expect(plain.text.contains("\n# TYPE feedstore_flushes_total counter\nfeedstore_flushes_total 0\n"))
     let open = try ground.ask(
       "GET /metrics",

@@ -1,11 +1,10 @@
 import ChangesetTestSupport
 import Feed
+import FeedConfiguration
 import FeedTestSupport
 import HTTPTestSupport
 import Service
 import Testing
-
-@testable import FeedPipeline
 
 /// Clients that come and go at random end with what the server has.
 struct RandomStreamTests {

@@ -5,8 +5,6 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
-
 /// What becomes of readers when Kafka refuses the follower, and when it does no more.
 struct RecoveryTests {
   private let source = ChangesetSource()
@@ -26,7 +24,7 @@ struct RecoveryTests {
     try ground.cluster.pushRequestErrors(.fetch, [.topicAuthorizationFailed])
     #expect(await pauses.next() == .seconds(1))
     let notice = try #require(try await reader.next(named: "must-refetch"))
-    #expect(notice.data.contains("read anew"))
+    #expect(notice.data.contains("reads its feeds again"))
     #expect(try await reader.next() == nil)
     for path in ["/v1/feeds/a", "/v1/feeds/a/changes"] {
       let response = try ground.ask("GET \(path)")
@@ -73,7 +71,7 @@ struct RecoveryTests {
       #expect(try ground.ask("GET /v1/feeds/a").status == 503)
       if seconds < 4 { pauses.open() }
     }
-    let told = lines.withLock { $0.filter { $0.contains("feeds are not followed") } }
+    let told = lines.withLock { $0.filter { $0.contains("event=http.follower-failed") } }
     #expect(told.count == 3)
     for (line, seconds) in zip(told, [1, 2, 4]) {
       #expect(line.contains("TOPIC_AUTHORIZATION_FAILED"))

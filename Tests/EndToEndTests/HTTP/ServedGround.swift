@@ -4,7 +4,10 @@ import Kafka
 import Service
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedHTTP
+@testable import FeedKafka
 
 /// An embedded cluster with a changesets topic, and a server of its feeds without a daemon: the test says what
 /// is published, and which partitions the workers have.

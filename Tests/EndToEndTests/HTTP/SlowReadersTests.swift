@@ -1,3 +1,5 @@
+import FeedConfiguration
+import FeedPipeline
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -5,7 +7,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// A daemon whose streams are not read.
 struct SlowReadersTests {

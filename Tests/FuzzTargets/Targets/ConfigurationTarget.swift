@@ -1,4 +1,4 @@
-import FeedPipeline
+import FeedConfiguration
 import FeedTestSupport
 
 @testable import Service
@@ -12,7 +12,7 @@ extension FuzzTarget {
     "configuration",
     tokens: PipelineConfiguration.keys.flatMap { ["\"\($0)\":", "--set \($0)="] } + [
       "coalesce:", "limits:", "kafka:", "http:", "//", "/*", "*/", "'", "+1", ".5", "0x10", "Infinity", "NaN",
-      "undefined", "--set ", "\\\n", "\u{2028}", "$a_", "\\u0061",
+      "undefined", "--set ", "\\\n", "\u{2028}", "$a_", "\\u0061", "${env:A}", "$${", "'8MiB'", "'1.5s'",
     ]
   ) { input throws(FuzzFailure) in
     guard OracleUTF8.isValid(input) else { return }
@@ -25,6 +25,10 @@ extension FuzzTarget {
       if !text.isEmpty { document = try ConfigurationDocument(text: text, name: "file") }
       try checkFlat(document)
       for assignment in assignments { try document.set(assignment) }
+      // Files are not read here.
+      if !text.contains("${file:"), !assignments.contains(where: { $0.contains("${file:") }) {
+        try document.resolve { $0 == "A" ? "7" : nil }
+      }
       let configuration = try PipelineConfiguration(document)
       try expect(try PipelineConfiguration(document) == configuration, "a document is read in two ways")
     } catch let error as ConfigurationError {
@@ -38,7 +42,7 @@ extension FuzzTarget {
     try expect(!error.message.isEmpty, "an error says nothing")
     switch error.code {
     case .unreadable, .syntax, .assignment: break
-    case .duplicateKey, .unknownKey, .wrongType, .outOfRange, .conflict:
+    case .duplicateKey, .unknownKey, .wrongType, .outOfRange, .conflict, .reference, .exposed:
       guard let key = error.key else { throw FuzzFailure("an error names no key: \(error)") }
       try expect(error.message.contains(key), "the message does not name the key \(key): \(error)")
     }

@@ -39,7 +39,7 @@ struct HTTPHeadRun {
 
   func checkVerdicts() throws(FuzzFailure) {
     for token in [nil, try? BearerToken(Self.token)] {
-      let gate = HTTPGate(router: Self.router, token: token, limits: HTTPHeadLimits())
+      let gate = HTTPGate(router: Self.router, requiredToken: RequiredToken(token), limits: HTTPHeadLimits())
       let verdict = gate.admit(head)
       try expect(Self.words(verdict) == Self.words(gate.admit(withOtherCase)), "the case of names decides")
       switch verdict {

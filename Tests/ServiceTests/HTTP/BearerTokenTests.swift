@@ -36,7 +36,7 @@ import Testing
 
   @Test func aFileThatCannotBeReadIsNamed() throws {
     let error = try #require(throws: HTTPServerError.self) { try BearerToken(file: "/nowhere/token") }
-    #expect(error.message == "/nowhere/token: cannot read the token: No such file or directory")
+    #expect(error.message == "cannot read /nowhere/token: No such file or directory")
   }
 
   @Test func theTokenIsNeverPrinted() throws {

@@ -41,6 +41,31 @@ import Testing
     #expect(try server.ask("GET /secret").status == 401)
   }
 
+  @Test func `a token may be replaced, and streams of the old one end`() throws {
+    let server = try HTTPTestServer {
+      $0.token = try BearerToken(Self.token)
+    } routes: { router in
+      router.add(.get, "/events", produces: ["text/event-stream"]) { _ in
+        .events { stream in _ = stream.write(ServerSentEvent(data: Array("first".utf8)).encoded()) }
+      }
+      router.add(.get, "/secret") { _ in HTTPResponse(status: 204) }
+    }
+    let reader = try server.connect()
+    try reader.request("GET /events", "Authorization: Bearer \(Self.token)")
+    #expect(try reader.head().status == 200)
+    _ = try reader.chunk()
+    let other = "another-token-of-this-server"
+    server.server.replaceToken(try BearerToken(Self.token))
+    #expect(server.server.counters.openStreams == 1)
+    server.server.replaceToken(try BearerToken(other))
+    // An empty chunk ends it.
+    #expect(throws: HTTPTestClient.Failure.self) { try reader.chunks(through: "never") }
+    #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").status == 401)
+    #expect(try server.ask("GET /secret", "Authorization: Bearer \(other)").status == 204)
+    server.server.replaceToken(nil)
+    #expect(try server.ask("GET /secret").status == 204)
+  }
+
   @Test func anOpenRouteNeedsNoToken() throws {
     let server = try server()
     #expect(try server.ask("GET /health").status == 204)
@@ -119,7 +144,7 @@ import Testing
         $0.token = try BearerToken(Self.token)
       }
     }
-    #expect(error.message.contains("cannot listen on 192.0.2.1:0: the address is not one of this machine"))
+    #expect(error.message.contains("cannot listen on 192.0.2.1:0: this machine does not have the address"))
   }
 
   @Test func moreConnectionsThanFilesAreRefusedAtTheStart() throws {

@@ -97,12 +97,14 @@ import Testing
       _ = table.open(socket, from: "a", at: 0)
       table.beginAnswer(socket, receivedBytes: 100, at: 0)
     }
-    #expect(table.open(3, from: "a", at: 1) == .refused("2 connections from a are open, and no more may be"))
-    #expect(table.open(4, from: "b", at: 1) == .refused("2 connections are open, and no more may be"))
+    #expect(
+      table.open(3, from: "a", at: 1) == .refused("2 connections from a are open, which is the maximum")
+    )
+    #expect(table.open(4, from: "b", at: 1) == .refused("2 connections are open, which is the maximum"))
     #expect(table.open(5, from: "b", at: 1) == .dropped)
     #expect(table.expired(at: 2_001).sorted() == [3, 4])
     table.close(3)
-    #expect(table.open(6, from: "b", at: 1) == .refused("2 connections are open, and no more may be"))
+    #expect(table.open(6, from: "b", at: 1) == .refused("2 connections are open, which is the maximum"))
   }
 
   /// Counts are those of a plain list, and nobody who is being answered is evicted.

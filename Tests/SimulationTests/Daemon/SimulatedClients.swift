@@ -1,8 +1,9 @@
+import FeedKafka
 import Kafka
 import Service
 import SimulationSupport
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// The clients of a worker in a simulated process, and its clock.
 ///

@@ -1,8 +1,9 @@
+import FeedKafka
 import FeedStore
 import Service
 import SimulationSupport
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// A daemon with one worker, in a process of its own.
 final class SimulatedMember {
@@ -33,15 +34,20 @@ final class SimulatedMember {
     stop = StopRequest(clock: clients.milliseconds)
     let cost = story.setting.recordMicroseconds
     nonisolated(unsafe) let shared = (simulator: simulator, process: process)
+    var clocks = LogClocks()
+    clocks.wall = { 0 }
+    clocks.monotonic = { clients.milliseconds() }
+    clocks.later = { milliseconds, action in
+      shared.simulator.schedule(after: milliseconds * 1_000, action)
+    }
     let log = Log(
       level: simulator.onLine == nil ? .error : .info,
       output: DiagnosticOutput(isTerminal: false) { line in
         shared.simulator.tell("\(shared.process.name): \(line.dropLast().dropFirst(25))")
       },
-      now: { 0 }
+      clocks: clocks
     )
-    let environment = WorkerEnvironment(
-      clients: clients,
+    var environment = WorkerEnvironment(
       stop: stop,
       log: log,
       rejectedLimit: RejectedRecordLimit(),
@@ -55,7 +61,8 @@ final class SimulatedMember {
       },
       onEvent: { _ in }
     )
-    simulator.spawn(process) { [self] in
+    environment.clients = clients
+    simulator.spawn(process) { [self, environment] in
       let result = Result {
         let settings = try KafkaSettings(story.setting.kafka(member: number))
         let worker = try Worker(

@@ -1,7 +1,7 @@
 import CRdkafka
 import SimulationSupport
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import Kafka
 
 /// A simulated producer as a worker sees it.

@@ -1,9 +1,10 @@
 import Feed
+import FeedConfiguration
 import FeedStore
 import FeedTestSupport
 import Service
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// What a story's daemons are configured with.
 struct Setting: Equatable, CustomStringConvertible {

@@ -1,10 +1,13 @@
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import FeedTestSupport
 import Kafka
 import ObservationSupport
+import Service
 import SimulationSupport
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// Lives through a story: daemons on a cluster, with everything that the story says, and then until all is published.
 final class SimulationRun {

@@ -1,9 +1,11 @@
+import FeedConfiguration
+import FeedKafka
 import FeedStore
 import FeedTestSupport
 import Kafka
 import SimulationSupport
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// Everything that is decided of a run before it begins: what is sent when, and what happens when.
 struct Story: CustomStringConvertible {

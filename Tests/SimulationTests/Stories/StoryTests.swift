@@ -1,7 +1,8 @@
+import FeedKafka
 import Foundation
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 
 /// Daemons on simulated brokers.
 @Suite struct StoryTests {

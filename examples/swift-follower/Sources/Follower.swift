@@ -6,7 +6,7 @@ import FeedClient
 ///
 ///     swift run Follower SERVERS [FILE]
 ///
-/// With FILE, what is known is saved there when Ctrl-C ends it, and the next start goes on from that.
+/// With FILE, it saves its state there when Ctrl-C ends it, and continues from that state at the next start.
 @main
 struct Follower {
   static func main() async {
@@ -18,20 +18,20 @@ struct Follower {
     do {
       try await follow(servers, file: arguments.dropFirst().first)
     } catch {
-      // What does not pass by itself, such as a topic that is not there, or missing rights.
+      // A permanent error, such as a missing topic or missing access rights.
       FileHandle.standardError.write(Data("Follower: \(error)\n".utf8))
       exit(1)
     }
   }
 
   static func follow(_ servers: String, file: String?) async throws {
-    // Each line as it comes, also into a file or a pipe.
+    // Prints each line at once, also to a file or a pipe.
     setvbuf(stdout, nil, _IOLBF, 0)
     let options = FeedClientOptions(
       kafka: ["bootstrap.servers": servers],
       savedState: file.map { SavedStateOptions(path: $0) }
     )
-    // Brokers that go and come are waited for; this tells of them.
+    // The client waits for unavailable brokers; this reports them.
     let client = FeedClient(options) { level, _, message in
       if level <= .warning { print("kafka: \(message)") }
     }
@@ -52,7 +52,7 @@ struct Follower {
     if await client.waitUntilUpToDate() { print("everything that is published so far was read") }
   }
 
-  /// A change as calls of `UICollectionViewDiffableDataSource`, and the list as it is then.
+  /// A change as calls of `UICollectionViewDiffableDataSource`, and the resulting list.
   static func lines(_ update: FeedUpdate) throws -> [String] {
     var lines: [String] = []
     switch update {
@@ -66,7 +66,7 @@ struct Follower {
         lines += line("reconfigureItems", difference.items.reconfigures.map(\.id))
         lines += line("reloadItems", difference.items.reloads.map(\.id))
         lines += line("reloadSections", difference.sections.reloads.map(\.id))
-        // A diffable data source has no call for it: configure the header anew, where it is on screen.
+        // A diffable data source has no call for this: reconfigure the header if it is on screen.
         lines += line("new data of sections", difference.sections.reconfigures.map(\.id))
       }
     case .mustRefetch(_, let reason):

@@ -16,7 +16,7 @@ extension CommandLineSpecification {
     page.section("Commands")
     for command in commands { write(command, to: &page) }
     page.section("Options")
-    page.item("--help", "Shows a help; after a command, that command's.")
+    page.item("--help", "Shows the help; after a command, the help of that command.")
     page.item("--version", "Shows the version.")
     for section in more { section.write(to: &page) }
     return page.text

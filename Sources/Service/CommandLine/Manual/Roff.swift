@@ -24,7 +24,7 @@ struct Roff {
   }
 
   /// Lines as they are.
-  mutating func code(_ lines: String) {
+  package mutating func code(_ lines: String) {
     text += ".PP\n.nf\n.RS\n\(Self.escaped(lines))\n.RE\n.fi\n"
   }
 

@@ -104,8 +104,8 @@ struct HTTPConnectionTable: Sendable {
         leavingCount += 1
         return .refused(
           isOfAddress
-            ? "\(limits.connectionsPerAddress) connections from \(address) are open, and no more may be"
-            : "\(limits.connections) connections are open, and no more may be"
+            ? "\(limits.connectionsPerAddress) connections from \(address) are open, which is the maximum"
+            : "\(limits.connections) connections are open, which is the maximum"
         )
       }
       leave(evicted, at: now)

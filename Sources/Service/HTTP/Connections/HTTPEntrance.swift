@@ -10,6 +10,8 @@ final class HTTPEntrance: @unchecked Sendable {
   private let listening: ListeningSocket
   private let connections: HTTPConnections
   private let limits: HTTPHeadLimits
+  /// Whether clients have to speak TLS, of which nothing can be read here.
+  private let isTLS: Bool
   private let refuse: @Sendable (HTTPHeadFault) -> [UInt8]
   private let unavailable: @Sendable (String) -> [UInt8]
   private let serve: @Sendable (Int32, IPAddress?, UInt16) -> Bool
@@ -51,6 +53,7 @@ final class HTTPEntrance: @unchecked Sendable {
     _ listening: ListeningSocket,
     _ connections: HTTPConnections,
     _ limits: HTTPHeadLimits,
+    isTLS: Bool = false,
     tickMilliseconds: Int64,
     refuse: @escaping @Sendable (HTTPHeadFault) -> [UInt8],
     unavailable: @escaping @Sendable (String) -> [UInt8],
@@ -59,6 +62,7 @@ final class HTTPEntrance: @unchecked Sendable {
     self.listening = listening
     self.connections = connections
     self.limits = limits
+    self.isTLS = isTLS
     self.refuse = refuse
     self.unavailable = unavailable
     self.serve = serve
@@ -137,7 +141,7 @@ final class HTTPEntrance: @unchecked Sendable {
               HTTPHeadFault(
                 status: 408,
                 code: "head-too-slow",
-                "the request's head was not whole after \(seconds) s"
+                "the request's head was not complete after \(seconds) s"
               )
             )
           )
@@ -217,6 +221,7 @@ final class HTTPEntrance: @unchecked Sendable {
       if count == 0 || ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno) { close(socket) }
       return
     }
+    if isTLS { return greet(socket, guest) }
     let verdict = buffer.withUnsafeBytes { buffer -> HTTPHeadVerdict? in
       guests[socket]?.check.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
@@ -231,10 +236,23 @@ final class HTTPEntrance: @unchecked Sendable {
     }
   }
 
+  /// Hands a client over that begins with TLS. Until its first head is whole, it has no more time than others.
+  private func greet(_ socket: Int32, _ guest: Guest) {
+    guard buffer[0] == Self.handshakeRecord else { return answer(socket, refuse(Self.plainText)) }
+    handOver(socket, guest)
+  }
+
+  /// What a record of TLS begins with that is part of a handshake.
+  private static let handshakeRecord: UInt8 = 22
+  private static let plainText = HTTPHeadFault(
+    code: "https-only",
+    "this port speaks HTTPS only: use an address that begins with https://"
+  )
+
   private func handOver(_ socket: Int32, _ guest: Guest) {
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
     guests[socket] = nil
-    connections.beginAnswer(socket)
+    if !isTLS { connections.beginAnswer(socket) }
     if !serve(socket, guest.address, guest.port) {
       // The socket is closed; only this thread could have reused its number for a connection.
       connections.change { table, _ in table.close(socket) }

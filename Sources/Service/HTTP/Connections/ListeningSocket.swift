@@ -13,7 +13,7 @@ struct ListeningSocket {
   /// - Throws: ``HTTPServerError``.
   init(_ address: IPAddress, port: Int) throws(HTTPServerError) {
     guard let number = UInt16(exactly: port) else {
-      throw HTTPServerError(.address, "the port \(port) is not one; allowed: 0 to 65535")
+      throw HTTPServerError(.address, "\(port) is not a port; allowed: 0 to 65535")
     }
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Self.error(address, port) }
@@ -48,11 +48,17 @@ struct ListeningSocket {
     let place = "cannot listen on \(address.host):\(port)"
     return switch reason {
     case EADDRINUSE:
-      HTTPServerError(.portInUse, "\(place): another program does; stop it, or choose another port")
+      HTTPServerError(
+        .portInUse,
+        "\(place): the port is in use; stop the other program, or choose another port"
+      )
     case EACCES:
       HTTPServerError(.denied, "\(place): ports below 1024 are for the superuser; choose another")
     case EADDRNOTAVAIL, EAFNOSUPPORT:
-      HTTPServerError(.address, "\(place): the address is not one of this machine; `ip address` lists them")
+      HTTPServerError(
+        .address,
+        "\(place): this machine does not have the address; `ip address` lists its addresses"
+      )
     default: HTTPServerError(.system, "\(place): \(String(cString: strerror(reason)))")
     }
   }

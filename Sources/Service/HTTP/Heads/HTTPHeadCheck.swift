@@ -144,7 +144,7 @@ public struct HTTPHeadCheck: Sendable {
       )
     }
     guard line[0] != Self.space, line[0] != Self.tab else {
-      throw HTTPHeadFault("a header field goes on in the next line; send each in one line")
+      throw HTTPHeadFault("a header field continues on the next line; send each on one line")
     }
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
       throw HTTPHeadFault("a line of the head has no colon; header fields are a name, a colon and a value")

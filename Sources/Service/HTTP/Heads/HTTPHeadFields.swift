@@ -36,7 +36,7 @@ struct HTTPHeadFields: Sendable {
       throw HTTPHeadFault(
         status: 411,
         code: "length-required",
-        "say how long the content is with Content-Length; Transfer-Encoding is not taken"
+        "Transfer-Encoding is not supported; send Content-Length instead"
       )
     }
     // One that does not fit is too large as well.

@@ -1,8 +1,6 @@
-import Glibc
-
 /// A secret that clients show as `Authorization: Bearer …` (RFC 6750). It is never printed.
 ///
-/// The server speaks no TLS: where the network is not to be trusted, put a proxy in front that does.
+/// Where the network is not to be trusted, serve HTTPS, or put a proxy in front that does.
 public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   /// Fewer characters could be found by trying.
   public static let minimumLength = 16
@@ -15,27 +13,19 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
     try self.init(Array(text.utf8), from: "the token")
   }
 
-  /// Reads a file, which holds the token and nothing else; white space around it does not count.
+  /// Reads a file, which holds the token and nothing else, and which nobody else may read; white space around the token
+  /// does not count.
   ///
   /// - Throws: ``HTTPServerError`` with the code `token`.
   public init(file: String) throws(HTTPServerError) {
-    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      throw HTTPServerError(.token, "\(file): cannot read the token: \(String(cString: strerror(errno)))")
+    let bytes: [UInt8]
+    do throws(FileError) {
+      // Two more than a token may have, for a line break.
+      bytes = try SecretFile.bytes(file, atMost: Self.maximumLength + 2)
+    } catch {
+      throw HTTPServerError(.token, error.description)
     }
-    defer { close(descriptor) }
-    // One byte more than a token may have with a line break: a longer file is none.
-    var bytes = [UInt8](repeating: 0, count: Self.maximumLength + 3)
-    var count = 0
-    while count < bytes.count {
-      let added = bytes.withUnsafeMutableBytes { read(descriptor, $0.baseAddress! + count, $0.count - count) }
-      guard added >= 0 else {
-        throw HTTPServerError(.token, "\(file): cannot read the token: \(String(cString: strerror(errno)))")
-      }
-      guard added > 0 else { break }
-      count += added
-    }
-    let text = bytes[..<count].drop(while: Self.isSpace)
+    let text = bytes.drop(while: Self.isSpace)
     let end = text.lastIndex { !Self.isSpace($0) }.map { $0 + 1 } ?? text.startIndex
     try self.init(Array(text[..<end]), from: file)
   }

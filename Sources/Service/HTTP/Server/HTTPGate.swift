@@ -1,8 +1,10 @@
 /// Judges requests by their heads: who may come in, and where to. Without I/O.
 struct HTTPGate: Sendable {
   let router: HTTPRouter
-  let token: BearerToken?
+  let requiredToken: RequiredToken
   let limits: HTTPHeadLimits
+  /// Whether clients have shown certificates before they come here.
+  var knowsClients = false
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
     do throws(HTTPHeadFault) {
@@ -26,12 +28,12 @@ struct HTTPGate: Sendable {
     if let refusal = checkCaller(head, isOpen: isOpen) { return .refused(refusal) }
     switch match {
     case .nothing:
-      return .refused(.problem(status: 404, code: "not-found", detail: "there is nothing at \(path)"))
+      return .refused(.problem(status: 404, code: "not-found", detail: "there is no resource at \(path)"))
     case .otherMethods(let allowed):
       var refusal = HTTPResponse.problem(
         status: 405,
         code: "method-not-allowed",
-        detail: "\(path) does not take \(head.method); it takes \(allowed)"
+        detail: "\(path) does not support \(head.method); supported: \(allowed)"
       )
       refusal.headers = [HTTPField("Allow", allowed)]
       return .refused(refusal)
@@ -58,7 +60,7 @@ struct HTTPGate: Sendable {
 
   /// Whoever needs a token and has none learns nothing else, not even what there is.
   private func checkCaller(_ head: HTTPRequestHead, isOpen: Bool) -> HTTPResponse? {
-    guard let token else {
+    guard let token = requiredToken.token else {
       // Without a token only this machine is let in. A page from elsewhere could get in by a name of its own
       // that it makes point to this machine (DNS rebinding), if any name were taken.
       if head.header("Sec-Fetch-Site") == "cross-site", head.header("Sec-Fetch-Mode") != "navigate" {
@@ -69,7 +71,7 @@ struct HTTPGate: Sendable {
           detail: "without a token, pages of other sites are not served"
         )
       }
-      guard let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
+      guard !knowsClients, let host = head.header("Host"), !LoopbackHost.isLoopback(host) else { return nil }
       return .problem(
         status: 421,
         code: "unknown-host",
@@ -113,7 +115,7 @@ struct HTTPGate: Sendable {
     .problem(
       status: 406,
       code: "not-acceptable",
-      detail: "\(path) can be had as \(route.produces.joined(separator: ", ")); accept one of these"
+      detail: "\(path) is available as \(route.produces.joined(separator: ", ")); accept one of these types"
     )
   }
 

@@ -97,8 +97,17 @@ extension HTTPServer {
       isHTTP10: isHTTP10,
       clientAddress: known?.address ?? ""
     )
+    guard !gate.knowsClients || feedstore_http_client_is_trusted(connection) != 0 else {
+      return HTTPExchange(head: head, admission: .refused(Self.unknownClient))
+    }
     return HTTPExchange(head: head, admission: gate.admit(head))
   }
+
+  private static let unknownClient = HTTPResponse.problem(
+    status: 403,
+    code: "client-certificate-needed",
+    detail: "show a certificate that is valid and signed by an authority that this server knows"
+  )
 
   /// Queues the answer to a request.
   fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
@@ -112,7 +121,7 @@ extension HTTPServer {
         reply = HTTPReply(
           unavailable(
             code: "too-many-streams",
-            detail: "\(configuration.maxStreams) streams are open, and no more may be; come again later"
+            detail: "\(configuration.maxStreams) streams are open, which is the maximum; try again later"
           ),
           to: exchange.head
         )

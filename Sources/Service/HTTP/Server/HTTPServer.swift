@@ -19,7 +19,7 @@ import Synchronization
 /// A thread takes connections in, and libmicrohttpd serves those that have sent a request's head with a few threads of
 /// its own and epoll; a thread more watches the streams. None of it runs on the cooperative pool. Handlers run on the server's threads and must not block.
 ///
-/// It speaks no TLS. It lives until ``stop(withinMilliseconds:)``; a server that is never stopped is never
+/// With ``HTTPServerConfiguration/tls`` it speaks HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server that is never stopped is never
 /// freed.
 public final class HTTPServer: Sendable {
   /// What it was told.
@@ -30,6 +30,7 @@ public final class HTTPServer: Sendable {
   public let url: String
 
   let gate: HTTPGate
+  private let requiredToken: RequiredToken
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
@@ -40,9 +41,17 @@ public final class HTTPServer: Sendable {
 
   private struct Daemon: @unchecked Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
-    let pointer: OpaquePointer
+    /// Gets new connections.
+    var pointer: OpaquePointer
+    /// What it shows to new connections.
+    var tls: TLSCredentials?
     var entrance: HTTPEntrance?
+    /// Have connections that began with earlier certificates.
+    var retired: [OpaquePointer] = []
   }
+
+  /// How many earlier certificates may have connections.
+  private static let mostRetired = 4
 
   /// Files that are open besides connections, about: Kafka's sockets, logs.
   private static let otherFiles = 256
@@ -54,13 +63,16 @@ public final class HTTPServer: Sendable {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
-    gate = HTTPGate(router: router, token: configuration.token, limits: configuration.headLimits)
+    requiredToken = RequiredToken(configuration.token)
+    var gate = HTTPGate(router: router, requiredToken: requiredToken, limits: configuration.headLimits)
+    gate.knowsClients = configuration.tls?.clientAuthority != nil
+    self.gate = gate
     connections = HTTPConnections(configuration.connectionLimits)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
     self.streams = streams
     let socket = try ListeningSocket(address, port: configuration.port)
     port = socket.port
-    url = "http://\(address.host):\(socket.port)"
+    url = "\(configuration.tls == nil ? "http" : "https")://\(address.host):\(socket.port)"
     do {
       watcher = try EventStreamWatcher(
         tickMilliseconds: max(1, configuration.heartbeatMilliseconds / EventStream.ticksOfSilence),
@@ -72,6 +84,17 @@ public final class HTTPServer: Sendable {
       throw error
     }
     try start(socket)
+  }
+
+  /// The token that clients must show; nil if they need none.
+  public var token: BearerToken? { requiredToken.token }
+
+  /// Replaces the token that clients must show. Streams end, so that nobody goes on with another one.
+  ///
+  /// - Parameter token: nil for none; check the address first, as in ``check(_:)``.
+  public func replaceToken(_ token: BearerToken?) {
+    guard requiredToken.replace(token) else { return }
+    for stream in streams.all { stream.end(.closed, isFlushed: true) }
   }
 
   /// What it has done and is doing.
@@ -104,15 +127,76 @@ public final class HTTPServer: Sendable {
     for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
     let isDone = exchanges.waitForNone(until: deadline)
     // No stream is suspended any more, which libmicrohttpd would not survive: those that have ended never are.
-    MHD_stop_daemon(running.pointer)
+    for pointer in running.retired + [running.pointer] { MHD_stop_daemon(pointer) }
     watcher.stop()
     Unmanaged.passUnretained(self).release()
     return isDone
   }
 
-  private func start(_ socket: ListeningSocket) throws(HTTPServerError) {
-    // libmicrohttpd's threads use the server until it is stopped.
-    let owner = Unmanaged.passRetained(self)
+  /// What new connections are shown; nil for plain HTTP, and once the server is being stopped.
+  public var credentials: TLSCredentials? { daemon.withLock { $0?.tls } }
+
+  /// Refuses credentials that ``replaceCredentials(_:)`` cannot take.
+  ///
+  /// - Throws: ``HTTPServerError``.
+  public func check(_ tls: TLSCredentials) throws(HTTPServerError) {
+    guard configuration.tls != nil else {
+      throw HTTPServerError(
+        .certificate,
+        "the server speaks plain HTTP; restart it to serve HTTPS"
+      )
+    }
+    guard (tls.clientAuthority != nil) == gate.knowsClients else {
+      throw HTTPServerError(
+        .clientAuthority,
+        "whether clients have to show certificates cannot change while the server runs; restart it"
+      )
+    }
+    let isFull = daemon.withLock { running in
+      Self.closeRetired(&running)
+      return (running?.retired.count ?? 0) >= Self.mostRetired
+    }
+    guard !isFull else { throw Self.tooManyCertificates }
+  }
+
+  private static let tooManyCertificates = HTTPServerError(
+    .certificate,
+    "\(mostRetired) earlier certificates still have connections; try again later, or restart the server"
+  )
+
+  /// Closes what served earlier certificates and has no connections any more.
+  private static func closeRetired(_ running: inout Daemon?) {
+    running?.retired.removeAll { pointer in
+      guard feedstore_http_connection_count(pointer) == 0 else { return false }
+      MHD_stop_daemon(pointer)
+      return true
+    }
+  }
+
+  /// Shows another certificate to new connections, and asks them for clients' certificates as that says. Connections that
+  /// are open go on with the earlier one.
+  ///
+  /// - Throws: ``HTTPServerError``; nothing has changed then.
+  public func replaceCredentials(_ tls: TLSCredentials) throws(HTTPServerError) {
+    try check(tls)
+    let failure = daemon.withLock { running -> HTTPServerError? in
+      guard let current = running else { return nil }
+      guard current.retired.count < Self.mostRetired else { return Self.tooManyCertificates }
+      guard let pointer = startDaemon(Unmanaged.passUnretained(self).toOpaque(), tls) else {
+        return HTTPServerError(
+          .system,
+          "cannot serve \(url) with another certificate: \(String(cString: strerror(errno)))"
+        )
+      }
+      running?.retired.append(current.pointer)
+      running?.pointer = pointer
+      running?.tls = tls
+      return nil
+    }
+    if let failure { throw failure }
+  }
+
+  private func startDaemon(_ owner: UnsafeMutableRawPointer, _ tls: TLSCredentials?) -> OpaquePointer? {
     var options = feedstore_http_options_t()
     options.threads = UInt32(configuration.threads)
     // Never reached, as connections are counted before they come here, and each thread may have all of them: one that is
@@ -122,11 +206,23 @@ public final class HTTPServer: Sendable {
     )
     options.connection_memory_bytes = configuration.connectionBytes
     options.timeout_seconds = UInt32(configuration.idleTimeoutSeconds)
-    options.owner = owner.toOpaque()
+    options.owner = owner
     options.on_request = { @Sendable in handleHTTPRequest($0, $1, $2, $3, $4, $5, $6, $7) }
     options.on_completion = { @Sendable in handleHTTPCompletion($0, $1, $2, $3) }
     options.on_connection = { @Sendable in handleHTTPConnection($0, $1, $2, $3) }
-    guard let pointer = feedstore_http_start(&options) else {
+    guard let tls else { return feedstore_http_start(&options) }
+    return tls.withPointers { certificate, key, authority in
+      options.certificate = certificate
+      options.key = key
+      options.client_authority = authority
+      return feedstore_http_start(&options)
+    }
+  }
+
+  private func start(_ socket: ListeningSocket) throws(HTTPServerError) {
+    // libmicrohttpd's threads use the server until it is stopped.
+    let owner = Unmanaged.passRetained(self)
+    guard let pointer = startDaemon(owner.toOpaque(), configuration.tls) else {
       let reason = String(cString: strerror(errno))
       close(socket.descriptor)
       watcher.stop()
@@ -136,11 +232,12 @@ public final class HTTPServer: Sendable {
         "cannot serve \(url): \(reason); allow the process more open files and threads (LimitNOFILE, TasksMax)"
       )
     }
-    let running = Daemon(pointer: pointer)
+    daemon.withLock { $0 = Daemon(pointer: pointer, tls: configuration.tls) }
     do {
-      let entrance = try entrance(socket, to: running)
-      daemon.withLock { $0 = Daemon(pointer: pointer, entrance: entrance) }
+      let entrance = try entrance(socket)
+      daemon.withLock { $0?.entrance = entrance }
     } catch {
+      daemon.withLock { $0 = nil }
       MHD_stop_daemon(pointer)
       watcher.stop()
       owner.release()
@@ -148,14 +245,13 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  private func entrance(
-    _ socket: ListeningSocket,
-    to running: Daemon
-  ) throws(HTTPServerError) -> HTTPEntrance {
-    try HTTPEntrance(
+  private func entrance(_ socket: ListeningSocket) throws(HTTPServerError) -> HTTPEntrance {
+    let isTLS = configuration.tls != nil
+    return try HTTPEntrance(
       socket,
       connections,
       configuration.headLimits,
+      isTLS: isTLS,
       // Often enough that a deadline is met to a tenth.
       tickMilliseconds: min(
         1000,
@@ -163,19 +259,26 @@ public final class HTTPServer: Sendable {
       ),
       refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
       unavailable: { [weak self] reason in
-        guard let self else { return [] }
-        var response = unavailable(code: "too-many-connections", detail: reason + "; come again later")
+        // Who speaks TLS could not read it.
+        guard let self, !isTLS else { return [] }
+        var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
         response.headers.append(HTTPField("Connection", "close"))
         return encoded(response)
       },
-      serve: { socket, address, port in
-        guard let address else {
+      serve: { [weak self] socket, address, port in
+        guard let self, let address else {
           close(socket)
           return false
         }
-        // If this fails, it closes the socket.
-        return address.withSocketAddress(port: port) {
-          MHD_add_connection(running.pointer, socket, $0, $1) == .YES
+        return daemon.withLock { running in
+          guard let running else {
+            close(socket)
+            return false
+          }
+          // If this fails, it closes the socket.
+          return address.withSocketAddress(port: port) {
+            MHD_add_connection(running.pointer, socket, $0, $1) == .YES
+          }
         }
       }
     )
@@ -196,6 +299,11 @@ public final class HTTPServer: Sendable {
   /// How many connections more than may be there are while some are being closed.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
 
+  /// Refuses an address that is none, or that others could reach without a token.
+  public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+    _ = try checkedAddress(configuration)
+  }
+
   private static func checkedAddress(
     _ configuration: HTTPServerConfiguration
   ) throws(HTTPServerError) -> IPAddress {
@@ -208,12 +316,14 @@ public final class HTTPServer: Sendable {
         """
       )
     }
-    guard address.isLoopback || configuration.token != nil else {
+    guard
+      address.isLoopback || configuration.token != nil || configuration.tls?.clientAuthority != nil
+    else {
       throw HTTPServerError(
         .tokenNeeded,
         """
         others could connect to \(address) and nothing says who may; set a token that they must show, \
-        or listen on 127.0.0.1
+        or an authority for their certificates, or listen on 127.0.0.1
         """
       )
     }

@@ -1,12 +1,14 @@
 /// Where an ``HTTPServer`` listens, whom it lets in, and how much it takes.
 public struct HTTPServerConfiguration: Sendable, Equatable {
-  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` are all of them. Without a ``token``
-  /// only an address that others cannot reach: 127.0.0.1 or ::1.
+  /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` are all of them. Without a ``token`` or an
+  /// authority for clients' certificates only an address that others cannot reach: 127.0.0.1 or ::1.
   public var address = "127.0.0.1"
   /// 0 to 65535; with 0 the system chooses one, which ``HTTPServer/port`` tells.
   public var port = 0
   /// What clients must show; nil to let everybody in who can connect.
   public var token: BearerToken?
+  /// For HTTPS; nil for plain HTTP.
+  public var tls: TLSCredentials?
   /// Threads that serve the connections, each its share: 1 to 64.
   public var threads = 2
   /// Connections at a time. When there are as many, a new one takes the place of the one that has owed a request's

@@ -12,6 +12,12 @@ public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertib
     case tokenNeeded = "token-needed"
     /// The token cannot be read, or is none.
     case token = "token"
+    /// The certificate cannot be read, or does not fit its key.
+    case certificate = "certificate"
+    /// The certificate's key cannot be read, or others may read it.
+    case key = "key"
+    /// The authorities of clients' certificates cannot be read.
+    case clientAuthority = "client-authority"
     /// The process may not have as many connections open.
     case openFiles = "open-files"
     /// The system refuses something else.

@@ -1,0 +1,109 @@
+/// Where each known field's value is in an event's text.
+struct EventFields {
+  private(set) var op = Slot()
+  private(set) var item = Slot()
+  private(set) var section = Slot()
+  private(set) var kind = Slot()
+  private(set) var data = Slot()
+  private(set) var at = Slot()
+  private(set) var items = Slot()
+  private(set) var sections = Slot()
+  /// Takes what is no field.
+  private var unknown = Slot()
+
+  /// Where a value starts and ends: tokens, or offsets where there are none. A first of 0 means that it is absent.
+  typealias Value = JSONText.Field
+
+  /// A value in half the room, as there are many of these.
+  struct Slot {
+    private var first: UInt32 = 0
+    private var end: UInt32 = 0
+
+    @inline(__always)
+    init() {}
+
+    @inline(__always)
+    init(_ value: Value) {
+      first = UInt32(truncatingIfNeeded: value.first)
+      end = UInt32(truncatingIfNeeded: value.end)
+    }
+
+    @inline(__always)
+    var value: Value { (Int(first), Int(end)) }
+
+    @inline(__always)
+    var isAbsent: Bool { first == 0 }
+  }
+
+  /// A field's name.
+  enum Name: UInt8 {
+    // In the order of the members of `EventFields`.
+    case op, item, section, kind, data, at, items, sections, unknown
+
+    /// - Parameter name: without escapes.
+    @inline(__always)
+    init(_ name: ByteSpan) {
+      self = .unknown
+      switch name.count {
+      case 2:
+        if name.matches("op") { self = .op } else if name.matches("at") { self = .at }
+      case 4:
+        if name.matches("item") {
+          self = .item
+        } else if name.matches("data") {
+          self = .data
+        } else if name.matches("kind") {
+          self = .kind
+        }
+      case 5: if name.matches("items") { self = .items }
+      case 7: if name.matches("section") { self = .section }
+      case 8: if name.matches("sections") { self = .sections }
+      default: break
+      }
+    }
+
+    @inline(__always)
+    var isList: Bool { self == .items || self == .sections }
+  }
+
+  /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would own, and so count,
+  /// what it is handed.
+  @inline(__always)
+  mutating func read(_ object: Int, in text: JSONText, _ arena: ScratchArena) {
+    if text.isPlain { readPlain(object, text) } else { readAny(object, text, arena) }
+  }
+
+  @inline(never)
+  private mutating func readAny(_ object: Int, _ text: JSONText, _ arena: ScratchArena) {
+    text.forEachMember(of: object, arena: arena) { name, value in set(Name(name), value) }
+  }
+
+  /// Does the same for a text without escapes and white space, without a look at what makes those special.
+  @inline(__always)
+  private mutating func readPlain(_ object: Int, _ text: JSONText) {
+    let (base, offsets, closings) = (text.bytes.base, text.offsets, text.closings)
+    var token = object + 1
+    while base[Int(offsets[token])] != UInt8(ascii: "}") {
+      let start = Int(offsets[token]) + 1
+      let name = ByteSpan(base + start, Int(offsets[token + 1]) - 1 - start)
+      let value = token + 2
+      let first = base[Int(offsets[value])]
+      let isOpen = first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+      let end = (isOpen ? Int(closings[value]) : value) + 1
+      set(Name(name), (value, end))
+      token = base[Int(offsets[end])] == UInt8(ascii: ",") ? end + 1 : end
+    }
+  }
+
+  @inline(__always)
+  mutating func set(_ name: Name, _ value: Value) {
+    // One store for all of them: the members are slots of one size, one after the other, in the order of the names.
+    withUnsafeMutableBytes(of: &self) { fields in
+      fields.storeBytes(
+        of: Slot(value),
+        toByteOffset: Int(name.rawValue) &* MemoryLayout<Slot>.stride,
+        as: Slot.self
+      )
+    }
+  }
+}

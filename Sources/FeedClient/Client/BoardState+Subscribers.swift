@@ -1,0 +1,75 @@
+import Feed
+
+/// What subscribers ask.
+extension BoardState {
+  /// Adds a subscriber; it is told what is known already.
+  ///
+  /// - Parameter feeds: nil for all.
+  mutating func subscribe(to feeds: Set<ByteText>?, _ options: SubscriptionOptions) -> Int {
+    let number = takeNumber()
+    var mailbox = Mailbox(options)
+    if !options.beginsWithHistory {
+      for partition in partitions.values where partition.isBootstrapped {
+        for feed in partition.feeds where feeds?.contains(feed) != false { mailbox.addNewest(feed) }
+      }
+      if isOpen, partitions.values.allSatisfy(\.isBootstrapped) {
+        for feed in feeds ?? [] { mailbox.addNewest(feed) }
+      }
+    }
+    subscribers[number] = Subscriber(feeds: feeds, mailbox: mailbox)
+    if let feeds {
+      for feed in feeds { listeners[feed, default: []].insert(number) }
+    } else {
+      listenersToAll.insert(number)
+    }
+    if options.slowPolicy == .pausesReading { pausing.insert(number) }
+    if options.beginsWithHistory { historyCount += 1 }
+    return number
+  }
+
+  mutating func unsubscribe(_ number: Int) {
+    guard let subscriber = subscribers.removeValue(forKey: number) else { return }
+    for feed in subscriber.feeds ?? [] {
+      listeners[feed]?.remove(number)
+      if listeners[feed]?.isEmpty == true { listeners[feed] = nil }
+    }
+    listenersToAll.remove(number)
+    pausing.remove(number)
+    if subscriber.mailbox.options.beginsWithHistory { historyCount -= 1 }
+    subscriber.waiter?.resume()
+    wakeReader()
+  }
+
+  /// What comes next for a subscriber.
+  mutating func next(for number: Int) -> FeedBoard.Delivery {
+    guard let letter = subscribers[number]?.mailbox.next(), let subscriber = subscribers[number] else {
+      switch subscribers[number] == nil ? endBefore : end {
+      case nil: return .nothingYet
+      case .stopped: return .ended(nil)
+      case .failed(let error): return .ended(error)
+      }
+    }
+    if pausing.contains(number) { wakeReader() }
+    switch letter {
+    case .update(let update): return .update(update)
+    case .newest(let feed, let passedOver):
+      return .update(newest(feed, passedOver: passedOver, for: subscriber))
+    }
+  }
+
+  /// Has a subscriber told the newest state of a feed, instead of what waits of it.
+  mutating func passOver(_ feed: ByteText, for number: Int) {
+    subscribers[number]?.mailbox.addNewest(feed)
+  }
+
+  private func newest(_ feed: ByteText, passedOver: Int, for subscriber: Subscriber) -> FeedUpdate {
+    for partition in partitions.values
+    where partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory {
+      if let reason = partition.reasonForLoss(of: feed) {
+        return .mustRefetch(feed: feed.string, reason: reason)
+      }
+      if let content = partition.content(of: feed) { return .present(content, passedOver: passedOver) }
+    }
+    return .absent(feed: feed.string, changeset: nil)
+  }
+}

@@ -1,0 +1,88 @@
+public import FeedConfiguration
+public import Service
+import Synchronization
+
+/// Reads the configuration again while a daemon runs, and has its parts take over what they can.
+///
+/// All or nothing: if the configuration is wrong, or a part cannot work with it, everything stays as it was. What needs a
+/// restart is named, at each reload anew until there was one.
+public final class ConfigurationReload: Sendable {
+  private let sources: ConfigurationSources
+  private let log: Log
+  private let state: Mutex<State>
+
+  private struct State {
+    /// What the process works with, by key.
+    var running: [String: ConfigurationValue]
+    var parts: [ReloadablePart]
+    /// Told of a reload.
+    var supervisor: SupervisorSocket?
+  }
+
+  /// - Parameters:
+  ///   - sources: what is read again.
+  ///   - running: what was read of them at the start.
+  ///   - log: its level changes with `log.level`.
+  public init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
+    self.sources = sources
+    self.log = log
+    let level = ReloadablePart(keys: ["log.level"]) { configuration in
+      guard configuration.logLevel != log.level else { return nil }
+      return ReloadablePart.Change(["log.level"]) { log.setLevel(configuration.logLevel) }
+    }
+    state = Mutex(State(running: Self.values(running), parts: [level]))
+  }
+
+  /// Adds a part of the daemon.
+  package func add(_ part: ReloadablePart) { state.withLock { $0.parts.append(part) } }
+
+  /// Tells the service manager of reloads from now on: not before it was told that the daemon is ready.
+  package func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
+
+  /// Reads the configuration, and takes over what can be. Blocks while files are read.
+  public func run() {
+    state.withLock { state in
+      state.supervisor?.send([
+        "RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)",
+      ])
+      defer { state.supervisor?.send(["READY=1"]) }
+      do {
+        try reload(&state)
+      } catch {
+        log.write(
+          .configReloadFailed,
+          "configuration not reloaded; everything stays as it was",
+          ["error": "\(error)"]
+        )
+      }
+    }
+  }
+
+  private func reload(_ state: inout State) throws {
+    let loaded = try sources.load()
+    let changes = try state.parts.compactMap { try $0.prepare(loaded.configuration) }
+    let values = Self.values(loaded)
+    let keys = Set(values.keys).union(state.running.keys).filter { values[$0] != state.running[$0] }
+    let reloadable = Set(state.parts.flatMap(\.keys))
+    let changed = keys.intersection(reloadable).union(changes.flatMap(\.keys))
+    // The operator waits for this line: it is written at the more talkative of two levels.
+    let isHeard = log.level <= .info
+    if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
+    for change in changes { change.apply() }
+    if !isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
+    for key in reloadable { state.running[key] = values[key] }
+    let others = keys.subtracting(reloadable)
+    if !others.isEmpty {
+      log.write(.configRestartRequired, "restart to apply changed settings", ["keys": Self.list(others)])
+    }
+    for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
+  }
+
+  private static func values(_ loaded: LoadedConfiguration) -> [String: ConfigurationValue] {
+    Dictionary(loaded.readings.map { ($0.key, $0.value) }) { first, _ in first }
+  }
+
+  private static func list(_ keys: Set<String>) -> String {
+    keys.isEmpty ? "nothing" : keys.sorted().joined(separator: ",")
+  }
+}

@@ -1,0 +1,124 @@
+/// Whether the daemon lives and is ready, and why not.
+///
+/// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
+/// and the feeds of those are restored; a share may be empty.
+package struct DaemonHealth: Equatable {
+  /// Why something is not as it should be.
+  package struct Reason: Equatable, Encodable {
+    /// A stable word.
+    let code: String
+    /// The worker's number.
+    let worker: Int
+    /// A sentence for people.
+    package let detail: String
+  }
+
+  /// What is looked at of a worker.
+  struct Worker {
+    let number: Int
+    let phase: WorkerPhase
+    /// Partitions that could not be restored.
+    let stopped: Set<Int32>
+    /// Partitions that it has.
+    let partitions: Set<Int32>
+    /// Records that are left to be read of the changesets topic.
+    let remaining: Int64
+    /// Milliseconds since it was in its loop.
+    let silence: Int64
+  }
+
+  /// Why it does not live; empty if it does.
+  package private(set) var deaths: [Reason] = []
+  /// Why it is not ready; empty if it is.
+  package private(set) var obstacles: [Reason] = []
+  /// Whether all that it can do on its own is done: what is left needs an operator.
+  private(set) var isStarted = true
+
+  /// - Parameters:
+  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  ///   - isStopping: whether the end was asked for.
+  init(_ workers: [Worker], longestSilence: Int64, isStopping: Bool) {
+    for worker in workers {
+      if worker.silence > longestSilence { deaths.append(Self.death(worker)) }
+      if isStopping {
+        obstacles.append(Self.reason("stopping", worker, "the daemon was asked to stop"))
+      } else if let obstacle = Self.obstacle(worker) {
+        obstacles.append(obstacle)
+      }
+      if worker.phase != .running { isStarted = false }
+    }
+    if isStopping { isStarted = false }
+  }
+
+  var isLive: Bool { deaths.isEmpty }
+  package var isReady: Bool { obstacles.isEmpty }
+
+  private static func death(_ worker: Worker) -> Reason {
+    reason(
+      "worker-hangs",
+      worker,
+      "worker \(worker.number) has not returned to its loop for \(worker.silence / 1_000) s"
+    )
+  }
+
+  private static func obstacle(_ worker: Worker) -> Reason? {
+    switch worker.phase {
+    case .starting:
+      return reason("starting", worker, "worker \(worker.number) waits for Kafka to describe its topics")
+    case .joining:
+      return reason("joining", worker, "worker \(worker.number) waits for its share of the partitions")
+    case .restoring:
+      return reason(
+        "restoring",
+        worker,
+        "worker \(worker.number) restores the feeds of \(counted(worker.partitions)); "
+          + "\(worker.remaining) records remain"
+      )
+    case .running:
+      guard !worker.stopped.isEmpty else { return nil }
+      return reason(
+        "stopped",
+        worker,
+        "worker \(worker.number) could not restore the feeds of \(list(worker.stopped)); the log says why"
+      )
+    }
+  }
+
+  private static func reason(_ code: String, _ worker: Worker, _ detail: String) -> Reason {
+    Reason(code: code, worker: worker.number, detail: detail)
+  }
+
+  private static func counted(_ partitions: Set<Int32>) -> String {
+    partitions.count == 1 ? "1 partition" : "\(partitions.count) partitions"
+  }
+
+  private static func list(_ partitions: Set<Int32>) -> String {
+    let numbers = partitions.sorted().prefix(mostListed).map(String.init).joined(separator: ", ")
+    let rest = partitions.count > mostListed ? " and \(partitions.count - mostListed) more" : ""
+    return (partitions.count == 1 ? "partition " : "partitions ") + numbers + rest
+  }
+
+  private static let mostListed = 10
+}
+
+extension DaemonStatus {
+  /// How the daemon is now.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds of the monotonic clock.
+  ///   - longestSilence: milliseconds that a worker may stay away from its loop.
+  package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
+    let views = workers.map { worker in
+      let figures = worker.figures
+      return DaemonHealth.Worker(
+        number: worker.number,
+        phase: figures.phase,
+        stopped: figures.stopped,
+        partitions: figures.partitions,
+        remaining: figures.restore.remaining,
+        silence: worker.silence(at: now)
+      )
+    }
+    return DaemonHealth(views, longestSilence: longestSilence, isStopping: isStopping)
+  }
+}

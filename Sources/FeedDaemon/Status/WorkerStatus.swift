@@ -1,0 +1,72 @@
+import FeedStore
+import Kafka
+import Service
+import Synchronization
+
+/// What one worker tells of itself, for whoever asks at any time.
+///
+/// The worker tells it once for a batch, a flush or a step, so a lock costs it nothing that counts.
+package final class WorkerStatus: Sendable {
+  /// From 0.
+  package let number: Int
+  private let state = Mutex(WorkerFigures())
+  /// When it was in its loop last, in milliseconds of the monotonic clock.
+  private let lastTurn = Atomic(MonotonicClock.coarseMilliseconds())
+  private let waiting = Atomic(0)
+
+  init(number: Int) { self.number = number }
+
+  package var figures: WorkerFigures { state.withLock { $0 } }
+  /// Records that were taken and are not committed.
+  package var waitingRecords: Int { waiting.load(ordering: .relaxed) }
+  /// Milliseconds since the worker was in its loop.
+  func silence(at now: Int64) -> Int64 { max(0, now - lastTurn.load(ordering: .relaxed)) }
+
+  /// The worker goes on: told in each turn of whatever it loops in.
+  func turn() { lastTurn.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
+
+  /// The same, with the records that wait.
+  func turn(waitingRecords: Int) {
+    turn()
+    waiting.store(waitingRecords, ordering: .relaxed)
+  }
+
+  func update(_ change: (inout WorkerFigures) -> Void) { state.withLock { change(&$0) } }
+
+  /// A flush was committed as a whole.
+  ///
+  /// - Parameters:
+  ///   - input: what was taken; emptied.
+  ///   - topic: a topic's name by its number.
+  func committed(
+    _ clock: FlushClock,
+    _ content: StoreContent,
+    _ input: inout TakenInput,
+    topic: (Int) -> String
+  ) {
+    state.withLock { state in
+      state.flushes.observe(clock)
+      state.content = content
+      for (number, amount) in input.topics().enumerated() where amount.records > 0 {
+        let name = topic(number)
+        state.input[name, default: TakenInput.Amount()].records += amount.records
+        state.input[name, default: TakenInput.Amount()].bytes += amount.bytes
+      }
+      input.commit(into: &state.delays)
+    }
+  }
+
+  /// A transaction has ended.
+  func ended(_ outcome: TransactionOutcome, withdrawnInARow: Int = 0) {
+    state.withLock {
+      $0.transactions[outcome, default: 0] += 1
+      $0.withdrawnInARow = withdrawnInARow
+      if outcome == .committed { $0.lastCommit = WallClock.milliseconds() }
+    }
+  }
+
+  /// A client has told what it counts.
+  func told(_ kind: ClientKind, _ statistics: ClientStatistics) {
+    state.withLock { $0.clients[kind, default: ClientFigures()].update(statistics) }
+  }
+}

@@ -1,0 +1,122 @@
+import Feed
+import FeedKafka
+import FeedStore
+import Kafka
+
+/// Queues the records of one part of a publication for a transaction, and can be interrupted: when the
+/// producer's queue is full, the next call goes on with the record that did not fit.
+struct PublicationWriter {
+  private let options: FeedStoreOptions
+  private let layout: TopicLayout
+  private let limits: RejectedRecordLimit
+  private let crash: CrashInjection?
+  private var headers = HeaderList()
+  private var part: Publication?
+  private var nextRecord = 0
+  private var nextRejected = 0
+  /// How far the changesets topic reaches with what was written.
+  var ends = ChangesetEnds()
+
+  init(
+    _ options: FeedStoreOptions,
+    _ layout: TopicLayout,
+    _ limits: RejectedRecordLimit,
+    crash: CrashInjection? = nil
+  ) {
+    self.options = options
+    self.layout = layout
+    self.limits = limits
+    self.crash = crash
+  }
+
+  /// Whether everything that was to be written is.
+  var isIdle: Bool { part == nil }
+
+  /// Takes a part to write. Its bytes must stay until it is written.
+  mutating func begin(_ part: Publication) {
+    self.part = part
+    nextRecord = 0
+    nextRejected = 0
+  }
+
+  /// Forgets what is left of a part, and what was written in a transaction that is not known to be committed.
+  mutating func discard() {
+    part = nil
+    ends.discard()
+  }
+
+  /// Queues what is left of the part.
+  mutating func write(to producer: some RecordProducer) throws(KafkaError) {
+    guard let part else { return }
+    while nextRecord < part.records.count {
+      try write(part.records[nextRecord], of: part, to: producer)
+      nextRecord += 1
+    }
+    while nextRejected < part.rejected.count {
+      try write(part.rejected[nextRejected], to: producer)
+      nextRejected += 1
+    }
+    self.part = nil
+  }
+
+  private mutating func write(
+    _ record: OutputRecord,
+    of part: Publication,
+    to producer: some RecordProducer
+  ) throws(KafkaError) {
+    headers.removeAll()
+    ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
+      headers.append(name, value.rawBuffer)
+    }
+    try producer.produce(
+      topic: options.topics.changesets,
+      partition: record.partition,
+      key: part.bytes(record.key).rawBuffer,
+      value: record.value.map { part.bytes($0).rawBuffer },
+      headers: headers,
+      timestampMilliseconds: record.time
+    )
+    ends.add(to: record.partition)
+    if let crash {
+      crash.reach(.afterProduce)
+      if part.isKeyframe(record) { crash.reach(.inKeyframe) }
+    }
+  }
+
+  private mutating func write(
+    _ record: RejectedRecord,
+    to producer: some RecordProducer
+  ) throws(KafkaError) {
+    headers.removeAll()
+    RejectedHeaders.forEach(record) { name, value in headers.append(name, value.rawBuffer) }
+    let (keyBytes, valueBytes) = limits.cut(
+      keyBytes: record.key?.count ?? 0,
+      valueBytes: record.value?.count ?? 0,
+      headerBytes: headers.byteCount
+    )
+    if let key = record.key, keyBytes < key.count {
+      headers.append("feedstore.key.truncated", String(key.count))
+    }
+    if let value = record.value, valueBytes < value.count {
+      headers.append("feedstore.value.truncated", String(value.count))
+    }
+    // Not closures: typed errors do not pass through `withUnsafeBytes`.
+    let key = OwnedBytes(record.key, first: keyBytes)
+    let value = OwnedBytes(record.value, first: valueBytes)
+    try producer.produce(
+      topic: options.topics.rejected,
+      partition: layout.rejectedPartition(of: record.partition),
+      key: key.bytes,
+      value: value.bytes,
+      headers: headers,
+      timestampMilliseconds: record.timestamp
+    )
+  }
+}
+
+extension Publication {
+  fileprivate func isKeyframe(_ record: OutputRecord) -> Bool {
+    guard record.value != nil else { return false }
+    return String(decoding: bytes(record.eventID).buffer, as: UTF8.self).contains("/keyframe")
+  }
+}

@@ -1,0 +1,246 @@
+import Kafka
+import Service
+
+/// The life of a transactional producer and its transactions: says which call comes next, and is told what
+/// came of it.
+///
+/// A plain value: whoever holds it makes the calls, so every transition can be tested without Kafka.
+///
+///     unregistered ── register ──▸ idle ── begin ──▸ writing ── write… ──▸ addingOffsets ──▸ committing ──▸ idle
+///         ▴                                             │                        │                │
+///         │                                             ╰────── abortable ───────┴──▸ aborting ──▸ replacing
+///         ╰── replace ◂── broken ◂───────────── fatal, or an outcome that is not known ───────────╯
+///
+/// And on request, from idle: `idle ──▸ retiring ── replace ──▸ succeeding ── register ──▸ idle`.
+///
+/// After an abort another producer is registered as well: librdkafka 2.0.2 may give the next transaction's records
+/// the sequence numbers of records that were on their way when it aborted, and brokers then take them for
+/// duplicates; and what arrives late of an aborted transaction must find its epoch over.
+struct TransactionMachine: Equatable {
+  enum State: Equatable {
+    /// Kafka does not know the producer yet; registering it ends what an earlier one of its id left open.
+    case unregistered
+    /// No transaction is open.
+    case idle
+    /// A transaction is wanted.
+    case beginning
+    /// Records are queued.
+    case writing
+    /// Everything is queued, and the offsets are to go with it.
+    case addingOffsets
+    /// The end of the transaction was asked for: it may have happened already.
+    case committing
+    /// The transaction is to be withdrawn. With an error, operator action is required afterwards.
+    case aborting(KafkaError?)
+    /// The transaction was withdrawn; its producer is to be replaced.
+    case replacing
+    /// The transaction was withdrawn; another producer is to be registered.
+    case renewing
+    /// The producer is of no use any more.
+    case broken
+    /// No transaction is open, and the producer is to be replaced all the same.
+    case retiring
+    /// No transaction is open, and the producer that has taken its place is to be registered.
+    case succeeding
+  }
+
+  /// The call to be made next.
+  enum Step: String {
+    case nothing, register, begin, write, addOffsets, commit, abort, replace
+  }
+
+  /// What whoever makes the calls has to do now, apart from the next step.
+  enum Effect: Equatable {
+    /// Nothing: go on with the next step.
+    case proceed
+    /// Wait so long, then go on with the next step, which is the same call again.
+    case retry(afterMilliseconds: Int32)
+    /// The transaction was committed: what it holds is published.
+    case committed
+    /// The transaction was withdrawn: take the store back to what is published, read the input again, and
+    /// wait so long before.
+    case withdrawn(waitMilliseconds: Int32)
+    /// What is published is not known: replace the producer after so long, and restore the store.
+    case lost(waitMilliseconds: Int32)
+    /// Going on needs somebody.
+    case stop(KafkaError)
+  }
+
+  private(set) var state = State.unregistered
+  /// Failures of the same call one after the other.
+  private(set) var failuresInARow = 0
+  /// Transactions withdrawn, and producers replaced, since the last commit.
+  private(set) var withdrawnInARow = 0
+  private(set) var replacedInARow = 0
+
+  /// After so many in a row another producer is tried.
+  static let mostWithdrawnInARow = 20
+  /// How long a full queue has time to empty.
+  static let queueMilliseconds: Int32 = 5
+
+  var step: Step {
+    switch state {
+    case .unregistered: .register
+    case .idle: .nothing
+    case .beginning: .begin
+    case .writing: .write
+    case .addingOffsets: .addOffsets
+    case .committing: .commit
+    case .aborting: .abort
+    case .replacing, .broken, .retiring: .replace
+    case .renewing, .succeeding: .register
+    }
+  }
+
+  /// Whether a transaction is under way, or what follows one at once, which has to be brought to an end.
+  var isInTransaction: Bool {
+    switch state {
+    case .unregistered, .idle, .broken: false
+    case .beginning, .writing, .addingOffsets, .committing, .aborting, .replacing, .renewing, .retiring,
+      .succeeding:
+      true
+    }
+  }
+
+  /// Whether a transaction can be begun.
+  var isReady: Bool { state == .idle }
+
+  // MARK: What is wanted
+
+  /// A transaction is wanted.
+  mutating func begin() {
+    precondition(state == .idle, "a transaction is begun in state \(state)")
+    state = .beginning
+  }
+
+  /// Everything that belongs to the transaction is queued.
+  mutating func finishWriting() {
+    precondition(state == .writing, "the writing ends in state \(state)")
+    state = .addingOffsets
+  }
+
+  /// Another producer is wanted, although this one works.
+  mutating func renew() {
+    precondition(state == .idle, "a producer is renewed in state \(state)")
+    state = .retiring
+  }
+
+  // MARK: What came of the call
+
+  /// The call of `step` has succeeded.
+  mutating func succeed() -> Effect {
+    failuresInARow = 0
+    switch state {
+    case .unregistered:
+      state = .idle
+    case .beginning:
+      state = .writing
+    case .writing:
+      break
+    case .addingOffsets:
+      state = .committing
+    case .committing:
+      state = .idle
+      withdrawnInARow = 0
+      replacedInARow = 0
+      return .committed
+    case .aborting(let error?):
+      state = .idle
+      return .stop(error)
+    case .aborting(nil):
+      state = .replacing
+    case .replacing:
+      state = .renewing
+    case .renewing:
+      return withdraw()
+    case .retiring:
+      state = .succeeding
+    case .succeeding:
+      state = .idle
+    case .broken:
+      replacedInARow += 1
+      state = .unregistered
+    case .idle:
+      preconditionFailure("no call was to be made")
+    }
+    return .proceed
+  }
+
+  /// The call of `step` has failed.
+  mutating func fail(_ error: KafkaError) -> Effect {
+    // It empties while it is waited for; how often that is needed says nothing.
+    if error.kind == .queueFull { return .retry(afterMilliseconds: Self.queueMilliseconds) }
+    switch TransactionErrorClass(error, isCommitting: state == .committing) {
+    case .retriable:
+      failuresInARow += 1
+      return .retry(afterMilliseconds: Self.backoff(failuresInARow, from: 10, to: 500))
+    case .abortable:
+      return abort(nil)
+    case .fatal:
+      return lose()
+    case .permanent:
+      return abort(error)
+    }
+  }
+
+  /// The call of `step` has failed, as a record is refused that somebody has to do something about.
+  mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
+
+  /// There is no time left: the transaction is to come to an end with the next calls.
+  mutating func giveUp() -> Effect {
+    switch state {
+    case .unregistered, .idle, .broken: .proceed
+    case .beginning, .writing, .addingOffsets: abort(nil)
+    // It may have been committed, or not; or there is no producer.
+    case .committing, .aborting, .replacing, .renewing, .retiring, .succeeding: lose()
+    }
+  }
+
+  // MARK: -
+
+  private mutating func abort(_ permanent: KafkaError?) -> Effect {
+    failuresInARow = 0
+    switch state {
+    case .writing, .addingOffsets:
+      state = .aborting(permanent)
+      return .proceed
+    case .committing where permanent?.requiresAbort != false:
+      state = .aborting(permanent)
+      return .proceed
+    case .aborting(let earlier?):
+      // Left to the next producer, or to its time.
+      state = .broken
+      return .stop(earlier)
+    case .unregistered, .idle, .beginning, .committing, .aborting(nil), .replacing, .renewing, .broken,
+      .retiring, .succeeding:
+      guard let permanent else { return lose() }
+      state = .broken
+      return .stop(permanent)
+    }
+  }
+
+  private mutating func withdraw() -> Effect {
+    withdrawnInARow += 1
+    guard withdrawnInARow < Self.mostWithdrawnInARow else {
+      withdrawnInARow = 0
+      return lose()
+    }
+    state = .idle
+    return .withdrawn(waitMilliseconds: Self.backoff(withdrawnInARow - 1, from: 20, to: 1_000))
+  }
+
+  private mutating func lose() -> Effect {
+    failuresInARow = 0
+    if case .aborting(let error?) = state {
+      state = .broken
+      return .stop(error)
+    }
+    state = .broken
+    return .lost(waitMilliseconds: Self.backoff(replacedInARow, from: 250, to: 10_000))
+  }
+
+  /// 0 the first time, then twice as long each time.
+  private static func backoff(_ times: Int, from least: Int32, to greatest: Int32) -> Int32 {
+    times <= 0 ? 0 : Doubling(from: least, to: greatest)[times - 1]
+  }
+}

@@ -1,0 +1,126 @@
+import Feed
+import FeedClient
+import Synchronization
+
+/// Feeds as they are sent as a whole. Each version is made once for all who ask while anybody is to be sent it,
+/// and a bounded number of bytes of them is kept beyond that.
+final class ReloadCache: Sendable {
+  /// A feed's state, and the offset before which everything is in it.
+  struct Current {
+    let reload: FeedReload
+    let position: Int64
+  }
+
+  private struct Known {
+    var number: Int
+    weak var reload: FeedReload?
+    /// Nil if it is not kept.
+    var kept: FeedReload?
+  }
+
+  /// Who makes a feed's reload has it, so that others wait for that and do not make their own.
+  private final class Maker: Sendable {
+    let lock = Mutex(())
+  }
+
+  private struct State {
+    var reloads: [ByteText: Known] = [:]
+    var order = EvictionOrder()
+    var keptByteCount = 0
+    var makers: [ByteText: (maker: Maker, users: Int)] = [:]
+  }
+
+  private let client: FeedClient
+  private let keptLimit: Int
+  private let ledger: ReloadLedger
+  private let state = Mutex(State())
+
+  /// - Parameters:
+  ///   - keptLimit: bytes that are kept for whoever asks next.
+  ///   - limit: bytes of all that wait to be sent.
+  init(_ client: FeedClient, keptLimit: Int, limit: Int) {
+    self.client = client
+    // What is kept for nobody yet leaves room for what is sent.
+    self.keptLimit = min(keptLimit, limit / 2)
+    ledger = ReloadLedger(limit: limit)
+  }
+
+  /// Makes room for one more reader of a reload, at the cost of those who read others most slowly.
+  ///
+  /// - Returns: False if too many bytes are queued for readers that are not slow.
+  func makeRoom(for reload: FeedReload) -> Bool {
+    if ledger.isFull { letGo() }
+    return ledger.makeRoom(for: reload)
+  }
+
+  /// Keeps nothing that is not being sent.
+  private func letGo() {
+    // Their ends are not under the lock.
+    _ = state.withLock { state in
+      let kept = state.reloads.mapValues(\.kept)
+      for feed in kept.keys { state.reloads[feed]?.kept = nil }
+      state.keptByteCount = 0
+      return kept
+    }
+  }
+
+  /// A feed as it is now; nil if it is not known. O(n) for n elements if nobody else is being sent this version,
+  /// on the caller's thread.
+  func current(of feed: ByteText) -> Current? {
+    if let known = known(feed) { return known }
+    let maker = state.withLock { state in
+      let entry = state.makers[feed] ?? (Maker(), 0)
+      state.makers[feed] = (entry.maker, entry.users + 1)
+      return entry.maker
+    }
+    defer {
+      state.withLock { state in
+        guard let entry = state.makers[feed] else { return }
+        state.makers[feed] = entry.users > 1 ? (entry.maker, entry.users - 1) : nil
+      }
+    }
+    return maker.lock.withLock { _ in known(feed) ?? make(feed) }
+  }
+
+  /// Lets go what is kept.
+  func removeAll() {
+    state.withLock { state in
+      state.reloads = [:]
+      state.order = EvictionOrder()
+      state.keptByteCount = 0
+    }
+  }
+
+  private func known(_ feed: ByteText) -> Current? {
+    guard let description = client.description(of: feed.string),
+      let reload = state.withLock({ $0.reloads[feed]?.reload }), reload.version == FeedVersion(description)
+    else { return nil }
+    return Current(reload: reload, position: description.position)
+  }
+
+  private func make(_ feed: ByteText) -> Current? {
+    guard let content = client.content(of: feed.string) else { return nil }
+    let reload = FeedReload(FeedVersion(content.description), content.reloadDocument(), ledger)
+    state.withLock { keep(reload, of: feed, &$0) }
+    return Current(reload: reload, position: content.description.position)
+  }
+
+  private func keep(_ reload: FeedReload, of feed: ByteText, _ state: inout State) {
+    forget(feed, &state)
+    let isKept = reload.byteCount <= keptLimit
+    let number = state.order.append(feed)
+    state.reloads[feed] = Known(number: number, reload: reload, kept: isKept ? reload : nil)
+    if isKept { state.keptByteCount += reload.byteCount }
+    while state.keptByteCount > keptLimit, let oldest = state.order.removeFirst() {
+      if state.reloads[oldest.feed]?.number == oldest.number { forget(oldest.feed, &state) }
+    }
+    // Shared and not copied.
+    let reloads = state.reloads
+    state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
+  }
+
+  private func forget(_ feed: ByteText, _ state: inout State) {
+    guard let known = state.reloads.removeValue(forKey: feed) else { return }
+    state.keptByteCount -= known.kept?.byteCount ?? 0
+  }
+}

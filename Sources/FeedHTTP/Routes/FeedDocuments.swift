@@ -1,0 +1,189 @@
+import Feed
+import FeedClient
+import FeedDaemon
+import FeedStore
+import FoundationEssentials
+import Service
+
+/// The documents of docs/http.md that are no changesets, as JSON.
+enum FeedDocuments {
+  /// `GET /v1/feeds`.
+  struct FeedList: Encodable {
+    let standing: String
+    let count: Int
+    let feeds: [FeedEntry]
+    let next: String?
+  }
+
+  /// One feed of the list.
+  struct FeedEntry: Encodable {
+    let feed: String
+    let partition: Int32
+    let epoch: String
+    let revision: UInt64
+    let time: String
+    let sections: Int
+    let items: Int
+    let checksum: String
+    let standing: String
+
+    init(_ description: FeedDescription) {
+      feed = description.feed
+      partition = description.partition
+      epoch = description.epoch
+      revision = description.revision
+      time = Timestamp.rfc3339(milliseconds: description.timeMilliseconds)
+      sections = description.sectionCount
+      items = description.itemCount
+      checksum = Replica.hexadecimal(description.checksum)
+      standing = FeedDocuments.name(description.standing)
+    }
+  }
+
+  /// `GET /v1/status`.
+  struct Status: Encodable {
+    let version: String
+    let instance: String
+    /// Absent where feeds are not served.
+    let standing: String?
+    let startedAt: String
+    let ready: Bool
+    let reasons: [DaemonHealth.Reason]
+    let workers: [Worker]
+    let partitions: [Partition]
+    let feeds: Totals
+    let counters: Counters
+    let http: Connections
+    let planner: Planner
+  }
+
+  /// `GET /livez` and `/readyz`.
+  struct Health: Encodable {
+    let status: Int
+    let code: String
+    let detail: String?
+    let reasons: [DaemonHealth.Reason]
+  }
+
+  struct Worker: Encodable {
+    let worker: Int
+    let state: String
+    let partitions: [Int32]
+    let stopped: [Int32]
+    let waitingRecords: Int
+
+    init(_ status: WorkerStatus) {
+      let figures = status.figures
+      worker = status.number
+      state = figures.phase.rawValue
+      partitions = figures.partitions.sorted()
+      stopped = figures.stopped.sorted()
+      waitingRecords = status.waitingRecords
+    }
+  }
+
+  /// Standing and position are those of the follower, and absent where feeds are not served.
+  struct Partition: Encodable {
+    let partition: Int32
+    let standing: String?
+    let position: Int64?
+    let inputLag: Int64?
+  }
+
+  struct Totals: Encodable {
+    let count: Int
+    let sections: Int
+    let items: Int
+
+    init(_ content: StoreContent) {
+      count = content.feeds
+      sections = content.sections
+      items = content.items
+    }
+
+    init(_ feeds: FeedListing.Feeds) {
+      count = feeds.all.count
+      sections = feeds.sectionCount
+      items = feeds.itemCount
+    }
+  }
+
+  struct Counters: Encodable {
+    let records: Int
+    let rejected: Int
+    let noOps: Int
+    let changesets: Int
+    let reconfigures: Int
+    let diffs: Int
+    let reloads: Int
+    let deletes: Int
+    let keyframes: Int
+    let flushes: Int
+    let inputBytes: Int
+    let outputBytes: Int
+    let outputRecords: Int
+
+    init(_ counters: StoreCounters) {
+      records = counters.records
+      rejected = counters.rejectedRecords
+      noOps = counters.noOps.values.reduce(0, +)
+      changesets = counters.publishedChangesets
+      reconfigures = counters.changesets[.reconfigure] ?? 0
+      diffs = counters.changesets[.diff] ?? 0
+      reloads = counters.changesets[.reload] ?? 0
+      deletes = counters.changesets[.delete] ?? 0
+      keyframes = counters.reloads[.keyframe] ?? 0
+      flushes = counters.flushes
+      inputBytes = counters.inputBytes
+      outputBytes = counters.outputBytes
+      outputRecords = counters.outputRecords
+    }
+  }
+
+  struct Connections: Encodable {
+    let connections: Int
+    let streams: Int
+    let queuedEvents: Int
+    let droppedEvents: Int
+
+    init(_ counters: HTTPCounters) {
+      connections = counters.openConnections
+      streams = counters.openStreams
+      queuedEvents = counters.queuedEvents
+      droppedEvents = counters.refusedEvents
+    }
+  }
+
+  struct Planner: Encodable {
+    let maxChanges: Int
+    let maxChangedFraction: Double
+    let minimumItems: Int
+    let maxKindFraction: Double
+    let maxReloadRatio: Double
+    let maxBytesRatio: Double
+  }
+
+  /// A standing as programs read it.
+  static func name(_ standing: FeedStanding) -> String {
+    switch standing {
+    case .mustRefetch: "must-refetch"
+    case .bootstrapping: "bootstrapping"
+    case .catchingUp: "catching-up"
+    case .upToDate: "up-to-date"
+    }
+  }
+
+  /// An answer with a document.
+  static func response(_ document: some Encodable) -> HTTPResponse {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      return HTTPResponse(
+        contentType: "application/json",
+        content: HTTPContent(Array(try encoder.encode(document)))
+      )
+    } catch {
+      return .problem(status: 500, code: "internal", detail: "the document cannot be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import Feed
+package import FeedConfiguration
+package import FeedDaemon
+package import FeedKafka
+import FeedStore
+import Kafka
+package import Service
+
+/// A daemon's HTTP listener: health, status and metrics, and feeds where they are wanted.
+package final class DaemonServer: Sendable {
+  /// To be told by the workers.
+  package let status: DaemonStatus
+  /// Where it listens.
+  package let url: String
+
+  private let server: HTTPServer
+  /// Nil where feeds are not served.
+  private let feeds: FeedServer?
+
+  /// How long clients have, at the end, to read what is queued for them.
+  private static let stopMilliseconds = 1_000
+
+  /// Begins to listen.
+  ///
+  /// - Parameters:
+  ///   - token: what clients must show; nil for none.
+  ///   - tls: what HTTPS is served with; nil for plain HTTP.
+  ///   - stop: from when it is requested on, the daemon is not ready.
+  ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
+  /// - Throws: `HTTPServerError`.
+  package init(
+    _ configuration: PipelineConfiguration,
+    _ settings: KafkaSettings,
+    token: BearerToken?,
+    tls: TLSCredentials? = nil,
+    _ stop: StopRequest,
+    _ log: Log,
+    pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+  ) throws(HTTPServerError) {
+    let options = configuration.http
+    let (served, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let status = DaemonStatus(workers: configuration.workers) { continuation.yield($0) }
+    self.status = status
+    feeds =
+      options.servesFeeds
+      ? FeedServer(configuration, settings, status, served: served, log, pause: pause) : nil
+    let counters = LateValue(HTTPCounters())
+    let longestSilence = settings.maxPollMilliseconds
+    let health: @Sendable () -> DaemonHealth = {
+      status.health(
+        at: MonotonicClock.milliseconds(),
+        longestSilence: longestSilence,
+        isStopping: stop.isRequested
+      )
+    }
+    let source = StatusSource(
+      feeds: feeds,
+      status: status,
+      planner: configuration.store.planner,
+      instance: settings.clientID,
+      health: health,
+      counters: { counters.value }
+    )
+    let metrics = DaemonMetrics(
+      status: status,
+      topics: configuration.store.topics,
+      stateLimit: configuration.store.limits.maxStateBytes,
+      health: health,
+      http: { counters.value }
+    )
+    var router = HTTPRouter()
+    OperationRoutes(
+      health: health,
+      status: { source.document },
+      metrics: { metrics.families },
+      metricsWithoutToken: options.metricsWithoutToken
+    ).add(to: &router)
+    feeds?.add(to: &router)
+    let server = try HTTPServer(HTTPServerConfiguration(options, token: token, tls: tls), router: router)
+    counters.provide { server.counters }
+    self.server = server
+    url = server.url
+  }
+
+  /// Takes over another token, also if the file that holds it has another one.
+  package var tokenPart: ReloadablePart {
+    ReloadablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
+      var options = configuration.http
+      // Whether and where it listens does not change while it runs.
+      options.isEnabled = true
+      let token = try options.bearerToken()
+      var checked = server.configuration
+      checked.token = token
+      do throws(HTTPServerError) {
+        try HTTPServer.check(checked)
+      } catch {
+        throw error.configurationOrDaemonError
+      }
+      guard token != server.token else { return nil }
+      return ReloadablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
+        server.replaceToken(token)
+      }
+    }
+  }
+
+  /// Shows another certificate to new connections, also if the files have another one.
+  ///
+  /// Only a restart changes whether it serves HTTPS, and whether clients have to show certificates.
+  package func certificatePart(_ log: Log) -> ReloadablePart {
+    guard let current = server.configuration.tls else {
+      return ReloadablePart(keys: []) { configuration in
+        // So that a restart does not fail.
+        _ = try configuration.http.tlsCredentials()
+        return nil
+      }
+    }
+    var keys = ["http.tls.certificate", "http.tls.key"]
+    if current.asksForCertificates { keys.append("http.tls.clientAuthority") }
+    return ReloadablePart(keys: Set(keys)) { [server, keys] configuration in
+      var options = configuration.http
+      var tls = try options.tlsCredentials()
+      if !current.asksForCertificates, !options.tlsClientAuthority.isEmpty {
+        options.tlsClientAuthority = ""
+        tls = try options.tlsCredentials()
+      }
+      guard let tls else {
+        throw ConfigurationError(
+          .conflict,
+          "http.tls.certificate is empty, and the daemon serves HTTPS; restart it to serve plain HTTP",
+          key: "http.tls.certificate"
+        )
+      }
+      guard tls != server.credentials else { return nil }
+      do throws(HTTPServerError) {
+        try server.check(tls)
+      } catch {
+        throw error.configurationOrDaemonError
+      }
+      return ReloadablePart.Change(keys.filter { $0 != "http.tls.clientAuthority" }) {
+        do throws(HTTPServerError) {
+          try server.replaceCredentials(tls)
+        } catch {
+          log.write(.configReloadFailed, "certificate not replaced", ["error": error.message])
+        }
+      }
+    }
+  }
+
+  /// Serves until the task is cancelled.
+  package func run() async {
+    if let feeds {
+      await feeds.run()
+    } else {
+      // Requests are answered on the server's own threads.
+      while (try? await Task.sleep(for: .seconds(3600))) != nil {}
+    }
+    await stop()
+  }
+
+  /// Blocks a thread of its own until clients have what is theirs.
+  private func stop() async {
+    let thread = WorkerThread(name: "http-stop")
+    defer { thread.stop() }
+    await withTaskExecutorPreference(thread) { @concurrent in
+      _ = server.stop(withinMilliseconds: Self.stopMilliseconds)
+    }
+  }
+}

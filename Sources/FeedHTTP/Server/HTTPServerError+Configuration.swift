@@ -1,0 +1,17 @@
+import FeedKafka
+package import Service
+
+extension HTTPServerError {
+  /// As an error of the configuration where it would be so again however often the daemon is started.
+  package var configurationOrDaemonError: any Error {
+    switch code {
+    case .address: ConfigurationError(.outOfRange, "http.address: \(message)")
+    case .tokenNeeded, .token: ConfigurationError(.outOfRange, "http.tokenFile: \(message)")
+    case .certificate: ConfigurationError(.outOfRange, "http.tls.certificate: \(message)")
+    case .key: ConfigurationError(.outOfRange, "http.tls.key: \(message)")
+    case .clientAuthority: ConfigurationError(.outOfRange, "http.tls.clientAuthority: \(message)")
+    case .portInUse, .denied: DaemonError(.http, "http.port: \(message)")
+    case .openFiles, .system: DaemonError(.http, "http: \(message)")
+    }
+  }
+}

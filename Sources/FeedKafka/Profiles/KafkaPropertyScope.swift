@@ -1,0 +1,49 @@
+/// Which of librdkafka's clients a property is for (its CONFIGURATION.md, column C/P).
+package enum KafkaPropertyScope: Equatable {
+  case consumer
+  case producer
+  case both
+
+  init(of name: String) {
+    self =
+      if Self.consumerOnly.contains(name) {
+        .consumer
+      } else if Self.producerOnly.contains(name) {
+        .producer
+      } else {
+        .both
+      }
+  }
+
+  /// Names that are in use, to suggest one for a misspelt name; librdkafka has more.
+  package static var names: [String] {
+    consumerOnly.sorted() + producerOnly.sorted() + [
+      "bootstrap.servers", "client.id", "client.rack", "message.max.bytes", "metadata.max.age.ms",
+      "reconnect.backoff.max.ms", "sasl.mechanisms", "sasl.password", "sasl.username", "security.protocol",
+      "socket.timeout.ms", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
+      "ssl.key.password",
+      "topic.metadata.refresh.interval.ms",
+    ]
+  }
+
+  private static let consumerOnly: Set<String> = [
+    "auto.commit.enable", "auto.commit.interval.ms", "auto.offset.reset", "check.crcs",
+    "consume.callback.max.messages", "coordinator.query.interval.ms", "enable.auto.commit",
+    "enable.auto.offset.store", "enable.partition.eof", "fetch.error.backoff.ms", "fetch.max.bytes",
+    "fetch.message.max.bytes", "fetch.min.bytes", "fetch.wait.max.ms", "group.id", "group.instance.id",
+    "group.protocol.type", "heartbeat.interval.ms", "isolation.level", "max.partition.fetch.bytes",
+    "max.poll.interval.ms", "offset.store.method", "offset.store.path", "offset.store.sync.interval.ms",
+    "partition.assignment.strategy", "queued.max.messages.kbytes", "queued.min.messages",
+    "session.timeout.ms",
+  ]
+
+  private static let producerOnly: Set<String> = [
+    "acks", "batch.num.messages", "batch.size", "compression.codec", "compression.level",
+    "compression.type", "delivery.report.only.error", "delivery.timeout.ms", "enable.gapless.guarantee",
+    "enable.idempotence", "linger.ms", "message.send.max.retries", "message.timeout.ms", "partitioner",
+    "produce.offset.report", "queue.buffering.backpressure.threshold", "queue.buffering.max.kbytes",
+    "queue.buffering.max.messages", "queue.buffering.max.ms", "queuing.strategy", "request.required.acks",
+    "request.timeout.ms", "retries", "retry.backoff.ms", "sticky.partitioning.linger.ms",
+    "transaction.timeout.ms", "transactional.id",
+  ]
+}

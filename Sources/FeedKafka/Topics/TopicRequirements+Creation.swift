@@ -1,0 +1,68 @@
+import FeedStore
+package import Kafka
+
+extension TopicRequirements {
+  /// Partitions of topics that are created where nobody says how many. They cannot be changed while there are
+  /// feeds, and bound among how many workers these can be shared; twelve can be shared evenly in many ways.
+  public static let defaultPartitions: Int32 = 12
+
+  /// What to create, so that everything exists and fits what exists.
+  ///
+  /// - Parameters:
+  ///   - partitions: how many partitions; nil for as many as an input that exists has, or the default.
+  ///   - replicationFactor: how many brokers hold each; nil for the brokers' default.
+  /// - Throws: ``DaemonError`` if the number of partitions does not fit an input that exists.
+  package func missingTopics(
+    _ states: [String: TopicState],
+    partitions: Int32?,
+    replicationFactor: Int32?
+  ) throws(DaemonError) -> [TopicSpecification] {
+    let missing = roles.filter { states[$0.topic]?.exists != true }
+    let existing = topics.inputs.compactMap { name in states[name]?.partitions.map { (name, $0) } }.first
+    if let partitions, let existing, partitions != existing.1,
+      missing.contains(where: { $0.role != .rejected })
+    {
+      throw DaemonError(
+        .partitionCounts,
+        """
+        cannot create topics with \(partitions) partitions, as \(existing.0) has \(existing.1); \
+        leave out --partitions, so that they have as many
+        """
+      )
+    }
+    return missing.map { topic, role in
+      TopicSpecification(
+        topic,
+        partitions: partitions ?? existing?.1 ?? Self.defaultPartitions,
+        replicationFactor: replicationFactor ?? -1,
+        configuration: settings(for: role, states)
+      )
+    }
+  }
+
+  /// The settings that a new topic is given; all others are the brokers' defaults.
+  func settings(for role: TopicRole, _ states: [String: TopicState] = [:]) -> [String: String] {
+    switch role {
+    case .input:
+      ["cleanup.policy": "delete", "retention.ms": "604800000", "retention.bytes": "-1"]
+    case .changesets:
+      [
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "\(Self.dirtyRatio)",
+        "segment.ms": "\(Self.segmentMilliseconds)",
+        "max.message.bytes": "\(max(changesetBytes, Self.usualMessageBytes))",
+      ]
+    case .rejected:
+      [
+        "cleanup.policy": "delete",
+        "max.message.bytes": "\(rejectedBytes(states) ?? newRejectedBytes)",
+      ]
+    }
+  }
+
+  /// What brokers take where nobody says anything.
+  private static let usualMessageBytes: Int64 = 1_048_588
+
+  /// For inputs that have the brokers' default.
+  private var newRejectedBytes: Int64 { max(Self.usualMessageBytes + Self.rejectedOverhead, batchBytes) }
+}

@@ -1,0 +1,167 @@
+public import FeedConfiguration
+public import FeedDaemon
+import FeedHTTP
+import FeedKafka
+import FeedStore
+import Kafka
+public import Service
+
+/// `feedstore run`: keeps feeds from Kafka's input topics and publishes what changes in them.
+///
+/// State is kept in memory, and restored from the changesets topic after a start or a rebalance: feeds go on
+/// with the records after the committed offsets.
+public struct Daemon: Sendable {
+  public var configuration: PipelineConfiguration
+  /// Whether the broker is to be within the process.
+  public var isEmbedded: Bool
+  public var stop: StopRequest
+  public var log: Log
+  /// What clients of HTTP must show; nil for none.
+  public var httpToken: BearerToken?
+  /// The service manager that wants to be told how the daemon is; nil if there is none.
+  public var supervisor: SupervisorSocket?
+  /// Has the daemon's parts take over other settings while it runs; nil if nobody asks for that.
+  public var reload: ConfigurationReload?
+  /// Where the process is to end without warning, in tests.
+  public var crash: CrashInjection?
+  /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
+  var backlog: InputBacklog?
+  /// Milliseconds of the monotonic clock, looked at before every record; tests take another.
+  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
+  /// Told on the workers' threads what happens.
+  public var onEvent: @Sendable (DaemonEvent) -> Void
+
+  public init(
+    _ configuration: PipelineConfiguration,
+    isEmbedded: Bool = false,
+    stop: StopRequest,
+    log: Log,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
+  ) {
+    self.configuration = configuration
+    self.isEmbedded = isEmbedded
+    self.stop = stop
+    self.log = log
+    self.onEvent = onEvent
+  }
+
+  /// Works until it is asked to stop, then publishes what waits, commits and leaves the group.
+  ///
+  /// - Throws: ``ConfigurationError`` for settings that cannot be; ``DaemonError`` with the cause and the
+  ///   remedy.
+  public func run() async throws -> DaemonReport {
+    var broker: EmbeddedBroker?
+    if isEmbedded {
+      // Refused before anything is begun.
+      _ = try KafkaSettings(configuration.kafka, embedded: [])
+      broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
+    }
+    defer { broker?.stop() }
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties)
+    settings.isCounting = configuration.http.isEnabled
+    do {
+      try settings.checkProperties()
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+    let server = try makeServer(settings)
+    addReloadableParts(server)
+    // Not before: whoever reads it takes the daemon for started.
+    if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
+    if let server { onEvent(.serving(url: server.url)) }
+    // These end with this scope, when the workers have published the pending changes.
+    async let _ = server?.run()
+    let status = server?.status ?? DaemonStatus(workers: configuration.workers)
+    let supervision = supervisor.map {
+      Supervision(
+        socket: $0,
+        status: status,
+        stop: stop,
+        longestSilence: settings.maxPollMilliseconds,
+        reload: reload
+      )
+    }
+    async let _ = supervision?.run()
+    let environment = WorkerEnvironment(
+      stop: stop,
+      log: log,
+      rejectedLimit: RejectedRecordLimit(),
+      stateBudget: StateBudget(),
+      crash: crash,
+      status: status,
+      backlog: broker?.backlog ?? backlog,
+      coarseClock: coarseClock,
+      onEvent: onEvent
+    )
+    // The embedded broker tells no settings.
+    let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
+    async let _ = check?.run()
+    return try await work(settings, environment)
+  }
+
+  /// Runs all workers; when one fails, the others are asked to stop.
+  private func work(_ settings: KafkaSettings, _ environment: WorkerEnvironment) async throws -> DaemonReport
+  {
+    let process = ProcessIdentity(group: settings.groupID)
+    let count = configuration.workers
+    let threads = (0..<count).map { WorkerThread(name: "worker-\($0)") }
+    defer { for thread in threads { thread.stop() } }
+    return try await withThrowingTaskGroup(of: DaemonReport.self) { group in
+      for (number, thread) in threads.enumerated() {
+        let identity = WorkerIdentity(number: number, count: count, process: process)
+        let own = environment.logging(["worker": number])
+        group.addTask(executorPreference: thread) { @concurrent in
+          do {
+            return try await makeWorker(identity, settings, own).run()
+          } catch {
+            stop.request()
+            throw error
+          }
+        }
+      }
+      return try await group.reduce(DaemonReport()) { $0.adding($1) }
+    }
+  }
+
+  /// What can take over other settings. Others are checked, so that a restart does not fail.
+  private func addReloadableParts(_ server: DaemonServer?) {
+    guard let reload else { return }
+    reload.add(
+      ReloadablePart(keys: []) { [isEmbedded] configuration in
+        let settings = try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil)
+        do throws(KafkaError) {
+          try settings.checkProperties()
+        } catch {
+          throw error.configurationOrDaemonError
+        }
+        return nil
+      }
+    )
+    if let server {
+      reload.add(server.tokenPart)
+      reload.add(server.certificatePart(log))
+    }
+  }
+
+  private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
+    guard configuration.http.isEnabled else { return nil }
+    let tls = try configuration.http.tlsCredentials()
+    do throws(HTTPServerError) {
+      return try DaemonServer(configuration, settings, token: httpToken, tls: tls, stop, log)
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+
+  private func makeWorker(
+    _ identity: WorkerIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) throws -> Worker {
+    do {
+      return try Worker(identity, configuration, settings, environment)
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import FeedConfiguration
+import FeedPipeline
+import FeedTools
+import Service
+
+/// `feedstore config`: what is in effect, where it comes from, and whether it works.
+enum ConfigCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "config",
+    summary: "Shows the configuration in effect and where each value comes from, and checks it.",
+    discussion: """
+      Prints every key with its value, the unit of a number that has one, and its source: default, a line of the file, an \
+      environment variable, or --set. Secrets are left out; a reference such as ${env:NAME} is shown in place of what it \
+      stands for. Exits with 2 and the reason if the configuration is wrong.
+
+      With --check, also asks the brokers about the topics, as 'feedstore topics' does, and exits with 1 if a daemon could \
+      not work with them, if the brokers cannot be reached, or if an environment variable that begins with FEEDSTORE_ sets \
+      nothing.
+      """,
+    options: [
+      .flag("check", help: "Checks it against the cluster as well."),
+      .flag("json", help: "Prints one object of JSON."),
+    ] + configurationOptions
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let loaded = try sources(invocation).load()
+    var listing = ConfigurationListing(loaded)
+    if invocation.flag("check") {
+      let check = ConfigurationCheck(loaded.configuration, log: Log(level: loaded.configuration.logLevel))
+      listing.topics = try await check.run()
+    }
+    StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)
+    for note in listing.notes { DiagnosticOutput.standardError.write(line: note) }
+    return listing.isRight || !invocation.flag("check") ? .done : .failed
+  }
+}

@@ -1,0 +1,113 @@
+import Feed
+public import FeedConfiguration
+import FeedKafka
+import Service
+
+/// `feedstore config`: what is in effect and where each value comes from, for people and for programs.
+public struct ConfigurationListing: Sendable {
+  public var loaded: LoadedConfiguration
+  /// What was found out about the topics; nil if nobody asked.
+  public var topics: TopicReport?
+
+  public init(_ loaded: LoadedConfiguration, topics: TopicReport? = nil) {
+    self.loaded = loaded
+    self.topics = topics
+  }
+
+  /// Whether there is nothing to correct.
+  public var isRight: Bool {
+    loaded.unknownVariables.isEmpty && topics.map { $0.isFit && $0.failures.isEmpty } ?? true
+  }
+
+  /// A table, every line ended by a line feed; and that of the topics, if somebody asked.
+  public var text: String {
+    var rows = [["key", "value", "unit", "from"]]
+    for reading in loaded.readings {
+      rows.append([
+        reading.key, UpdateText.printable(reading.shown), reading.unit?.rawValue ?? "",
+        reading.source.description,
+      ])
+    }
+    let widths = rows[0].indices.map { column in
+      // A certificate does not push everything else out of sight.
+      rows.map { $0[column].count }.filter { $0 <= Self.widestCell }.max() ?? 0
+    }
+    let table = rows.reduce(into: "") { text, row in
+      var line = zip(row, widths).map { FollowLine.padded($0, $1) }.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      text += line + "\n"
+    }
+    return table + (topics.map { "\n" + $0.table } ?? "")
+  }
+
+  /// What is wrong, a line each.
+  public var notes: [String] { loaded.unknownVariables.map(\.description) + (topics?.notes ?? []) }
+
+  /// One object: see docs/schemas/configuration-listing.schema.json.
+  public var json: String {
+    var fields = [
+      ("settings", Self.list(loaded.readings.map(Self.json))),
+      ("unknownVariables", Self.list(loaded.unknownVariables.map { Self.quoted($0.name) })),
+    ]
+    if let topics {
+      fields.append(("topics", Self.list(topics.requirements.map(Self.json))))
+      fields.append(("topicSettingsUnknown", topics.unknown.map(Self.quoted) ?? "null"))
+    }
+    fields.append(("isRight", String(isRight)))
+    return Self.object(fields) + "\n"
+  }
+
+  private static func json(_ reading: ConfigurationReading) -> String {
+    var fields = [("key", quoted(reading.key))]
+    if reading.isMasked, reading.value != .string("") {
+      fields.append(("isMasked", "true"))
+      if let reference = reading.reference { fields.append(("reference", quoted(reference))) }
+    } else {
+      fields.append(("value", json(reading.value)))
+    }
+    if let unit = reading.unit { fields.append(("unit", quoted(unit.rawValue))) }
+    switch reading.source {
+    case .defaultValue: fields.append(("source", quoted("default")))
+    case .file(let path, let line):
+      fields += [
+        ("source", quoted("file")), ("file", quoted(path)), ("line", line.map(String.init) ?? "null"),
+      ]
+    case .environment(let variable):
+      fields += [("source", quoted("environment")), ("variable", quoted(variable))]
+    case .assignment: fields.append(("source", quoted("set")))
+    case .command(let command): fields += [("source", quoted("command")), ("command", quoted(command))]
+    }
+    return object(fields)
+  }
+
+  private static func json(_ requirement: TopicRequirement) -> String {
+    var fields = [
+      ("topic", quoted(requirement.topic)), ("what", quoted(requirement.kind.rawValue)),
+      ("actual", requirement.actual.map(quoted) ?? "null"), ("needed", quoted(requirement.needed)),
+      ("verdict", quoted(requirement.verdict.rawValue)),
+    ]
+    if requirement.isMismatch {
+      fields += [("reason", quoted(requirement.reason)), ("remedy", quoted(requirement.remedy))]
+    }
+    return object(fields)
+  }
+
+  private static func json(_ value: ConfigurationValue) -> String {
+    switch value {
+    case .integer, .boolean: value.description
+    // Without an exponent that not every reader takes, and JSON has no infinity.
+    case .number(let number): Int64(exactly: number).map(String.init) ?? value.description
+    default: quoted(value.text ?? value.description)
+    }
+  }
+
+  private static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
+
+  private static func object(_ fields: [(String, String)]) -> String {
+    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+  }
+
+  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
+
+  private static let widestCell = 60
+}

@@ -1,0 +1,51 @@
+import Feed
+
+/// A few seconds in the life of five feeds, made up: what `feedstore demo` plays.
+///
+/// It has what feeds go through: content updates in plenty, elements that come, go and move between
+/// sections, a burst, a list that is nearly replaced, a change of kind, a feed that is deleted and made
+/// again, and one record that cannot be read.
+public enum DemoHistory {
+  /// How long it lasts, in milliseconds.
+  static let duration = 6_000
+
+  /// When the history begins that is written to files: 2026-11-20T10:00:00Z.
+  static let recordedStart: Int64 = 1_795_168_800_000
+
+  /// A feed that changes from the beginning to the end.
+  package static let liveliestFeed = "newsroom/home"
+
+  /// The records as replay lines, in the order of their times.
+  public static var lines: [String] { lines(from: recordedStart) }
+
+  /// The same, beginning at another time, in milliseconds since 1970.
+  static func lines(from start: Int64) -> [String] {
+    var script = DemoScript(seed: 2_026, start: start)
+    script.addNewsroom()
+    script.addScores()
+    script.addOrders()
+    script.addOutages()
+    script.addTicker()
+    return script.lines
+  }
+
+  /// The lines as a file's content.
+  package static func text(from start: Int64 = recordedStart) -> String {
+    lines(from: start).joined(separator: "\n") + "\n"
+  }
+}
+
+extension DemoHistory {
+  /// Writes the history to a file.
+  ///
+  /// - Parameter path: created or emptied; `-` is standard output.
+  /// - Throws: ``ReplayError`` if it cannot be written.
+  public static func write(to path: String) throws(ReplayError) {
+    let file = try OutputFile(path)
+    for line in lines {
+      file.buffer.append(string: line)
+      file.buffer.append("\n")
+    }
+    try file.flush()
+  }
+}

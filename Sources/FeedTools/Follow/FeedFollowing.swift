@@ -1,0 +1,109 @@
+import FeedClient
+public import FeedConfiguration
+public import Service
+
+/// `feedstore follow`: prints the changesets of feeds as they come, or their state.
+public struct FeedFollowing: Sendable {
+  /// How it is written.
+  public enum Form: Sendable, Equatable {
+    /// A line for each update, for people.
+    case lines(isColoured: Bool)
+    /// Changesets as they are on the topic, one a line.
+    case json
+    /// One feed, drawn anew in place after each update.
+    case screen
+  }
+
+  public var configuration: PipelineConfiguration
+  /// The feeds to follow; empty for all.
+  public var feeds: [String]
+  public var form: Form
+  /// Whether to print every changeset that the topic still has, rather than the state to begin with.
+  public var beginsWithHistory: Bool
+  /// A file that it begins with, if there is one, and saves what it knows in at the end; nil for none.
+  public var state: String?
+  public var stop: StopRequest
+  public var log: Log
+  /// Takes text; says whether there is still somebody who reads it.
+  public var write: @Sendable (String) -> Bool
+  /// How long nothing may come of the topic when its state is printed.
+  var patienceMilliseconds = FollowSession.patienceMilliseconds
+
+  public init(
+    _ configuration: PipelineConfiguration,
+    feeds: [String],
+    form: Form,
+    beginsWithHistory: Bool = false,
+    state: String? = nil,
+    stop: StopRequest,
+    log: Log,
+    write: @escaping @Sendable (String) -> Bool
+  ) {
+    self.configuration = configuration
+    self.feeds = feeds
+    self.form = form
+    self.beginsWithHistory = beginsWithHistory
+    self.state = state
+    self.stop = stop
+    self.log = log
+    self.write = write
+  }
+
+  private var names: [String]? { feeds.isEmpty ? nil : feeds }
+
+  /// Prints updates until it is asked to stop, or nobody reads them.
+  ///
+  /// - Throws: ``ConfigurationError``; `FeedClientError`.
+  public func run() async throws {
+    let session = try FollowSession(configuration, state: state, stop: stop, log: log)
+    // There is one subscriber, and it is to see everything.
+    let options = SubscriptionOptions(
+      slowPolicy: .pausesReading,
+      hasSnapshots: form == .screen,
+      beginsWithHistory: beginsWithHistory
+    )
+    let updates = session.client.updates(of: names, options)
+    if form == .screen { _ = write(TerminalScreen.enter) }
+    defer { if form == .screen { _ = write(TerminalScreen.leave) } }
+    try await session.run { _ in
+      for try await update in updates {
+        guard write(text(of: update)) else { return }
+      }
+    }
+  }
+
+  private func text(of update: FeedUpdate) -> String {
+    switch form {
+    case .lines(let isColoured): UpdateText(isColoured: isColoured).line(update) + "\n"
+    case .json: UpdateJSON.lines(update)
+    case .screen:
+      TerminalScreen.draw(ScreenFrame(update, columns: StandardOutput.columns, rows: StandardOutput.rows))
+    }
+  }
+
+  /// Prints the state of the feeds as it is now.
+  ///
+  /// - Returns: the feeds that were asked for and are not there.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers are silent,
+  ///   and nothing was printed.
+  public func printSnapshot() async throws -> [String] {
+    let session = try FollowSession(configuration, state: state, stop: stop, log: log)
+    return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
+      guard let names else {
+        for content in client.contents() { _ = write(text(of: content)) }
+        return []
+      }
+      return names.filter { name in
+        guard let content = client.content(of: name) else { return true }
+        _ = write(text(of: content))
+        return false
+      }
+    }
+  }
+
+  private func text(of content: FeedContent) -> String {
+    guard case .lines = form else { return UpdateJSON.lines(.present(content, passedOver: 0)) }
+    return ScreenFrame(.present(content, passedOver: 0), columns: .max, rows: .max).lines
+      .map { $0.text + "\n" }.joined()
+  }
+}

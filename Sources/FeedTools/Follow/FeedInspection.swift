@@ -1,0 +1,60 @@
+import Feed
+import FeedClient
+public import FeedConfiguration
+public import Service
+
+/// `feedstore inspect`: what the changesets topic has of one feed.
+public struct FeedInspection: Sendable {
+  public var configuration: PipelineConfiguration
+  public var feed: String
+  public var stop: StopRequest
+  public var log: Log
+  /// How long nothing may come of the topic.
+  var patienceMilliseconds = FollowSession.patienceMilliseconds
+
+  public init(_ configuration: PipelineConfiguration, feed: String, stop: StopRequest, log: Log) {
+    self.configuration = configuration
+    self.feed = feed
+    self.stop = stop
+    self.log = log
+  }
+
+  /// Reads the topic to its end.
+  ///
+  /// - Returns: the report; nil if there is no such feed.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers are silent.
+  public func run() async throws -> String? {
+    let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
+    return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
+      client.content(of: feed).map(Self.report)
+    }
+  }
+
+  static func report(_ content: FeedContent) -> String {
+    let description = content.description
+    let version = description.version
+    var table = ReportTable(UpdateText.printable(description.feed))
+    table.add("standing", text: description.standing.text)
+    table.add("partition", text: String(description.partition))
+    table.add("epoch", text: UpdateText.printable(description.epoch))
+    table.add("revision", count: description.revision)
+    table.add("time", text: Timestamp.rfc3339(milliseconds: description.timeMilliseconds))
+    for position in version.through {
+      let topic = String(decoding: position.topic, as: UTF8.self)
+      table.add("through \(topic)", count: position.offset)
+    }
+    table.add("sections", count: description.sectionCount)
+    table.add("items", count: description.itemCount)
+    table.add("bytes now", bytes: content.reloadDocument().count)
+    table.add("last reload", bytes: version.reloadBytes)
+    table.add("its records", count: version.reloadParts)
+    table.add("deltas since", bytes: version.deltaBytes)
+    table.add("their records", count: version.deltaCount)
+    table.add("highest delta key", count: version.highestDelta)
+    if let last = description.lastChangeset {
+      table.add("last changeset", text: last.mode.rawValue + (last.reason.map { " (\($0.rawValue))" } ?? ""))
+      if let plan = last.plan { table.add("why", text: PlanText.sentence(plan, last.reason)) }
+    }
+    return table.text
+  }
+}

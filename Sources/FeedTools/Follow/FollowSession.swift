@@ -1,0 +1,124 @@
+import FeedClient
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// A client for the length of one command: it runs while the body does, and ends when it is asked to stop.
+struct FollowSession {
+  let client: FeedClient
+  private let topic: String
+  private let startupTimeoutMilliseconds: Int64
+  private let stop: StopRequest
+  private let connectionFaults: ConnectionFaults
+  /// The file that it begins with, and saves at its end; nil for none.
+  private let state: String?
+
+  private static let lookMilliseconds = 100
+  /// What the last question for a topic may take.
+  private static let answerMilliseconds: Int64 = 5_000
+  /// How long nothing may come of a topic that is read once.
+  static let patienceMilliseconds: Int64 = 30_000
+
+  /// - Parameter feeds: the ids of the feeds to follow; nil for all.
+  /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state that cannot be read or written.
+  init(
+    _ configuration: PipelineConfiguration,
+    feeds: [String]? = nil,
+    state: String? = nil,
+    stop: StopRequest,
+    log: Log
+  ) throws(ConfigurationError) {
+    if let state { try FollowState.check(state) }
+    let settings = try KafkaSettings(configuration)
+    client = FeedClient(
+      FeedClientOptions(
+        kafka: settings.restorer,
+        topic: configuration.store.topics.changesets,
+        feeds: feeds,
+        savedState: state.map { SavedStateOptions(path: $0) },
+        topicTimeout: .milliseconds(configuration.startupTimeoutMilliseconds)
+      ),
+      log: log.kafkaHandler
+    )
+    topic = configuration.store.topics.changesets
+    startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
+    self.state = state
+    self.stop = stop
+    connectionFaults = settings.connectionFaults
+  }
+
+  /// Reads the topic to its end, and ends with what the body makes of it.
+  ///
+  /// - Parameter patienceMilliseconds: how long nothing may come.
+  /// - Throws: ``FeedClientError``; ``StoppedEarly``; ``DaemonError`` if nothing came for so long; and what the body
+  ///   throws.
+  func readOnce<Result: Sendable>(
+    patienceMilliseconds: Int64,
+    _ body: (FeedClient) throws -> Result
+  ) async throws -> Result {
+    try await run { client in
+      let watch = Task { await waitForSilence(patienceMilliseconds) }
+      defer { watch.cancel() }
+      guard await client.waitUntilUpToDate() else {
+        watch.cancel()
+        guard await watch.value else { throw StoppedEarly() }
+        if let reason = connectionFaults.reason { throw DaemonError(.kafka, reason) }
+        throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
+      }
+      return try body(client)
+    }
+  }
+
+  /// Stops the client when nothing came for a while.
+  ///
+  /// - Returns: whether it did; false if the client has ended by itself.
+  private func waitForSilence(_ milliseconds: Int64) async -> Bool {
+    var positions: [Int64] = []
+    var lastSign = MonotonicClock.milliseconds()
+    // The client waits for the topic as well, and says what is missing if that is in vain.
+    let topicMilliseconds =
+      startupTimeoutMilliseconds == 0
+      ? milliseconds : max(milliseconds, startupTimeoutMilliseconds + Self.answerMilliseconds)
+    while !Task.isCancelled, !stop.isRequested, client.standing != .upToDate {
+      let now = MonotonicClock.milliseconds()
+      let newest = client.partitions.map(\.position)
+      if newest != positions {
+        positions = newest
+        lastSign = now
+      } else if now - lastSign >= (newest.isEmpty ? topicMilliseconds : milliseconds) {
+        client.stop()
+        return true
+      }
+      try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+    }
+    return false
+  }
+
+  /// - Throws: ``FeedClientError``, and what the body throws.
+  func run<Result: Sendable>(_ body: (FeedClient) async throws -> Result) async throws -> Result {
+    async let running: Void = client.run()
+    async let _: Void = endWhenAsked()
+    let result: Result
+    do {
+      result = try await body(client)
+    } catch {
+      client.stop()
+      // Why the client ended, if it did by itself, is why the body could not go on.
+      try await running
+      throw error
+    }
+    client.stop()
+    try await running
+    if let state { try await client.save(to: state) }
+    return result
+  }
+
+  private func endWhenAsked() async {
+    while !stop.isRequested, !Task.isCancelled {
+      try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
+    }
+    client.stop()
+  }
+}

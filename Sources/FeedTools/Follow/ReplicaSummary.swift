@@ -1,0 +1,23 @@
+import Feed
+
+/// What a replica is now, in numbers that the store's can be compared with.
+package struct ReplicaSummary: Sendable, Equatable {
+  package var partition: Int32
+  package var feed: String
+  package var revision: UInt64
+  package var sectionCount: Int
+  package var itemCount: Int
+  package var checksum: UInt32
+  /// Whether it waits for a reload, having missed something.
+  package var isStale: Bool
+
+  init(partition: Int32, _ replica: Replica) {
+    self.partition = partition
+    feed = replica.feed
+    revision = replica.revision
+    sectionCount = replica.sectionCount
+    itemCount = replica.itemCount
+    checksum = replica.checksum
+    isStale = replica.isStale
+  }
+}

@@ -1,0 +1,191 @@
+import Feed
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// One run of `feedstore publish`, on one thread.
+final class PublishRun {
+  private let publisher: Publisher
+  private let producer: Producer
+  private let reader: ReplayReader
+  private var pacer: Pacer?
+  private var routes: [[UInt8]: PublishRoute] = [:]
+  private var report = PublishReport()
+  private var progress: ProgressBar
+  /// Those of the current record.
+  private var headers = HeaderList()
+  private let startedAt = MonotonicClock.nanoseconds()
+
+  /// How long one call may block, so that a request to stop is seen.
+  private static let sliceMilliseconds: Int64 = 100
+  private static let closeMilliseconds: Int32 = 5_000
+  /// Records between two looks at what has been delivered.
+  private static let pollInterval = 256
+
+  init(_ publisher: Publisher, _ settings: KafkaSettings) throws {
+    self.publisher = publisher
+    let log = publisher.log
+    do {
+      producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+    reader = ReplayReader(
+      paths: publisher.inputs,
+      defaultTopic: publisher.configuration.store.topics.items
+    )
+    pacer = publisher.speed.map { Pacer(speed: $0) }
+    progress = ProgressBar("publishing", total: reader.totalBytes, now: startedAt)
+  }
+
+  func run() throws -> PublishReport {
+    defer {
+      progress.finish()
+      try? producer.close(timeoutMilliseconds: Self.closeMilliseconds)
+    }
+    do {
+      while let record = try reader.current() {
+        try pace(record.position.timestamp)
+        guard !publisher.stop.isRequested else {
+          report.isInterrupted = true
+          break
+        }
+        try send(record)
+        reader.advance()
+        if report.records % Self.pollInterval == 0 { try poll(0) }
+      }
+      try deliver()
+    } catch let error as KafkaError {
+      throw DaemonError(error)
+    }
+    report.nanoseconds = MonotonicClock.nanoseconds() - startedAt
+    return report
+  }
+
+  /// Waits until a record is due, or the end was asked for.
+  private func pace(_ timestamp: Int64) throws {
+    while !publisher.stop.isRequested {
+      let now = MonotonicClock.milliseconds()
+      guard let wait = pacer?.wait(for: timestamp, now: now), wait > 0 else { return }
+      try poll(min(wait, Self.sliceMilliseconds))
+    }
+  }
+
+  private func send(_ record: InputRecord) throws {
+    let topic = record.position.topic
+    if routes[topic] == nil { routes[topic] = try route(topic) }
+    guard var route = routes[topic] else { return }
+    let partition = try route.partition(key: record.key?.rawBuffer, recorded: record.partition)
+    routes[topic] = route
+    takeHeaders()
+    while try !enqueue(record, route.topic, partition) {
+      try poll(Self.sliceMilliseconds)
+      if publisher.stop.isRequested { return }
+    }
+    report.records += 1
+    report.bytes += record.byteCount
+    report.topics[route.topic, default: 0] += 1
+  }
+
+  /// A changeset's headers go with it, so that what a replay wrote can be published.
+  private func takeHeaders() {
+    headers.removeAll()
+    let fields = reader.headers
+    for index in stride(from: 0, to: fields.count - 1, by: 2) {
+      headers.append(
+        Header(name: fields[index]?.text ?? "", value: fields[index + 1].map { Array($0.buffer) })
+      )
+    }
+  }
+
+  /// Queues a record; false if the queue is full.
+  private func enqueue(
+    _ record: InputRecord,
+    _ topic: String,
+    _ partition: Int32
+  ) throws(KafkaError) -> Bool {
+    do throws(KafkaError) {
+      try producer.produce(
+        topic: topic,
+        partition: partition,
+        key: record.key?.rawBuffer,
+        value: record.valueBytes?.rawBuffer,
+        headers: headers,
+        timestampMilliseconds: record.position.timestamp
+      )
+      return true
+    } catch {
+      if error.kind == .queueFull { return false }
+      throw error
+    }
+  }
+
+  /// Asks how many partitions a topic has, waiting for the brokers if need be.
+  private func route(_ name: [UInt8]) throws -> PublishRoute? {
+    let topic = String(decoding: name, as: UTF8.self)
+    let timeout = publisher.configuration.startupTimeoutMilliseconds
+    let startedAt = MonotonicClock.milliseconds()
+    var wait = TopicWait(milliseconds: timeout)
+    while !publisher.stop.isRequested {
+      do {
+        let metadata = try producer.metadata([topic], timeoutMilliseconds: 1_000)
+        guard let count = metadata.partitionCounts[topic] else {
+          if wait.lasts(for: [topic], at: MonotonicClock.milliseconds(), publisher.log) {
+            try poll(Int64(TopicWait.pauseMilliseconds))
+            continue
+          }
+          throw DaemonError(
+            .missingTopic,
+            "topic \(topic) does not exist, or may not be read; create it, or change the records"
+          )
+        }
+        let isInput = publisher.configuration.store.topics.inputs.contains(topic)
+        return PublishRoute(topic, isInput: isInput, partitionCount: count)
+      } catch let error as KafkaError where error.isRetriable && !error.isFatal {
+        guard MonotonicClock.milliseconds() - startedAt < timeout else { throw error }
+        if !error.isConnectionFault {
+          publisher.log.write(.publishWaitingForBrokers, "waiting for brokers", ["error": error])
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Waits until everything that was sent is delivered or has failed, or the time to stop is over.
+  private func deliver() throws {
+    while producer.queuedCount > 0 {
+      if let deadline = publisher.stop.deadline, MonotonicClock.milliseconds() > deadline {
+        report.undelivered += producer.queuedCount
+        break
+      }
+      try flush()
+      try poll(0)
+    }
+    takeErrors()
+  }
+
+  /// Sends what is queued, for a while.
+  private func flush() throws(KafkaError) {
+    do throws(KafkaError) {
+      try producer.flush(timeoutMilliseconds: Int32(Self.sliceMilliseconds))
+    } catch {
+      guard error.isRetriable, !error.isFatal else { throw error }
+    }
+  }
+
+  private func poll(_ milliseconds: Int64) throws {
+    try producer.poll(timeoutMilliseconds: Int32(clamping: milliseconds))
+    takeErrors()
+    if publisher.showsProgress { progress.update(reader.bytesRead, now: MonotonicClock.nanoseconds()) }
+  }
+
+  private func takeErrors() {
+    let errors = producer.takeDeliveryErrors()
+    report.undelivered += errors.count
+    for error in errors.errors {
+      publisher.log.write(.publishRecordUndelivered, "record not delivered", ["error": error])
+    }
+  }
+}

@@ -1,0 +1,45 @@
+public import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+public import Service
+
+/// `feedstore publish`: sends replay files into their topics.
+public struct Publisher: Sendable {
+  public var configuration: PipelineConfiguration
+  /// Files in order; `-` is standard input.
+  public var inputs: [String]
+  /// How many times faster than recorded; nil for as fast as it goes.
+  public var speed: Double?
+  public var stop: StopRequest
+  public var log: Log
+  public var showsProgress = true
+
+  public init(
+    _ configuration: PipelineConfiguration,
+    inputs: [String],
+    speed: Double?,
+    stop: StopRequest,
+    log: Log
+  ) {
+    self.configuration = configuration
+    self.inputs = inputs
+    self.speed = speed
+    self.stop = stop
+    self.log = log
+  }
+
+  /// Sends everything and waits until it is delivered.
+  ///
+  /// - Throws: ``ReplayError`` for a file or a line; ``DaemonError`` for a topic or the brokers;
+  ///   ``ConfigurationError``.
+  public func run() async throws -> PublishReport {
+    let settings = try KafkaSettings(configuration)
+    let thread = WorkerThread(name: "publisher")
+    defer { thread.stop() }
+    return try await withTaskExecutorPreference(thread) { @concurrent in
+      // Librdkafka blocks, so it is called on this thread only.
+      try PublishRun(self, settings).run()
+    }
+  }
+}

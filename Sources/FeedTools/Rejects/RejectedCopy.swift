@@ -1,0 +1,103 @@
+import Feed
+import FeedKafka
+import Kafka
+
+/// The copy of a rejected record that the rejected topic has.
+///
+/// Whoever may write to that topic can write anything: what its headers say is read as text from outside.
+struct RejectedCopy: Sendable, Equatable {
+  var place: RejectedPlace
+  /// That of the copy, which the daemon gives the time of the rejected record. Milliseconds since 1970.
+  var timestampMilliseconds: Int64
+  var key: [UInt8]?
+  var value: [UInt8]?
+  var headers: [Header]
+
+  init(_ message: Message) {
+    place = RejectedPlace(partition: message.partition, offset: message.offset)
+    timestampMilliseconds = message.timestampMilliseconds
+    key = message.key.map { Array($0) }
+    value = message.payload.map { Array($0) }
+    headers = message.headers()
+  }
+
+  init(place: RejectedPlace, timestampMilliseconds: Int64, key: [UInt8]?, value: [UInt8]?, headers: [Header])
+  {
+    self.place = place
+    self.timestampMilliseconds = timestampMilliseconds
+    self.key = key
+    self.value = value
+    self.headers = headers
+  }
+
+  /// Why it was rejected; nil if the header is missing.
+  var code: String? { text("feedstore.error.code") }
+  var message: String? { text("feedstore.error.message") }
+  /// The length in bytes of the whole key, if the copy has only its beginning.
+  var wholeKeyBytes: Int? { text("feedstore.key.truncated").flatMap { Int($0) } }
+  /// The length in bytes of the whole value, if the copy has only its beginning.
+  var wholeValueBytes: Int? { text("feedstore.value.truncated").flatMap { Int($0) } }
+
+  /// nil if the headers name no partition of a topic.
+  var source: RejectedSource? {
+    guard let topic = text("feedstore.source.topic"), !topic.isEmpty,
+      let partition = text("feedstore.source.partition").flatMap({ Int32($0) }), partition >= 0
+    else { return nil }
+    return RejectedSource(
+      topic: topic,
+      partition: partition,
+      offset: text("feedstore.source.offset").flatMap { Int64($0) },
+      timestampMilliseconds: text("feedstore.source.timestamp").flatMap { Int64($0) }
+    )
+  }
+
+  /// Why the record as it is cannot be published again, with the remedy; nil if it can.
+  ///
+  /// - Parameters:
+  ///   - value: what takes the place of its value; nil for the copy's own.
+  ///   - topics: of the configuration; records go to its inputs only.
+  func refusal(replacing value: [UInt8]?, topics: [String], limits: Limits) -> String? {
+    guard let source else {
+      return
+        "its headers do not say where it came from, so the daemon did not write it; have its producer send it again"
+    }
+    guard topics.contains(source.topic) else {
+      return
+        "it came from \(source.topic), which is not an input of this configuration; set topics.sections or topics.items to it"
+    }
+    if let wholeKeyBytes {
+      return
+        "only \(key?.count ?? 0) of the \(wholeKeyBytes) bytes of its key are kept; have its producer send it again"
+    }
+    if value == nil, let wholeValueBytes {
+      return """
+        only \(self.value?.count ?? 0) of the \(wholeValueBytes) bytes of its value are kept; give the whole value with \
+        --value, or have its producer send it again
+        """
+    }
+    return rejection(value ?? self.value, limits).map { rejection in
+      """
+      it would be rejected again with \(rejection.code.rawValue): \(rejection.message); \
+      \(rejection.code == .missingKey ? "have its producer send it with a key" : "repair the value and give it with --value")
+      """
+    }
+  }
+
+  /// What the daemon would say of its form; what depends on the feed's state is known to the daemon only.
+  private func rejection(_ value: [UInt8]?, _ limits: Limits) -> Rejection? {
+    let decoder = RecordDecoder(limits: limits)
+    let key = OwnedBytes(key)
+    let value = OwnedBytes(value)
+    do throws(Rejection) {
+      try decoder.decode(key: key.bytes.map { ByteSpan($0) }, value: value.bytes.map { ByteSpan($0) })
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Of headers with the same name the last one counts.
+  private func text(_ name: String) -> String? {
+    headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
+  }
+}

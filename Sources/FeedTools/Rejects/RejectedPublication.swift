@@ -1,0 +1,147 @@
+import Feed
+public import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+public import Service
+
+/// `feedstore rejects publish`: sends rejected records to the partitions they came from, once more.
+public struct RejectedPublication: Sendable {
+  public var configuration: PipelineConfiguration
+  /// Which records, in the order in which they are sent.
+  public var places: [RejectedPlace]
+  /// What takes the place of the value, for one record; nil sends values as they are.
+  public var value: [UInt8]?
+  public var log: Log
+
+  /// What the records may have together, in bytes: they are all in memory before the first is sent.
+  static let mostBytes = 268_435_456
+
+  /// Bytes that a repaired value may have.
+  public static func mostValueBytes(_ configuration: PipelineConfiguration) -> Int {
+    configuration.store.limits.maxRecordBytes
+  }
+
+  public init(_ configuration: PipelineConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
+    self.configuration = configuration
+    self.places = places
+    self.value = value
+    self.log = log
+  }
+
+  /// Reads the records, and if none is refused sends them all.
+  ///
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition is not there, or for the brokers.
+  public func run() async throws -> RejectedPublicationReport {
+    let settings = try KafkaSettings(configuration)
+    return try await WorkerThread.withKafka("rejects") {
+      let copies = try read(settings)
+      let topics = configuration.store.topics.inputs
+      let refusals = copies.compactMap { copy in
+        copy.refusal(replacing: value, topics: topics, limits: configuration.store.limits)
+          .map { "\(copy.place) is not published: \(UpdateText.printable($0))" }
+      }
+      guard refusals.isEmpty else { return RejectedPublicationReport(refusals: refusals) }
+      return try send(copies, settings)
+    }
+  }
+
+  private func read(_ settings: KafkaSettings) throws -> [RejectedCopy] {
+    let reader = try RejectedReader(settings, configuration, log: log)
+    defer { reader.close() }
+    var bytes = 0
+    return try places.map { place in
+      let copy = try reader.copy(at: place)
+      bytes += (copy.key?.count ?? 0) + (copy.value?.count ?? 0)
+      guard bytes <= Self.mostBytes else {
+        throw DaemonError(
+          .kafka,
+          "the records up to \(place) have more than \(Self.mostBytes) bytes together; publish fewer at a time"
+        )
+      }
+      return copy
+    }
+  }
+
+  private func send(_ copies: [RejectedCopy], _ settings: KafkaSettings) throws -> RejectedPublicationReport {
+    let producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
+    defer { try? producer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    try check(copies, producer)
+    var report = RejectedPublicationReport()
+    for copy in copies {
+      guard let source = copy.source else { continue }
+      try enqueue(copy, source, producer)
+      report.sent += 1
+    }
+    let giveUp = MonotonicClock.milliseconds() + Self.deliveryMilliseconds
+    while producer.queuedCount > 0, MonotonicClock.milliseconds() < giveUp {
+      try producer.poll(timeoutMilliseconds: Self.pollMilliseconds)
+    }
+    let errors = producer.takeDeliveryErrors()
+    report.undelivered = errors.count + producer.queuedCount
+    for error in errors.errors {
+      log.write(.publishRecordUndelivered, "record not delivered", ["error": error])
+    }
+    return report
+  }
+
+  /// Sees that there are the partitions that the headers name.
+  private func check(_ copies: [RejectedCopy], _ producer: Producer) throws {
+    let topics = Set(copies.compactMap(\.source?.topic)).sorted()
+    let counts = try partitionCounts(topics, producer)
+    for copy in copies {
+      guard let source = copy.source else { continue }
+      guard let count = counts[source.topic] else {
+        throw DaemonError(
+          .missingTopic,
+          "topic \(source.topic), from which \(copy.place) came, does not exist, or may not be written to; create it"
+        )
+      }
+      guard source.partition < count else {
+        throw DaemonError(
+          .partitionCounts,
+          """
+          \(copy.place) came from \(source.topic) [\(source.partition)], but the topic has \(count) partitions; \
+          have its producer send it again
+          """
+        )
+      }
+    }
+  }
+
+  /// Asks for the topics, as long as one is missing and there is time.
+  private func partitionCounts(_ topics: [String], _ producer: Producer) throws(KafkaError) -> [String: Int32]
+  {
+    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    while true {
+      let metadata = try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
+      let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
+      guard !missing.isEmpty, wait.lasts(for: missing, at: now, log) else { return metadata.partitionCounts }
+      try producer.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
+    }
+  }
+
+  /// Its time is that of sending, as a topic that keeps records by time would drop an old one.
+  private func enqueue(_ copy: RejectedCopy, _ source: RejectedSource, _ producer: Producer) throws {
+    let key = OwnedBytes(copy.key)
+    let value = OwnedBytes(value ?? copy.value)
+    while true {
+      do throws(KafkaError) {
+        return try producer.produce(
+          topic: source.topic,
+          partition: source.partition,
+          key: key.bytes,
+          value: value.bytes
+        )
+      } catch {
+        guard error.kind == .queueFull else { throw error }
+      }
+      try producer.poll(timeoutMilliseconds: Self.pollMilliseconds)
+    }
+  }
+
+  private static let timeoutMilliseconds: Int32 = 10_000
+  private static let pollMilliseconds: Int32 = 100
+  private static let closeMilliseconds: Int32 = 5_000
+  private static let deliveryMilliseconds: Int64 = 60_000
+}

@@ -1,0 +1,131 @@
+import Feed
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// Reads the rejected topic. It belongs to one thread.
+final class RejectedReader {
+  let topic: String
+  private let wait: TopicWait
+  private let log: Log
+  private let consumer: Consumer
+  private let batch: MessageBatch
+
+  private static let timeoutMilliseconds: Int32 = 10_000
+  private static let pollMilliseconds: Int32 = 100
+  private static let closeMilliseconds: Int32 = 2_000
+  /// How long nothing may come before the end.
+  private static let patienceMilliseconds: Int64 = 30_000
+  /// Few enough that records of many megabytes are not hoarded.
+  private static let batchCapacity = 100
+
+  init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
+    topic = configuration.store.topics.rejected
+    wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    self.log = log
+    consumer = try Consumer(
+      configuration: settings.restorer,
+      isolationLevel: .readCommitted,
+      log: log.kafkaHandler
+    )
+    batch = consumer.makeBatch(capacity: Self.batchCapacity)
+  }
+
+  func close() {
+    try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds)
+  }
+
+  /// How many partitions the topic has.
+  ///
+  /// - Throws: ``DaemonError`` if there is no such topic; `KafkaError`.
+  func partitionCount() throws -> Int32 {
+    let metadata = try consumer.metadata(
+      [topic],
+      waiting: wait,
+      batch,
+      timeoutMilliseconds: Self.timeoutMilliseconds,
+      log
+    )
+    guard let count = metadata.partitionCounts[topic] else {
+      throw DaemonError(
+        .missingTopic,
+        "topic \(topic) does not exist, or may not be read; set topics.rejected to its name"
+      )
+    }
+    return count
+  }
+
+  /// Where a partition begins and ends now; what belongs to open transactions is behind its end.
+  func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks {
+    try consumer.queryWatermarks(
+      TopicPartition(topic: topic, partition: partition),
+      timeoutMilliseconds: Self.timeoutMilliseconds
+    )
+  }
+
+  /// Reads a partition from an offset to the end it has now, or as long as `body` returns true.
+  ///
+  /// - Throws: `KafkaError`; ``DaemonError`` if nothing comes; what `body` throws.
+  func read(_ partition: Int32, from start: Int64, to end: Int64, _ body: (Message) throws -> Bool) throws {
+    guard start < end else { return }
+    try consumer.assign([TopicPartitionOffset(topic: topic, partition: partition, offset: start)])
+    var lastSign = MonotonicClock.milliseconds()
+    while true {
+      try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
+      for index in 0..<batch.count {
+        let message = batch[index]
+        guard message.partition == partition, message.offset >= start else { continue }
+        guard message.offset < end, try body(message), message.offset + 1 < end else { return }
+      }
+      for event in batch.events {
+        switch event {
+        case .endOfPartition(_, partition, _): return
+        case .endOfPartition: break
+        case .error(let error): if !error.isRetriable { throw error }
+        }
+      }
+      let now = MonotonicClock.milliseconds()
+      if !batch.isEmpty { lastSign = now }
+      guard now - lastSign < Self.patienceMilliseconds else {
+        throw DaemonError.silence(of: topic, milliseconds: Self.patienceMilliseconds)
+      }
+    }
+  }
+
+  /// The record at a place.
+  ///
+  /// - Throws: ``DaemonError`` that says what there is instead; `KafkaError`.
+  func copy(at place: RejectedPlace) throws -> RejectedCopy {
+    let count = try partitionCount()
+    guard place.partition < count else {
+      throw missing(place, "the topic has the partitions 0 to \(count - 1)")
+    }
+    let marks = try watermarks(place.partition)
+    guard place.offset >= marks.low, place.offset < marks.high else {
+      throw missing(
+        place,
+        marks.low < marks.high
+          ? "the partition has the offsets \(marks.low) to \(marks.high - 1); what is older was deleted by its retention"
+          : "the partition has no records; earlier ones may have been deleted by its retention"
+      )
+    }
+    var found: RejectedCopy?
+    try read(place.partition, from: place.offset, to: marks.high) { message in
+      if message.offset == place.offset { found = RejectedCopy(message) }
+      return false
+    }
+    guard let found else {
+      throw missing(place, "Kafka uses that offset for the end of a transaction")
+    }
+    return found
+  }
+
+  private func missing(_ place: RejectedPlace, _ reason: String) -> DaemonError {
+    DaemonError(
+      .missingRecord,
+      "there is no record \(place) in \(topic): \(reason); 'feedstore rejects list' lists the records"
+    )
+  }
+}

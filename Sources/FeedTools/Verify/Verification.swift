@@ -1,0 +1,85 @@
+import Feed
+public import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+public import Service
+
+/// `feedstore verify`: checks changesets, in files or on a cluster, against the protocol.
+public struct Verification: Sendable {
+  /// Where the changesets are.
+  public enum Input: Sendable, Equatable {
+    /// Files as a replay writes them, in order; `-` is standard input.
+    case files([String])
+    /// The changesets topic of the configuration.
+    case topic
+  }
+
+  public var configuration: PipelineConfiguration
+  public var input: Input
+  public var log: Log
+  /// Told of each fault when it is found, in a line.
+  public var tell: @Sendable (String) -> Void
+
+  public init(
+    _ configuration: PipelineConfiguration,
+    input: Input,
+    log: Log,
+    tell: @escaping @Sendable (String) -> Void
+  ) {
+    self.configuration = configuration
+    self.input = input
+    self.log = log
+    self.tell = tell
+  }
+
+  /// Reads everything.
+  ///
+  /// - Throws: ``ReplayError`` for files that cannot be read; ``ConfigurationError`` and ``DaemonError`` for a
+  ///   topic. Faults of the changesets are no errors: they are told and counted.
+  public func run() async throws -> VerificationReport {
+    let started = MonotonicClock.nanoseconds()
+    var options = VerificationOptions(
+      keyframes: configuration.store.keyframe,
+      output: configuration.store.output,
+      mayBeCompacted: input == .topic
+    )
+    options.requiresPlans = input != .topic
+    let verifier: FaultTelling
+    switch input {
+    case .files(let paths):
+      verifier = FaultTelling(options, .files(paths), tell)
+      try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
+    case .topic:
+      verifier = FaultTelling(options, .topic(configuration.store.topics.changesets), tell)
+      try await verifyTopic(verifier)
+    }
+    verifier.finish()
+    return VerificationReport(
+      counts: verifier.counts,
+      faults: verifier.faults,
+      nanoseconds: MonotonicClock.nanoseconds() - started
+    )
+  }
+
+  private func verifyTopic(_ verifier: FaultTelling) async throws {
+    let settings = try KafkaSettings(configuration)
+    let thread = WorkerThread(name: "verify")
+    defer { thread.stop() }
+    // The caller waits, and looks at it only when this is done.
+    nonisolated(unsafe) let verifier = verifier
+    try await withTaskExecutorPreference(thread) { @concurrent in
+      // Librdkafka blocks, so it is called on this thread only.
+      do {
+        try TopicVerification(
+          settings,
+          topic: configuration.store.topics.changesets,
+          wait: TopicWait(milliseconds: configuration.startupTimeoutMilliseconds),
+          log: log
+        ).run(verifier)
+      } catch let error as KafkaError {
+        throw error.configurationOrDaemonError
+      }
+    }
+  }
+}

@@ -1,0 +1,90 @@
+extension ConnectionFault {
+  /// What OpenSSL and librdkafka said of a broker's certificate before the connection failed.
+  struct CertificateNote: Hashable, Sendable {
+    /// OpenSSL's number of the error (`X509_V_ERR_…`).
+    var number: Int32?
+    /// ` (subject=…, issuer=…)`; empty if nothing was said.
+    var names = ""
+  }
+
+  /// Reads what librdkafka says when a connection fails.
+  ///
+  /// - Parameters:
+  ///   - text: its sentence without the broker's name.
+  ///   - broker: host and port.
+  ///   - note: of the broker's certificate.
+  ///   - hasCertificate: whether the client has a certificate of its own.
+  /// - Returns: nil if it is nothing that lasts, as far as can be told.
+  init?(_ text: String, broker: String, note: CertificateNote?, hasCertificate: Bool) {
+    let isHandshake = text.contains("in state SSL_HANDSHAKE")
+    let sentence = Self.withoutTiming(text)
+    guard let cause = Self.cause(sentence, note ?? CertificateNote(), hasCertificate, isHandshake) else {
+      return nil
+    }
+    self.init(cause: cause, broker: broker)
+  }
+
+  private static func cause(
+    _ text: String,
+    _ note: CertificateNote,
+    _ hasCertificate: Bool,
+    _ isHandshake: Bool
+  ) -> Cause? {
+    if text.contains("certificate verify failed") { return certificateCause(note) }
+    if text.contains("connecting to a SSL listener?") { return .onlyTLS }
+    if text.contains("broker might require SASL authentication") { return .onlySASL }
+    if let authentication = authenticationCause(text) { return authentication }
+    // Also a plain text answer to a TLS greeting.
+    if text.contains("connecting to a PLAINTEXT broker listener?") || text.contains("wrong version number") {
+      return .notTLS
+    }
+    guard text.contains("SSL") else { return nil }
+    let detail = openSSLReason(text)
+    if isHandshake, detail.contains("unexpected eof") { return .notTLS }
+    // With TLS 1.3 the client has done its part before the broker looks at the certificate, or misses it.
+    if detail.contains("alert") || detail.contains("unexpected eof") {
+      if detail.contains("protocol version") || detail.contains("handshake failure") { return .tls(detail) }
+      return hasCertificate ? .clientCertificateRefused(detail) : .clientCertificateMissing(detail)
+    }
+    return .tls(detail)
+  }
+
+  /// The numbers are OpenSSL's `X509_V_ERR_…`, which do not change.
+  private static func certificateCause(_ note: CertificateNote) -> Cause {
+    switch note.number {
+    case 9, 10: .outdatedCertificate(note.names)
+    case 2, 18, 19, 20, 21: .unknownAuthority(note.names)
+    case 62, 63, 64: .otherHost(note.names)
+    default: .certificate(note.number, note.names)
+    }
+  }
+
+  private static func authenticationCause(_ text: String) -> Cause? {
+    // The connection was lost, or the client was closed, before the broker answered.
+    if text.contains("failed: Local: ") { return nil }
+    if text.contains("mechanism handshake failed") {
+      let known = text.components(after: "broker's supported mechanisms: ") ?? ""
+      return known.isEmpty || text.contains("not valid in current SASL state") ? .notSASL : .mechanism(known)
+    }
+    if let detail = text.components(after: "SASL authentication error: ") { return .credentials(detail) }
+    return text.contains("SASL") ? .authentication(text) : nil
+  }
+
+  /// `error:0A00045C:SSL routines::tlsv13 alert certificate required` says it in its last part.
+  private static func openSSLReason(_ text: String) -> String {
+    text.components(after: "routines::") ?? text
+  }
+
+  /// librdkafka adds how long it took, which is different each time.
+  private static func withoutTiming(_ text: String) -> String {
+    guard let range = text.ranges(of: " (after ").last else { return text }
+    return String(text[..<range.lowerBound])
+  }
+}
+
+extension String {
+  fileprivate func components(after mark: String) -> String? {
+    guard let range = ranges(of: mark).last else { return nil }
+    return String(self[range.upperBound...])
+  }
+}

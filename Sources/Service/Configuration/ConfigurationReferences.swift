@@ -1,0 +1,125 @@
+/// `${env:NAME}` and `${file:PATH}` in values: what they stand for. `$${` is a `${` that stands for itself.
+struct ConfigurationReferences {
+  /// The value of an environment variable; nil if it is not set.
+  let variable: (String) -> String?
+
+  /// What the files and variables of one value may have together, in bytes: more than any certificate.
+  static let mostBytes = 1 << 20
+
+  /// A piece of a value.
+  private enum Piece: Equatable {
+    case text(String)
+    /// What is between `${` and `}`.
+    case reference(String)
+    /// A `${` without its end.
+    case open
+
+    var isReference: Bool {
+      if case .reference = self { true } else { false }
+    }
+  }
+
+  /// Replaces the references of a value.
+  ///
+  /// - Returns: the text, and whether there was a reference; nil if there is nothing to replace.
+  /// - Throws: ``ConfigurationError`` that names the key, the place and the remedy, and no value.
+  func expand(
+    _ text: String,
+    key: String,
+    place: String
+  ) throws(ConfigurationError) -> (text: String, hasReference: Bool)? {
+    guard text.utf8.contains(UInt8(ascii: "$")) else { return nil }
+    var result = ""
+    var hasReference = false
+    for piece in Self.pieces(of: text) {
+      switch piece {
+      case .text(let literal): result += literal
+      case .open: throw Self.fault("has a '${' without a '}'; \(Self.forms)", key, place)
+      case .reference(let reference):
+        hasReference = true
+        result += try value(of: reference, key, place)
+      }
+      guard result.utf8.count <= Self.mostBytes else {
+        throw Self.fault("has more than \(Self.mostBytes) bytes", key, place)
+      }
+    }
+    guard !result.utf8.contains(0) else { throw Self.fault("has a zero byte in it", key, place) }
+    return result == text && !hasReference ? nil : (result, hasReference)
+  }
+
+  /// Whether a text is one reference and nothing else.
+  static func isOne(_ text: String) -> Bool {
+    let pieces = pieces(of: text)
+    return pieces.count == 1 && pieces[0].isReference
+  }
+
+  /// Whether a text has a reference.
+  static func areIn(_ text: String) -> Bool {
+    pieces(of: text).contains(where: \.isReference)
+  }
+
+  private func value(
+    of reference: String,
+    _ key: String,
+    _ place: String
+  ) throws(ConfigurationError) -> String {
+    let parts = reference.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(
+      String.init
+    )
+    guard parts.count == 2, !parts[1].isEmpty else {
+      throw Self.fault("refers to '${\(reference)}'; \(Self.forms)", key, place)
+    }
+    switch parts[0] {
+    case "env":
+      guard let value = variable(parts[1]) else {
+        throw Self.fault(
+          "refers to the environment variable \(parts[1]), which is not set; set it, or correct '${\(reference)}'",
+          key,
+          place
+        )
+      }
+      return value
+    case "file":
+      do throws(FileError) {
+        return try SecretFile.text(parts[1], atMost: Self.mostBytes)
+      } catch {
+        throw Self.fault("refers to a file: \(error)", key, place)
+      }
+    default:
+      throw Self.fault("refers to '${\(reference)}'; \(Self.forms)", key, place)
+    }
+  }
+
+  private static func pieces(of text: String) -> [Piece] {
+    var pieces: [Piece] = []
+    var literal = ""
+    var rest = text[...]
+    func take() {
+      if !literal.isEmpty { pieces.append(.text(literal)) }
+      literal = ""
+    }
+    while let character = rest.first {
+      if rest.hasPrefix("$${") {
+        literal += "${"
+        rest = rest.dropFirst(3)
+      } else if rest.hasPrefix("${") {
+        take()
+        rest = rest.dropFirst(2)
+        guard let end = rest.firstIndex(of: "}") else { return pieces + [.open] }
+        pieces.append(.reference(String(rest[..<end])))
+        rest = rest[end...].dropFirst()
+      } else {
+        literal.append(character)
+        rest = rest.dropFirst()
+      }
+    }
+    take()
+    return pieces
+  }
+
+  private static func fault(_ text: String, _ key: String, _ place: String) -> ConfigurationError {
+    ConfigurationError(.reference, "\(key) \(text)", place: place, key: key)
+  }
+
+  private static let forms = "write ${env:NAME}, ${file:PATH}, or $${ for a ${ that stands for itself"
+}

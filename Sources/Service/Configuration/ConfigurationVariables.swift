@@ -1,0 +1,80 @@
+/// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` is `coalesce.idleWindow`.
+public struct ConfigurationVariables: Sendable {
+  /// What the names begin with, with the underscore.
+  public var prefix: String
+  /// The keys that have a variable each.
+  public var keys: [String]
+  /// A section that is passed on, such as `kafka`: `FEEDSTORE_KAFKA_GROUP_ID` is `kafka.group.id`.
+  public var passedSection: String
+  /// Whether the section has something of this name.
+  public var isPassed: @Sendable (String) -> Bool
+  /// Names in the section, to suggest one for a misspelt variable.
+  public var passedNames: [String]
+  /// What names begin with that mean something else and are passed over.
+  public var reserved: [String]
+
+  /// A variable that sets no key.
+  public struct Unknown: Sendable, Equatable, CustomStringConvertible {
+    public let name: String
+    /// What was probably meant, if something is near.
+    public let suggestion: String?
+
+    public var description: String {
+      let hint = suggestion.map { "did you mean \($0)?" } ?? "remove it, or correct its name"
+      return "the environment variable \(name) sets nothing; \(hint)"
+    }
+  }
+
+  public init(
+    prefix: String,
+    keys: [String],
+    passedSection: String,
+    isPassed: @escaping @Sendable (String) -> Bool,
+    passedNames: [String],
+    reserved: [String]
+  ) {
+    self.prefix = prefix
+    self.keys = keys
+    self.passedSection = passedSection
+    self.isPassed = isPassed
+    self.passedNames = passedNames
+    self.reserved = reserved
+  }
+
+  /// The variable of a key.
+  public func name(of key: String) -> String {
+    var name = prefix
+    var last: Character = "."
+    for character in key {
+      if character.isUppercase, last.isLowercase || last.isNumber { name += "_" }
+      name += character == "." ? "_" : character.uppercased()
+      last = character
+    }
+    return name
+  }
+
+  /// Sets the keys of a document that have a variable which is not empty.
+  ///
+  /// - Returns: the variables with the prefix that set nothing, by name.
+  public func apply(_ environment: [String: String], to document: inout ConfigurationDocument) -> [Unknown] {
+    let keysByName = Dictionary(keys.map { (name(of: $0), $0) }) { first, _ in first }
+    let sectionPrefix = name(of: passedSection + ".")
+    var unknown: [Unknown] = []
+    for (name, value) in environment.sorted(by: { $0.key < $1.key })
+    where name.hasPrefix(prefix) && !value.isEmpty {
+      if let key = keysByName[name] {
+        document.set(key, toText: value, from: .environment(name))
+        continue
+      }
+      if reserved.contains(where: { name.hasPrefix($0) }) { continue }
+      let passed = name.dropFirst(sectionPrefix.count).lowercased().replacing("_", with: ".")
+      if name.hasPrefix(sectionPrefix), isPassed(passed) {
+        document.set("\(passedSection).\(passed)", toText: value, from: .environment(name))
+        continue
+      }
+      let names = keysByName.keys + passedNames.map { self.name(of: "\(passedSection).\($0)") }
+      unknown.append(Unknown(name: name, suggestion: NearestName.suggestion(for: name, among: names)))
+    }
+    return unknown
+  }
+}

@@ -1,0 +1,48 @@
+import Glibc
+
+/// Who may read a file, as far as it matters for a secret.
+///
+/// The rule is PostgreSQL's for `server.key`: a file of the user who runs the process is for that user only (`0600`), and
+/// one of root's may be read by its group as well (`0640`), which is how packages and Kubernetes provide secrets.
+/// Nobody else may own it.
+struct FilePermissions: Equatable {
+  /// Whether it is a file, and not a pipe or a device.
+  var isRegular = true
+  var mode: UInt32
+  var owner: UInt32
+
+  init(isRegular: Bool = true, mode: UInt32, owner: UInt32) {
+    self.isRegular = isRegular
+    self.mode = mode
+    self.owner = owner
+  }
+
+  init(_ status: stat) {
+    self.init(
+      isRegular: status.st_mode & S_IFMT == S_IFREG,
+      mode: status.st_mode & 0o777,
+      owner: status.st_uid
+    )
+  }
+
+  /// What is wrong with a secret in this file, and the remedy; nil if nothing is.
+  ///
+  /// - Parameter user: who runs the process.
+  func fault(_ path: String, user: UInt32) -> String? {
+    guard isRegular else { return nil }
+    let isRoots = owner == 0
+    guard isRoots || user == 0 || owner == user else {
+      return """
+        \(path) belongs to user \(owner), who could replace the secret in it; \
+        give it to root or to the user of this process (chown), and chmod 600 it
+        """
+    }
+    let others: UInt32 = isRoots || owner != user ? 0o037 : 0o077
+    guard mode & others != 0 else { return nil }
+    let octal = String(mode, radix: 8)
+    return """
+      \(path) holds a secret, and others have access to it (mode \(String(repeating: "0", count: 4 - octal.count))\(octal)); \
+      \(isRoots ? "chmod 640 or 600" : "chmod 600") \(path)
+      """
+  }
+}

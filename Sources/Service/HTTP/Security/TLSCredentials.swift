@@ -1,0 +1,114 @@
+internal import CMicrohttpd
+
+/// What an ``HTTPServer`` shows to prove who it is, and whose certificates it wants to see. The key is never printed.
+public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+  // Each ends with a zero.
+  let certificate: [UInt8]
+  let key: [UInt8]
+  let clientAuthority: [UInt8]?
+
+  private static let most = 1 << 20
+
+  /// Reads files in PEM, and checks that they belong together.
+  ///
+  /// - Parameters:
+  ///   - certificate: the server's, followed by those between it and its authority.
+  ///   - key: of the first, without a password; only the process's user may read it.
+  ///   - clientAuthority: with it, only clients come in that show a certificate signed by one of these.
+  /// - Throws: ``HTTPServerError`` with the code `certificate`, `key` or `clientAuthority`.
+  public init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
+    self.certificate = try Self.read(certificate, .certificate, marker: "-----BEGIN CERTIFICATE-----")
+    self.key = try Self.readKey(key)
+    self.clientAuthority =
+      if let clientAuthority {
+        try Self.read(clientAuthority, .clientAuthority, marker: "-----BEGIN CERTIFICATE-----")
+      } else {
+        nil
+      }
+    try check(certificate, key, clientAuthority)
+  }
+
+  private func check(_ certificate: String, _ key: String, _ authority: String?) throws(HTTPServerError) {
+    let result = withPointers { feedstore_tls_check($0, $1, $2) }
+    guard result.code != 0 else { return }
+    let reason = String(cString: feedstore_tls_error(result.code))
+    switch result.part {
+    case 0:
+      throw HTTPServerError(
+        .certificate,
+        "\(certificate) and the key \(key) cannot be used together: \(reason); name a certificate in PEM and its own key"
+      )
+    default:
+      throw HTTPServerError(
+        .clientAuthority,
+        "\(authority ?? "") has no certificate that can be used: \(reason); name a file of certificates in PEM"
+      )
+    }
+  }
+
+  /// Calls with certificate, key and authority, or NULL.
+  func withPointers<Result>(
+    _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
+  ) -> Result {
+    func withPointer<Inner>(_ bytes: [UInt8]?, _ body: (UnsafePointer<CChar>?) -> Inner) -> Inner {
+      guard let bytes else { return body(nil) }
+      return bytes.withUnsafeBytes { bytes in body(bytes.baseAddress?.assumingMemoryBound(to: CChar.self)) }
+    }
+    return withPointer(certificate) { certificate in
+      withPointer(key) { key in
+        withPointer(clientAuthority) { authority in body(certificate, key, authority) }
+      }
+    }
+  }
+
+  private static func read(
+    _ path: String,
+    _ code: HTTPServerError.Code,
+    marker: String
+  ) throws(HTTPServerError) -> [UInt8] {
+    let bytes: [UInt8]?
+    do throws(FileError) {
+      bytes = try WholeFile.bytes(path, atMost: most)
+    } catch {
+      throw HTTPServerError(code, error.description)
+    }
+    guard let bytes, contains(bytes, marker), !bytes.contains(0) else {
+      throw HTTPServerError(code, "\(path) has no certificate in PEM (\(marker)); name a file that has one")
+    }
+    return bytes + [0]
+  }
+
+  private static func readKey(_ path: String) throws(HTTPServerError) -> [UInt8] {
+    let bytes: [UInt8]
+    do throws(FileError) {
+      bytes = try SecretFile.bytes(path, atMost: most)
+    } catch {
+      throw HTTPServerError(.key, error.description)
+    }
+    guard !contains(bytes, "ENCRYPTED") else {
+      throw HTTPServerError(
+        .key,
+        "\(path) is encrypted; write it without a password (openssl pkey -in \(path) -out FILE), and chmod 600 it"
+      )
+    }
+    guard contains(bytes, "PRIVATE KEY-----"), !bytes.contains(0) else {
+      throw HTTPServerError(
+        .key,
+        "\(path) has no private key in PEM (-----BEGIN PRIVATE KEY-----); name a file that has one"
+      )
+    }
+    return bytes + [0]
+  }
+
+  private static func contains(_ bytes: [UInt8], _ text: String) -> Bool {
+    bytes.firstRange(of: Array(text.utf8)) != nil
+  }
+
+  /// Whether clients have to show certificates.
+  public var asksForCertificates: Bool { clientAuthority != nil }
+
+  /// Says nothing of the key.
+  public var description: String { "a certificate of \(certificate.count) bytes" }
+  /// Says nothing either.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

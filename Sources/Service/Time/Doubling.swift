@@ -1,0 +1,16 @@
+/// Something that becomes twice as long with each failure, up to a bound: pauses, and times that are allowed.
+package struct Doubling<Value: FixedWidthInteger & Sendable>: Sendable {
+  package let least: Value
+  package let greatest: Value
+
+  package init(from least: Value, to greatest: Value) {
+    self.least = least
+    self.greatest = greatest
+  }
+
+  /// The value after so many doublings.
+  package subscript(times: Int) -> Value {
+    // Far beyond any bound, and far from an overflow.
+    min(greatest, least << Value(min(times, 16)))
+  }
+}

@@ -1,0 +1,162 @@
+"""Blocks of data: responses of the daemon, vectors, messages of a stream, and configurations."""
+
+import configparser
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import yaml
+
+from blocks import ROOT, all_blocks
+from sandbox import FEEDSTORE, Sandbox
+from session import PATIENCE_SECONDS, Program
+
+sys.path.append(str(ROOT / "conformance"))
+
+import run as conformance  # noqa: E402
+
+# Absent while the brokers have not reported it.
+OPTIONAL = {"inputLag"}
+
+
+def complete(text):
+    """JSON without what the page leaves out."""
+    text = re.sub(r"…(?=[\]}])|,…", "", text)
+    return json.loads(text)
+
+
+def shape(value):
+    """The names and types of a value's members; a list is that of its first element."""
+    if isinstance(value, dict):
+        return {name: shape(member) for name, member in value.items() if name not in OPTIONAL}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__
+
+
+def get(url):
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return json.load(error)
+
+
+class Responses(unittest.TestCase):
+    def setUp(self):
+        self.sandbox = Sandbox("127.0.0.1:1")
+        self.addCleanup(self.sandbox.close)
+
+    def daemon(self, *arguments):
+        """A daemon that listens, and its address."""
+        command = " ".join([str(FEEDSTORE), "run", *arguments, "--set http.enabled=true --set http.port=0"])
+        program = Program(self.sandbox, command)
+        self.addCleanup(program.close)
+        listening = re.compile(r"http://127\.0\.0\.1:\d+")
+        self.assertTrue(program.output.wait(lambda lines: any(listening.search(line) for line in lines)), program.output.lines)
+        return program, next(found.group() for line in program.output.lines if (found := listening.search(line)))
+
+    def test_responses_have_the_fields_of_the_examples(self):
+        program, url = self.daemon("--embedded")
+        self.assertTrue(program.output.wait(lambda lines: any(line.startswith("127.0.0.1:") for line in lines)))
+        servers = next(line for line in program.output.lines if line.startswith("127.0.0.1:"))
+        records = [{"key": key, "value": {"op": "item.upsert", "item": "a", "section": "s"}} for key in ("hn", "news")]
+        subprocess.run(
+            [FEEDSTORE, "publish", "-", "--set", f"kafka.bootstrap.servers={servers}"], check=True, capture_output=True,
+            input="".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        for feed in ("hn", "news"):
+            self.wait_for_feed(url, feed)
+        _, away = self.daemon("--set", "kafka.bootstrap.servers=127.0.0.1:1")
+        found = all_blocks("json response")
+        self.assertEqual(len(found), 3)
+        for block in found:
+            with self.subTest(block.place):
+                host = away if block.argument == "/readyz" else url
+                self.assertEqual(shape(get(host + block.argument)), shape(json.loads(block.code)))
+
+    def wait_for_feed(self, url, feed):
+        """Asks until the feed is there; the answer comes at once while it is not."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while feed not in [found["feed"] for found in get(f"{url}/v1/feeds").get("feeds", [])]:
+            self.assertLess(time.monotonic(), deadline, f"there is no feed {feed}")
+            threading.Event().wait(0.05)
+
+    def test_the_messages_of_a_stream_can_be_parsed(self):
+        schema = json.loads((ROOT / "docs" / "schemas" / "changeset.schema.json").read_text())
+        fields = set(re.findall(r'"(\w+)":', json.dumps(schema)))
+        for block in all_blocks("text stream"):
+            for message in block.code.split("\n\n"):
+                lines = dict(line.split(": ", 1) for line in message.strip().splitlines())
+                self.assertLessEqual(set(lines), {"retry", "id", "event", "data"})
+                if "data" in lines:
+                    data = complete(lines["data"])
+                    if lines.get("event") != "plan":
+                        self.assertLessEqual(set(data), fields)
+
+
+class Vectors(unittest.TestCase):
+    def test_a_line_has_the_fields_of_the_vectors(self):
+        line = conformance.lines("replica/worked-example.ndjson")[0]
+        for block in all_blocks("json vector"):
+            shown = complete(block.code)
+            self.assertEqual(list(shown), list(line))
+            self.assertEqual(set(shown["then"]), set(line["then"]))
+
+    def test_the_checksum_of_an_answer_is_that_of_its_sections(self):
+        for block in all_blocks("json answer"):
+            answer = json.loads(block.code)
+            self.assertEqual(answer["checksum"], conformance.checksum(answer["sections"]))
+
+
+class Configurations(unittest.TestCase):
+    def test_the_command_reads_them(self):
+        for block in all_blocks("json5"):
+            with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
+                # The files and variables that it names have something that can be a secret.
+                for name in re.findall(r"/etc/feedstore/([\w.-]+)", block.code):
+                    path = pathlib.Path(folder, name)
+                    path.write_text("a-secret-for-tests")
+                    path.chmod(0o600)
+                variables = {name: "a-secret-for-tests" for name in re.findall(r"\$\{env:(\w+)\}", block.code)}
+                path = pathlib.Path(folder, "of-the-page.json5")
+                path.write_text(block.code.replace("/etc/feedstore/", f"{folder}/"))
+                path.chmod(0o600)
+                result = subprocess.run(
+                    [FEEDSTORE, "replay", "-", "--config", path], input="", capture_output=True, encoding="utf-8",
+                    env=os.environ | variables)
+                self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_a_unit_has_the_keys_of_the_packages_unit(self):
+        unit = (ROOT / "packaging" / "debian" / "feedstore.service").read_text()
+        for block in all_blocks("ini unit"):
+            parser = configparser.ConfigParser()
+            parser.optionxform = str
+            parser.read_string(block.code)
+            for name, value in parser["Service"].items():
+                with self.subTest(block.place, name=name):
+                    self.assertRegex(unit, rf"(?m)^{name}=")
+                    if name == "ExecStart":
+                        self.assertIn(f"ExecStart={value}\n", unit)
+
+    def test_services_and_profiles_are_those_of_compose(self):
+        compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+        profiles = {name for service in compose["services"].values() for name in service.get("profiles", [])}
+        for block in all_blocks("sh compose"):
+            for name in re.findall(r"--profile (\S+)", block.code):
+                self.assertIn(name, profiles)
+            for name in re.findall(r"docker compose exec (\S+)", block.code):
+                self.assertIn(name, compose["services"])
+
+
+if __name__ == "__main__":
+    unittest.main()

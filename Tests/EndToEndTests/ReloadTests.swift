@@ -1,0 +1,70 @@
+import Foundation
+import HTTPTestSupport
+import Testing
+
+/// SIGHUP, to the command as it was built.
+final class ReloadTests {
+  private let folder: URL
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private func write(_ name: String, _ text: String) throws {
+    let file = folder.appendingPathComponent(name)
+    try Data(text.utf8).write(to: file, options: .atomic)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+  }
+
+  @Test func `it takes over the token and the log level, names what needs a restart, and survives mistakes`()
+    throws
+  {
+    let manager = try TestSupervisor(isAbstract: false)
+    try write("token", "0123456789abcdef\n")
+    try write("feedstore.json5", "{ http: { enabled: true, feeds: false, port: 0, tokenFile: 'token' } }")
+    let daemon = try RunningCommand(
+      ["run", "--embedded", "--config", "feedstore.json5"],
+      in: folder,
+      environment: ["NOTIFY_SOCKET": manager.address]
+    )
+    let serving = try daemon.line(with: "event=http.serving url=")
+    let port = try #require(serving.split(separator: ":").last.flatMap { Int($0) })
+    func status(_ token: String) throws -> Int {
+      let client = try HTTPTestClient(port: port)
+      try client.request("GET /v1/status", "Authorization: Bearer \(token)")
+      return try client.response().status
+    }
+    #expect(try status("0123456789abcdef") == 200)
+    var notice = ""
+    while !notice.contains("READY=1") { notice = try manager.receive() }
+
+    try write("token", "fedcba9876543210\n")
+    daemon.signal(SIGHUP)
+    #expect(try daemon.line(with: "configuration").hasSuffix("event=config.reloaded changed=http.tokenFile"))
+    while !notice.contains("RELOADING=1") { notice = try manager.receive() }
+    #expect(notice.contains("MONOTONIC_USEC="))
+    while !notice.contains("READY=1") { notice = try manager.receive() }
+    #expect(try status("0123456789abcdef") == 401)
+    #expect(try status("fedcba9876543210") == 200)
+
+    try write("feedstore.json5", "{ http: { enabled: true, feeds: false, port: 0, tokenFile: 'nowhere' } }")
+    daemon.signal(SIGHUP)
+    #expect(try daemon.line(with: "configuration not reloaded").contains("cannot read nowhere"))
+    #expect(try status("fedcba9876543210") == 200)
+
+    try write(
+      "feedstore.json5",
+      "{ http: { enabled: true, feeds: true, port: 0, tokenFile: 'token' }, log: { level: 'debug' }, workers: 2 }"
+    )
+    daemon.signal(SIGHUP)
+    #expect(try daemon.line(with: "configuration").hasSuffix("event=config.reloaded changed=log.level"))
+    #expect(try daemon.line(with: "restart").hasSuffix("keys=http.feeds,workers"))
+    #expect(try status("fedcba9876543210") == 200)
+
+    daemon.signal(SIGTERM)
+    #expect(try daemon.exitCode() == 0)
+  }
+}

@@ -1,0 +1,58 @@
+import FeedTestSupport
+import Foundation
+import Testing
+
+/// The built command while it runs; killed with it.
+final class RunningCommand {
+  private let process = Process()
+  private let error = Pipe()
+  private var unread = Data()
+
+  /// - Parameters:
+  ///   - folder: where it is run, and what paths are relative to.
+  ///   - environment: variables beside this process's.
+  init(_ arguments: [String], in folder: URL, environment: [String: String] = [:]) throws {
+    process.executableURL = try BuiltCommand.url
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
+    process.currentDirectoryURL = folder
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = error
+    try process.run()
+    // So that its end is the end of the pipe.
+    try error.fileHandleForWriting.close()
+  }
+
+  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+
+  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+
+  /// Reads its log up to the next line with a text.
+  func line(with text: String) throws -> String {
+    while let line = try nextLine() {
+      if line.contains(text) { return line }
+    }
+    throw Ended(description: "it ended before it wrote a line with: \(text)")
+  }
+
+  /// Waits for its end.
+  func exitCode() throws -> Int32 {
+    while try nextLine() != nil {}
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  struct Ended: Error, CustomStringConvertible { let description: String }
+
+  private func nextLine() throws -> String? {
+    while true {
+      if let end = unread.firstIndex(of: 0x0A) {
+        defer { unread = Data(unread[(end + 1)...]) }
+        return String(decoding: unread[..<end], as: UTF8.self)
+      }
+      guard let more = try error.fileHandleForReading.read(upToCount: 1), !more.isEmpty else { return nil }
+      unread += more
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import FeedConfiguration
+import FeedTestSupport
+import Service
+import Testing
+
+/// The file that is shipped says what the code does.
+@Suite struct ConfigurationFileTests {
+  private static let file: String = {
+    let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    return "/\(package)/config/feedstore.json5"
+  }()
+
+  @Test func itsValuesAreTheDefaults() throws {
+    #expect(try PipelineConfiguration.load(file: Self.file, assignments: []) == PipelineConfiguration())
+  }
+
+  @Test func itHasEveryKeyAndNoOther() throws {
+    let document = try ConfigurationDocument(file: Self.file)
+    #expect(Set(document.entries.keys) == Set(PipelineConfiguration.keys))
+  }
+
+  @Test func everyKeyHasAcommentAboveIt() throws {
+    let lines = try fileLines()
+    let document = try ConfigurationDocument(file: Self.file)
+    for (key, entry) in document.entries {
+      let number = try #require(entry.place.split(separator: ":").last.flatMap { Int($0) })
+      #expect(lines[number - 2].contains("//"), "\(key) has no comment above line \(number)")
+    }
+  }
+
+  private func fileLines() throws -> [Substring] {
+    let text = try String(decoding: readFile(Self.file), as: UTF8.self)
+    return text.split(separator: "\n", omittingEmptySubsequences: false)
+  }
+}

@@ -1,0 +1,179 @@
+import FeedKafka
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Service
+import Testing
+
+@testable import FeedConfiguration
+
+struct ConfigurationSourcesTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func load(
+    _ text: String = "{}",
+    environment: [String: String] = [:],
+    _ assignments: String...
+  ) throws -> LoadedConfiguration {
+    try ConfigurationSources(
+      file: try folder.file("feedstore.json5", text.utf8),
+      environment: environment,
+      assignments: assignments
+    ).load()
+  }
+
+  private func reading(_ key: String, _ loaded: LoadedConfiguration) throws -> ConfigurationReading {
+    try #require(loaded.readings.first { $0.key == key })
+  }
+
+  @Test func `--set replaces the environment, which replaces the file, which replaces the defaults`() throws {
+    let file = "{ coalesce: {\n window: 1,\n idleWindow: 2,\n maxRecords: 3 } }"
+    let environment = ["FEEDSTORE_COALESCE_WINDOW": "10", "FEEDSTORE_COALESCE_IDLE_WINDOW": "20ms"]
+    let loaded = try load(file, environment: environment, "coalesce.window=1s")
+    let coalescing = loaded.configuration.store.coalescing
+    #expect(coalescing.windowMilliseconds == 1_000)
+    #expect(coalescing.idleWindowMilliseconds == 20)
+    #expect(coalescing.maxRecords == 3)
+    let path = folder.path("feedstore.json5")
+    let sources = try ["window", "idleWindow", "maxRecords", "maxBytes"].map {
+      try reading("coalesce.\($0)", loaded).source
+    }
+    #expect(
+      sources == [
+        .assignment, .environment("FEEDSTORE_COALESCE_IDLE_WINDOW"), .file(path, line: 4), .defaultValue,
+      ]
+    )
+  }
+
+  @Test func `every key has a variable of its own, which sets it`() throws {
+    let variables = ConfigurationSources.variables
+    let names = variables.keys.map(variables.name)
+    #expect(Set(names).count == names.count)
+    for (key, name) in zip(variables.keys, names) {
+      let isReserved = ConfigurationSources.reservedNames.contains { name.hasPrefix("FEEDSTORE_" + $0) }
+      #expect(!isReserved, "\(name) is reserved")
+      var document = ConfigurationDocument()
+      #expect(variables.apply([name: "x"], to: &document) == [])
+      #expect(document.entries.keys.sorted() == [key])
+    }
+  }
+
+  @Test func `librdkafka's properties have variables`() throws {
+    let loaded = try load(
+      environment: [
+        "FEEDSTORE_KAFKA_BOOTSTRAP_SERVERS": "a:1,b:2", "FEEDSTORE_KAFKA_ACKS": "all",
+        "FEEDSTORE_KAFKA_SESSION_TIMEOUT_MS": "6000",
+      ]
+    )
+    #expect(loaded.configuration.kafka.map(\.name) == ["acks", "bootstrap.servers", "session.timeout.ms"])
+    #expect(loaded.configuration.kafka.map(\.value) == ["all", "a:1,b:2", "6000"])
+    #expect(loaded.unknownVariables == [])
+  }
+
+  @Test func `what tests, builds and Kubernetes have in the environment is passed over`() throws {
+    let loaded = try load(
+      environment: [
+        "FEEDSTORE_TEST_BOOTSTRAP": "x", "FEEDSTORE_COMMIT": "x", "FEEDSTORE_SERVICE_HOST": "x",
+        "FEEDSTORE_PORT_8321_TCP": "x", "FEEDSTORE_KAFKA_GROUP_IDD": "x", "FEEDSTORE_HTTP_TOKENS": "x",
+      ]
+    )
+    #expect(loaded.unknownVariables.map(\.name) == ["FEEDSTORE_HTTP_TOKENS", "FEEDSTORE_KAFKA_GROUP_IDD"])
+    #expect(
+      loaded.unknownVariables.map(\.suggestion) == ["FEEDSTORE_HTTP_TOKEN", "FEEDSTORE_KAFKA_GROUP_ID"]
+    )
+  }
+
+  @Test func `an error in a variable names it`() throws {
+    let error = #expect(throws: ConfigurationError.self) {
+      try load(environment: ["FEEDSTORE_HTTP_PORT": "tcp://a"])
+    }
+    #expect(
+      error?.description
+        == "FEEDSTORE_HTTP_PORT: http.port is \"tcp://a\"; allowed: a whole number from 0 to 65535"
+    )
+  }
+
+  @Test func `a token in the environment is as it is`() throws {
+    let loaded = try load(environment: ["FEEDSTORE_HTTP_TOKEN": "01234567890123456789"])
+    #expect(loaded.configuration.http.token == "01234567890123456789")
+    #expect(try reading("http.token", loaded).shown == "(not shown)")
+  }
+
+  @Test func `secrets come from variables and files, and are listed by their references`() throws {
+    let secret = try folder.file("password", "hunter2\n".utf8)
+    chmod(secret, 0o600)
+    let loaded = try load(
+      """
+      { kafka: { "sasl.password": "${file:\(secret)}", "sasl.username": "${env:NAME}", "client.id": "c-${env:NAME}",
+        "ssl.key.password": "x${env:NAME}", "ssl.ca.location": "/ca" } }
+      """,
+      environment: ["NAME": "alice"],
+      "kafka.sasl.mechanisms=PLAIN"
+    )
+    let values = Dictionary(uniqueKeysWithValues: loaded.configuration.kafka.map { ($0.name, $0.value) })
+    #expect(values["sasl.password"] == "hunter2" && values["sasl.username"] == "alice")
+    #expect(values["client.id"] == "c-alice" && values["ssl.key.password"] == "xalice")
+    let shown = Dictionary(uniqueKeysWithValues: loaded.readings.map { ($0.key, $0.shown) })
+    #expect(shown["kafka.sasl.password"] == "${file:\(secret)}")
+    #expect(shown["kafka.sasl.username"] == "${env:NAME}")
+    #expect(shown["kafka.client.id"] == "\"c-alice\"")
+    #expect(shown["kafka.ssl.key.password"] == "(not shown)")
+    #expect(shown["kafka.sasl.mechanisms"] == "(not shown)")
+    #expect(shown["kafka.ssl.ca.location"] == "\"/ca\"")
+    #expect(!shown.values.contains { $0.contains("hunter2") })
+  }
+
+  @Test func `what librdkafka does not know is masked`() throws {
+    let loaded = try load("{}", environment: [:], "kafka.my.thing=hunter2")
+    #expect(try reading("kafka.my.thing", loaded).shown == "(not shown)")
+    let settings = try KafkaSettings(
+      loaded.configuration.kafka + [ConfigurationPair(name: "bootstrap.servers", value: "x:1")]
+    )
+    #expect {
+      try settings.checkProperties()
+    } throws: { error in
+      "\(error)".contains("my.thing") && !"\(error)".contains("hunter2")
+    }
+  }
+
+  @Test(arguments: ["ssl.key.location", "ssl.keystore.location", "sasl.kerberos.keytab"])
+  func `a key file that others may read is refused`(name: String) throws {
+    let key = try folder.file("key.pem", "key".utf8)
+    chmod(key, 0o640)
+    // Root may have it so.
+    if geteuid() == 0 { chmod(key, 0o644) }
+    let error = #expect(throws: ConfigurationError.self) {
+      try load("{}", environment: [:], "kafka.\(name)=\(key)")
+    }
+    #expect(error?.code == .exposed && error?.key == "kafka.\(name)")
+    chmod(key, 0o600)
+    #expect(try load("{}", environment: [:], "kafka.\(name)=\(key)").configuration.kafka.count == 1)
+    let missing = #expect(throws: ConfigurationError.self) {
+      try load("{}", environment: [:], "kafka.\(name)=\(key).not")
+    }
+    #expect(missing?.code == .unreadable)
+  }
+
+  @Test func `a command's own settings give way to all others`() throws {
+    var sources = ConfigurationSources(file: nil, environment: ["FEEDSTORE_HTTP_PORT": "7"], assignments: [])
+    sources.command = .init(
+      command: "demo",
+      settings: [
+        ConfigurationPair(name: "http.port", value: "0"), ConfigurationPair(name: "workers", value: "2"),
+      ]
+    )
+    let loaded = try sources.load()
+    #expect(loaded.configuration.http.port == 7 && loaded.configuration.workers == 2)
+    #expect(try reading("workers", loaded).source.description == "feedstore demo")
+  }
+
+  @Test func `numbers are listed with their unit`() throws {
+    let loaded = try load("{}", environment: [:], "coalesce.window=2s")
+    let window = try reading("coalesce.window", loaded)
+    #expect(window.value == .integer(2_000) && window.unit == .milliseconds)
+    #expect(try reading("limits.maxIdBytes", loaded).unit == .bytes)
+    #expect(try reading("workers", loaded).unit == nil)
+  }
+}

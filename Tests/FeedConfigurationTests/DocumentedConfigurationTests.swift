@@ -1,0 +1,32 @@
+import FeedConfiguration
+import FeedTestSupport
+import Service
+import Testing
+
+/// The tables of the configuration in docs/protocol.md and docs/http.md have every key with its default.
+@Suite struct DocumentedConfigurationTests {
+  private static let folder = {
+    let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+    return "/\(package)/docs"
+  }()
+
+  @Test func theTableHasEveryKeyWithItsDefault() throws {
+    let rows = try rows(of: "protocol.md", under: "## 9 Configuration") + rows(of: "http.md", under: "# HTTP")
+    #expect(Set(rows.map(\.key)) == Set(PipelineConfiguration.keys))
+    #expect(rows.count == PipelineConfiguration.keys.count)
+    let assignments = rows.map { "\($0.key)=\($0.value)" }
+    #expect(try PipelineConfiguration.load(file: nil, assignments: assignments) == PipelineConfiguration())
+  }
+
+  /// The rows of a section with keys, but for those that stand for keys of another page.
+  private func rows(of page: String, under heading: Substring) throws -> [(key: String, value: String)] {
+    let text = try #require(String(validating: readFile("\(Self.folder)/\(page)"), as: UTF8.self))
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let heading = try #require(lines.firstIndex(of: heading))
+    return lines[(heading + 1)...].prefix { !$0.hasPrefix("## ") }.compactMap { line in
+      guard line.hasPrefix("| `"), !line.contains(".*` |") else { return nil }
+      let cells = line.split(separator: "|").map { $0.filter { $0 != " " && $0 != "`" } }
+      return (cells[0], cells[1])
+    }
+  }
+}

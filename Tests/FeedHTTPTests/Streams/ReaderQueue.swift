@@ -1,0 +1,35 @@
+@testable import Service
+
+/// A stream's queue without a connection, and what was put into it.
+struct ReaderQueue {
+  let stream: EventStream
+
+  /// - Parameter limit: the most bytes that wait.
+  init(limit: Int = 1_000) {
+    stream = EventStream(
+      number: 1,
+      queueLimit: limit,
+      retryMilliseconds: 3_000,
+      counters: HTTPCounterStore()
+    )
+    _ = drain()
+  }
+
+  /// Takes what waits, as a client would.
+  ///
+  /// - Returns: the data of the messages; before it the name of one that is no changeset.
+  func drain() -> [String] {
+    guard stream.queuedBytes > 0 else { return [] }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 1)
+    defer { buffer.deallocate() }
+    let text = String(decoding: buffer[..<stream.take(into: buffer)], as: UTF8.self)
+    var name = ""
+    var messages: [String] = []
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line.isEmpty { name = "" }
+      if line.hasPrefix("event: ") { name = line.dropFirst(7) + " " }
+      if line.hasPrefix("data: ") { messages.append(name + line.dropFirst(6)) }
+    }
+    return messages
+  }
+}

@@ -1,0 +1,300 @@
+import Feed
+import Testing
+
+@testable import FeedClient
+@testable import FeedHTTP
+@testable import Service
+
+/// What the readers of a feed are sent, step by step, without a client and without HTTP.
+struct StreamDeliveryTests {
+  private static let feed = ByteText("f")
+  private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
+  private let queue = ReaderQueue()
+
+  private static func version(_ revision: UInt64, epoch: String = "e/1") -> FeedVersion {
+    FeedVersion(epoch: epoch, revision: revision)
+  }
+
+  /// Of a revision `n` at the offset `n`.
+  private static func changeset(_ revision: UInt64, text: String? = nil) -> StreamStep {
+    .changeset(
+      StreamedChangeset(
+        base: version(revision - 1),
+        version: version(revision),
+        isReload: false,
+        offset: Int64(revision),
+        values: [Array((text ?? "\(revision)").utf8)]
+      )
+    )
+  }
+
+  private static func state(_ revision: UInt64) -> ReloadCache.Current {
+    ReloadCache.Current(
+      reload: FeedReload(version(revision), Array("state \(revision)".utf8), ReloadLedger(limit: .max)),
+      position: Int64(revision) + 1
+    )
+  }
+
+  /// What the client knows of the feed.
+  private static func description(
+    _ revision: UInt64,
+    _ standing: FeedStanding = .upToDate
+  ) -> FeedDescription {
+    FeedDescription(
+      feed: feed.string,
+      partition: 0,
+      position: Int64(revision) + 1,
+      version: PublishedVersion(epoch: Array("e/1".utf8), revision: revision, through: []),
+      timeMilliseconds: 0,
+      sectionCount: 0,
+      itemCount: 0,
+      checksum: 0,
+      standing: standing,
+      lastChangeset: nil
+    )
+  }
+
+  private static func notice(_ text: String, _ audience: StreamStep.Audience = .all) -> StreamStep {
+    .notice(ServerSentEvent(data: Array(text.utf8)).encoded(), audience)
+  }
+
+  private mutating func add(
+    after revision: UInt64? = nil,
+    current: FeedDescription?,
+    _ queue: ReaderQueue? = nil
+  ) -> (number: Int, isLagging: Bool) {
+    delivery.add(
+      (queue ?? self.queue).stream,
+      to: Self.feed,
+      after: revision.map { Self.version($0) },
+      current: current
+    )
+  }
+
+  private mutating func take(_ step: StreamStep) -> [Int]? {
+    delivery.take(step, of: Self.feed)?.map(\.number).sorted()
+  }
+
+  private mutating func send(
+    _ state: ReloadCache.Current,
+    after breaks: Int = 0,
+    to number: Int,
+    current: FeedDescription?
+  ) -> StreamDelivery.Sending {
+    delivery.send(state, after: breaks, to: number, of: Self.feed, current: current)
+  }
+
+  private mutating func tellUpToDate(_ description: FeedDescription?) -> [Int] {
+    delivery.tellUpToDate(Self.feed, current: description).map(\.number)
+  }
+
+  // MARK: Beginning
+
+  @Test mutating func `a reader without a version gets the state, and then what follows`() {
+    let (number, isLagging) = add(current: Self.description(1))
+    #expect(isLagging)
+    #expect(queue.drain() == [])
+    #expect(send(Self.state(1), to: number, current: Self.description(1)) == .sent)
+    #expect(queue.drain() == ["state 1"])
+    #expect(take(Self.changeset(2)) == [])
+    #expect(queue.drain() == ["2"])
+    // One is missing.
+    #expect(take(Self.changeset(4)) == [number])
+    #expect(queue.drain() == [])
+  }
+
+  @Test mutating func `a state is sent with the changesets that came since`() {
+    let (number, _) = add(current: Self.description(1))
+    // It lags already, and is not named again.
+    for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == []) }
+    #expect(queue.drain() == [])
+    #expect(send(Self.state(1), to: number, current: Self.description(3)) == .sent)
+    #expect(queue.drain() == ["state 1", "2", "3"])
+    #expect(take(Self.changeset(4)) == [])
+    #expect(queue.drain() == ["4"])
+  }
+
+  @Test mutating func `a reader that comes again gets what it missed`() {
+    // Kept though nobody reads the feed.
+    for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == nil) }
+    let (_, isLagging) = add(after: 1, current: Self.description(3))
+    #expect(!isLagging)
+    #expect(queue.drain() == ["2", "3"])
+    #expect(take(Self.changeset(4)) == [])
+    #expect(queue.drain() == ["4"])
+  }
+
+  @Test mutating func `a reader that has the feed as it is waits for what comes`() {
+    #expect(!add(after: 5, current: Self.description(5)).isLagging)
+    #expect(take(Self.changeset(5)) == [])
+    #expect(queue.drain() == [])
+    #expect(take(Self.changeset(6)) == [])
+    #expect(queue.drain() == ["6"])
+  }
+
+  @Test(arguments: [FeedStanding.mustRefetch, .bootstrapping])
+  mutating func `a version is worth nothing while the feed itself is not known`(_ standing: FeedStanding) {
+    #expect(add(after: 5, current: Self.description(5, standing)).isLagging)
+  }
+
+  @Test mutating func `a version that is not known any more is worth nothing`() {
+    #expect(add(after: 4, current: Self.description(5)).isLagging)
+    #expect(add(after: 5, current: nil).isLagging)
+  }
+
+  // MARK: Lagging
+
+  @Test mutating func `a reader whose queue is full lags once, and gets the state`() {
+    let small = ReaderQueue(limit: 100)
+    let (number, _) = add(after: 1, current: Self.description(1), small)
+    let (other, _) = add(after: 1, current: Self.description(1))
+    let long = String(repeating: "x", count: 80)
+    #expect(take(Self.changeset(2, text: long)) == [])
+    #expect(take(Self.changeset(3)) == [number])
+    #expect(take(Self.changeset(4)) == [])
+    #expect(queue.drain() == [long, "3", "4"])
+    #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
+    #expect(small.drain() == ["state 4"])
+    // It is not sent another.
+    #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
+    #expect(send(Self.state(4), to: other, current: Self.description(4)) == .sent)
+    #expect(small.drain() == [] && queue.drain() == [])
+  }
+
+  @Test mutating func `changesets that were not told one by one make those lag who have not got them`() {
+    let (behind, _) = add(after: 1, current: Self.description(1), ReaderQueue())
+    #expect(!add(after: 4, current: Self.description(4)).isLagging)
+    #expect(take(.jump(Self.version(4), position: 5)) == [behind])
+    #expect(take(Self.changeset(5)) == [])
+    #expect(queue.drain() == ["5"])
+    // What came before is not known.
+    #expect(add(after: 2, current: Self.description(5)).isLagging)
+  }
+
+  @Test mutating func `a state from before the feed was lost is not sent`() {
+    let (number, _) = add(current: Self.description(2))
+    #expect(delivery.breaks(of: Self.feed) == 0)
+    #expect(take(.forget) == [])
+    #expect(delivery.breaks(of: Self.feed) == 1)
+    #expect(send(Self.state(2), to: number, current: Self.description(2)) == .isOld)
+    #expect(send(Self.state(2), after: 1, to: number, current: Self.description(2)) == .sent)
+    #expect(queue.drain() == ["state 2"])
+  }
+
+  @Test mutating func `a state is not sent if what came since is not known`() {
+    let (number, _) = add(current: Self.description(1))
+    #expect(take(.jump(Self.version(4), position: 5)) == [])
+    #expect(send(Self.state(1), to: number, current: Self.description(4)) == .isOld)
+    #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
+    #expect(queue.drain() == ["state 4"])
+  }
+
+  @Test mutating func `a reader of a feed that must be fetched anew is told so, and gets its reload`() {
+    let (number, _) = add(current: Self.description(1))
+    #expect(send(Self.state(1), to: number, current: Self.description(1, .mustRefetch)) == .sent)
+    let told = queue.drain()
+    #expect(told.count == 1 && told[0].hasPrefix("must-refetch "))
+    let reload = StreamedChangeset(
+      base: Self.version(7),
+      version: Self.version(8),
+      isReload: true,
+      offset: 8,
+      values: [Array("reload 8".utf8)]
+    )
+    #expect(take(.changeset(reload)) == [])
+    #expect(queue.drain() == ["reload 8"])
+  }
+
+  @Test mutating func `there is no state of a feed that is gone or not read yet`() {
+    let (number, _) = add(current: nil)
+    #expect(send(Self.state(1), to: number, current: nil) == .isGone)
+    #expect(send(Self.state(1), to: number, current: Self.description(1, .bootstrapping)) == .isGone)
+    #expect(queue.drain() == [])
+  }
+
+  // MARK: Notices and ends
+
+  @Test mutating func `a notice is told to all, and what came before it is forgotten`() {
+    _ = take(Self.changeset(1))
+    #expect(!add(after: 1, current: Self.description(1)).isLagging)
+    #expect(take(Self.notice("lost")) == [])
+    #expect(queue.drain() == ["lost"])
+    #expect(add(after: 1, current: Self.description(2)).isLagging)
+  }
+
+  @Test mutating func `a deletion is not told to readers of a later epoch`() {
+    let (_, isLagging) = add(after: 1, current: Self.description(1))
+    #expect(!isLagging)
+    #expect(take(Self.notice("deleted", .allBut(epoch: "e/1"))) == [])
+    #expect(queue.drain() == [])
+    #expect(take(Self.notice("deleted", .allBut(epoch: "e/2"))) == [])
+    #expect(queue.drain() == ["deleted"])
+  }
+
+  @Test mutating func `the streams of a feed end together, and nobody reads it then`() {
+    _ = add(current: nil)
+    _ = add(current: nil, ReaderQueue())
+    #expect(delivery.isRead(Self.feed))
+    #expect(delivery.reset() == [Self.feed])
+    #expect(delivery.end(Self.feed).count == 2)
+    #expect(!delivery.isRead(Self.feed) && delivery.breaks(of: Self.feed) == nil)
+    #expect(delivery.end(Self.feed).isEmpty)
+  }
+
+  @Test mutating func `nobody reads a feed whose last reader has gone`() {
+    let (first, _) = add(current: nil)
+    let (second, _) = add(current: nil, ReaderQueue())
+    #expect(first != second)
+    delivery.remove(first, of: Self.feed)
+    #expect(delivery.isRead(Self.feed))
+    delivery.remove(second, of: Self.feed)
+    #expect(!delivery.isRead(Self.feed))
+    #expect(take(Self.changeset(1)) == nil)
+  }
+
+  // MARK: Up to date
+
+  @Test mutating func `readers are told once that they are up to date, when they are`() {
+    _ = add(after: 1, current: Self.description(1))
+    #expect(tellUpToDate(Self.description(1, .catchingUp)) == [])
+    #expect(queue.drain() == [] && delivery.untold == [Self.feed])
+    // The client has more than was delivered.
+    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(queue.drain() == [] && delivery.untold == [Self.feed])
+    #expect(take(Self.changeset(2)) == [])
+    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(queue.drain() == ["2", "up-to-date {\"feed\":\"f\",\"epoch\":\"e/1\",\"revision\":2}"])
+    #expect(delivery.untold.isEmpty)
+    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(queue.drain() == [])
+    #expect(take(Self.changeset(3)) == [])
+    #expect(delivery.untold == [Self.feed])
+  }
+
+  @Test mutating func `of a feed that nobody reads or knows nobody is told`() {
+    _ = add(after: 1, current: Self.description(1))
+    #expect(tellUpToDate(Self.description(1, .mustRefetch)) == [])
+    #expect(delivery.untold.isEmpty && queue.drain() == [])
+  }
+
+  @Test mutating func `a reader without room is told when it has room`() {
+    let small = ReaderQueue(limit: 100)
+    let (number, _) = add(after: 1, current: Self.description(1), small)
+    #expect(take(Self.changeset(2, text: String(repeating: "x", count: 60))) == [])
+    #expect(tellUpToDate(Self.description(2)) == [number])
+    // Not again before it has drained its queue.
+    #expect(tellUpToDate(Self.description(2)) == [] && delivery.untold.isEmpty)
+    #expect(small.drain() == [String(repeating: "x", count: 60)])
+    #expect(delivery.tellAgain(number, of: Self.feed) == nil)
+    #expect(delivery.untold == [Self.feed])
+    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(small.drain().first?.hasPrefix("up-to-date ") == true)
+  }
+
+  @Test mutating func `a reader that has begun to lag meanwhile gets the state instead`() {
+    let (number, _) = add(current: Self.description(1))
+    #expect(delivery.tellAgain(number, of: Self.feed) === queue.stream)
+    delivery.remove(number, of: Self.feed)
+    #expect(delivery.tellAgain(number, of: Self.feed) == nil)
+  }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import Feed
+@testable import FeedClient
+@testable import FeedHTTP
+
+/// What an update means for the readers of a feed.
+struct StreamStepTests {
+  private static func description(
+    partition: Int32 = 1,
+    _ standing: FeedStanding = .upToDate
+  ) -> FeedDescription {
+    FeedDescription(
+      feed: "f",
+      partition: partition,
+      position: 8,
+      version: PublishedVersion(epoch: Array("e/1".utf8), revision: 7, through: []),
+      timeMilliseconds: 0,
+      sectionCount: 0,
+      itemCount: 0,
+      checksum: 0,
+      standing: standing,
+      lastChangeset: nil
+    )
+  }
+
+  private static func present(partition: Int32) -> FeedUpdate {
+    .present(FeedContent(description: description(partition: partition), snapshot: Snapshot()), passedOver: 0)
+  }
+
+  /// The step in words.
+  private static func text(_ update: FeedUpdate, current: FeedDescription?) -> String {
+    switch StreamStep(update, current: current) {
+    case .changeset(let changeset): "changeset \(changeset.version.text)"
+    case .jump(let version, let position): "jump to \(version.text) before \(position)"
+    case .notice(_, .all): "notice to all"
+    case .notice(_, .allBut(let epoch)): "notice to all but \(epoch ?? "none")"
+    case .forget: "forget"
+    case .end: "end"
+    case .pass: "pass"
+    }
+  }
+
+  @Test(arguments: [(0, "pass"), (1, "jump to e/1@7 before 8"), (2, "jump to e/1@7 before 8")])
+  func `of two feeds with one id, that of the lower partition is served`(_ served: Int32, _ step: String) {
+    #expect(Self.text(Self.present(partition: 1), current: Self.description(partition: served)) == step)
+    #expect(Self.text(Self.present(partition: 1), current: nil) == "jump to e/1@7 before 8")
+  }
+
+  @Test(arguments: [(0, "pass"), (1, "changeset e/1@8"), (2, "changeset e/1@8")])
+  func `a changeset of the other partition concerns nobody`(_ served: Int32, _ step: String) {
+    let change = ReplicaChange(
+      feed: "f",
+      epoch: "e/1",
+      revision: 8,
+      base: 7,
+      mode: .reload,
+      reason: nil,
+      time: "",
+      counts: PublicationOutcome.EntryCounts(),
+      difference: nil,
+      byteCount: 2
+    )
+    let changeset = FeedChangeset(change: change, values: [Array("{}".utf8)], partition: 1, offset: 9)
+    #expect(Self.text(.changed(changeset, nil), current: Self.description(partition: served)) == step)
+  }
+
+  @Test func `a feed that was lost is told as lost, unless its reload has come meanwhile`() {
+    let update = FeedUpdate.mustRefetch(feed: "f", reason: "gap")
+    #expect(Self.text(update, current: Self.description(.mustRefetch)) == "notice to all")
+    #expect(Self.text(update, current: nil) == "notice to all")
+    #expect(Self.text(update, current: Self.description()) == "forget")
+  }
+
+  @Test func `a deletion is for readers of other epochs than the feed has by now`() {
+    let update = FeedUpdate.absent(feed: "f", changeset: Array("{}".utf8))
+    #expect(Self.text(update, current: nil) == "notice to all but none")
+    #expect(Self.text(update, current: Self.description()) == "notice to all but e/1")
+  }
+
+  @Test func `a feed that is gone without a deletion ends its streams`() {
+    #expect(Self.text(.absent(feed: "f", changeset: nil), current: nil) == "end")
+    #expect(Self.text(.absent(feed: "f", changeset: nil), current: Self.description()) == "end")
+  }
+}

@@ -1,0 +1,53 @@
+import FeedStore
+import Kafka
+import Testing
+
+@testable import FeedKafka
+
+struct TopicCreationTests {
+  private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)
+
+  private func missing(
+    _ states: [String: TopicState],
+    partitions: Int32? = nil,
+    replicationFactor: Int32? = nil
+  ) throws -> [TopicSpecification] {
+    try requirements.missingTopics(states, partitions: partitions, replicationFactor: replicationFactor)
+  }
+
+  @Test func `everything is created where nothing is`() throws {
+    let topics = try missing([:])
+    #expect(topics.map(\.name) == ["feeds.sections", "feeds.items", "feeds.changesets", "feeds.rejected"])
+    #expect(topics.allSatisfy { $0.partitions == 12 && $0.replicationFactor == -1 })
+    #expect(topics[0].configuration["cleanup.policy"] == "delete")
+    #expect(topics[2].configuration["cleanup.policy"] == "compact")
+    #expect(topics[2].configuration["min.cleanable.dirty.ratio"] == "0.1")
+    #expect(topics[2].configuration["segment.ms"] == "3600000")
+    #expect(topics[3].configuration["cleanup.policy"] == "delete")
+  }
+
+  @Test func `numbers are taken as given`() throws {
+    let topics = try missing([:], partitions: 3, replicationFactor: 2)
+    #expect(topics.allSatisfy { $0.partitions == 3 && $0.replicationFactor == 2 })
+  }
+
+  @Test func `what is created has as many partitions as an input that exists`() throws {
+    let topics = try missing(["feeds.items": TopicState(partitions: 5)])
+    #expect(topics.map(\.name) == ["feeds.sections", "feeds.changesets", "feeds.rejected"])
+    #expect(topics.allSatisfy { $0.partitions == 5 })
+  }
+
+  @Test func `nothing is created where everything exists, whatever is asked for`() throws {
+    let names = requirements.roles.map(\.topic)
+    let states = Dictionary(uniqueKeysWithValues: names.map { ($0, TopicState(partitions: 5)) })
+    #expect(try missing(states, partitions: 9).isEmpty)
+  }
+
+  @Test func `partitions that do not fit an input that exists are refused`() {
+    let error = #expect(throws: DaemonError.self) {
+      try missing(["feeds.items": TopicState(partitions: 5)], partitions: 6)
+    }
+    #expect(error?.code == .partitionCounts)
+    #expect(error?.message.contains("with 6 partitions, as feeds.items has 5") == true)
+  }
+}

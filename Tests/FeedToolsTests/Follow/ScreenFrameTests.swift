@@ -1,0 +1,99 @@
+import Feed
+import FeedClient
+import Testing
+
+@testable import FeedTools
+
+struct ScreenFrameTests {
+  private let partition = ReplicaPartition()
+
+  private func apply(_ key: String, _ value: String) throws -> ReplicaChange {
+    let key = Array(key.utf8)
+    let value = Array(value.utf8)
+    let outcome = try key.withUnsafeBytes { key in
+      try value.withUnsafeBytes { try partition.apply(key: ByteSpan(key), value: ByteSpan($0)) }
+    }
+    guard case .applied(let change) = outcome else {
+      Issue.record("\(outcome)")
+      throw CancellationError()
+    }
+    return change
+  }
+
+  private func frame(rows: Int = .max, columns: Int = .max) throws -> ScreenFrame {
+    _ = try apply(
+      "k0/f",
+      """
+      {"feed":"f","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial",\
+      "time":"2026-11-20T10:00:00.250Z","through":{"t":0},"checksum":"\(Self.first.hexadecimal)",\
+      "sections":[{"id":"s","data":null,"items":[{"id":"a","kind":"k","data":1},{"id":"b","kind":"k","data":2},\
+      {"id":"c","kind":"k","data":3}]}]}
+      """
+    )
+    let change = try apply(
+      "d1/f",
+      """
+      {"feed":"f","epoch":"t/0","revision":2,"base":1,"mode":"diff",\
+      "time":"2026-11-20T10:00:01.250Z","through":{"t":1},"checksum":"\(Self.second.hexadecimal)",\
+      "sections":{"insert":[{"id":"n","index":1,"data":7}]},\
+      "items":{"insert":[{"id":"d","section":"n","index":0,"kind":"\\u001b","data":4}],\
+      "move":[{"id":"a","from":{"section":"s","index":0},"to":{"section":"s","index":2}}],\
+      "reconfigure":[{"id":"b","section":"s","index":0,"data":20}],\
+      "reload":[{"id":"a","section":"s","index":2,"kind":"k","data":10}]}}
+      """
+    )
+    let snapshot = try #require(partition.replica(of: "f")).snapshot()
+    let changeset = FeedChangeset(change: change, values: [], partition: 0, offset: 1)
+    return ScreenFrame(.changed(changeset, snapshot), columns: columns, rows: rows)
+  }
+
+  /// The checksums that the changesets must have.
+  private static var first: Snapshot { snapshot([("s", ["a", "b", "c"])]) }
+  private static var second: Snapshot {
+    var snapshot = snapshot([("s", ["b", "c", "a"]), ("n", ["d"])])
+    try? snapshot.setKind("\u{1B}", ofItem: "d")
+    return snapshot
+  }
+
+  private static func snapshot(_ sections: [(SectionIdentifier, [ItemIdentifier])]) -> Snapshot {
+    var snapshot = Snapshot()
+    for (section, items) in sections {
+      try? snapshot.appendSections([section])
+      try? snapshot.appendItems(items.map { Snapshot.Item($0, kind: "k") }, toSection: section)
+    }
+    return snapshot
+  }
+
+  @Test func `each element's line says what happened to it, and nothing that a terminal would act upon`()
+    throws
+  {
+    let lines = try frame().lines
+    #expect(
+      lines.dropFirst().map(\.text) == [
+        "   s  null", "   ~ b  k  20", "     c  k  3", "  ↕! a  k  10", "+  n  7",
+        "  +  d  \u{FFFD}  4",
+      ]
+    )
+    #expect(lines.map(\.mark) == [.title, .section, .reconfigured, .none, .moved, .inserted, .inserted])
+    #expect(lines[0].text.contains("rev 2"))
+  }
+
+  @Test func `what does not fit on the screen is cut and counted`() throws {
+    let lines = try frame(rows: 4, columns: 5).lines.map(\.text)
+    #expect(lines.dropFirst() == ["   s ", "   ~ ", "… 3 m"])
+  }
+
+  @Test func `a frame is drawn over the one before`() throws {
+    let drawn = TerminalScreen.draw(try frame(rows: 4, columns: 20))
+    #expect(drawn.hasPrefix("\u{1B}[H"))
+    #expect(drawn.hasSuffix("\u{1B}[J"))
+    #expect(drawn.split(separator: "\r\n").allSatisfy { $0.contains("\u{1B}[K") })
+  }
+}
+
+extension Snapshot {
+  fileprivate var hexadecimal: String {
+    let digits = String(checksum, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+}

@@ -1,0 +1,175 @@
+import Feed
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Testing
+
+@testable import FeedConfiguration
+@testable import FeedTools
+
+/// What `feedstore replay` makes of the vectors in `conformance` is what they say.
+@Suite struct ConformanceTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("conformance")
+
+  private static let names: [String] = {
+    let path = folder.appendingPathComponent("store").path
+    return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }()
+
+  private static func bytes(_ name: String) throws -> [UInt8] {
+    Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+  }
+
+  private static func lines(_ bytes: [UInt8]) throws -> [OracleJSON] {
+    try bytes.split(separator: UInt8(ascii: "\n")).map { try OracleJSON.parse(Array($0)) }
+  }
+
+  /// The output, and the rejected records, of some input.
+  private func replay(
+    _ input: [UInt8],
+    _ settings: ConformanceSettings
+  ) async throws -> (output: [UInt8], rejected: [OracleJSON]) {
+    let temporary = try TemporaryFolder()
+    // So small parts are not for configurations, but for pages.
+    let assignments = settings.assignments.filter { $0.key != "output.maxMessageBytes" }
+    var options = try PipelineConfiguration.load(
+      file: nil,
+      assignments: assignments.map { "\($0.key)=\($0.value)" }
+    ).store
+    options.output.maxMessageBytes = settings.output.maxMessageBytes
+    let replay = Replay(
+      inputs: [try temporary.file("input", input)],
+      output: temporary.path("output"),
+      rejected: temporary.path("rejected"),
+      options: options
+    )
+    _ = try await replay.run()
+    let output = Array(try temporary.read("output").utf8)
+    return (output, try Self.lines(Array(try temporary.read("rejected").utf8)))
+  }
+
+  private func header(_ name: String, of line: OracleJSON) -> String? {
+    let words = line.last("headers")?.elements?.compactMap(\.string) ?? []
+    guard let place = words.firstIndex(of: Array(name.utf8)) else { return nil }
+    return String(decoding: words[place + 1], as: UTF8.self)
+  }
+
+  // MARK: - Inputs and outputs
+
+  @Test func thereAreVectors() { #expect(Self.names.count >= 15) }
+
+  @Test(arguments: names)
+  func theOutputIsThatOfTheVector(name: String) async throws {
+    let vector = try StoreVector(folder: Self.folder.appendingPathComponent("store/\(name)"))
+    let (output, rejected) = try await replay(vector.input, vector.settings)
+    if vector.isExact {
+      let expected = try Self.bytes("store/\(name)/output.ndjson")
+      let differing = zip(
+        output.split(separator: UInt8(ascii: "\n")),
+        expected.split(separator: UInt8(ascii: "\n"))
+      ).first { $0 != $1 }
+      #expect(
+        output == expected,
+        """
+        \(differing.map { String(decoding: $0.0, as: UTF8.self) } ?? "the number of lines")
+        expected \(differing.map { String(decoding: $0.1, as: UTF8.self) } ?? "")
+        """
+      )
+    }
+    try checkStates(output, of: name)
+    let codes = rejected.map { line in
+      ["topic", "partition", "offset"].map { header("feedstore.source.\($0)", of: line) ?? "" }
+        + [header("feedstore.error.code", of: line) ?? ""]
+    }
+    let expected = try Self.lines(try Self.bytes("store/\(name)/rejected.ndjson")).map { line in
+      ["topic", "partition", "offset", "code"].map { text(line, $0) ?? "" }
+    }
+    #expect(codes == expected)
+  }
+
+  /// Follows the output, and compares each state with that of the vector, in their order.
+  private func checkStates(_ output: [UInt8], of name: String) throws {
+    var follower = OracleFollower()
+    var found: [String: OracleFeed] = [:]
+    for record in try ReplayLines.records(output) {
+      let outcome = follower.take(partition: record.partition, key: record.key, value: record.value)
+      let feed = try #require(outcome.feed)
+      guard let replica = follower.replicas[feed], let state = replica.state, !replica.isStale else {
+        continue
+      }
+      found["\(feed.partition) \(feed.id) \(replica.epoch) \(replica.revision)"] = state
+    }
+    for line in try Self.lines(try Self.bytes("store/\(name)/states.ndjson"))
+    where line.last("deleted") == nil {
+      let feed = line.last("feed")?.string ?? []
+      let place = "\(text(line, "partition") ?? "") \(feed) \(line.last("epoch")?.string ?? [])"
+      let state = found["\(place) \(text(line, "revision") ?? "")"]
+      #expect(state?.sectionsText == line.last("sections")?.minified)
+      #expect(state.map { OracleChecksum.text(OracleChecksum.of($0)) } == text(line, "checksum"))
+    }
+  }
+
+  private func text(_ json: OracleJSON, _ name: String) -> String? {
+    json.last(name).map { String(decoding: $0.string ?? $0.minified, as: UTF8.self) }
+  }
+
+  // MARK: - Rejections, patches, partitions
+
+  @Test func everyRejectionHasTheCodeOfTheVector() async throws {
+    for vector in try Self.lines(try Self.bytes("rejections.ndjson")) {
+      let name = text(vector, "name") ?? ""
+      let settings = try ConformanceSettings(vector.last("settings"))
+      let records = vector.last("records")?.elements ?? []
+      let input = records.flatMap { $0.minified + Array("\n".utf8) }
+      let (_, rejected) = try await replay(input, settings)
+      var found: [String?] = Array(repeating: nil, count: records.count)
+      for line in rejected {
+        // Of the records of one input, only those of one partition are rejected.
+        let offset = try #require(Int(header("feedstore.source.offset", of: line) ?? ""))
+        found[offset] = header("feedstore.error.code", of: line)
+      }
+      let codes = (vector.last("codes")?.elements ?? []).map { code in
+        code.string.map { String(decoding: $0, as: UTF8.self) }
+      }
+      #expect(found == codes, "\(name)")
+    }
+  }
+
+  @Test func everyPatchHasTheBytesOfTheVector() async throws {
+    let vectors = try Self.lines(try Self.bytes("merge-patch.ndjson"))
+    var input = ""
+    for (number, vector) in vectors.enumerated() {
+      let (data, patch) = (try #require(text(vector, "data")), try #require(text(vector, "patch")))
+      input +=
+        #"{"key":"f","value":{"op":"item.upsert","item":"\#(number)","section":"s","data":\#(data)}}"# + "\n"
+      input += #"{"key":"f","value":{"op":"item.patch","item":"\#(number)","data":\#(patch)}}"# + "\n"
+    }
+    let (output, rejected) = try await replay(Array(input.utf8), try ConformanceSettings(nil))
+    #expect(rejected.isEmpty)
+    let reload = try #require(try Self.lines(output).first?.last("value"))
+    let items = reload.last("sections")?.elements?.first?.last("items")?.elements ?? []
+    #expect(items.count == vectors.count)
+    for (item, vector) in zip(items, vectors) {
+      let data = item.last("data").map { String(decoding: $0.minified, as: UTF8.self) }
+      #expect(
+        data == text(vector, "result"),
+        "\(text(vector, "data") ?? "") with \(text(vector, "patch") ?? "")"
+      )
+    }
+  }
+
+  @Test func everyKeyHasThePartitionOfTheVector() throws {
+    for vector in try Self.lines(try Self.bytes("partitioner.ndjson")) {
+      guard case .object(let counts)? = vector.last("partitions")?.content else { continue }
+      for count in counts {
+        let number = try #require(Int32(String(decoding: count.name, as: UTF8.self)))
+        var route = PublishRoute("feeds.items", isInput: true, partitionCount: number)
+        let key = try #require(vector.last("key")?.string)
+        let partition = try key.withUnsafeBytes { try route.partition(key: $0, recorded: 77) }
+        #expect("\(partition)" == String(decoding: count.value.minified, as: UTF8.self))
+      }
+    }
+  }
+}

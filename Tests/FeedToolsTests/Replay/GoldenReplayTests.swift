@@ -1,0 +1,51 @@
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Testing
+
+@testable import FeedConfiguration
+@testable import FeedTools
+
+/// Replays the files under Golden and compares with what they wrote when they were last looked at.
+/// `FEEDSTORE_UPDATE_GOLDEN=1` writes the expectations anew; the difference is then for a person to read.
+@Suite struct GoldenReplayTests {
+  private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appendingPathComponent("Golden")
+
+  private static let names: [String] = {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return files.filter { $0.hasSuffix(".input.ndjson") }.map { String($0.dropLast(".input.ndjson".count)) }
+      .sorted()
+  }()
+
+  private func configuration(_ name: String) throws -> PipelineConfiguration {
+    let file = Self.folder.appendingPathComponent("\(name).config.json5")
+    return try PipelineConfiguration.load(
+      file: FileManager.default.fileExists(atPath: file.path) ? file.path : nil,
+      assignments: []
+    )
+  }
+
+  @Test func `there are golden replays`() { #expect(Self.names.count >= 4) }
+
+  @Test(arguments: names)
+  func `a replay writes what it wrote before`(name: String) async throws {
+    let temporary = try TemporaryFolder()
+    let replay = Replay(
+      inputs: [Self.folder.appendingPathComponent("\(name).input.ndjson").path],
+      output: temporary.path("output"),
+      rejected: temporary.path("rejected"),
+      options: try configuration(name).store
+    )
+    _ = try await replay.run()
+    for part in ["output", "rejected"] {
+      let expectation = Self.folder.appendingPathComponent("\(name).\(part).ndjson")
+      let actual = try temporary.read(part)
+      if ProcessInfo.processInfo.environment["FEEDSTORE_UPDATE_GOLDEN"] != nil {
+        try Data(actual.utf8).write(to: expectation)
+      }
+      let expected = try String(contentsOf: expectation, encoding: .utf8)
+      #expect(actual == expected, "\(name).\(part).ndjson; FEEDSTORE_UPDATE_GOLDEN=1 rewrites it")
+    }
+  }
+}

@@ -1,0 +1,261 @@
+import Feed
+import FeedStore
+import FeedTestSupport
+import Foundation
+import Service
+import Testing
+
+@testable import FeedTools
+
+@Suite struct ReplayTests {
+  private func replay(
+    _ input: String,
+    chunkBytes: Int = 1 << 20,
+    options: FeedStoreOptions = FeedStoreOptions()
+  ) async throws -> (output: String, rejected: String, report: ReplayReport) {
+    let folder = try TemporaryFolder()
+    var replay = Replay(
+      inputs: [try folder.file("in", input.utf8)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: options
+    )
+    replay.chunkBytes = chunkBytes
+    let report = try await replay.run()
+    return (try folder.read("out"), try folder.read("rejected"), report)
+  }
+
+  private func randomInput(seed: UInt64, _ count: Int) -> String {
+    var generator = RecordGenerator(seed: seed)
+    let lines = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  @Test func `the output does not depend on how the input is read`() async throws {
+    let input = randomInput(seed: 3, 400)
+    let whole = try await replay(input)
+    #expect(!whole.output.isEmpty && !whole.rejected.isEmpty)
+    for chunkBytes in [1, 7, 64, 1000, 65536] {
+      let chunked = try await replay(input, chunkBytes: chunkBytes)
+      #expect(chunked.output == whole.output, "read by \(chunkBytes) bytes")
+      #expect(chunked.rejected == whole.rejected, "read by \(chunkBytes) bytes")
+    }
+  }
+
+  @Test func `several files are one input`() async throws {
+    let folder = try TemporaryFolder()
+    let lines = randomInput(seed: 4, 200).split(separator: "\n")
+    // Without a line feed at the first file's end.
+    let first = try folder.file("a", lines[..<90].joined(separator: "\n").utf8)
+    let second = try folder.file("b", lines[90...].joined(separator: "\n").utf8)
+    let options = FeedStoreOptions()
+    _ = try await Replay(
+      inputs: [first, second],
+      output: folder.path("out"),
+      rejected: nil,
+      options: options
+    ).run()
+    let whole = try await replay(lines.joined(separator: "\n"))
+    #expect(try folder.read("out") == whole.output)
+  }
+
+  @Test(arguments: [
+    ("[]", "is not a JSON object"), ("{", "is not a JSON object"), ("x", "is not a JSON object"),
+    (#"{"key":"a"}"#, "neither 'value' nor 'payload'"),
+    (#"{"key":"a","value":null,"payload":null}"#, "both 'value' and 'payload'"),
+    (#"{"key":1,"value":null}"#, "'key'"), (#"{"key":"a","value":null,"ts":1.5}"#, "'ts'"),
+    (#"{"key":"a","value":null,"offset":-1}"#, "'offset'"),
+    (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
+    (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
+    (#"{"key":"a","value":null,"headers":{}}"#, "'headers'"),
+    (#"{"key":"a","value":null,"offset":9223372036854775807}"#, "'offset'"),
+    (#"{"key":"a","value":null,"topic":"a/b"}"#, "1 to 249 of the characters"),
+    (#"{"key":"a","value":null,"topic":".."}"#, "'topic'"),
+    (#"{"key":"a","keyBase64":"YQ==","value":null}"#, "both 'key' and 'keyBase64'"),
+    (#"{"key":"a","value":null,"payloadBase64":"YQ=="}"#, "both 'value' and 'payloadBase64'"),
+    (#"{"key":"a","payload":"a","payloadBase64":"YQ=="}"#, "both 'payload' and 'payloadBase64'"),
+    (#"{"key":"a","payloadBase64":null}"#, "'payloadBase64' that is not a string in Base64"),
+    (#"{"key":"a","payloadBase64":"YQ="}"#, "'payloadBase64'"),
+    (#"{"keyBase64":"YQ","payload":null}"#, "'keyBase64' that is not a string in Base64"),
+  ])
+  func `a line that is no envelope stops the replay, naming file and line`(
+    line: String,
+    problem: String
+  ) async throws {
+    let folder = try TemporaryFolder()
+    let good = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"#
+    let later = #"{"key":"f","ts":1000,"value":{"op":"section.upsert","section":"t"}}"#
+    let input = try folder.file("in.ndjson", "\(good)\n\n\(later)\n\(line)\n".utf8)
+    let replay = Replay(
+      inputs: [input],
+      output: folder.path("out"),
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    let error = await #expect(throws: ReplayError.self) { try await replay.run() }
+    #expect(error?.message.contains("in.ndjson:4:") == true, "\(String(describing: error))")
+    #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
+    // The window before was published, what was waiting is not.
+    #expect(try folder.read("out").split(separator: "\n").count == 1)
+  }
+
+  @Test func `a missing file is named`() async throws {
+    let replay = Replay(
+      inputs: ["/no/such/file"],
+      output: "/dev/null",
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    let error = await #expect(throws: ReplayError.self) { try await replay.run() }
+    #expect(error?.message.contains("/no/such/file") == true)
+  }
+
+  @Test(arguments: ["in.ndjson", "./in.ndjson", "hard", "symbolic"])
+  func `a file that is read is not written, whatever it is called`(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let content = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
+    let input = try folder.file("in.ndjson", content.utf8)
+    try FileManager.default.linkItem(atPath: input, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: input)
+    let written = "\(folder.url.path)/\(name)"
+    for (option, output, rejected) in [
+      ("--output", written, nil), ("--rejected", folder.path("out"), written),
+    ] {
+      let replay = Replay(
+        inputs: ["/dev/null", input],
+        output: output,
+        rejected: rejected,
+        options: FeedStoreOptions()
+      )
+      let error = await #expect(throws: UsageError.self) { try await replay.run() }
+      let same = written == input ? written : "\(written), the same file as \(input)"
+      #expect(error?.message == "\(option) is \(same), which is also read; name another file")
+      #expect(try folder.read("in.ndjson") == content)
+      #expect(!FileManager.default.fileExists(atPath: folder.path("out")))
+    }
+  }
+
+  @Test(arguments: ["out", "./out", "hard", "symbolic"])
+  func `changesets and rejected records share a file, whatever it is called`(name: String) async throws {
+    let input = randomInput(seed: 6, 300)
+    let separate = try await replay(input)
+    let folder = try TemporaryFolder()
+    let output = try folder.file("out", "what was there before".utf8)
+    try FileManager.default.linkItem(atPath: output, toPath: folder.path("hard"))
+    try FileManager.default.createSymbolicLink(atPath: folder.path("symbolic"), withDestinationPath: output)
+    _ = try await Replay(
+      inputs: [try folder.file("in", input.utf8)],
+      output: output,
+      rejected: "\(folder.url.path)/\(name)",
+      options: FeedStoreOptions()
+    ).run()
+    let lines = try folder.read("out").split(separator: "\n")
+    let (changesets, rejected) = (
+      lines.filter { $0.contains("feeds.changesets") }, lines.filter { $0.contains("feeds.rejected") }
+    )
+    #expect(changesets == separate.output.split(separator: "\n"))
+    #expect(rejected == separate.rejected.split(separator: "\n"))
+    #expect(changesets.count + rejected.count == lines.count)
+  }
+
+  @Test func `a device may be read and written`() async throws {
+    let replay = Replay(
+      inputs: ["/dev/null"],
+      output: "/dev/null",
+      rejected: "/dev/null",
+      options: FeedStoreOptions()
+    )
+    #expect(try await replay.run().counters.records == 0)
+  }
+
+  @Test func `a rejected record keeps its value's text as it stood, or as base64`() async throws {
+    let folder = try TemporaryFolder()
+    var input = Array(#"{"key":"f","ts":5,"value":{ "op" : "no" }}"#.utf8) + [0x0A]
+    input += Array(#"{"key":"f","value":""#.utf8) + [0xFF] + Array("\"}\n".utf8)
+    input += Array(#"{"payload":null,"partition":3}"#.utf8)
+    let replay = Replay(
+      inputs: [try folder.file("in", input)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: FeedStoreOptions()
+    )
+    let report = try await replay.run()
+    #expect(report.rejectedRecords == 3)
+    let lines = try folder.read("rejected").split(separator: "\n")
+    #expect(lines[0].hasSuffix(#""key":"f","payload":"{ \"op\" : \"no\" }"}"#))
+    #expect(lines[0].contains(#""ts":5,"headers":["feedstore.error.code","unknown-op""#))
+    #expect(lines[1].hasSuffix(#""key":"f","payloadBase64":"Iv8i"}"#))
+    #expect(lines[2].hasPrefix(#"{"topic":"feeds.rejected","partition":3,"offset":0,"ts":5,"#))
+    #expect(lines[2].hasSuffix(#""key":null,"payload":null}"#))
+  }
+
+  @Test func `rejected records that are not UTF-8 are rejected again, byte for byte, when they are fed back`()
+    async throws
+  {
+    func line(_ pieces: [[UInt8]]) -> [UInt8] { pieces.flatMap { $0 } + [0x0A] }
+    let folder = try TemporaryFolder()
+    // Of each length modulo 3, in key, value or both; one with a key that is UTF-8, one with a null as value.
+    var input: [UInt8] = []
+    let wrong: [[UInt8]] = [[0xFF], [0xC3, 0x28], [0xFF, 0x61, 0xFE], [0xF0, 0x9F, 0x98, 0x61]]
+    for (number, bytes) in wrong.enumerated() {
+      let start = Array(#"{"ts":\#(number),"key":""#.utf8)
+      input += line([start, bytes, Array(#"","payload":"{}"}"#.utf8)])
+      input += line([start, Array(#"f","payload":""#.utf8), bytes, Array("\"}".utf8)])
+      input += line([start, bytes, Array(#"","payload":""#.utf8), bytes, Array("\"}".utf8)])
+      input += line([start, bytes, Array(#"","payload":null}"#.utf8)])
+    }
+    var paths = [try folder.file("in", input)]
+    for name in ["first", "second"] {
+      let report = try await Replay(
+        inputs: [paths[paths.count - 1]],
+        output: "/dev/null",
+        rejected: folder.path(name),
+        options: FeedStoreOptions()
+      ).run()
+      #expect(report.rejectedRecords == 16)
+      #expect(report.counters.rejects == [.invalidUTF8: 16])
+      paths.append(folder.path(name))
+    }
+    // But for the headers, which say where each came from.
+    func records(_ name: String) throws -> [String] {
+      try folder.read(name).split(separator: "\n").map {
+        String($0.replacing(/"headers":\[.*?\],/, with: ""))
+      }
+    }
+    let first = try records("first")
+    #expect(first.count { $0.contains("keyBase64") } == 12)
+    #expect(first.count { $0.contains("payloadBase64") } == 8)
+    #expect(try records("second") == first)
+  }
+
+  @Test func `lines without a topic are of the topic of items`() async throws {
+    var options = FeedStoreOptions()
+    options.topics.items = "other.items"
+    let result = try await replay(
+      #"{"key":"f","value":{"op":"feed.replace","sections":[]}}"#,
+      options: options
+    )
+    #expect(result.output.contains(#""epoch":"other.items/0""#))
+  }
+
+  @Test func `what a replay writes can be read back`() async throws {
+    let first = try await replay(randomInput(seed: 5, 300))
+    // Changesets are no events, so all are rejected, but every line is an envelope.
+    let second = try await replay(first.output + first.rejected)
+    #expect(second.report.counters.records == (first.output + first.rejected).split(separator: "\n").count)
+  }
+
+  @Test func `there is no offset after the largest`() async throws {
+    let line = #"{"key":"a","value":null"#
+    await #expect(throws: ReplayError.self) {
+      try await replay("\(line),\"offset\":9223372036854775806}\n\(line)}\n")
+    }
+    let largest = try await replay("\(line),\"offset\":9223372036854775806}\n")
+    #expect(largest.report.counters.records == 1)
+  }
+
+  @Test func `a message names the event's number also in an array of one`() async throws {
+    let result = try await replay(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#)
+    #expect(result.rejected.contains("event 0: field 'section' is missing"))
+  }
+}

@@ -1,0 +1,145 @@
+import Feed
+import FeedStore
+import Testing
+
+/// Faults in changesets of several parts, in the nulls that follow a smaller reload, and with sections.
+@Suite struct PlantedPartFaultTests {
+  private static let options: FeedStoreOptions = {
+    var options = FeedStoreOptions()
+    options.coalescing.windowMilliseconds = 0
+    options.limits.maxDataBytes = 300
+    options.output.maxMessageBytes = 1200
+    options.keyframe.maxBytesRatio = 100
+    options.planner.minimumItems = 1000
+    options.planner.maxBytesRatio = 100
+    return options
+  }()
+
+  /// Its output: 1 to 3 the feed, 4 to 6 data, 7 a deletion of a section, 8 a reload of one part with 9 and 10
+  /// the nulls of the others.
+  private static let input: [String] = {
+    func items(_ letter: String) -> String {
+      (0..<6).map { number in
+        #"{"id":"i\#(number)","data":"\#(String(repeating: letter, count: 290))"}"#
+      }.joined(separator: ",")
+    }
+    let values = [
+      #"{"op":"feed.replace","sections":[{"id":"s","items":[\#(items("a"))]},{"id":"t","items":["x","y"]}]}"#,
+      #"{"op":"section.replace","section":"s","items":[\#(items("b"))]}"#,
+      #"{"op":"section.delete","section":"t"}"#,
+      #"[{"op":"section.replace","section":"s","items":["i0"]},{"op":"feed.reload"}]"#,
+    ]
+    return values.enumerated().map { #"{"ts":\#($0 * 1000),"key":"f","value":\#($1)}"# }
+  }()
+
+  private typealias Plant = PlantedFaultTests.Plant
+
+  static let plants: [PlantedFaultTests.Plant] = [
+    Plant(
+      "a torn part set",
+      found: 2,
+      "revision 1, part 2 of 3 stands here, expected part 1 of 3 of revision 1"
+    ) {
+      $0.remove(at: 1)
+    },
+    Plant(
+      "a torn part set at its end",
+      found: 3,
+      "revision 2, part 0 of 3 stands here, expected part 2 of 3 of revision 1"
+    ) {
+      $0.remove(at: 2)
+    },
+    Plant(
+      "parts that begin in the middle",
+      found: 1,
+      "revision 1, part 1 of 3 comes without the parts before it"
+    ) {
+      $0.remove(at: 0)
+    },
+    Plant(
+      "a torn difference",
+      found: 5,
+      "revision 2, part 2 of 3 stands here, expected part 1 of 3 of revision 2"
+    ) {
+      $0.remove(at: 4)
+    },
+    Plant("an end within the parts", found: 5, "after this, part 2 of 3 of revision 2 is missing") {
+      $0.removeSubrange(5...)
+    },
+    Plant("parts in another order", found: 2, "revision 1, part 2 of 3 stands here") { $0.swapAt(1, 2) },
+    Plant("parts apart", found: 2, "a record of another feed stands here, expected part 1 of 3 of revision 1")
+    {
+      $0.insert($0[9].replacing("/f\"", with: "/g\""), at: 1)
+    },
+    Plant(
+      "a part of another checksum",
+      found: 5,
+      "part 1 of 3 stands here, expected part 1 of 3 of revision 2"
+    ) {
+      $0[4] = $0[4].replacing(/"checksum":"."/, with: #""checksum":"x""#).replacing(
+        /"checksum":"(.)(.{7})"/,
+        with: { #""checksum":"\#($0.output.1 == "0" ? "1" : "0")\#($0.output.2)""# }
+      )
+    },
+    Plant(
+      "more parts than are needed",
+      found: 2,
+      "the first entry of revision 1, part 1 of 3 had room in the part before"
+    ) {
+      $0[0] = $0[0].replacing(/,\{"id":"i1".*\]\}\]\}\}$/, with: "]}]}}")
+    },
+    Plant("a section that goes on with data", found: 2, #"the reload lists section "s" twice"#) {
+      $0[1] = $0[1].replacing(#""sections":[{"id":"s","#, with: #""sections":[{"id":"s","data":null,"#)
+        .replacing("aaaaaaaaaaaaaaaaaaaa", with: "", maxReplacements: 1)
+    },
+    Plant(
+      "a section that goes on without the part before",
+      found: 2,
+      #"section "r" has no data, and does not go on from the part before"#
+    ) {
+      $0[1] = $0[1].replacing(#""sections":[{"id":"s","#, with: #""sections":[{"id":"r","#)
+    },
+    Plant("a value that is too large", found: 4, "bytes, output.maxMessageBytes is 1200") {
+      $0[3] = $0[3].replacing("bbbb", with: "bbbbbbbbbbbbbbbb")
+    },
+    Plant(
+      "items listed that go with their section",
+      found: 7,
+      #"items.delete lists "x", which goes with its section "t""#
+    ) {
+      $0[6] = $0[6].replacing(
+        "}]}}}",
+        with: #"}]},"items":{"delete":[{"id":"x","section":"t","index":0}]}}}"#
+      )
+    },
+    Plant(
+      "a key too few that is nulled",
+      found: 9,
+      #"another null stands here, expected a null under "k1/f", as the reload has fewer parts than the one before"#
+    ) {
+      $0.remove(at: 8)
+    },
+    Plant("no keys that are nulled", found: 8, #"after this, a null under "k1/f""#) {
+      $0.removeSubrange(8...)
+    },
+    Plant(
+      "the reason disjoint where items stay",
+      8,
+      #""reason":"requested""#,
+      #""reason":"disjoint""#,
+      #"the reason of revision 4 is "disjoint", but 1 items stayed"#
+    ),
+  ]
+
+  @Test func `the output is as the faults take it`() async throws {
+    let replay = try await VerifiedReplay(Self.input, Self.options)
+    #expect(replay.lines.count == 10, "\(replay.lines.map { $0.drop { $0 != "]" }.prefix(300) })")
+    #expect(try await replay.verify(replay.lines).told == [])
+  }
+
+  @Test(arguments: plants)
+  func `a fault in parts is found at its place`(plant: PlantedFaultTests.Plant) async throws {
+    let replay = try await VerifiedReplay(Self.input, Self.options)
+    try await plant.check(replay)
+  }
+}

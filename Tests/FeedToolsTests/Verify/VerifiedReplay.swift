@@ -1,0 +1,78 @@
+import ChangesetTestSupport
+import FeedStore
+import FeedTestSupport
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedConfiguration
+@testable import FeedTools
+
+/// What a replay wrote, to be verified as it is or with changes.
+struct VerifiedReplay {
+  private let folder: TemporaryFolder
+  let options: FeedStoreOptions
+  /// The lines that the replay wrote.
+  let lines: [String]
+
+  static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
+
+  init(_ input: [String], _ options: FeedStoreOptions) async throws {
+    folder = try TemporaryFolder()
+    self.options = options
+    let file = try folder.file("input", input.joined(separator: "\n").utf8)
+    _ = try await Replay(inputs: [file], output: folder.path("output"), rejected: nil, options: options).run()
+    lines = try folder.read("output").split(separator: "\n").map(String.init)
+  }
+
+  /// Random records, replayed.
+  init(seed: UInt64, _ setting: RandomSetting, count: Int) async throws {
+    var generator = RecordGenerator(seed: seed, options: setting.generatorOfLargeFeeds)
+    let input = generator.records(count).compactMap(\.replayLine).map { String(decoding: $0, as: UTF8.self) }
+    try await self.init(input, setting.options)
+  }
+
+  /// Verifies these lines as a file.
+  ///
+  /// - Returns: what is told, with lines as places, and the report.
+  func verify(_ lines: [String]) async throws -> (told: [String], report: VerificationReport) {
+    let path = try folder.file("verified", lines.map { $0 + "\n" }.joined().utf8)
+    return try await Self.verify([path], options)
+  }
+
+  static func verify(
+    _ paths: [String],
+    _ options: FeedStoreOptions
+  ) async throws
+    -> (told: [String], report: VerificationReport)
+  {
+    var configuration = PipelineConfiguration()
+    configuration.store = options
+    let told = Mutex<[String]>([])
+    let report = try await Verification(configuration, input: .files(paths), log: quiet) { line in
+      told.withLock { $0.append(line) }
+    }.run()
+    // Without the folder.
+    return (told.withLock { $0 }.map { $0.replacing(/^.*\/verified:/, with: "") }, report)
+  }
+
+  /// The lines with offsets that count every record again, so that the numbering shows nothing.
+  static func renumbered(_ lines: [String]) -> [String] {
+    var offsets: [Substring: Int] = [:]
+    return lines.map { line in
+      guard let match = line.firstMatch(of: /"partition":([0-9]+),"offset":[0-9]+/) else { return line }
+      let offset = offsets[match.1, default: 0]
+      offsets[match.1] = offset + 1
+      return line.replacingCharacters(match, "\"partition\":\(match.1),\"offset\":\(offset)")
+    }
+  }
+}
+
+extension String {
+  fileprivate func replacingCharacters(_ match: Regex<(Substring, Substring)>.Match, _ text: String) -> String
+  {
+    var copy = self
+    copy.replaceSubrange(match.range, with: text)
+    return copy
+  }
+}

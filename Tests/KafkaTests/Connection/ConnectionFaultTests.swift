@@ -1,0 +1,112 @@
+import Testing
+
+@testable import Kafka
+
+@Suite struct ConnectionFaultTests {
+  private static let broker = "kafka.example:9093"
+
+  private static func cause(
+    _ text: String,
+    certificateError number: Int32? = nil,
+    hasCertificate: Bool = false
+  ) -> ConnectionFault.Cause? {
+    let note = number.map { ConnectionFault.CertificateNote(number: $0) }
+    return ConnectionFault(text, broker: broker, note: note, hasCertificate: hasCertificate)?.cause
+  }
+
+  private static let refusedCertificate = """
+    SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker certificate could not be \
+    verified, verify that ssl.ca.location is correctly configured or root CA certificates are installed \
+    (install ca-certificates package) (after 1ms in state SSL_HANDSHAKE)
+    """
+
+  private static let numbers: [(Int32, ConnectionFault.Cause)] = [
+    (10, .outdatedCertificate("")), (20, .unknownAuthority("")), (18, .unknownAuthority("")),
+    (62, .otherHost("")), (64, .otherHost("")), (23, .certificate(23, "")),
+  ]
+
+  @Test(arguments: numbers)
+  func aRefusedCertificateIsToldByOpenSSLsNumber(number: Int32, expected: ConnectionFault.Cause) {
+    #expect(Self.cause(Self.refusedCertificate, certificateError: number) == expected)
+  }
+
+  @Test func aRefusedCertificateOfWhichNothingIsKnownIsAFaultAsWell() {
+    #expect(Self.cause(Self.refusedCertificate) == .certificate(nil, ""))
+  }
+
+  @Test func aMissingCertificateIsToldFromOneThatIsNotAccepted() {
+    let text = """
+      Receive failed: error:0A00045C:SSL routines::tlsv13 alert certificate required: SSL alert number 116 \
+      (after 1ms in state APIVERSION_QUERY)
+      """
+    let detail = "tlsv13 alert certificate required: SSL alert number 116"
+    #expect(Self.cause(text) == .clientCertificateMissing(detail))
+    #expect(Self.cause(text, hasCertificate: true) == .clientCertificateRefused(detail))
+  }
+
+  @Test func theWrongProtocolIsToldInBothDirections() {
+    let toTLS = """
+      Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration \
+      (connecting to a SSL listener?) or broker version is < 0.10 (see api.version.request) \
+      (after 1ms in state APIVERSION_QUERY)
+      """
+    #expect(Self.cause(toTLS) == .onlyTLS)
+    let endOfFile = "SSL handshake failed: error:0A000126:SSL routines::unexpected eof while reading"
+    #expect(Self.cause(endOfFile + " (after 1ms in state SSL_HANDSHAKE)") == .notTLS)
+    #expect(
+      Self.cause(
+        "SSL handshake failed: Disconnected: connecting to a PLAINTEXT broker listener? (after 1ms in state SSL_HANDSHAKE)"
+      ) == .notTLS
+    )
+    let toSASL = """
+      Disconnected: verify that security.protocol is correctly configured, broker might require SASL authentication \
+      (after 0ms in state UP)
+      """
+    #expect(Self.cause(toSASL) == .onlySASL)
+  }
+
+  @Test func whatBrokersSayOfUsersAndMechanismsIsKept() {
+    #expect(
+      Self.cause(
+        "SASL authentication error: Authentication failed: Invalid username or password (after 0ms in state AUTH_REQ)"
+      )
+        == .credentials("Authentication failed: Invalid username or password")
+    )
+    let handshake = "SASL SCRAM-SHA-256 mechanism handshake failed: Broker: "
+    #expect(
+      Self.cause(
+        handshake
+          + "Unsupported SASL mechanism: broker's supported mechanisms: PLAIN,GSSAPI (after 0ms in state AUTH_HANDSHAKE)"
+      )
+        == .mechanism("PLAIN,GSSAPI")
+    )
+    #expect(
+      Self.cause(
+        handshake
+          + "Request not valid in current SASL state: broker's supported mechanisms:  (after 0ms in state AUTH_HANDSHAKE)"
+      )
+        == .notSASL
+    )
+  }
+
+  @Test(arguments: [
+    "Connect to ipv4#127.0.0.1:9093 failed: Connection refused (after 0ms in state CONNECT)",
+    "SASL authentication error: SaslAuthenticateRequest failed: Local: Broker transport failure (after 1ms in state AUTH_REQ)",
+    "SASL PLAIN mechanism handshake failed: Local: Broker handle destroyed: broker's supported mechanisms: ",
+    "Disconnected (after 60000ms in state UP)",
+    "Failed to resolve 'kafka.example:9093': Name or service not known (after 5ms in state CONNECT)",
+    "1 request(s) timed out: disconnect (after 20000ms in state UP)",
+  ])
+  func whatMayPassByItselfIsNoFault(text: String) {
+    #expect(Self.cause(text) == nil)
+  }
+
+  @Test func theMessageNamesBrokerCauseAndRemedy() {
+    let fault = ConnectionFault(cause: .mechanism("PLAIN"), broker: Self.broker)
+    #expect(
+      fault.message
+        == "cannot connect to kafka.example:9093: the broker does not support the SASL mechanism; it supports PLAIN; "
+        + "set sasl.mechanism to one of these"
+    )
+  }
+}

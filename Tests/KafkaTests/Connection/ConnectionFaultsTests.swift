@@ -1,0 +1,158 @@
+import Synchronization
+import Testing
+
+@testable import Kafka
+
+@Suite struct ConnectionFaultsTests {
+  /// Time as a value.
+  private final class Clock: Sendable {
+    let milliseconds = Mutex<Int64>(0)
+    func pass(_ time: Int64) { milliseconds.withLock { $0 += time } }
+  }
+
+  private static func refused(_ broker: String) -> String {
+    "[thrd:sasl_ssl://\(broker)/bootstrap]: sasl_ssl://\(broker)/bootstrap: SASL authentication error: wrong (after 3ms in state AUTH_REQ)"
+  }
+  private static let down =
+    "[thrd:a:1/1]: a:1/1: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)"
+  private static let message =
+    "cannot connect to a:1: the broker refuses the user name or the password (wrong); check sasl.username and sasl.password"
+  private static let failure = KafkaError(
+    kind: .transport,
+    message: "broker transport failure",
+    isRetriable: true,
+    isFatal: false,
+    requiresAbort: false
+  )
+
+  private let clock = Clock()
+  private let faults: ConnectionFaults
+
+  init() {
+    faults = ConnectionFaults(patienceMilliseconds: 30_000) { [clock] in clock.milliseconds.withLock { $0 } }
+  }
+
+  private func fail(_ broker: String) -> ConnectionFaults.Line {
+    faults.read("FAIL", Self.refused(broker), hasCertificate: false)
+  }
+
+  @Test func aCauseHasOneMessageForAllBrokers() {
+    #expect(fail("a:1") == .fault(Self.message))
+    #expect(fail("b:1") == .fault(Self.message))
+    clock.pass(60_000)
+    #expect(fail("a:1") == .fault(Self.message))
+    clock.pass(60_000)
+    #expect(fail("b:1") == .fault(Self.message))
+  }
+
+  @Test func aBrokerThatIsWellAgainIsNotNamedForOthers() {
+    #expect(fail("a:1") == .fault(Self.message))
+    clock.pass(119_999)
+    #expect(fail("b:1") == .fault(Self.message))
+    clock.pass(1)
+    #expect(fail("b:1") == .fault(Self.message.replacing("a:1", with: "b:1")))
+  }
+
+  @Test func otherLinesAreToldAsTheyAre() {
+    #expect(faults.read("FAIL", Self.down, hasCertificate: false) == .other)
+    #expect(faults.read("MAXPOLL", Self.refused("a:1"), hasCertificate: false) == .other)
+  }
+
+  @Test func aCallFailsWithTheReasonAndForGoodOnceItHasLasted() {
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+    _ = fail("a:1")
+    clock.pass(29_999)
+    let early = faults.explain(Self.failure, "read")
+    #expect(early.isRetriable)
+    #expect(early.kind == .authentication)
+    #expect(early.message == "could not read: " + Self.message)
+    clock.pass(1)
+    let late = faults.explain(Self.failure, "read")
+    #expect(!late.isRetriable)
+    #expect(late.message.hasSuffix("(tried for 30000 ms, as startup.timeout says)"))
+  }
+
+  @Test func aBrokerThatIsDownMeanwhileBeginsAnew() {
+    _ = fail("a:1")
+    clock.pass(20_000)
+    _ = faults.read("FAIL", Self.down, hasCertificate: false)
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+    _ = fail("a:1")
+    clock.pass(20_000)
+    #expect(faults.explain(Self.failure, "read").isRetriable)
+  }
+
+  @Test func nothingLastsTooLongOnceTheClusterHasAnswered() {
+    faults.connected()
+    _ = fail("a:1")
+    clock.pass(100_000)
+    let error = faults.explain(Self.failure, "read")
+    #expect(error.isRetriable)
+    #expect(error.kind == .authentication)
+  }
+
+  @Test func whatABrokerThatStopsDoesAsWellCountsOnlyBeforeTheClusterHasAnswered() {
+    let text =
+      "[thrd:x]: ssl://a:1/1: SSL handshake failed: SSL routines::unexpected eof while reading (after 1ms in state SSL_HANDSHAKE)"
+    guard case .fault(_?) = faults.read("FAIL", text, hasCertificate: false) else {
+      Issue.record("it is a fault at the start")
+      return
+    }
+    faults.connected()
+    #expect(faults.read("FAIL", text, hasCertificate: false) == .other)
+    #expect(!faults.isFaulty)
+  }
+
+  @Test func aCoordinatorIsNamedByItsAddress() {
+    let text =
+      "[thrd:GroupCoordinator]: GroupCoordinator: a:1: SASL authentication error: wrong (after 3ms in state AUTH_REQ)"
+    #expect(faults.read("FAIL", text, hasCertificate: false) == .fault(Self.message))
+  }
+
+  @Test func aFaultThatDoesNotHappenAnyMoreIsOver() {
+    _ = fail("a:1")
+    clock.pass(119_999)
+    #expect(faults.isFaulty)
+    clock.pass(1)
+    #expect(!faults.isFaulty)
+    #expect(faults.explain(Self.failure, "read") == Self.failure)
+  }
+
+  @Test func errorsThatAreNotOfTheConnectionStayAsTheyAre() {
+    _ = fail("a:1")
+    clock.pass(100_000)
+    let other = KafkaError(
+      kind: .topicAuthorizationFailed,
+      message: "no",
+      isRetriable: false,
+      isFatal: false,
+      requiresAbort: false
+    )
+    #expect(faults.explain(other, "read") == other)
+  }
+
+  @Test func whatIsSaidOfACertificateIsInTheMessage() {
+    faults.note(certificateError: 10, of: "a:1")
+    let names = "ssl://a:1/1: Certificate (subject=/CN=broker, issuer=/CN=ca) verification callback failed: "
+    #expect(faults.read("SSLCERTVRFY", "[thrd:x]: " + names, hasCertificate: false) == .fault(nil))
+    let text =
+      "[thrd:x]: ssl://a:1/1: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
+    #expect(
+      faults.read("FAIL", text, hasCertificate: false)
+        == .fault(
+          "cannot connect to a:1: the broker's certificate (subject=/CN=broker, issuer=/CN=ca) has expired, or is not valid yet; "
+            + "renew the broker's certificate, and check this machine's clock"
+        )
+    )
+  }
+
+  @Test func thereIsABoundForWhatIsKept() {
+    for number in 0..<5_000 {
+      let text =
+        "[thrd:x]: sasl_ssl://h\(number):1/1: SASL authentication error: \(number) (after 3ms in state AUTH_REQ)"
+      _ = faults.read("FAIL", text, hasCertificate: false)
+      faults.note(certificateError: 10, of: "h\(number):1")
+    }
+    #expect(faults.isFaulty)
+  }
+}

@@ -1,0 +1,76 @@
+"""The built command, against a secured cluster."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+
+FEEDSTORE = pathlib.Path(
+    os.environ.get("FEEDSTORE_TEST_COMMAND", pathlib.Path(__file__).resolve().parents[2] / ".build" / "debug" / "feedstore")
+)
+TIMEOUT = 120
+
+
+def arguments(*words, settings):
+    given = [f"--set={key}={value}" for key, value in settings.items()]
+    return [str(FEEDSTORE), *map(str, words), *given]
+
+
+def environment(**more):
+    return {"PATH": os.environ["PATH"], **more}
+
+
+def run(*words, settings, input=None):
+    """Runs it to its end."""
+    return subprocess.run(
+        arguments(*words, settings=settings), capture_output=True, text=True, timeout=TIMEOUT, input=input, env=environment()
+    )
+
+
+def complaints(lines):
+    """The warnings and errors of a log, each only once: not the counts of those that were repeated."""
+    return [line for line in lines if re.match(r"\S+Z (warning|error) ", line) and " repeated=" not in line]
+
+
+class Running:
+    """A command that runs until it is stopped; a context."""
+
+    def __init__(self, *words, settings, **more):
+        self._process = subprocess.Popen(
+            arguments(*words, settings=settings), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, env=environment(**more),
+        )
+        self.lines = []
+        # A line that does not come ends the command, and with it the waiting.
+        self._limit = threading.Timer(TIMEOUT, self._process.kill)
+        self._limit.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._limit.cancel()
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def wait_for(self, text):
+        """Reads what it prints and logs up to a line that has the text, and returns that."""
+        for line in self._process.stdout:
+            self.lines.append(line)
+            if text in line:
+                return line
+        raise AssertionError(f"it ended and did not say {text!r}:\n" + "".join(self.lines))
+
+    def reload(self):
+        """Has it read its configuration again."""
+        self._process.send_signal(signal.SIGHUP)
+
+    def stop(self):
+        """Ends it well; returns its exit code."""
+        self._process.terminate()
+        self.lines += self._process.stdout
+        return self._process.wait(TIMEOUT)

@@ -1,0 +1,169 @@
+import Foundation
+import HTTPTestSupport
+import Testing
+
+@testable import Service
+
+/// HTTPS with certificates that `openssl` makes, seen by `openssl s_client`.
+@Suite struct HTTPSTests {
+  /// A certificate that signs itself, in a folder that goes with it.
+  private final class TestCertificate {
+    let folder: URL
+    let certificate: String
+    let key: String
+
+    init(_ name: String) throws {
+      folder = FileManager.default.temporaryDirectory.appending(path: "feedstore-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      certificate = folder.appending(path: "c.pem").path
+      key = folder.appending(path: "k.pem").path
+      let openssl = OpenSSL(
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        "/CN=\(name)",
+        "-days",
+        "1",
+        "-keyout",
+        key,
+        "-out",
+        certificate
+      )
+      try openssl.start()
+      _ = openssl.readToEnd()
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    func credentials() throws -> TLSCredentials { try TLSCredentials(certificate: certificate, key: key) }
+  }
+
+  /// One run of `openssl`, with its input and output.
+  private final class OpenSSL {
+    private let process = Process()
+    private let input = Pipe()
+    private let output = Pipe()
+    private var text = ""
+
+    init(_ arguments: String...) {
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["openssl"] + arguments
+      process.standardInput = input
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+    }
+
+    func start() throws { try process.run() }
+
+    func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
+
+    /// What it prints up to a text.
+    func read(to mark: String) -> String {
+      while !text.contains(mark) {
+        let data = output.fileHandleForReading.availableData
+        if data.isEmpty { break }
+        text += String(decoding: data, as: UTF8.self)
+      }
+      return text
+    }
+
+    func readToEnd() -> String {
+      input.fileHandleForWriting.closeFile()
+      text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      return text
+    }
+  }
+
+  private func server(
+    _ certificate: TestCertificate,
+    _ change: (inout HTTPServerConfiguration) -> Void = { _ in }
+  ) throws -> HTTPTestServer {
+    try HTTPTestServer {
+      $0.tls = try certificate.credentials()
+      change(&$0)
+    } routes: { router in
+      router.add(.get, "/a") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("served")) }
+    }
+  }
+
+  private func connect(_ server: HTTPTestServer) throws -> OpenSSL {
+    let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)", "-quiet", "-no_ign_eof")
+    try client.start()
+    return client
+  }
+
+  private static let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+  /// The subject that new connections are shown.
+  private func subject(of server: HTTPTestServer) throws -> String {
+    let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
+    try client.start()
+    return try #require(client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") })
+      .description
+  }
+
+  @Test func anotherCertificateIsShownToNewConnectionsAndOpenOnesGoOn() throws {
+    let server = try server(TestCertificate("first"))
+    #expect(server.server.url.hasPrefix("https://"))
+    let open = try connect(server)
+    open.send(Self.request)
+    #expect(open.read(to: "served").contains("200 OK"))
+    #expect(try subject(of: server) == "subject=CN = first")
+    try server.server.replaceCredentials(TestCertificate("second").credentials())
+    #expect(try subject(of: server) == "subject=CN = second")
+    open.send(Self.request.replacing("/a", with: "/nothing"))
+    #expect(open.read(to: "not-found").contains("404 Not Found"))
+    _ = open.readToEnd()
+  }
+
+  @Test func earlierCertificatesWithConnectionsAreBounded() throws {
+    let server = try server(TestCertificate("first"))
+    let next = try TestCertificate("next").credentials()
+    var clients: [OpenSSL] = []
+    for _ in 0..<4 {
+      let client = try connect(server)
+      client.send(Self.request)
+      #expect(client.read(to: "served").contains("200 OK"))
+      clients.append(client)
+      try server.server.replaceCredentials(next)
+    }
+    let client = try connect(server)
+    client.send(Self.request)
+    #expect(client.read(to: "served").contains("200 OK"))
+    let error = #expect(throws: HTTPServerError.self) { try server.server.replaceCredentials(next) }
+    #expect(error?.code == .certificate)
+    for client in clients + [client] { _ = client.readToEnd() }
+  }
+
+  @Test func whoDoesNotFinishTheHandshakeIsDisconnected() throws {
+    let server = try server(TestCertificate("first")) { $0.headMilliseconds = 200 }
+    let client = try server.connect()
+    try client.send("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}")
+    #expect(client.isAtEnd())
+    #expect(client.received.isEmpty)
+    #expect(try subject(of: server) == "subject=CN = first")
+  }
+
+  @Test func aCertificateAndTheKeyOfAnotherAreRefused() throws {
+    let (one, other) = (try TestCertificate("one"), try TestCertificate("other"))
+    let error = #expect(throws: HTTPServerError.self) {
+      try TLSCredentials(certificate: one.certificate, key: other.key)
+    }
+    #expect(error?.code == .certificate)
+    #expect(error?.message.contains("cannot be used together") == true)
+  }
+
+  @Test func credentialsSayNothingOfTheKey() throws {
+    let credentials = try TestCertificate("one").credentials()
+    var text = ""
+    dump(credentials, to: &text)
+    #expect(!("\(credentials)" + text).contains("PRIVATE"))
+  }
+}

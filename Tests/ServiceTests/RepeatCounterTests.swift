@@ -1,0 +1,103 @@
+import Service
+import Testing
+
+struct RepeatCounterTests {
+  private var counter = RepeatCounter<String, Int>(intervalMilliseconds: 100, capacity: 3)
+
+  /// Element and count, as they are to be written.
+  private func told(_ occurrences: [RepeatCounter<String, Int>.Occurrence]) -> [[Int]] {
+    occurrences.map { [$0.element, $0.repeated] }
+  }
+
+  @Test mutating func `the first is written at once, and the others are counted each interval`() {
+    #expect(told(counter.add(1, key: "a", at: 0)) == [[1, 0]])
+    #expect(counter.nextEnd == nil)
+    #expect(told(counter.add(2, key: "a", at: 10)) == [])
+    #expect(told(counter.add(3, key: "a", at: 99)) == [])
+    #expect(counter.nextEnd == 100)
+    #expect(told(counter.endIntervals(at: 99)) == [])
+    #expect(told(counter.endIntervals(at: 100)) == [[3, 2]])
+    #expect(told(counter.add(4, key: "a", at: 110)) == [])
+    #expect(told(counter.endIntervals(at: 200)) == [[4, 1]])
+  }
+
+  @Test mutating func `what was not said for an interval is said for the first time`() {
+    _ = counter.add(1, key: "a", at: 0)
+    _ = counter.add(2, key: "a", at: 1)
+    #expect(told(counter.endIntervals(at: 100)) == [[2, 1]])
+    #expect(counter.nextEnd == nil)
+    #expect(told(counter.endIntervals(at: 200)) == [])
+    #expect(told(counter.add(3, key: "a", at: 201)) == [[3, 0]])
+    // Also if nobody looks in between.
+    #expect(told(counter.add(4, key: "a", at: 301)) == [[4, 0]])
+    #expect(told(counter.add(5, key: "a", at: 302)) == [])
+  }
+
+  @Test mutating func `an end that nobody has looked at is told with the next`() {
+    _ = counter.add(1, key: "a", at: 0)
+    _ = counter.add(2, key: "a", at: 50)
+    #expect(told(counter.add(3, key: "a", at: 500)) == [[3, 2]])
+    #expect(told(counter.add(4, key: "a", at: 550)) == [])
+    #expect(counter.nextEnd == 600)
+  }
+
+  @Test mutating func `what differs is written, and told of in the order in which it began`() {
+    #expect(told(counter.add(1, key: "b", at: 0)) == [[1, 0]])
+    #expect(told(counter.add(2, key: "a", at: 0)) == [[2, 0]])
+    for key in ["a", "b"] { _ = counter.add(3, key: key, at: 1) }
+    #expect(told(counter.add(4, key: "b", at: 2)) == [])
+    #expect(told(counter.endIntervals(at: 100)) == [[4, 2], [3, 1]])
+  }
+
+  @Test mutating func `the end tells what was counted, once`() {
+    _ = counter.add(1, key: "a", at: 0)
+    _ = counter.add(2, key: "a", at: 1)
+    #expect(told(counter.finish()) == [[2, 1]])
+    #expect(told(counter.finish()) == [])
+    #expect(told(counter.add(3, key: "a", at: 2)) == [[3, 0]])
+  }
+
+  @Test mutating func `what there is no room for makes the oldest tell its count`() {
+    for (number, key) in ["a", "b", "c"].enumerated() {
+      _ = counter.add(number, key: key, at: Int64(number))
+      _ = counter.add(number + 10, key: key, at: Int64(number))
+    }
+    #expect(told(counter.add(3, key: "d", at: 5)) == [[10, 1], [3, 0]])
+    #expect(told(counter.add(13, key: "d", at: 5)) == [])
+    #expect(told(counter.add(4, key: "a", at: 6)) == [[11, 1], [4, 0]])
+    // Intervals that are over end, too.
+    #expect(told(counter.add(5, key: "e", at: 105)) == [[12, 1], [13, 1], [5, 0]])
+  }
+
+  @Test func `nothing is lost, whatever comes when`() {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = Numbers(state: seed)
+    for _ in 0..<200 {
+      var counter = RepeatCounter<Int, Int>(intervalMilliseconds: 50, capacity: 4)
+      var (added, written, now) = ([Int: Int](), [Int: Int](), Int64(0))
+      func write(_ occurrences: [RepeatCounter<Int, Int>.Occurrence]) {
+        for occurrence in occurrences {
+          written[occurrence.element, default: 0] += max(1, occurrence.repeated)
+        }
+      }
+      for _ in 0..<200 {
+        now += Int64(random.next() % 30)
+        let key = Int(random.next() % 6)
+        added[key, default: 0] += 1
+        write(counter.add(key, key: key, at: now))
+        if random.next() % 4 == 0 { write(counter.endIntervals(at: now)) }
+      }
+      write(counter.finish())
+      #expect(added == written, "seed \(seed)")
+    }
+  }
+
+  private struct Numbers {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state >> 33
+    }
+  }
+}
