@@ -141,6 +141,8 @@ class Agreement(unittest.TestCase):
     def agree(self, daemon, page):
         chance = random.Random(SEED)
         daemon.publish({**record, "key": chance.choice(FEEDS)} for record in Records(chance).lines(600))
+        # In windows of their own, so that a changeset is a reconfigure; one of two in a row is no keyframe.
+        self.change_data_alone(daemon)
         # Something by which each feed's end is known.
         deleted = set(chance.sample(FEEDS, 3))
         end = {"op": "item.upsert", "item": "the end", "section": "end"}
@@ -180,6 +182,12 @@ class Agreement(unittest.TestCase):
         partitions = {feed["feed"]: feed["partition"] for feed in json.loads(daemon.get("/v1/feeds?limit=1000"))["feeds"]}
         self.assertEqual({state["feed"]: state.pop("partition") for state in states}, partitions)
         self.assertEqual({state["feed"]: text(state) for state in states}, expected)
+
+    def change_data_alone(self, daemon):
+        feed = FEEDS[0]
+        for data in ("1", "2", "3"):
+            daemon.publish([{"key": feed, "value": {"op": "item.upsert", "item": "alone", "section": "end", "data": data}}])
+            self.wait(lambda: f'"data":"{data}"' in (daemon.feed(feed) or ""), "the item's data")
 
     def assert_much_was_met(self, daemon):
         """That the run was of use: it had all that can happen to a feed."""
