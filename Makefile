@@ -27,6 +27,9 @@ STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
 # How often `make test-busy` runs the suites, and which ones; all, if it names none.
 RUNS ?= 20
 SUITES ?=
+# How many stories `make simulate` runs, and the seed of the first.
+SEEDS ?= 1000
+SEED ?=
 # What `make fuzz` tries, and how long each.
 TARGET ?=
 INPUT ?=
@@ -42,7 +45,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 .DEFAULT_GOAL := help
 .PHONY: docs screenshots setup-docs test-documents
 .PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
-  test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak check-cost update-cost \
+  test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
 # Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
@@ -181,6 +184,12 @@ soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TE
 	FEEDSTORE_SOAK_MINUTES=$${FEEDSTORE_SOAK_MINUTES:-10} \
 	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --abort-interval 10 --) \
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
+
+simulate: setup ## run daemons on a simulated Kafka with SEEDS (1000) seeds from SEED on, or from any; those that fail are told as short stories
+	$(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build/simulate
+	FEEDSTORE_SIMULATION_SEEDS=$(SEEDS) FEEDSTORE_SIMULATION_SEED=$(SEED) \
+	  $(SWIFT) test -c release --skip-build --disable-xctest -Xswiftc -enable-testing --scratch-path .build/simulate \
+	  --filter SimulationTests.StoryTests
 
 check-cost: setup-test ## count instructions and allocations of six workloads; 3 % more than in Benchmarks/costs.toml fails
 	$(COST_GATE)

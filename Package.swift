@@ -117,6 +117,21 @@ let package = Package(
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
     ),
+    // What is expected of published changesets, for tests on brokers, real or simulated.
+    .target(
+      name: "ObservationSupport",
+      dependencies: ["FeedTestSupport", "Kafka"],
+      path: "Tests/ObservationSupport",
+      swiftSettings: swiftSettings
+    ),
+    // Brokers and clients in virtual time, and what runs in it.
+    .target(name: "CCoroutine", path: "Tests/CCoroutine"),
+    .target(
+      name: "SimulationSupport",
+      dependencies: ["CCoroutine", "FeedTestSupport", "Kafka"],
+      path: "Tests/SimulationSupport",
+      swiftSettings: swiftSettings
+    ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedTestSupportTests",
@@ -183,12 +198,22 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
+    // The daemon's workers in virtual time, on simulated brokers.
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: [
+        "CRdkafka", "Feed", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "Kafka",
+        "ObservationSupport", "Service", "SimulationSupport",
+      ],
+      swiftSettings: swiftSettings
+    ),
     // Runs the built command against a Kafka cluster, if FEEDSTORE_TEST_BOOTSTRAP names one.
     .testTarget(
       name: "BrokerTests",
       dependencies: [
         "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka",
-        "Service",
+        "ObservationSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

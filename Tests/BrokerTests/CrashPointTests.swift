@@ -1,4 +1,5 @@
 import FeedTestSupport
+import ObservationSupport
 import Testing
 
 extension OnCluster {

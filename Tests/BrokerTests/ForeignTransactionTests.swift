@@ -1,5 +1,6 @@
 import FeedTestSupport
 import Kafka
+import ObservationSupport
 import Testing
 
 extension OnCluster {

@@ -2,6 +2,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import ObservationSupport
 import Service
 import Testing
 

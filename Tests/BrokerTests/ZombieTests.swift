@@ -1,3 +1,4 @@
+import ObservationSupport
 import Testing
 
 extension OnCluster {

@@ -24,6 +24,8 @@ COPY = ROOT / ".build" / "mutants"
 SWIFT = os.environ.get("SWIFT", "swift")
 # A bug may make a test run for ever.
 TEST_SECONDS = 600
+# How long the simulation has to find one.
+SIMULATION_SECONDS = 60
 
 
 class Mutant:
@@ -80,6 +82,8 @@ def test(suite):
     command = [SWIFT, "test", "--skip-build", "--disable-xctest", "--filter", suite]
     if suite.startswith("BrokerTests"):
         command = [sys.executable, "Tests/StandInCluster", "--"] + command
+    if suite.startswith("SimulationTests"):
+        command = ["env", f"FEEDSTORE_SIMULATION_SECONDS={SIMULATION_SECONDS}", *command]
     succeeded, output = run(command, TEST_SECONDS)
     if succeeded and "Test run with 0 tests" in output:
         sys.exit(f"no test is named {suite}")

@@ -43,18 +43,27 @@ def fuzz(seconds):
     return dataclasses.replace(plain, command=["env", f"FEEDSTORE_FUZZ_SECONDS={seconds}", *plain.command], uses_cluster=False)
 
 
+def simulation(seconds):
+    """Daemons on a simulated Kafka, for so many seconds."""
+    plain = swift("simulation", "--filter", "^SimulationTests")
+    return dataclasses.replace(
+        plain, command=["env", f"FEEDSTORE_SIMULATION_SECONDS={seconds}", *plain.command], uses_cluster=False
+    )
+
+
 # Those that wait a lot have processes of their own, as each process runs only as many tests at a time as there are cores.
 WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
 
 SUITES = [
     swift("broker", "--filter", "^BrokerTests", "--skip", "BrokerRestartTests"),
     # All the others, also those that come later.
-    swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", *(part for name in WAITING for part in ("--skip", f"^{name}"))),
+    swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", "--skip", "^SimulationTests", *(part for name in WAITING for part in ("--skip", f"^{name}"))),
     # Builds what it counts, and all of Benchmarks besides.
     Suite("cost", [sys.executable, str(TESTS / "CostGate")]),
     swift("end-to-end", "--filter", "^EndToEndTests"),
     unittest("browser", "BrowserTests"),
     fuzz(seconds=5),
+    simulation(seconds=10),
     unittest("examples", "ExampleTests"),
     swift("kafka", "--filter", "^KafkaTests"),
     swift("client", "--filter", "^FeedClientTests"),
@@ -79,6 +88,7 @@ SLOW = [
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
+    simulation(seconds=120),
     # Also the blocks that build a package, and the web site.
     Suite(
         "documents",

@@ -23,7 +23,7 @@ final class ChangesetPartition {
   /// Takes the next record.
   ///
   /// - Throws: ``DaemonError`` for a record that is none or does not fit.
-  func apply(_ message: Message) throws(DaemonError) {
+  func apply(_ message: some ConsumedRecord) throws(DaemonError) {
     let outcome: ReplicaOutcome
     do {
       let key = message.key.map { ByteSpan($0) } ?? .empty
@@ -43,7 +43,7 @@ final class ChangesetPartition {
     }
   }
 
-  private static func feed(of message: Message) -> [UInt8]? {
+  private static func feed(of message: some ConsumedRecord) -> [UInt8]? {
     message.key.flatMap { RecordKey(ByteSpan($0)) }.map { Array($0.feed.buffer) }
   }
 

@@ -10,11 +10,11 @@ import Kafka
 ///
 /// What is in memory besides the feeds is bounded: what librdkafka fetches ahead by
 /// ``KafkaSettings/restorer``, whatever the number of partitions, and what one reading takes of it here.
-final class ChangesetReader {
+final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
   let topic: String
-  private let reader: Consumer
-  private let measurer: Consumer
-  private let batch: MessageBatch
+  private let reader: Client
+  private let measurer: Client
+  private let batch: Client.Batch
   /// The next record of the batch that was not applied.
   private var next = 0
   private let indexer = JSONIndexer()
@@ -22,36 +22,16 @@ final class ChangesetReader {
   /// Partitions that were dropped since the batch was filled: what it has of them is of before.
   private var dropped: Set<Int32> = []
 
-  /// What one reading brought.
-  struct Portion {
-    var records = 0
-    var bytes = 0
-    /// Of each partition of which something came: everything before this was read.
-    var positions: [Int32: Int64] = [:]
-    /// Partitions of which a record is none or does not fit; they are not read on.
-    var unreadable: [Int32: DaemonError] = [:]
-    /// What went wrong and does not pass by itself, of one partition perhaps: what was read counts all the same, as an
-    /// end of a partition is told once.
-    var failure: KafkaError?
-
-    /// Notes what came besides records, after these.
-    mutating func note(_ event: ConsumerEvent) {
-      switch event {
-      case .endOfPartition(_, let partition, let offset):
-        positions[partition] = max(positions[partition] ?? 0, offset)
-      case .error(let error):
-        if !error.isRetriable, failure == nil { failure = error }
-      }
-    }
-  }
-
   /// Records of one reading; few enough that reloads' parts, of nearly a megabyte each, are not hoarded.
-  private static let batchCapacity = 100
+  private static var batchCapacity: Int { 100 }
 
-  init(_ settings: KafkaSettings, topic: String, log: @escaping KafkaLogHandler) throws(KafkaError) {
+  /// - Parameters:
+  ///   - reader: reads what is committed.
+  ///   - measurer: is told of the ends that there are, committed or not.
+  init(topic: String, reader: Client, measurer: Client) {
     self.topic = topic
-    reader = try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: log)
-    measurer = try Consumer(configuration: settings.reader, isolationLevel: .readUncommitted, log: log)
+    self.reader = reader
+    self.measurer = measurer
     batch = reader.makeBatch(capacity: Self.batchCapacity)
   }
 
@@ -77,7 +57,7 @@ final class ChangesetReader {
   }
 
   /// Stops reading partitions, wherever they are, and forgets what was read of them; passes over others.
-  func drop(_ numbers: some Sequence<Int32>) throws(KafkaError) {
+  func drop(_ numbers: Set<Int32>) throws(KafkaError) {
     for number in numbers where partitions[number] != nil { _ = try close(number) }
   }
 
@@ -86,13 +66,13 @@ final class ChangesetReader {
   /// - Parameter goesOn: asked after each record whether there is time for another; the others come with the next
   ///   reading.
   /// - Throws: if the client is closed.
-  func read(timeoutMilliseconds: Int32, while goesOn: () -> Bool) throws(KafkaError) -> Portion {
+  func read(timeoutMilliseconds: Int32, while goesOn: () -> Bool) throws(KafkaError) -> RestoredPortion {
     if next >= batch.count {
       next = 0
-      try reader.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
+      try reader.fill(batch, timeoutMilliseconds: timeoutMilliseconds)
       dropped = []
     }
-    var portion = Portion()
+    var portion = RestoredPortion()
     var current: ChangesetPartition?
     let first = next
     while next < batch.count {

@@ -46,7 +46,7 @@ struct PublicationWriter {
   }
 
   /// Queues what is left of the part.
-  mutating func write(to producer: TransactionalProducer) throws(KafkaError) {
+  mutating func write(to producer: some RecordProducer) throws(KafkaError) {
     guard let part else { return }
     while nextRecord < part.records.count {
       try write(part.records[nextRecord], of: part, to: producer)
@@ -62,7 +62,7 @@ struct PublicationWriter {
   private mutating func write(
     _ record: OutputRecord,
     of part: Publication,
-    to producer: TransactionalProducer
+    to producer: some RecordProducer
   ) throws(KafkaError) {
     headers.removeAll()
     ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
@@ -85,7 +85,7 @@ struct PublicationWriter {
 
   private mutating func write(
     _ record: RejectedRecord,
-    to producer: TransactionalProducer
+    to producer: some RecordProducer
   ) throws(KafkaError) {
     headers.removeAll()
     RejectedHeaders.forEach(record) { name, value in headers.append(name, value.rawBuffer) }

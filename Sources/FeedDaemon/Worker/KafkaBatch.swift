@@ -2,14 +2,14 @@ import Feed
 import FeedStore
 import Kafka
 
-/// What a poll brought, as input for the store: views of librdkafka's messages, without a copy.
+/// What a poll brought, as input for the store: views of the client's messages, without a copy.
 ///
 /// It is handed out in slices, so that the group is polled in between however long applying takes.
 ///
 /// Unchecked: it belongs to the worker's thread, on which the store runs as well.
-final class KafkaBatch: InputBatch, @unchecked Sendable {
-  private let consumer: Consumer
-  private let messages: MessageBatch
+final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable {
+  private let consumer: Client
+  private let messages: Client.Batch
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
   /// When the slice ends, in milliseconds of the clock; a record that was begun is not interrupted.
@@ -28,7 +28,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   @exclusivity(unchecked) private var currentTimestamp: Int64 = -1
 
   /// - Parameter clock: milliseconds; looked at before every record, to see whether a slice ends.
-  init(_ consumer: Consumer, capacity: Int, clock: @escaping @Sendable () -> Int64) {
+  init(_ consumer: Client, capacity: Int, clock: @escaping @Sendable () -> Int64) {
     self.consumer = consumer
     self.clock = clock
     messages = consumer.makeBatch(capacity: capacity)
@@ -38,7 +38,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
     next = 0
     dropped = []
-    try consumer.poll(into: messages, timeoutMilliseconds: timeoutMilliseconds)
+    try consumer.fill(messages, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Notes the batch's records as taken.
@@ -69,7 +69,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
 
   /// Records that the last poll brought.
   var count: Int { messages.count }
-  var isEmpty: Bool { messages.isEmpty }
+  var isEmpty: Bool { messages.count == 0 }
 
   /// Errors and ends of partitions that the last poll brought.
   var events: [ConsumerEvent] { messages.events }
@@ -98,7 +98,7 @@ final class KafkaBatch: InputBatch, @unchecked Sendable {
   var isUnfinished: Bool { next < messages.count }
 
   /// Drops what is left of partitions that are somebody else's now.
-  func drop(_ partitions: some Sequence<Int32>) {
+  func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }
 

@@ -21,7 +21,7 @@ extension Worker {
   /// - Throws: ``DaemonError`` when going on needs somebody.
   func flush(_ store: isolated FeedStore) throws(DaemonError) {
     guard store.isPublicationDue, machine.isReady else { return }
-    flushStart = MonotonicClock.milliseconds()
+    flushStart = clock.milliseconds()
     flushClock.begin()
     machine.begin()
     try finishTransaction(store)
@@ -40,7 +40,7 @@ extension Worker {
       var effect = call(store, until: publishingLimit)
       flushClock.add(step, since: start)
       status.turn()
-      let now = MonotonicClock.milliseconds()
+      let now = clock.milliseconds()
       if case .retry = effect, now >= min(publishingLimit, stop.deadline ?? .max) {
         effect = machine.giveUp()
       }
@@ -64,7 +64,7 @@ extension Worker {
       switch machine.step {
       case .begin:
         try producer.begin()
-        slowTransactions.begin(at: MonotonicClock.milliseconds())
+        slowTransactions.begin(at: clock.milliseconds())
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
@@ -75,7 +75,7 @@ extension Worker {
         environment.crash?.reach(.beforeOffsets)
         try producer.sendOffsets(
           committedOffsets,
-          try consumer.groupMetadata(),
+          try consumer.membership(),
           timeoutMilliseconds: offsetsTime(until: limit)
         )
         environment.crash?.reach(.afterOffsets)
@@ -151,7 +151,7 @@ extension Worker {
   /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
   /// there in that time.
   private func offsetsTime(until limit: Int64) -> Int32 {
-    let left = min(limit, stop.deadline ?? .max) - MonotonicClock.milliseconds()
+    let left = min(limit, stop.deadline ?? .max) - clock.milliseconds()
     return Int32(max(Int64(Self.callMilliseconds), min(left, Self.offsetsMilliseconds)))
   }
 
@@ -166,7 +166,7 @@ extension Worker {
       part = next
       writer.begin(next)
     }
-    try writer.write(to: producer)
+    try producer.queue(&writer)
   }
 
   /// What the transaction commits. The offsets of one that is not its flush's last stay where they are; they
@@ -206,7 +206,7 @@ extension Worker {
       let isWhole = part?.isLast == true
       if isWhole {
         positions.commit(offsets)
-        store.notePublication(milliseconds: MonotonicClock.milliseconds() - flushStart)
+        store.notePublication(milliseconds: clock.milliseconds() - flushStart)
       }
       store.confirm()
       guard isWhole else { return machine.begin() }
@@ -248,7 +248,7 @@ extension Worker {
         ]
       )
       tellUndelivered()
-      producerPauseEnd = MonotonicClock.milliseconds() + Int64(milliseconds)
+      producerPauseEnd = clock.milliseconds() + Int64(milliseconds)
       onEvent(.recovering)
       try restoreAgain(store)
     case .stop(let error):

@@ -10,7 +10,7 @@ extension Worker {
 
   /// How long to wait before the next step, in milliseconds.
   var producerPause: Int32 {
-    let left = producerPauseEnd - MonotonicClock.milliseconds()
+    let left = producerPauseEnd - clock.milliseconds()
     return Int32(max(0, min(left, Self.longestPauseMilliseconds)))
   }
 
@@ -21,7 +21,7 @@ extension Worker {
   ///
   /// - Throws: ``DaemonError``, when going on needs somebody.
   func prepareProducer(_ store: isolated FeedStore) throws(DaemonError) {
-    guard MonotonicClock.milliseconds() >= producerPauseEnd else { return }
+    guard clock.milliseconds() >= producerPauseEnd else { return }
     do throws(KafkaError) {
       try makeProducerCall()
       _ = machine.succeed()
@@ -30,7 +30,7 @@ extension Worker {
       let effect = machine.fail(error)
       switch effect {
       case .retry(let milliseconds):
-        producerPauseEnd = MonotonicClock.milliseconds() + Int64(milliseconds)
+        producerPauseEnd = clock.milliseconds() + Int64(milliseconds)
         log.write(
           .transactionWaitingForCoordinator,
           "waiting for the transaction coordinator",
@@ -63,9 +63,9 @@ extension Worker {
       log.write(.transactionProducerAbandoned, "the producer did not close in time", ["error": error])
     }
     let slowInARow = slowTransactions.inARow
-    producer = try TransactionalProducer(
-      configuration: settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit),
-      log: log.kafkaHandler
+    producer = try environment.clients.makeProducer(
+      settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit),
+      log: log
     )
     producerMilliseconds = settings.transactionMilliseconds(slowInARow: slowInARow)
     status.update {

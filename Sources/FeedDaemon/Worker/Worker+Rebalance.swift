@@ -13,7 +13,7 @@ extension Worker {
   /// A poll has brought a rebalance.
   func note(_ rebalance: Rebalance) {
     self.rebalance = rebalance
-    rebalanceTime = MonotonicClock.milliseconds()
+    rebalanceTime = clock.milliseconds()
   }
 
   /// When to stop trying to publish what fails, in milliseconds of the monotonic clock.
@@ -136,9 +136,9 @@ extension Worker {
     rebalance = nil
     close(consumer)
     do throws(KafkaError) {
-      consumer = try Self.makeConsumer(memberSettings, environment)
-      batch = KafkaBatch(consumer, capacity: Self.batchCapacity, clock: environment.coarseClock)
-      idleBatch = KafkaBatch(consumer, capacity: 1, clock: environment.coarseClock)
+      consumer = try environment.clients.makeConsumer(memberSettings, log: log)
+      batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
+      idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
       reportStatistics()
       try join()
     } catch {

@@ -16,11 +16,11 @@ extension Worker {
   /// have given them up.
   func noteShare() {
     let isDoubtful = assigned.isEmpty && !hasRejoined
-    rejoinTime = isDoubtful ? MonotonicClock.milliseconds() + Self.rejoinMilliseconds : nil
+    rejoinTime = isDoubtful ? clock.milliseconds() + Self.rejoinMilliseconds : nil
   }
 
   func rejoinIfDue() throws(KafkaError) {
-    guard let time = rejoinTime, MonotonicClock.milliseconds() >= time, !stop.isRequested else { return }
+    guard let time = rejoinTime, clock.milliseconds() >= time, !stop.isRequested else { return }
     rejoinTime = nil
     hasRejoined = true
     log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")

@@ -28,7 +28,7 @@ extension Worker {
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
     try consumer.pause(partitions)
-    if !restoration.isUnderWay { progress = RestoreProgress(now: MonotonicClock.milliseconds()) }
+    if !restoration.isUnderWay { progress = RestoreProgress(now: clock.milliseconds()) }
     restoration.assign(partitions)
     restoreTime = 0
   }
@@ -72,7 +72,7 @@ extension Worker {
 
   /// Has the step that failed wait before it is done again, and says why now and then.
   private func pauseRestoring(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     restoreTime = now + Self.pauseMilliseconds
     restoreFailures += 1
     if progress.line(at: now) != nil { log.write(event, reason, fields) }
@@ -101,7 +101,7 @@ extension Worker {
 
   /// Whether what is doubtful, and has been since the last step that was not, is so for less than this time.
   private func isInDoubt(_ milliseconds: Int64) -> Bool {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     let since = doubtfulSince ?? now
     doubtfulSince = since
     return now - since < milliseconds
@@ -161,9 +161,9 @@ extension Worker {
     stopPartition(target.partition, .cutChangesets(target, end: ends.high, least: least))
   }
 
-  private func reader() throws(KafkaError) -> ChangesetReader {
+  private func reader() throws(KafkaError) -> any RestoredChangesets {
     if let changesets { return changesets }
-    let reader = try ChangesetReader(settings, topic: options.topics.changesets, log: log.kafkaHandler)
+    let reader = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     changesets = reader
     return reader
   }
@@ -200,14 +200,14 @@ extension Worker {
       "partition stopped; the others continue",
       ["partition": partition, "error": error]
     )
-    nextReminder = MonotonicClock.milliseconds() + Self.reminderMilliseconds
+    nextReminder = clock.milliseconds() + Self.reminderMilliseconds
     onEvent(.stopped(partition: partition))
   }
 
   /// Says now and then which partitions are stopped, as nothing else goes wrong where they are.
   func remindOfStoppedPartitions() {
     guard let first = restoration.stopped.min(by: { $0.key < $1.key }) else { return }
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard now >= nextReminder else { return }
     nextReminder = now + Self.reminderMilliseconds
     log.write(
@@ -225,7 +225,7 @@ extension Worker {
     // What is lost and passed over is not to be missed again at the next start.
     for start in starts where start.isLoss { cover(start.position, store) }
     restoration.finish()
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     let numbers = Set(starts.map(\.position.partition))
     log.write(
       .restoreFinished,
@@ -246,7 +246,7 @@ extension Worker {
 
   /// All partitions are restored that can be.
   private func tellRestored() {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     status.update { [progress] in $0.restore.finish(milliseconds: progress.milliseconds(at: now)) }
     tellRunning()
   }
@@ -272,7 +272,7 @@ extension Worker {
   }
 
   private func tellProgress() {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard let line = progress.line(at: now) else { return }
     let unread = restoration.unread
     guard !unread.isEmpty else { return }

@@ -29,10 +29,10 @@ package final class Worker: @unchecked Sendable {
   let status: WorkerStatus
   /// What the member of the group is configured with.
   let memberSettings: KafkaConfiguration
-  var consumer: Consumer
-  var batch: KafkaBatch
+  var consumer: any GroupConsumer
+  var batch: any PolledInput
   /// For polls in the midst of what takes long, when `batch` may hold records that are not applied.
-  var idleBatch: KafkaBatch
+  var idleBatch: any PolledInput
   /// When the next such poll is due.
   var pollSchedule: PollSchedule
   /// Input partitions that the group has given us.
@@ -52,7 +52,7 @@ package final class Worker: @unchecked Sendable {
   var slowTransactions = SlowTransactions()
   /// How long the stages of a flush take.
   var flushClock = FlushClock()
-  var producer: TransactionalProducer
+  var producer: any TransactionClient
   /// How long a transaction of this producer may take.
   var producerMilliseconds: Int
   var batchLimit = BatchLimit()
@@ -76,7 +76,7 @@ package final class Worker: @unchecked Sendable {
   var restoration = Restoration()
   var progress = RestoreProgress(now: 0)
   /// What the restoration reads with; nil when there is none under way.
-  var changesets: ChangesetReader?
+  var changesets: (any RestoredChangesets)?
   /// The partition of which the store takes over feeds; nil when there is none.
   var takingOver: ChangesetPartition?
   /// When its next step may be taken, in milliseconds of the monotonic clock.
@@ -100,6 +100,7 @@ package final class Worker: @unchecked Sendable {
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
+  var clock: any WorkerClients { environment.clients }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
 
   /// When to look next how far behind the worker is, in milliseconds of the monotonic clock.
@@ -147,29 +148,15 @@ package final class Worker: @unchecked Sendable {
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
     memberSettings = member
-    consumer = try Self.makeConsumer(member, environment)
+    consumer = try environment.clients.makeConsumer(member, log: environment.log)
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
-    producer = try TransactionalProducer(configuration: producing, log: environment.log.kafkaHandler)
+    producer = try environment.clients.makeProducer(producing, log: environment.log)
     producerMilliseconds = settings.transactionMilliseconds(slowInARow: 0)
-    batch = KafkaBatch(consumer, capacity: Self.batchCapacity, clock: environment.coarseClock)
-    idleBatch = KafkaBatch(consumer, capacity: 1, clock: environment.coarseClock)
+    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
+    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
     pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
-    nextOffsetRefresh = MonotonicClock.milliseconds() + Self.offsetRefreshMilliseconds
+    nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
     reportStatistics()
-  }
-
-  static func makeConsumer(
-    _ configuration: KafkaConfiguration,
-    _ environment: WorkerEnvironment
-  ) throws(KafkaError) -> Consumer {
-    let consumer = try Consumer(
-      configuration: configuration,
-      isolationLevel: .readCommitted,
-      log: environment.log.kafkaHandler
-    )
-    // Where to begin, the restoration finds out.
-    consumer.assignmentStart = Consumer.startWithoutQuery
-    return consumer
   }
 
   /// The group shares out one of the input topics, and partitions of the others go along, so that those of one number are
@@ -184,12 +171,17 @@ package final class Worker: @unchecked Sendable {
   /// - Returns: what was done, and the feeds at the end.
   /// - Throws: ``DaemonError`` that names the cause and the remedy.
   package func run() async throws -> DaemonReport {
+    try await run(with: FeedStore(options: options, budget: environment.stateBudget))
+  }
+
+  /// The same, with a store that is empty.
+  func run(with store: isolated FeedStore) throws -> DaemonReport {
     do {
       guard let layout = try findTopics() else { return DaemonReport() }
       writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
       log.write(.groupJoining, "joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
       try join()
-      return try await serve(FeedStore(options: options, budget: environment.stateBudget))
+      return try serve(store)
     } catch {
       // What waits cannot be published any more.
       close()
@@ -207,7 +199,7 @@ package final class Worker: @unchecked Sendable {
           options.topics.distinct,
           timeoutMilliseconds: Self.metadataMilliseconds
         )
-        let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
+        let (missing, now) = (metadata.missing, clock.milliseconds())
         if !missing.isEmpty, wait.lasts(for: missing, at: now, log) {
           try idleBatch.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
           continue
@@ -241,7 +233,7 @@ package final class Worker: @unchecked Sendable {
       try rejoinIfDue()
       let step = WorkerStep(
         deadline: store.deadline,
-        now: MonotonicClock.milliseconds(),
+        now: clock.milliseconds(),
         isStopping: stop.isRequested,
         isProducerReady: machine.isReady,
         restoreTime: restoration.isUnderWay ? restoreTime : nil
@@ -293,7 +285,7 @@ package final class Worker: @unchecked Sendable {
   private func applyBatch(to store: isolated FeedStore) throws {
     while rebalance == nil {
       batch.beginSlice(until: pollSchedule.dueTime)
-      if try store.apply(batch, time: .clock(MonotonicClock.milliseconds())) == .flushDue {
+      if try store.apply(batch, time: .clock(clock.milliseconds())) == .flushDue {
         try flush(store)
       } else if batch.isUnfinished {
         try keepMembership()
@@ -313,7 +305,7 @@ package final class Worker: @unchecked Sendable {
   /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
   /// not share out, and of a group's that nobody reads.
   private func refreshOffsets(_ store: isolated FeedStore) {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.isReady else { return }
     nextOffsetRefresh = now + Self.offsetRefreshMilliseconds
     for position in positions.resume { cover(position, store) }
@@ -325,7 +317,7 @@ package final class Worker: @unchecked Sendable {
       topic: Array(position.topic.utf8),
       partition: position.partition,
       upTo: position.offset,
-      at: MonotonicClock.milliseconds()
+      at: clock.milliseconds()
     )
   }
 
@@ -338,7 +330,7 @@ package final class Worker: @unchecked Sendable {
   }
 
   /// Looks at what a poll brought besides records.
-  func handleEvents(of batch: KafkaBatch) throws(DaemonError) {
+  func handleEvents(of batch: any PolledInput) throws(DaemonError) {
     if let rebalance = batch.rebalance { note(rebalance) }
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
@@ -363,7 +355,7 @@ package final class Worker: @unchecked Sendable {
 
   /// The group has members that share out partitions in another way. It takes this one in when the last of them has left.
   private func noteOtherProtocol(_ error: KafkaError) {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard now >= nextProtocolReminder else { return }
     nextProtocolReminder = now + Self.protocolReminderMilliseconds
     log.write(
@@ -384,7 +376,7 @@ package final class Worker: @unchecked Sendable {
 
   /// Tells the store whether the input is behind, after a poll that may have waited.
   private func noteBacklog(of store: isolated FeedStore) {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard backlog.isBehind || batch.count >= Self.manyRecords || now >= nextBacklogTime else { return }
     nextBacklogTime = now + Self.backlogMilliseconds
     let unread = unread
@@ -412,13 +404,13 @@ package final class Worker: @unchecked Sendable {
     let fetched = consumer.fetchedCount
     mostFetched = max(mostFetched, fetched)
     guard fetched < mostFetched / 2 else { return }
-    consumer.wakeFetcher(of: CollectionOfOne(partitions[wakeCount % partitions.count]))
+    consumer.wakeFetcher(of: partitions[wakeCount % partitions.count])
     wakeCount += 1
   }
 
   /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.
   private func noteLag() {
-    let now = MonotonicClock.milliseconds()
+    let now = clock.milliseconds()
     guard now >= nextLagTime else { return }
     nextLagTime = now + Self.lagMilliseconds
     var lag: [TopicPartition: Int64] = [:]
@@ -441,7 +433,7 @@ package final class Worker: @unchecked Sendable {
     }
   }
 
-  func close(_ consumer: Consumer) {
+  func close(_ consumer: any GroupConsumer) {
     do {
       try consumer.close(timeoutMilliseconds: closeTime)
     } catch {
@@ -451,6 +443,6 @@ package final class Worker: @unchecked Sendable {
 
   private var closeTime: Int32 {
     guard let deadline = stop.deadline else { return Self.closeMilliseconds }
-    return Int32(clamping: max(100, deadline - MonotonicClock.milliseconds()))
+    return Int32(clamping: max(100, deadline - clock.milliseconds()))
   }
 }

@@ -4,6 +4,8 @@ package import Service
 
 /// What the workers of a daemon share.
 package struct WorkerEnvironment: Sendable {
+  /// What the workers make their clients with, and look at the time by; the simulation has others.
+  var clients: any WorkerClients = KafkaClients()
   let stop: StopRequest
   let log: Log
   /// How large a rejected record may be.
@@ -44,7 +46,7 @@ package struct WorkerEnvironment: Sendable {
 
   /// The same with fields in every line of its log.
   package func logging(_ fields: LogFields) -> WorkerEnvironment {
-    WorkerEnvironment(
+    var environment = WorkerEnvironment(
       stop: stop,
       log: log.with(fields),
       rejectedLimit: rejectedLimit,
@@ -55,5 +57,7 @@ package struct WorkerEnvironment: Sendable {
       coarseClock: coarseClock,
       onEvent: onEvent
     )
+    environment.clients = clients
+    return environment
   }
 }

@@ -4,6 +4,7 @@ import Synchronization
 public final class StopRequest: Sendable {
   /// When it was asked for, in milliseconds of the monotonic clock; 0 before.
   private let requestedAt = Atomic<Int64>(0)
+  private let clock: @Sendable () -> Int64
 
   /// How long the good end may take. Whoever owns the process ends it then: a few calls of librdkafka go on
   /// longer than they are told to when the brokers are gone.
@@ -11,11 +12,14 @@ public final class StopRequest: Sendable {
   /// Kept of it for closing what is left.
   private static let reserveMilliseconds: Int64 = 1_000
 
-  public init() {}
+  public convenience init() { self.init(clock: MonotonicClock.milliseconds) }
+
+  /// - Parameter clock: milliseconds of the monotonic clock.
+  package init(clock: @escaping @Sendable () -> Int64) { self.clock = clock }
 
   /// Asks; asking again changes nothing.
   public func request() {
-    let now = max(1, MonotonicClock.milliseconds())
+    let now = max(1, clock())
     _ = requestedAt.compareExchange(expected: 0, desired: now, ordering: .relaxed)
   }
 

@@ -1,5 +1,6 @@
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 
 /// The end of a run: everything must have been applied, once.

@@ -1,3 +1,5 @@
+import ObservationSupport
+
 extension BrokerRun {
   /// Restarts the brokers, with the command that the environment names; returns once that has ended, whatever it
   /// leaves in the background.

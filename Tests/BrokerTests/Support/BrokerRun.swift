@@ -1,6 +1,7 @@
 import FeedStore
 import FeedTestSupport
 import Foundation
+import ObservationSupport
 import Synchronization
 import Testing
 

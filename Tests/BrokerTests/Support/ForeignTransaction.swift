@@ -1,4 +1,5 @@
 import Kafka
+import ObservationSupport
 
 @testable import FeedKafka
 

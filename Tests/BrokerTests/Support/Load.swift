@@ -1,6 +1,7 @@
 import FeedStore
 import FeedTestSupport
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 

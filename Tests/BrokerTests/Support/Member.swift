@@ -1,6 +1,7 @@
 import FeedTestSupport
 import Foundation
 import Glibc
+import ObservationSupport
 
 /// A daemon in a process of its own: the built command, which stands beside the tests.
 final class Member: Sendable {

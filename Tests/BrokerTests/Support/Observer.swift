@@ -1,5 +1,6 @@
 import FeedStore
 import Kafka
+import ObservationSupport
 import Service
 import Synchronization
 

@@ -1,4 +1,5 @@
 import Glibc
+import ObservationSupport
 import Synchronization
 
 /// A command in a shell, of which only the shell is waited for.

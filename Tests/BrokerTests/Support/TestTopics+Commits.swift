@@ -1,4 +1,5 @@
 import Kafka
+import ObservationSupport
 
 extension TestTopics {
   private static let askMilliseconds: Int32 = 30_000

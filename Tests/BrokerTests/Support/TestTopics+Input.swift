@@ -1,5 +1,6 @@
 import FeedStore
 import Kafka
+import ObservationSupport
 
 @testable import FeedKafka
 

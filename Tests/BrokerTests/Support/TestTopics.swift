@@ -2,6 +2,7 @@ import FeedConfiguration
 import FeedStore
 import FeedTools
 import Kafka
+import ObservationSupport
 import Service
 
 /// The topics and the group of one run, which nobody else has.

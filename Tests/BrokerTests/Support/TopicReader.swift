@@ -1,4 +1,5 @@
 import Kafka
+import ObservationSupport
 
 /// Reads topics from their beginning. It belongs to one thread.
 final class TopicReader {

@@ -4,7 +4,7 @@ import Testing
 @testable import Kafka
 
 struct ChangesetPortionTests {
-  private typealias Portion = ChangesetReader.Portion
+  private typealias Portion = RestoredPortion
 
   @Test func `an end of a partition counts also beside an error`() {
     var portion = Portion()

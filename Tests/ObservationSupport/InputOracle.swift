@@ -1,12 +1,10 @@
-import FeedStore
-import FeedTestSupport
-import Kafka
+public import FeedTestSupport
 
 /// What the oracle makes of the input, read back from the topics: partition by partition, in order.
-struct InputOracle: Sendable {
-  private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
-  private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
-  private(set) var records = 0
+public struct InputOracle: Sendable {
+  public private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
+  public private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
+  public private(set) var records = 0
   /// The checksum of a feed after each of its records, by the records' places.
   private var checksums: [OracleFeedKey: [Place: String]] = [:]
 
@@ -15,12 +13,9 @@ struct InputOracle: Sendable {
     var offset: Int
   }
 
-  /// Reads all input there is.
-  init(_ topics: TestTopics) throws {
-    let inputs = [topics.names.sections, topics.names.items]
+  /// - Parameter records: all input there is. The two topics have no feed in common, so that their order does not matter.
+  public init(_ records: [TopicRecord]) {
     var oracle = Oracle()
-    // The two topics have no feed in common, so that their order does not matter.
-    let records = try TopicReader.contents(topics, inputs).records
     for record in records { take(record.oracleRecord, &oracle) }
     for key in oracle.feedKeys { feeds[key] = oracle.current(key) }
   }
@@ -46,7 +41,7 @@ struct InputOracle: Sendable {
   }
 
   /// What is wrong with what was seen; empty if nothing is.
-  func complaints(about observation: Observation) -> [String] {
+  public func complaints(about observation: Observation) -> [String] {
     var complaints = observation.violations
     complaints += observation.claims.compactMap { complaint(about: $0) }
     complaints += self.complaints(about: observation.feeds.mapValues(\.feed))
@@ -61,7 +56,7 @@ struct InputOracle: Sendable {
   }
 
   /// Whether these are the feeds there are at the end.
-  func complaints(about found: [OracleFeedKey: OracleFeed]) -> [String] {
+  public func complaints(about found: [OracleFeedKey: OracleFeed]) -> [String] {
     Set(feeds.keys).union(found.keys).sorted().compactMap { key in
       if feeds[key] == found[key] { return nil }
       let expected = feeds[key].map { "\($0.itemCount) items" } ?? "none"
@@ -71,7 +66,7 @@ struct InputOracle: Sendable {
   }
 
   /// Whether a feed is, or was, what a changeset says it is after the records it covers.
-  func complaint(about claim: ObservedClaim) -> String? {
+  public func complaint(about claim: ObservedClaim) -> String? {
     guard claim.through.count == 1, let (topic, offset) = claim.through.first else {
       return "\(name(claim.key)) has records of \(claim.through.count) topics"
     }

@@ -1,42 +1,29 @@
-import FeedStore
-import FeedTestSupport
-import Kafka
+public import FeedTestSupport
 
 /// What a replica has that reads the changesets topic from its beginning to its end, by the protocol's rules
 /// for replicas: what was cleaned away may be missing.
-struct LateJoiner: Sendable {
-  private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
-  private(set) var records = 0
+public struct LateJoiner: Sendable {
+  public private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
+  public private(set) var records = 0
   /// After a gap deltas are passed over until the next reload.
   private var stale: Set<OracleFeedKey> = []
 
-  /// Reads to where the topic ends when it begins.
-  init(_ topics: TestTopics) throws {
-    let reader = try TopicReader(topics, [topics.names.changesets])
-    defer { reader.close() }
-    let ends = try reader.ends()
-    var failure: (any Error)?
-    let deadline = ContinuousClock.now + .seconds(600)
-    while !reader.hasReached(ends), failure == nil {
-      try BrokerFailure.check(ContinuousClock.now < deadline, "the topic could not be read to its end")
-      var found: [TopicRecord] = []
-      try reader.poll(timeoutMilliseconds: 100) { found.append($0) }
-      for record in found {
-        do { try take(record) } catch { failure = error }
-      }
-    }
-    if let failure { throw failure }
+  public init() {}
+
+  /// The end of the topic: a gap may have been closed by a later reload, and has to be.
+  public func finish() throws(BrokerFailure) {
     try BrokerFailure.check(stale.isEmpty, "\(stale.count) feeds have a gap at the end")
   }
 
-  var claims: [ObservedClaim] {
+  public var claims: [ObservedClaim] {
     feeds.map { key, feed in
       let checksum = OracleChecksum.text(OracleChecksum.of(feed.feed))
       return ObservedClaim(key: key, through: feed.through, checksum: checksum)
     }
   }
 
-  private mutating func take(_ record: TopicRecord) throws {
+  /// Takes the next record.
+  public mutating func take(_ record: TopicRecord) throws {
     records += 1
     let head = try ChangesetHead(record)
     guard let json = head.json else {

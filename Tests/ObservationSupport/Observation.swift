@@ -1,45 +1,47 @@
-import FeedTestSupport
-import Kafka
+public import FeedTestSupport
+public import Kafka
 
 /// What was seen of the output so far, and what was wrong with it.
 ///
 /// It expects every record there ever was: revisions without gaps, none twice, each with the checksum of the
 /// state it leads to, and each for records that the one before it did not cover.
-struct Observation: Sendable {
+public struct Observation: Sendable {
   /// Where a rejected record came from.
-  struct Source: Sendable, Hashable {
-    var topic: String
-    var partition: Int
-    var offset: Int
+  public struct Source: Sendable, Hashable {
+    public var topic: String
+    public var partition: Int
+    public var offset: Int
   }
 
-  struct Rejected: Sendable, Equatable {
-    var code: String
-    var key: [UInt8]?
-    var value: [UInt8]?
+  public struct Rejected: Sendable, Equatable {
+    public var code: String
+    public var key: [UInt8]?
+    public var value: [UInt8]?
   }
 
-  private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
-  private(set) var claims: [ObservedClaim] = []
-  private(set) var rejected: [Source: Rejected] = [:]
+  public init() {}
+
+  public private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
+  public private(set) var claims: [ObservedClaim] = []
+  public private(set) var rejected: [Source: Rejected] = [:]
   private var rejectedPlaces: [Source: String] = [:]
-  private(set) var violations: [String] = []
+  public private(set) var violations: [String] = []
   /// The offset after what was read.
-  var positions: [TopicPartition: Int64] = [:]
+  public var positions: [TopicPartition: Int64] = [:]
   /// Records, rejected ones and nulls included.
-  private(set) var records = 0
+  public private(set) var records = 0
   /// Records without nulls, by who published them: `ce_source`.
-  private(set) var published: [String: Int] = [:]
+  public private(set) var published: [String: Int] = [:]
   /// Who published last, by partition.
-  private(set) var lastSource: [Int32: String] = [:]
+  public private(set) var lastSource: [Int32: String] = [:]
   /// Deletions of feeds, and epochs that began, seen so far.
-  private(set) var deletions = 0
-  private(set) var epochs = 0
+  public private(set) var deletions = 0
+  public private(set) var epochs = 0
   /// The newest epoch of each feed, by the offset it is named after.
   private var newestEpoch: [OracleFeedKey: Int] = [:]
   private var parts: [OracleFeedKey: [OracleJSON]] = [:]
 
-  mutating func takeChangeset(_ record: TopicRecord) {
+  public mutating func takeChangeset(_ record: TopicRecord) {
     records += 1
     if record.value != nil, let source = record.headers["ce_source"] {
       published[source, default: 0] += 1
@@ -127,7 +129,7 @@ struct Observation: Sendable {
     )
   }
 
-  mutating func takeRejected(_ record: TopicRecord) {
+  public mutating func takeRejected(_ record: TopicRecord) {
     records += 1
     func number(_ name: String) -> Int { record.headers[name].flatMap { Int($0) } ?? -1 }
     let source = Source(

@@ -1,23 +1,23 @@
-import FeedTestSupport
+public import FeedTestSupport
 
 /// The fields before the entries of a changeset, and the key it stands under.
-struct ChangesetHead {
-  let key: OracleFeedKey
+public struct ChangesetHead {
+  public let key: OracleFeedKey
   /// What stands before the slash of the record's key.
-  let slot: String
+  public let slot: String
   /// Nil for a null; then nothing that follows means anything.
-  let json: OracleJSON?
-  let epoch: String
-  let revision: Int
-  let base: Int
-  let part: Int
-  let parts: Int
-  let mode: String
-  let reason: String?
-  let checksum: String
-  let through: [String: Int]
+  public let json: OracleJSON?
+  public let epoch: String
+  public let revision: Int
+  public let base: Int
+  public let part: Int
+  public let parts: Int
+  public let mode: String
+  public let reason: String?
+  public let checksum: String
+  public let through: [String: Int]
 
-  init(_ record: TopicRecord) throws(BrokerFailure) {
+  public init(_ record: TopicRecord) throws(BrokerFailure) {
     guard let bytes = record.key, let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else {
       throw BrokerFailure("the key names no feed")
     }
@@ -52,8 +52,8 @@ struct ChangesetHead {
     self.through = through
   }
 
-  var isKeyframe: Bool { reason == "keyframe" }
+  public var isKeyframe: Bool { reason == "keyframe" }
 
   /// The place of the record in the input that the epoch is named after.
-  var epochOffset: Int { epoch.split(separator: "/").last.flatMap { Int($0) } ?? -1 }
+  public var epochOffset: Int { epoch.split(separator: "/").last.flatMap { Int($0) } ?? -1 }
 }

@@ -1,0 +1,49 @@
+import Kafka
+
+/// The consumer by which a worker takes part in the group and reads input.
+///
+/// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
+/// record.
+protocol GroupConsumer: AnyObject {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+  /// Records that were fetched and wait for a poll.
+  var fetchedCount: Int { get }
+
+  func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata
+  func subscribe(_ topic: String, companions: [String]) throws(KafkaError)
+  func unsubscribe() throws(KafkaError)
+  func complete(_ rebalance: Rebalance) throws(KafkaError)
+  func pause(_ partitions: [TopicPartition]) throws(KafkaError)
+  func resume(_ partitions: [TopicPartition]) throws(KafkaError)
+  func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError)
+  func committed(
+    _ partitions: [TopicPartition],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [TopicPartition: CommittedOffset]
+  /// Which member of which generation it is, for ``TransactionClient/sendOffsets(_:_:timeoutMilliseconds:)`` of the same kind
+  /// of clients.
+  func membership() throws(KafkaError) -> any GroupMembership
+  func knownEnd(of partition: TopicPartition) -> Int64?
+  func wakeFetcher(of partition: TopicPartition)
+  func topicName(at index: Int) -> String
+  func close(timeoutMilliseconds: Int32) throws(KafkaError)
+
+  /// Makes a batch for this consumer to poll into.
+  func makeInput(capacity: Int, clock: @escaping @Sendable () -> Int64) -> any PolledInput
+}
+
+/// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
+protocol GroupMembership: AnyObject {}
+
+extension ConsumerGroupMetadata: GroupMembership {}
+
+extension Consumer: GroupConsumer {
+  func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }
+  func resume(_ partitions: [TopicPartition]) throws(KafkaError) { try resume(partitions[...]) }
+  func membership() throws(KafkaError) -> any GroupMembership { try groupMetadata() }
+  func wakeFetcher(of partition: TopicPartition) { wakeFetcher(of: CollectionOfOne(partition)) }
+
+  func makeInput(capacity: Int, clock: @escaping @Sendable () -> Int64) -> any PolledInput {
+    KafkaBatch(self, capacity: capacity, clock: clock)
+  }
+}

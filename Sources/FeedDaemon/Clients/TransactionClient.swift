@@ -1,0 +1,54 @@
+import Kafka
+
+/// The producer by which a worker publishes.
+///
+/// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
+/// (``queue(_:)``), so that who makes it does not matter record by record.
+protocol TransactionClient: AnyObject {
+  var onStatistics: ((ClientStatistics) -> Void)? { get set }
+
+  func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
+  func begin() throws(KafkaError)
+  /// Queues what is left of a part.
+  func queue(_ writer: inout PublicationWriter) throws(KafkaError)
+  func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError)
+  func flush(timeoutMilliseconds: Int32) throws(KafkaError)
+  func commit(timeoutMilliseconds: Int32) throws(KafkaError)
+  func abort(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// - Returns: whether there are delivery errors to take.
+  @discardableResult
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool
+  func takeDeliveryErrors() -> DeliveryErrors
+  func close(timeoutMilliseconds: Int32) throws(KafkaError)
+}
+
+/// Takes the records that a ``PublicationWriter`` writes.
+protocol RecordProducer {
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError)
+}
+
+extension TransactionalProducer: RecordProducer, TransactionClient {
+  func queue(_ writer: inout PublicationWriter) throws(KafkaError) { try writer.write(to: self) }
+
+  func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) {
+    guard let group = membership as? ConsumerGroupMetadata else {
+      preconditionFailure("offsets of a consumer of another kind")
+    }
+    try sendOffsets(offsets, group, timeoutMilliseconds: timeoutMilliseconds)
+  }
+}

@@ -1,0 +1,140 @@
+public import Kafka
+
+/// One partition: what was written to it, in order, and what that says of producers and transactions.
+public final class PartitionLog {
+  private struct ProducerState {
+    var epoch: Int16
+    /// The sequence number that has to come next.
+    var nextSequence: Int32
+    /// The last batches, for those that come twice: first and next sequence.
+    var recent: [ClosedRange<Int32>] = []
+  }
+
+  public let partition: TopicPartition
+  public private(set) var entries: [LogEntry] = []
+  /// The offset of the oldest record there may be.
+  public private(set) var low: Int64 = 0
+  /// The offset of the next record.
+  public private(set) var high: Int64 = 0
+  private var producers: [Int64: ProducerState] = [:]
+  private var openSpans: [Int64: TransactionSpan] = [:]
+
+  init(_ partition: TopicPartition) { self.partition = partition }
+
+  /// Before the first record of the oldest transaction that is open.
+  public var lastStableOffset: Int64 { openSpans.values.map(\.firstOffset).min() ?? high }
+
+  /// Up to where it can be read.
+  public func end(_ isolation: IsolationLevel) -> Int64 {
+    isolation == .readCommitted ? lastStableOffset : high
+  }
+
+  /// Whether a producer has written something that is neither committed nor aborted.
+  public func hasOpenTransaction(of producer: Int64) -> Bool { openSpans[producer] != nil }
+
+  // MARK: Writing
+
+  /// Appends records without a transaction.
+  public func append(_ records: [SimulatedRecord]) {
+    for record in records { add(.record(record), nil) }
+  }
+
+  /// Appends a batch of a transaction, unless it is there already.
+  ///
+  /// - Parameter sequence: the number of its first record.
+  /// - Returns: why it is refused; nil if it is not.
+  func append(_ records: [SimulatedRecord], _ producer: ProducerKey, sequence: Int32) -> KafkaErrorCode? {
+    var state = producers[producer.id] ?? ProducerState(epoch: producer.epoch, nextSequence: 0)
+    if producer.epoch < state.epoch { return .invalidProducerEpoch }
+    if producer.epoch > state.epoch { state = ProducerState(epoch: producer.epoch, nextSequence: 0) }
+    let range = sequence...(sequence + Int32(records.count) - 1)
+    if state.recent.contains(range) { return nil }
+    guard sequence == state.nextSequence else { return .outOfOrderSequence }
+    state.nextSequence = range.upperBound + 1
+    state.recent = (state.recent + [range]).suffix(5)
+    producers[producer.id] = state
+    let span = openSpans[producer.id] ?? TransactionSpan(producer, firstOffset: high)
+    openSpans[producer.id] = span
+    for record in records { add(.record(record), span) }
+    return nil
+  }
+
+  /// Ends a producer's transaction.
+  ///
+  /// - Returns: whether a newer producer of its id has written a marker already.
+  @discardableResult
+  func mark(_ producer: ProducerKey, isCommit: Bool) -> Bool {
+    var state = producers[producer.id] ?? ProducerState(epoch: producer.epoch, nextSequence: 0)
+    if producer.epoch < state.epoch { return false }
+    if producer.epoch > state.epoch { state = ProducerState(epoch: producer.epoch, nextSequence: 0) }
+    producers[producer.id] = state
+    openSpans.removeValue(forKey: producer.id)?.state = isCommit ? .committed : .aborted
+    add(.marker(isCommit: isCommit), nil)
+    return true
+  }
+
+  private func add(_ content: LogEntry.Content, _ span: TransactionSpan?) {
+    entries.append(LogEntry(offset: high, content: content, span: span))
+    high += 1
+  }
+
+  // MARK: Reading
+
+  /// What comes from an offset on, and where the next reading goes on: behind what was looked at.
+  public func read(
+    from offset: Int64,
+    below end: Int64,
+    _ isolation: IsolationLevel,
+    most: Int
+  ) -> (records: [(offset: Int64, record: SimulatedRecord)], next: Int64) {
+    var records: [(offset: Int64, record: SimulatedRecord)] = []
+    let end = min(end, self.end(isolation))
+    var index = firstIndex(from: offset)
+    while index < entries.count, entries[index].offset < end {
+      if records.count == most { return (records, entries[index].offset) }
+      let entry = entries[index]
+      index += 1
+      guard case .record(let record) = entry.content else { continue }
+      if isolation == .readCommitted, entry.span?.state == .aborted { continue }
+      records.append((entry.offset, record))
+    }
+    return (records, max(offset, end))
+  }
+
+  private func firstIndex(from offset: Int64) -> Int {
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].offset < offset { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  // MARK: Cleaning
+
+  /// Keeps of each key the newest committed record, as the cleaner of a compacted topic does; and of what follows the
+  /// last stable offset, everything.
+  public func compact(keepingTombstones: Bool) {
+    let end = lastStableOffset
+    var newest: [[UInt8]?: Int64] = [:]
+    for entry in entries where entry.offset < end && entry.span?.state != .aborted {
+      if case .record(let record) = entry.content { newest[record.key] = entry.offset }
+    }
+    entries.removeAll { entry in
+      // The last entry stays: producers' states hang on it.
+      guard entry.offset < end, entry.offset < high - 1 else { return false }
+      switch entry.content {
+      case .marker: return true
+      case .record(let record):
+        if entry.span?.state == .aborted || newest[record.key] != entry.offset { return true }
+        return record.value == nil && !keepingTombstones
+      }
+    }
+  }
+
+  /// Deletes what is older, as retention does.
+  public func deleteRecords(before offset: Int64) {
+    low = max(low, min(offset, lastStableOffset))
+    entries.removeAll { $0.offset < low }
+  }
+}

@@ -1,0 +1,120 @@
+import Kafka
+
+/// Carries requests to brokers and answers back, or not.
+public final class SimulatedNetwork {
+  public let simulator: Simulator
+  public let cluster: SimulatedCluster
+  /// What is to befall the next requests of a kind, in their order.
+  private var fates: [RequestKind: [Fate]] = [:]
+  /// Requests that were sent, and those to which something happened.
+  public private(set) var requestCount = 0
+  public private(set) var disturbedCount = 0
+
+  /// Told of a process that is to die.
+  public var onDeath: ((SimulatedProcess) -> Void)?
+
+  public init(_ cluster: SimulatedCluster) {
+    self.cluster = cluster
+    simulator = cluster.simulator
+  }
+
+  /// Something is to befall the next request of a kind that nothing is to befall yet.
+  public func arm(_ kind: RequestKind, _ fate: Fate) { fates[kind, default: []].append(fate) }
+
+  /// Nothing more is to happen.
+  public func disarm() { fates = [:] }
+
+  /// Sends a request to a broker and waits for its answer.
+  ///
+  /// - Parameters:
+  ///   - timeout: how long to wait for the answer, in microseconds.
+  ///   - handle: what the broker does when the request arrives.
+  func call<Answer>(
+    _ kind: RequestKind,
+    from client: SimulatedClient,
+    to number: Int,
+    timeout: Int64,
+    _ handle: @escaping (@escaping (Result<Answer, RefusedRequest>) -> Void) -> Void
+  ) -> Result<Answer, RefusedRequest> {
+    guard client.process.isAlive else { return .failure(RefusedRequest(.closed)) }
+    requestCount += 1
+    let fate = takeFate(kind)
+    if let fate {
+      disturbedCount += 1
+      simulator.tell("\(client.name): \(kind.rawValue) is \(fate)")
+    }
+    if fate == .senderDies {
+      onDeath?(client.process)
+      return .failure(RefusedRequest(.closed))
+    }
+    let broker = cluster.brokers[number]
+    let call = Call<Answer>(simulator)
+    let deadline = simulator.now + timeout
+    if broker.isUp {
+      send(call, to: broker, client, fate, handle)
+    } else {
+      simulator.schedule(after: client.latency()) { call.finish(.failure(RefusedRequest(.transport))) }
+    }
+    if fate == .senderDiesAfter { onDeath?(client.process) }
+    while call.answer == nil, simulator.now < deadline, client.process.isAlive {
+      simulator.wait(for: call.signal, until: deadline)
+    }
+    broker.calls.removeAll { $0 === call }
+    guard client.process.isAlive else { return .failure(RefusedRequest(.closed)) }
+    return call.answer ?? .failure(RefusedRequest(.timedOut))
+  }
+
+  private func takeFate(_ kind: RequestKind) -> Fate? {
+    guard var waiting = fates[kind], !waiting.isEmpty else { return nil }
+    let fate = waiting.removeFirst()
+    fates[kind] = waiting.isEmpty ? nil : waiting
+    return fate
+  }
+
+  private func send<Answer>(
+    _ call: Call<Answer>,
+    to broker: SimulatedBroker,
+    _ client: SimulatedClient,
+    _ fate: Fate?,
+    _ handle: @escaping (@escaping (Result<Answer, RefusedRequest>) -> Void) -> Void
+  ) {
+    broker.calls.append(call)
+    let start = broker.start
+    var arrival = client.arrival(at: broker.number, simulator.now)
+    if case .late(let milliseconds) = fate { arrival += milliseconds * 1_000 }
+    func arrive(_ answer: @escaping (Result<Answer, RefusedRequest>) -> Void) {
+      guard broker.isUp, broker.start == start else { return }
+      if case .refused(let code) = fate { return answer(.failure(RefusedRequest(code))) }
+      handle(answer)
+    }
+    simulator.schedule(at: arrival) { [simulator] in
+      if fate == .lost { return call.lose() }
+      arrive { result in
+        guard broker.isUp, broker.start == start else { return }
+        if fate == .answerLost { return call.lose() }
+        var back = client.latency()
+        if case .slowAnswer(let milliseconds) = fate { back += milliseconds * 1_000 }
+        simulator.schedule(after: back) { call.finish(result) }
+      }
+    }
+    if case .twice(let milliseconds) = fate {
+      simulator.schedule(at: arrival + milliseconds * 1_000) { arrive { _ in } }
+    }
+  }
+
+  /// A request that is on its way.
+  private final class Call<Answer>: PendingCall {
+    let signal: Signal
+    var answer: Result<Answer, RefusedRequest>?
+
+    init(_ simulator: Simulator) { signal = Signal(simulator) }
+
+    func finish(_ answer: Result<Answer, RefusedRequest>) {
+      if self.answer != nil { return }
+      self.answer = answer
+      signal.notify()
+    }
+
+    func lose() { finish(.failure(RefusedRequest(.transport))) }
+  }
+}

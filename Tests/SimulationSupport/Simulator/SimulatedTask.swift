@@ -1,0 +1,69 @@
+import CCoroutine
+
+/// Code that runs in virtual time: it may wait in the midst of a call, and others go on meanwhile.
+public final class SimulatedTask {
+  private unowned let simulator: Simulator
+  let process: SimulatedProcess
+  private var body: (() -> Void)?
+  private var stack: OpaquePointer?
+  /// Counts its waits, so that what was to end an earlier one does not end a later.
+  private var wait = 0
+  public private(set) var hasEnded = false
+
+  init(_ simulator: Simulator, _ process: SimulatedProcess, _ body: @escaping () -> Void) {
+    self.simulator = simulator
+    self.process = process
+    self.body = body
+  }
+
+  /// Goes on, if it is still in the wait of this number.
+  func wake(_ number: Int) {
+    guard number == wait, !hasEnded else { return }
+    // A process that is stopped in its tracks goes on when it is let.
+    if process.isAlive, process.pauseEnd > simulator.now {
+      return simulator.schedule(at: process.pauseEnd) { [weak self] in self?.wake(number) }
+    }
+    wait += 1
+    simulator.current = self
+    let stack = stack ?? begin()
+    feedstore_coroutine_resume(stack)
+    simulator.current = nil
+    guard feedstore_coroutine_has_ended(stack) else { return }
+    hasEnded = true
+    self.stack = nil
+    simulator.stacks.giveBack(stack)
+    process.tasks.removeAll { $0 === self }
+  }
+
+  /// Ends its wait at once, as its process has ended: it finds out with whatever it does next.
+  func interrupt() {
+    let number = wait
+    simulator.schedule { [self] in wake(number) }
+  }
+
+  private func begin() -> OpaquePointer {
+    let stack = simulator.stacks.take()
+    self.stack = stack
+    feedstore_coroutine_prepare(
+      stack,
+      { Unmanaged<SimulatedTask>.fromOpaque($0!).takeUnretainedValue().run() },
+      Unmanaged.passUnretained(self).toOpaque()
+    )
+    return stack
+  }
+
+  private func run() {
+    let body = body
+    self.body = nil
+    body?()
+  }
+
+  /// From within: waits for a time or a signal, whichever comes first.
+  func suspend(until time: Int64, _ signal: Signal?) {
+    guard let stack, process.isAlive else { return }
+    let number = wait
+    if time < .max { simulator.schedule(at: time) { [weak self] in self?.wake(number) } }
+    signal?.add(self, number)
+    feedstore_coroutine_suspend(stack)
+  }
+}

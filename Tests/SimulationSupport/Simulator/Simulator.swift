@@ -1,0 +1,129 @@
+/// Virtual time, and everything that happens in it, one thing after the other on one thread.
+///
+/// What happens at the same time happens in the order in which it was scheduled, so a run is a function of what it is
+/// given: no clock, no thread and no source of randomness is looked at.
+public final class Simulator {
+  private struct Event {
+    let time: Int64
+    let number: UInt64
+    let action: () -> Void
+  }
+
+  /// Microseconds since the beginning.
+  public private(set) var now: Int64 = 0
+  /// Milliseconds since the beginning; what the simulated machines take for their clock.
+  public var milliseconds: Int64 { now / 1_000 }
+  /// Events that have happened.
+  public private(set) var eventCount = 0
+  /// The task that runs; nil between two.
+  public internal(set) var current: SimulatedTask?
+  /// Told what happens, if anybody listens.
+  public var onLine: ((String) -> Void)?
+
+  private var heap: [Event] = []
+  private var nextNumber: UInt64 = 0
+  let stacks = CoroutineStacks()
+
+  public init() {}
+
+  /// Has something happen later; with no delay, after all that is due now.
+  public func schedule(after microseconds: Int64 = 0, _ action: @escaping () -> Void) {
+    schedule(at: now + max(0, microseconds), action)
+  }
+
+  /// Has something happen at a time, or now if that has passed.
+  public func schedule(at time: Int64, _ action: @escaping () -> Void) {
+    push(Event(time: max(now, time), number: nextNumber, action: action))
+    nextNumber += 1
+  }
+
+  /// Lets what is due happen until a time, or until a condition holds that is looked at after each event.
+  ///
+  /// - Parameter microseconds: where the time stops.
+  public func run(until microseconds: Int64, or isDone: () -> Bool = { false }) {
+    while !isDone() {
+      guard let first = heap.first, first.time <= microseconds else {
+        now = max(now, microseconds)
+        return
+      }
+      let event = pop()
+      now = event.time
+      eventCount += 1
+      event.action()
+    }
+  }
+
+  /// Forgets what is to happen, and lets go of everything that hangs on it. Its processes must have ended.
+  public func end() {
+    heap = []
+    onLine = nil
+    stacks.free()
+  }
+
+  /// Begins a task of a process, which runs when it is its turn.
+  @discardableResult
+  public func spawn(_ process: SimulatedProcess, _ body: @escaping () -> Void) -> SimulatedTask {
+    let task = SimulatedTask(self, process, body)
+    process.tasks.append(task)
+    schedule { task.wake(0) }
+    return task
+  }
+
+  /// Notes what happens.
+  public func tell(_ line: @autoclosure () -> String) {
+    if let onLine {
+      let milliseconds = String(now / 1_000)
+      let padding = String(repeating: " ", count: max(0, 7 - milliseconds.count))
+      onLine("\(padding)\(milliseconds) \(line())")
+    }
+  }
+
+  // MARK: What a task does
+
+  /// The running task waits for so long.
+  public func sleep(_ microseconds: Int64) {
+    running.suspend(until: now + max(0, microseconds), nil)
+  }
+
+  /// The running task waits for a signal, or until a time.
+  public func wait(for signal: Signal, until time: Int64) {
+    running.suspend(until: time, signal)
+  }
+
+  private var running: SimulatedTask {
+    guard let current else { preconditionFailure("only a task can wait") }
+    return current
+  }
+
+  // MARK: A binary heap
+
+  private func isBefore(_ one: Event, _ other: Event) -> Bool {
+    one.time != other.time ? one.time < other.time : one.number < other.number
+  }
+
+  private func push(_ event: Event) {
+    heap.append(event)
+    var child = heap.count - 1
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard isBefore(heap[child], heap[parent]) else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  private func pop() -> Event {
+    heap.swapAt(0, heap.count - 1)
+    let event = heap.removeLast()
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
+        if isBefore(heap[child], heap[least]) { least = child }
+      }
+      if least == parent { return event }
+      heap.swapAt(parent, least)
+      parent = least
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import Kafka
+import SimulationSupport
+import Testing
+
+@Suite struct SimulatedTransactionTests {
+  private let laboratory = Laboratory()
+  private typealias L = Laboratory
+
+  private func registered(_ process: SimulatedProcess, timeout: Int64 = 10_000) throws -> SimulatedProducer {
+    let producer = laboratory.producer(process, timeout: timeout)
+    try producer.initTransactions(milliseconds: 5_000)
+    return producer
+  }
+
+  @Test func `committed records are read once their marker is written`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process)
+      try producer.begin()
+      for number in 0..<50 { try producer.produce(L.record("\(number)"), to: L.out) }
+      try producer.flush(milliseconds: 1_000)
+      #expect(laboratory.contents(of: L.out) == [])
+      #expect(laboratory.contents(of: L.out, .readUncommitted).count == 50)
+      try producer.commit(milliseconds: 1_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == (0..<50).map { "\($0)" })
+      #expect(laboratory.cluster.log(L.out)?.high == 51)
+    }
+  }
+
+  @Test func `an aborted record is not read, and takes up an offset`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process)
+      try producer.begin()
+      try producer.produce(L.record("a"), to: L.out)
+      try producer.flush(milliseconds: 1_000)
+      try producer.abort(milliseconds: 1_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == [])
+      #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 2)
+    }
+  }
+
+  @Test func `the last stable offset waits for the oldest transaction that is open`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let slow = laboratory.producer(process, "slow")
+      let fast = laboratory.producer(process, "fast")
+      try slow.initTransactions(milliseconds: 1_000)
+      try fast.initTransactions(milliseconds: 1_000)
+      try slow.begin()
+      try slow.produce(L.record("slow"), to: L.out)
+      try slow.flush(milliseconds: 1_000)
+      try fast.begin()
+      try fast.produce(L.record("fast"), to: L.out)
+      try fast.commit(milliseconds: 1_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == [])
+      try slow.commit(milliseconds: 1_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == ["slow", "fast"])
+    }
+  }
+
+  @Test func `a producer is fenced by another of its id, and what it left open is aborted`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let zombie = try registered(process)
+      try zombie.begin()
+      try zombie.produce(L.record("zombie"), to: L.out)
+      try zombie.flush(milliseconds: 1_000)
+      let heir = try registered(process)
+      #expect(failure { try zombie.commit(milliseconds: 1_000) }?.isFatal == true)
+      try heir.begin()
+      try heir.produce(L.record("heir"), to: L.out)
+      try heir.commit(milliseconds: 1_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == ["heir"])
+    }
+  }
+
+  @Test func `a transaction that takes too long is aborted by its coordinator`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process, timeout: 2_000)
+      try producer.begin()
+      try producer.produce(L.record("late"), to: L.out)
+      try producer.flush(milliseconds: 1_000)
+      laboratory.simulator.sleep(3_000_000)
+      #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 2)
+      #expect(failure { try producer.commit(milliseconds: 1_000) }?.isFatal == true)
+      #expect(laboratory.contents(of: L.out) == [])
+    }
+  }
+
+  @Test func `a commit whose answer is lost is asked for again and has happened once`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process)
+      laboratory.network.arm(.produce, .answerLost)
+      laboratory.network.arm(.endTransaction, .answerLost)
+      try producer.begin()
+      try producer.produce(L.record("once"), to: L.out)
+      try producer.commit(milliseconds: 5_000)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == ["once"])
+      #expect(laboratory.network.disturbedCount == 2)
+    }
+  }
+
+  @Test func `a commit that is not answered in time is not known, and goes on`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process)
+      laboratory.network.arm(.endTransaction, .slowAnswer(3_000))
+      try producer.begin()
+      try producer.produce(L.record("slow"), to: L.out)
+      let error = failure { try producer.commit(milliseconds: 1_000) }
+      #expect(error?.kind == .timedOut && error?.isRetriable == true)
+      laboratory.simulator.sleep(1_000_000)
+      #expect(laboratory.contents(of: L.out) == ["slow"])
+      try producer.commit(milliseconds: 5_000)
+    }
+  }
+
+  @Test func `what is late of an aborted transaction finds it over`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = try registered(process)
+      laboratory.network.arm(.produce, .late(2_000))
+      try producer.begin()
+      try producer.produce(L.record("late"), to: L.out)
+      laboratory.simulator.sleep(100_000)
+      try producer.abort(milliseconds: 1_000)
+      laboratory.simulator.sleep(5_000_000)
+      #expect(laboratory.contents(of: L.out, .readUncommitted) == [])
+      #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 1)
+    }
+  }
+
+  @Test func `a full queue takes no record until some are delivered`() {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let producer = laboratory.producer(process, capacity: 4)
+      try producer.initTransactions(milliseconds: 1_000)
+      try producer.begin()
+      for number in 0..<4 { try producer.produce(L.record("\(number)"), to: L.out) }
+      #expect(failure { try producer.produce(L.record("4"), to: L.out) }?.kind == .queueFull)
+      _ = try producer.poll(milliseconds: 100)
+      try producer.produce(L.record("4"), to: L.out)
+      try producer.commit(milliseconds: 1_000)
+    }
+  }
+}

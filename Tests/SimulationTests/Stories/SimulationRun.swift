@@ -1,0 +1,334 @@
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import FeedTestSupport
+import Kafka
+import ObservationSupport
+import Service
+import SimulationSupport
+
+@testable import FeedDaemon
+
+/// Lives through a story: daemons on a cluster, with everything that the story says, and then until all is published.
+final class SimulationRun {
+  struct Outcome {
+    /// What was wrong; nil if nothing was.
+    var failure: String?
+    /// Faults that took effect.
+    var faults = 0
+    var requests = 0
+    var events = 0
+    var changesets = 0
+    /// How long it took to catch up once nothing happened any more.
+    var catchUpMilliseconds: Int64 = 0
+  }
+
+  private struct Place {
+    var member: SimulatedMember?
+    var starts = 0
+    var isRunning: Bool { member?.isRunning == true }
+  }
+
+  private let story: Story
+  private let simulator = Simulator()
+  private let cluster: SimulatedCluster
+  private let network: SimulatedNetwork
+  private let identity: ProcessIdentity
+  private let topics: TopicNames
+  private var places: [Place]
+  private var observation = Observation()
+  private var read: [TopicPartition: Int64] = [:]
+  private var isCompacted = false
+  private var commits: [ProducerKey: (member: String, generation: Int32)] = [:]
+  private var owners: [String: String] = [:]
+  private var violations: [String] = []
+  private var faults = 0
+  private var hasHealed = false
+  private var isStopping = false
+
+  /// How long catching up may take, in milliseconds: sessions and transactions that time out, and pauses after failures.
+  private static let patience: Int64 = 180_000
+
+  /// - Parameter onLine: told what happens.
+  init(_ story: Story, _ identity: ProcessIdentity, onLine: ((String) -> Void)? = nil) {
+    self.story = story
+    self.identity = identity
+    topics = story.setting.configuration.store.topics
+    simulator.onLine = onLine
+    cluster = SimulatedCluster(simulator, brokers: 3)
+    network = SimulatedNetwork(cluster)
+    places = Array(repeating: Place(), count: story.setting.members)
+    cluster.group.seed(story.seed)
+    cluster.transactions.seed(story.seed)
+    cluster.transactions.markerDelay = story.setting.markerMicroseconds
+    for topic in topics.distinct {
+      cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
+    }
+    network.onDeath = { [unowned self] in die($0) }
+    cluster.group.onOffsets = { [unowned self] in commits[$0] = ($1, $2) }
+    cluster.onCommit = { [unowned self] in check($0, $1) }
+    cluster.onOffsets = { [unowned self] in check($0) }
+  }
+
+  func run() -> Outcome {
+    for number in places.indices {
+      simulator.schedule(after: Int64(number) * 100_000) { [self] in start(number) }
+    }
+    for arrival in story.arrivals {
+      simulator.schedule(at: arrival.milliseconds * 1_000) { [self] in
+        if let (isCommitted, milliseconds) = arrival.transaction {
+          cluster.append(
+            arrival.record,
+            to: arrival.partition,
+            isCommitted: isCommitted,
+            after: milliseconds * 1_000
+          )
+        } else {
+          cluster.append(arrival.record, to: arrival.partition)
+        }
+      }
+    }
+    for incident in story.incidents {
+      simulator.schedule(at: incident.milliseconds * 1_000) { [self] in
+        simulator.tell("* \(incident.fault)")
+        cause(incident.fault)
+      }
+    }
+    var failure = pass(until: story.milliseconds) { false }
+    heal()
+    let healed = simulator.milliseconds
+    if failure == nil { failure = pass(until: healed + Self.patience) { self.isCaughtUp } }
+    if failure == nil, !isCaughtUp { failure = "not caught up after \(Self.patience / 1_000) s: \(lag)" }
+    let caughtUp = simulator.milliseconds
+    if failure == nil { failure = stopAll() }
+    if failure == nil { failure = compare() }
+    var outcome = Outcome(failure: failure)
+    outcome.catchUpMilliseconds = caughtUp - healed
+    outcome.faults = faults + network.disturbedCount
+    outcome.requests = network.requestCount
+    outcome.events = simulator.eventCount
+    outcome.changesets = observation.claims.count
+    for place in places { place.member?.process.kill() }
+    simulator.run(until: simulator.now + 1_000_000)
+    cluster.end()
+    simulator.end()
+    return outcome
+  }
+
+  // MARK: What happens
+
+  private func start(_ number: Int) {
+    if isStopping || places[number].isRunning { return }
+    places[number].starts += 1
+    places[number].member = SimulatedMember(number, start: places[number].starts, story, network, identity)
+  }
+
+  private func die(_ process: SimulatedProcess) {
+    guard let number = places.firstIndex(where: { $0.member?.process === process }) else { return }
+    simulator.tell("* \(process.name) is killed")
+    faults += 1
+    process.kill()
+    simulator.schedule(after: 200_000) { [self] in start(number) }
+  }
+
+  private func cause(_ fault: Fault) {
+    if hasHealed { return }
+    switch fault {
+    case .kill(let number, let pause):
+      guard let member = places[number].member, member.isRunning else { return }
+      member.process.kill()
+      simulator.schedule(after: pause * 1_000) { [self] in start(number) }
+    case .stop(let number, let pause):
+      guard let member = places[number].member, member.isRunning else { return }
+      member.stop.request()
+      simulator.schedule(after: pause * 1_000) { [self] in start(number) }
+    case .pause(let number, let milliseconds):
+      places[number].member?.process.pause(until: simulator.now + milliseconds * 1_000)
+    case .expire(let place):
+      let ids = cluster.group.memberIDs
+      if ids.indices.contains(place) { cluster.group.expire(ids[place]) }
+    case .brokerDies(let broker, let milliseconds):
+      cluster.stop(broker: broker)
+      simulator.schedule(after: milliseconds * 1_000) { [self] in cluster.start(broker: broker) }
+    case .groupMoves: cluster.group.moveAway()
+    case .transactionsMove: cluster.transactions.moveAway()
+    case .leaderMoves(let topic, let partition, let milliseconds):
+      cluster.moveLeader(
+        of: TopicPartition(topic: topic, partition: partition),
+        staleFor: milliseconds * 1_000
+      )
+    case .request(let kind, let fate): return network.arm(kind, fate)
+    case .seeksFail(let count): cluster.seekFailures += count
+    case .compaction:
+      observe()
+      isCompacted = true
+      for log in cluster.topics[topics.changesets] ?? [] { log.compact(keepingTombstones: true) }
+    }
+    faults += 1
+  }
+
+  /// Everything is as it should be again.
+  private func heal() {
+    hasHealed = true
+    simulator.tell("* nothing more happens")
+    network.disarm()
+    cluster.seekFailures = 0
+    for broker in cluster.brokers { cluster.start(broker: broker.number) }
+  }
+
+  // MARK: What is looked at meanwhile
+
+  /// Lets time pass, and looks at what is published.
+  ///
+  /// - Returns: what was wrong.
+  private func pass(until milliseconds: Int64, or isDone: () -> Bool) -> String? {
+    while simulator.milliseconds < milliseconds, !isDone() {
+      simulator.run(until: min(milliseconds * 1_000, simulator.now + 100_000))
+      observe()
+      if let violation = (violations + observation.violations).first { return violation }
+      for (number, place) in places.enumerated() {
+        if case .failure(let error)? = place.member?.end {
+          guard isExpected(error) else { return "a daemon has ended: \(error)" }
+          start(number)
+        }
+        if hasHealed, !isStopping { start(number) }
+      }
+    }
+    return nil
+  }
+
+  /// A member with a name may be shut out by a request of its own that comes twice, and is then started again like one that
+  /// has crashed.
+  private func isExpected(_ error: any Error) -> Bool {
+    story.setting.isStatic && "\(error)".contains(KafkaErrorCode.fencedInstance.name)
+  }
+
+  private func observe() {
+    for topic in [topics.changesets, topics.rejected] {
+      for log in cluster.topics[topic] ?? [] {
+        let (records, next) = log.read(
+          from: read[log.partition] ?? 0,
+          below: .max,
+          .readCommitted,
+          most: .max
+        )
+        read[log.partition] = next
+        for (offset, record) in records {
+          let record = TopicRecord(log.partition, offset, record)
+          if topic == topics.changesets {
+            observation.takeChangeset(record)
+          } else {
+            observation.takeRejected(record)
+          }
+        }
+      }
+    }
+  }
+
+  /// A transaction is committed: nobody else may have written to its partitions in the same generation.
+  private func check(_ producer: ProducerKey, _ partitions: Set<TopicPartition>) {
+    guard let (member, generation) = commits[producer] else {
+      violations.append("a transaction was committed without offsets")
+      return
+    }
+    if story.setting.isStatic { return }
+    for partition in partitions where partition.topic == topics.changesets {
+      let place = "partition \(partition.partition) in generation \(generation)"
+      let owner = owners[place] ?? member
+      owners[place] = owner
+      if owner != member { violations.append("\(owner) and \(member) both write to \(place)") }
+    }
+  }
+
+  /// Offsets are committed: they never go back, and there is no more than that.
+  private func check(_ offsets: [TopicPartition: CommittedOffset]) {
+    for (partition, offset) in offsets {
+      let before = cluster.group.offsets[partition]?.offset ?? 0
+      let end = cluster.log(partition)?.high ?? 0
+      if offset.offset < before || offset.offset > end {
+        violations.append(
+          "\(partition) is committed to \(offset.offset), after \(before), and ends at \(end)"
+        )
+      }
+    }
+  }
+
+  // MARK: The end
+
+  private var lag: [String] {
+    [topics.sections, topics.items].flatMap { cluster.topics[$0] ?? [] }.compactMap { log in
+      let committed = cluster.group.offsets[log.partition]?.offset ?? 0
+      return committed < log.high ? "\(log.partition) is committed to \(committed) of \(log.high)" : nil
+    }
+  }
+
+  private var isCaughtUp: Bool {
+    lag.isEmpty && cluster.topics.values.joined().allSatisfy { $0.lastStableOffset == $0.high }
+  }
+
+  private func stopAll() -> String? {
+    let published = observation.records
+    isStopping = true
+    for place in places { place.member?.stop.request() }
+    if let failure = pass(until: simulator.milliseconds + 60_000, or: { places.allSatisfy { !$0.isRunning } })
+    {
+      return failure
+    }
+    guard places.allSatisfy({ !$0.isRunning }) else { return "a daemon does not stop" }
+    return observation.records == published
+      ? nil : "stopping published something, although all input was committed"
+  }
+
+  /// Compares what was published with the oracle.
+  private func compare() -> String? {
+    observe()
+    let input = [topics.sections, topics.items].flatMap { cluster.topics[$0] ?? [] }.flatMap { log in
+      log.read(from: 0, below: .max, .readCommitted, most: .max).records.map {
+        TopicRecord(log.partition, $0.offset, $0.record)
+      }
+    }
+    let oracle = InputOracle(input)
+    var complaints = oracle.complaints(about: observation)
+    complaints += lateComplaints(oracle)
+    for (input, offset) in cluster.group.offsets {
+      let changesets = TopicPartition(topic: topics.changesets, partition: input.partition)
+      let (least, end) = (ChangesetEnds.end(in: offset.metadata), cluster.log(changesets)?.high ?? 0)
+      if least.map({ $0 <= end }) == false {
+        complaints.append("\(input) has \(offset), and \(changesets) ends at \(end)")
+      }
+    }
+    return complaints.isEmpty
+      ? nil : "\(complaints.count) complaints: \(complaints.prefix(5).joined(separator: "\n"))"
+  }
+
+  /// What somebody finds who begins to follow now, when what was cleaned away is missing.
+  private func lateComplaints(_ oracle: InputOracle) -> [String] {
+    var joiner = LateJoiner()
+    do {
+      for log in cluster.topics[topics.changesets] ?? [] {
+        log.compact(keepingTombstones: true)
+        for (offset, record) in log.read(from: 0, below: .max, .readCommitted, most: .max).records {
+          try joiner.take(TopicRecord(log.partition, offset, record))
+        }
+      }
+      try joiner.finish()
+    } catch {
+      return ["late joiner: \(error)"]
+    }
+    return oracle.complaints(about: joiner.feeds.mapValues(\.feed)).map { "late joiner: \($0)" }
+  }
+}
+
+extension TopicRecord {
+  init(_ partition: TopicPartition, _ offset: Int64, _ record: SimulatedRecord) {
+    self.init(
+      topic: partition.topic,
+      partition: partition.partition,
+      offset: offset,
+      timestamp: record.timestamp,
+      key: record.key,
+      value: record.value,
+      headers: record.headers
+    )
+  }
+}

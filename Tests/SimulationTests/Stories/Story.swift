@@ -1,0 +1,178 @@
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import FeedTestSupport
+import Kafka
+import SimulationSupport
+
+@testable import FeedDaemon
+
+/// Everything that is decided of a run before it begins: what is sent when, and what happens when.
+struct Story: CustomStringConvertible {
+  struct Arrival: Equatable {
+    var milliseconds: Int64
+    var partition: TopicPartition
+    var record: SimulatedRecord
+    /// How its producer ends the transaction that it is in, and after how long; nil if it is in none.
+    var transaction: (isCommitted: Bool, milliseconds: Int64)?
+
+    static func == (one: Arrival, other: Arrival) -> Bool {
+      one.milliseconds == other.milliseconds && one.partition == other.partition
+        && one.record.key == other.record.key && one.record.value == other.record.value
+    }
+  }
+
+  struct Incident: Equatable {
+    var milliseconds: Int64
+    var fault: Fault
+  }
+
+  let seed: UInt64
+  var setting: Setting
+  var arrivals: [Arrival] = []
+  var incidents: [Incident] = []
+  /// When nothing more happens.
+  var milliseconds: Int64
+
+  /// A story that follows from its seed.
+  init(seed: UInt64) {
+    self.seed = seed
+    var random = SplitMix64(seed: seed)
+    setting = Setting(&random)
+    milliseconds = Int64(5_000 + random.below(35_000))
+    addArrivals(30 + random.below(120), &random)
+    addIncidents(10 + random.below(60), &random)
+  }
+
+  private mutating func addArrivals(_ count: Int, _ random: inout SplitMix64) {
+    var options = GeneratorOptions()
+    options.partitionCount = Int(setting.partitions)
+    options.badPercent = 6
+    options.itemCount = 6
+    options.limits = setting.configuration.store.limits
+    var generator = RecordGenerator(seed: random.next(), options: options)
+    var time: Int64 = 0
+    let topics = setting.configuration.store.topics
+    for _ in 0..<count {
+      let record = generator.next()
+      // Bursts, and now and then a pause.
+      if random.chance(40) { time += Int64(random.below(Int(milliseconds) * 4 / count)) }
+      // A feed is in one of the topics, so that it does not matter in which order they are read.
+      let hash = (record.key ?? []).reduce(0) { $0 &* 31 &+ Int($1) }
+      let topic = hash & 1 == 0 ? topics.items : topics.sections
+      arrivals.append(
+        Arrival(
+          milliseconds: min(time, milliseconds),
+          partition: TopicPartition(topic: topic, partition: Int32(record.partition)),
+          record: SimulatedRecord(
+            key: record.key,
+            value: record.value,
+            timestamp: 1_795_168_800_000 + time
+          ),
+          transaction: setting.hasInputTransactions && random.chance(50)
+            ? (random.chance(80), Int64(random.below(random.chance(20) ? 4_000 : 30))) : nil
+        )
+      )
+    }
+  }
+
+  private mutating func addIncidents(_ count: Int, _ random: inout SplitMix64) {
+    // Some stories are about one kind of trouble, above all about members that come and go.
+    let focus = random.chance(60) ? random.pick([0, 0, 1, 2]) : nil
+    for _ in 0..<count {
+      let time = Int64(random.below(Int(milliseconds)))
+      let kind = focus ?? random.below(4)
+      incidents.append(Incident(milliseconds: time, fault: fault(&random, kind)))
+      // Trouble in the midst of a rebalance.
+      guard kind == 0, random.chance(30) else { continue }
+      let later = min(milliseconds, time + Int64(random.pick([20, 200, 1_000, 3_500, 9_000])))
+      let more =
+        random.chance(50)
+        ? Fault.expire(random.below(setting.members))
+        : .request(.endTransaction, .slowAnswer(Int64(random.pick([1_500, 8_000, 14_000]))))
+      incidents.append(Incident(milliseconds: later, fault: more))
+    }
+    incidents.sort { $0.milliseconds < $1.milliseconds }
+  }
+
+  private func fault(_ random: inout SplitMix64, _ kind: Int) -> Fault {
+    func pause() -> Int64 { Int64(random.pick([50, 500, 3_000, 8_000, 15_000])) }
+    switch kind {
+    case 0:
+      switch random.below(4) {
+      case 0: return .kill(member: random.below(setting.members), restartAfter: pause())
+      case 1: return .stop(member: random.below(setting.members), restartAfter: pause())
+      case 2:
+        // Now and then for longer than a member may take between two polls.
+        let milliseconds = random.chance(10) ? 40_000 : pause()
+        return .pause(member: random.below(setting.members), milliseconds: milliseconds)
+      default: return .expire(random.below(setting.members))
+      }
+    case 1:
+      switch random.below(5) {
+      case 0: return .brokerDies(random.below(3), milliseconds: pause())
+      case 1: return .groupMoves
+      case 2: return .transactionsMove
+      case 3:
+        let topics = setting.configuration.store.topics
+        // Where the end of the changesets is believed to be matters most.
+        let topic = random.chance(60) ? topics.changesets : random.pick(topics.distinct)
+        let partition =
+          topic == setting.configuration.store.topics.rejected ? 0 : random.below(Int(setting.partitions))
+        return .leaderMoves(
+          topic: topic,
+          partition: Int32(partition),
+          staleMilliseconds: random.chance(30) ? 0 : Int64(random.below(8_000))
+        )
+      default: return random.chance(30) ? .seeksFail(1 + random.below(2)) : .compaction
+      }
+    default:
+      let kinds: [RequestKind] = [
+        .initProducer, .addPartition, .produce, .addOffsets, .commitOffsets, .endTransaction, .endTransaction,
+        .joinGroup, .syncGroup, .heartbeat, .fetchOffsets, .listOffsets, .fetch,
+      ]
+      let kind = random.pick(kinds)
+      return .request(kind, fate(of: kind, &random))
+    }
+  }
+
+  private func fate(of kind: RequestKind, _ random: inout SplitMix64) -> Fate {
+    func time() -> Int64 { Int64(random.pick([20, 300, 1_500, 4_000, 12_000])) }
+    switch random.below(8) {
+    case 0: return .lost
+    case 1: return .answerLost
+    case 2: return .late(time())
+    case 3: return .slowAnswer(time())
+    // A request of a transaction that comes once more, in the next one, is taken for one of that: Kafka tells them apart
+    // only with a newer protocol (KIP-890, part 2) than librdkafka's.
+    case 4 where ![.endTransaction, .commitOffsets].contains(kind): return .twice(time())
+    case 5: return .senderDies
+    case 6: return .senderDiesAfter
+    default:
+      let codes: [KafkaErrorCode] =
+        switch kind {
+        case .produce, .listOffsets, .fetch: [.notLeader]
+        case .initProducer, .addPartition, .addOffsets, .endTransaction:
+          [.notCoordinator, .coordinatorLoading, .concurrentTransactions]
+        case .fetchOffsets: [.notCoordinator, .coordinatorLoading, .unstableOffsetCommit]
+        default: [.notCoordinator, .coordinatorLoading]
+        }
+      return .refused(random.pick(codes))
+    }
+  }
+
+  var description: String {
+    var lines: [(Int64, String)] = arrivals.map { arrival in
+      let key = arrival.record.key.map { String(decoding: $0, as: UTF8.self).debugDescription } ?? "no key"
+      let value = arrival.record.value.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
+      let end = arrival.transaction.map {
+        ", \($0.isCommitted ? "committed" : "aborted") after \($0.milliseconds) ms"
+      }
+      return (arrival.milliseconds, "\(arrival.partition) gets \(key) \(value)\(end ?? "")")
+    }
+    lines += incidents.map { ($0.milliseconds, "\($0.fault)") }
+    lines.sort { $0.0 < $1.0 }
+    let text = lines.map { "  at \($0.0) ms: \($0.1)" }.joined(separator: "\n")
+    return "seed \(seed): \(setting)\n\(text)\n  at \(milliseconds) ms: nothing more happens"
+  }
+}

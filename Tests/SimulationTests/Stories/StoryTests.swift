@@ -1,0 +1,80 @@
+import FeedKafka
+import Foundation
+import Testing
+
+@testable import FeedDaemon
+
+/// Daemons on simulated brokers.
+@Suite struct StoryTests {
+  private static let identity = ProcessIdentity(group: "simulation")
+
+  /// Whether all that happens is printed.
+  private static let isTold =
+    ProcessInfo.processInfo.environment["FEEDSTORE_SIMULATION_TRACE"]?.isEmpty == false
+
+  private static func variable(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  @Test func `whatever happens, everything is published once and as the oracle says`() throws {
+    let first = Self.variable("FEEDSTORE_SIMULATION_SEED") ?? UInt64.random(in: 1...1_000_000_000)
+    let count = Self.variable("FEEDSTORE_SIMULATION_SEEDS") ?? .max
+    let seconds = Self.variable("FEEDSTORE_SIMULATION_SECONDS") ?? 10
+    let begin = ContinuousClock.now
+    var (runs, faults, requests, changesets): (UInt64, Int, Int, Int) = (0, 0, 0, 0)
+    var longest: (milliseconds: Int64, seed: UInt64) = (0, 0)
+    while runs < count, count < .max || ContinuousClock.now - begin < .seconds(Int64(seconds)) {
+      let story = Story(seed: first + runs)
+      let outcome = SimulationRun(story, Self.identity, onLine: Self.isTold ? { print($0) } : nil).run()
+      runs += 1
+      faults += outcome.faults
+      requests += outcome.requests
+      changesets += outcome.changesets
+      if outcome.catchUpMilliseconds > longest.milliseconds {
+        longest = (outcome.catchUpMilliseconds, story.seed)
+      }
+      guard let failure = outcome.failure else { continue }
+      print(
+        "simulation: seed \(story.seed) fails after \(ContinuousClock.now - begin); it is being shortened"
+      )
+      Issue.record("\(Self.report(story, failure))")
+      break
+    }
+    let duration = (ContinuousClock.now - begin) / .seconds(1)
+    print(
+      """
+      simulation: seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
+      \(Int(Double(faults) / duration)) faults a second; \(requests) requests, \(changesets) changesets; caught up in \
+      \(longest.milliseconds) ms at most, with seed \(longest.seed)
+      """
+    )
+  }
+
+  /// What failed, as a short story, and how it went.
+  private static func report(_ story: Story, _ failure: String) -> String {
+    var shrinker = StoryShrinker { SimulationRun($0, identity).run().failure }
+    let short = shrinker.shrink(story, failure)
+    var lines: [String] = []
+    let outcome = SimulationRun(short, identity) { lines.append($0) }.run()
+    return """
+      seed \(story.seed) fails: \(failure)
+      in short, \(short)
+      which fails: \(outcome.failure ?? "not any more")
+      \(lines.suffix(120).joined(separator: "\n"))
+      repeat it with FEEDSTORE_SIMULATION_SEED=\(story.seed) FEEDSTORE_SIMULATION_SEEDS=1
+      """
+  }
+
+  @Test func `a seed leads to the same run each time`() {
+    for seed in UInt64(1)...3 {
+      let runs = (0..<2).map { _ in
+        var lines: [String] = []
+        _ = SimulationRun(Story(seed: seed), Self.identity) { lines.append($0) }.run()
+        return lines
+      }
+      #expect(runs[0].count > 10)
+      let different = zip(runs[0], runs[1]).first { $0 != $1 }
+      #expect(runs[0] == runs[1], "seed \(seed): \(different.map { "\($0.0)\n\($0.1)" } ?? "one is longer")")
+    }
+  }
+}
