@@ -33,7 +33,7 @@ TESTED = {
     "js page": "test_languages.py runs it in Node",
     "python producer": "ExampleTests run it",
 }
-# The examples of bytes in the protocol, which FeedPipelineTests (DocumentedExampleTests) run: `ndjson NAME.PART SETTINGS`.
+# The examples of bytes in the protocol, which FeedToolsTests (DocumentedExampleTests) run: `ndjson NAME.PART SETTINGS`.
 EXAMPLE = re.compile(r"ndjson (?:\w+\.)?(?:input|output|rejected|terms)(?: [\w.]+=\w+)*")
 
 # Blocks that no test of documents runs: why, and which file tests the same.

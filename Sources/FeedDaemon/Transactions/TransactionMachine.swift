@@ -241,6 +241,6 @@ struct TransactionMachine: Equatable {
 
   /// 0 the first time, then twice as long each time.
   private static func backoff(_ times: Int, from least: Int32, to greatest: Int32) -> Int32 {
-    times <= 0 ? 0 : Doubling(from: least, to: greatest)[times - 1]
+    times <= 0 ? 0 : ExponentialBackoff(from: least, to: greatest)[times - 1]
   }
 }

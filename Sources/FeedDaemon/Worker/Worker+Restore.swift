@@ -13,7 +13,7 @@ extension Worker {
   /// late would be asked for in vain each time.
   private var isServing: Bool { !positions.read.isEmpty }
   private var askMilliseconds: Int32 {
-    let allowed = Doubling<Int32>(from: isServing ? 150 : 1_000, to: 8_000)[restoreFailures]
+    let allowed = ExponentialBackoff<Int32>(from: isServing ? 150 : 1_000, to: 8_000)[restoreFailures]
     return min(allowed, pollSchedule.longestCall)
   }
   private var readMilliseconds: Int32 { isServing ? 5 : 100 }

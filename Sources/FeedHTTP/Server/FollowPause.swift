@@ -3,7 +3,7 @@ import Service
 /// How long it is waited before feeds are followed again after a failure: twice as long each time, as long as
 /// failures come one after the other.
 struct FollowPause {
-  private static let seconds = Doubling<Int64>(from: 1, to: 60)
+  private static let seconds = ExponentialBackoff<Int64>(from: 1, to: 60)
 
   private var failuresInARow = 0
 

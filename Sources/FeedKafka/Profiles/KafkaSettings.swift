@@ -275,7 +275,7 @@ package struct KafkaSettings: Sendable, Equatable {
   private static let heartbeatMilliseconds = 300
   /// What a killed worker wrote is in the way of whoever reads on for so long, unless it is started again: so little
   /// at first. Brokers may not allow more than what clients have by default.
-  private static let transactionMilliseconds = Doubling(from: 10_000, to: 60_000)
+  private static let transactionMilliseconds = ExponentialBackoff(from: 10_000, to: 60_000)
   private static let timesWithinTransaction = [
     "socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms",
   ]

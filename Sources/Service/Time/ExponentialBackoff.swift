@@ -1,5 +1,5 @@
-/// Something that becomes twice as long with each failure, up to a bound: pauses, and times that are allowed.
-package struct Doubling<Value: FixedWidthInteger & Sendable>: Sendable {
+/// A pause or a timeout that doubles with each failure, up to a maximum.
+package struct ExponentialBackoff<Value: FixedWidthInteger & Sendable>: Sendable {
   package let least: Value
   package let greatest: Value
 
