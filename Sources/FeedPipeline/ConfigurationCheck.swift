@@ -22,11 +22,7 @@ public struct ConfigurationCheck: Sendable {
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
   public func run() async throws -> TopicReport {
     let settings = try KafkaSettings(configuration)
-    do {
-      try settings.checkProperties()
-    } catch {
-      throw error.configurationOrDaemonError
-    }
+    try settings.checkProperties()
     if configuration.http.isEnabled {
       let token = try configuration.http.bearerToken()
       let tls = try configuration.http.tlsCredentials()

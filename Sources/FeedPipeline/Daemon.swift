@@ -59,11 +59,7 @@ public struct Daemon: Sendable {
     defer { broker?.stop() }
     var settings = try KafkaSettings(configuration, embedded: broker?.properties)
     settings.isCounting = configuration.http.isEnabled
-    do {
-      try settings.checkProperties()
-    } catch {
-      throw error.configurationOrDaemonError
-    }
+    try settings.checkProperties()
     let server = try makeServer(settings)
     addReloadableParts(server)
     // Not before: whoever reads it takes the daemon for started.
@@ -128,12 +124,7 @@ public struct Daemon: Sendable {
     guard let reload else { return }
     reload.add(
       ReloadablePart(keys: []) { [isEmbedded] configuration in
-        let settings = try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil)
-        do throws(KafkaError) {
-          try settings.checkProperties()
-        } catch {
-          throw error.configurationOrDaemonError
-        }
+        try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil).checkProperties()
         return nil
       }
     )

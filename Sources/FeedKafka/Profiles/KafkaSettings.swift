@@ -206,9 +206,15 @@ package struct KafkaSettings: Sendable, Equatable {
   }
 
   /// Refuses names and values that librdkafka does not know, before any client is made.
-  package func checkProperties() throws(KafkaError) {
-    try configuration(for: .consumer).check()
-    try configuration(for: .producer).check()
+  ///
+  /// - Throws: ``ConfigurationError``.
+  package func checkProperties() throws {
+    do {
+      try configuration(for: .consumer).check()
+      try configuration(for: .producer).check()
+    } catch {
+      throw error.configurationOrDaemonError
+    }
   }
 
   /// For a client that creates topics and reads their settings.

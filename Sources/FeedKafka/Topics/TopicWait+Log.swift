@@ -18,27 +18,24 @@ extension TopicWait {
       return true
     }
   }
-}
 
-extension Consumer {
-  /// Asks which of the topics exist, again and again as long as one is missing and the wait lasts.
+  /// Asks which of the topics exist, again as long as one is missing and the wait lasts.
   ///
   /// - Parameters:
-  ///   - batch: for the polls in between, before anything is assigned.
-  ///   - timeoutMilliseconds: how long one question may take.
+  ///   - question: asks once.
+  ///   - pause: serves the client for so many milliseconds, between two questions.
   package func metadata(
     _ topics: [String],
-    waiting wait: TopicWait,
-    _ batch: MessageBatch,
-    timeoutMilliseconds: Int32,
-    _ log: Log
+    _ log: Log,
+    question: ([String]) throws(KafkaError) -> TopicMetadata,
+    pause: (Int32) throws(KafkaError) -> Void
   ) throws(KafkaError) -> TopicMetadata {
-    var wait = wait
+    var wait = self
     while true {
-      let metadata = try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
+      let metadata = try question(topics)
       let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
       guard !missing.isEmpty, wait.lasts(for: missing, at: now, log) else { return metadata }
-      try poll(into: batch, timeoutMilliseconds: TopicWait.pauseMilliseconds)
+      try pause(TopicWait.pauseMilliseconds)
     }
   }
 }

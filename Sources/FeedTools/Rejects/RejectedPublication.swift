@@ -112,13 +112,12 @@ public struct RejectedPublication: Sendable {
   /// Asks for the topics, as long as one is missing and there is time.
   private func partitionCounts(_ topics: [String], _ producer: Producer) throws(KafkaError) -> [String: Int32]
   {
-    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
-    while true {
-      let metadata = try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
-      let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
-      guard !missing.isEmpty, wait.lasts(for: missing, at: now, log) else { return metadata.partitionCounts }
-      try producer.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
-    }
+    let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
+    return try wait.metadata(topics, log) { topics throws(KafkaError) in
+      try producer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
+    } pause: { milliseconds throws(KafkaError) in
+      try producer.poll(timeoutMilliseconds: milliseconds)
+    }.partitionCounts
   }
 
   /// Its time is that of sending, as a topic that keeps records by time would drop an old one.

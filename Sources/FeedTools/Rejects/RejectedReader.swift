@@ -7,73 +7,40 @@ import Service
 
 /// Reads the rejected topic. It belongs to one thread.
 final class RejectedReader {
-  let topic: String
-  private let wait: TopicWait
-  private let log: Log
-  private let consumer: Consumer
-  private let batch: MessageBatch
+  private let reader: TopicReader
 
-  private static let timeoutMilliseconds: Int32 = 10_000
-  private static let pollMilliseconds: Int32 = 100
-  private static let closeMilliseconds: Int32 = 2_000
-  /// How long nothing may come before the end.
   private static let patienceMilliseconds: Int64 = 30_000
-  /// Few enough that records of many megabytes are not hoarded.
-  private static let batchCapacity = 100
 
   init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
-    topic = configuration.store.topics.rejected
-    wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
-    self.log = log
-    consumer = try Consumer(
-      configuration: settings.restorer,
-      isolationLevel: .readCommitted,
-      log: log.kafkaHandler
+    reader = try TopicReader(
+      settings,
+      configuration,
+      topic: (configuration.store.topics.rejected, "topics.rejected"),
+      patienceMilliseconds: Self.patienceMilliseconds,
+      log: log
     )
-    batch = consumer.makeBatch(capacity: Self.batchCapacity)
   }
 
-  func close() {
-    try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds)
-  }
+  var topic: String { reader.topic }
+
+  func close() { try? reader.close() }
 
   /// How many partitions the topic has.
   ///
   /// - Throws: ``DaemonError`` if there is no such topic; `KafkaError`.
-  func partitionCount() throws -> Int32 {
-    let metadata = try consumer.metadata(
-      [topic],
-      waiting: wait,
-      batch,
-      timeoutMilliseconds: Self.timeoutMilliseconds,
-      log
-    )
-    guard let count = metadata.partitionCounts[topic] else {
-      throw DaemonError(
-        .missingTopic,
-        "topic \(topic) does not exist, or may not be read; set topics.rejected to its name"
-      )
-    }
-    return count
-  }
+  func partitionCount() throws -> Int32 { try reader.partitionCount() }
 
   /// Where a partition begins and ends now; what belongs to open transactions is behind its end.
-  func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks {
-    try consumer.queryWatermarks(
-      TopicPartition(topic: topic, partition: partition),
-      timeoutMilliseconds: Self.timeoutMilliseconds
-    )
-  }
+  func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks { try reader.watermarks(partition) }
 
   /// Reads a partition from an offset to the end it has now, or as long as `body` returns true.
   ///
   /// - Throws: `KafkaError`; ``DaemonError`` if nothing comes; what `body` throws.
   func read(_ partition: Int32, from start: Int64, to end: Int64, _ body: (Message) throws -> Bool) throws {
     guard start < end else { return }
-    try consumer.assign([TopicPartitionOffset(topic: topic, partition: partition, offset: start)])
-    var lastSign = MonotonicClock.milliseconds()
+    try reader.begin(at: [partition: start])
     while true {
-      try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
+      let batch = try reader.poll()
       for index in 0..<batch.count {
         let message = batch[index]
         guard message.partition == partition, message.offset >= start else { continue }
@@ -85,11 +52,6 @@ final class RejectedReader {
         case .endOfPartition: break
         case .error(let error): if !error.isRetriable { throw error }
         }
-      }
-      let now = MonotonicClock.milliseconds()
-      if !batch.isEmpty { lastSign = now }
-      guard now - lastSign < Self.patienceMilliseconds else {
-        throw DaemonError.silence(of: topic, milliseconds: Self.patienceMilliseconds)
       }
     }
   }

@@ -44,16 +44,7 @@ public struct TopicSetup: Sendable {
   ///   partitions does not fit. A topic that could not be created is part of the report.
   public func run() async throws -> TopicReport {
     let settings = try KafkaSettings(configuration)
-    let thread = WorkerThread(name: "topics")
-    defer { thread.stop() }
-    return try await withTaskExecutorPreference(thread) { @concurrent in
-      // Librdkafka blocks, so it is called on this thread only.
-      do {
-        return try work(settings)
-      } catch let error as KafkaError {
-        throw error.configurationOrDaemonError
-      }
-    }
+    return try await WorkerThread.withKafka("topics") { try work(settings) }
   }
 
   private func work(_ settings: KafkaSettings) throws -> TopicReport {

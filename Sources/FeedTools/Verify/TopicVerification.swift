@@ -1,39 +1,28 @@
 import Feed
+import FeedConfiguration
 import FeedKafka
+import FeedStore
 import Kafka
 import Service
 
 /// Verifies the changesets topic of a cluster: what is committed in it at the beginning. It belongs to one
 /// thread.
 final class TopicVerification {
-  private let topic: String
-  private let log: Log
-  private let wait: TopicWait
-  private let consumer: Consumer
-  private let batch: MessageBatch
+  private let reader: TopicReader
   private var ends: [Int32: Int64] = [:]
   /// Names and values of one record's headers.
   private let headerBytes = ByteWriter(capacity: 1024)
 
-  private static let timeoutMilliseconds: Int32 = 10_000
-  private static let pollMilliseconds: Int32 = 100
-  private static let closeMilliseconds: Int32 = 2_000
-  /// How long nothing may come before the end.
   private static let patienceMilliseconds: Int64 = 60_000
-  /// Few enough that parts of nearly a megabyte each are not hoarded.
-  private static let batchCapacity = 100
 
-  /// - Parameter wait: how long to ask for the topic.
-  init(_ settings: KafkaSettings, topic: String, wait: TopicWait, log: Log) throws(KafkaError) {
-    self.topic = topic
-    self.wait = wait
-    self.log = log
-    consumer = try Consumer(
-      configuration: settings.restorer,
-      isolationLevel: .readCommitted,
-      log: log.kafkaHandler
+  init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
+    reader = try TopicReader(
+      settings,
+      configuration,
+      topic: (configuration.store.topics.changesets, "topics.changesets"),
+      patienceMilliseconds: Self.patienceMilliseconds,
+      log: log
     )
-    batch = consumer.makeBatch(capacity: Self.batchCapacity)
   }
 
   /// Reads every partition to where it ends now: at the last record before any open transaction, so that no
@@ -45,9 +34,8 @@ final class TopicVerification {
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }
     var bytes: Int64 = 0
-    var lastSign = MonotonicClock.milliseconds()
     while !ends.isEmpty {
-      try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
+      let batch = try reader.poll()
       for index in 0..<batch.count {
         let message = batch[index]
         bytes += Int64(message.size)
@@ -59,39 +47,20 @@ final class TopicVerification {
         case .error(let error): if !error.isRetriable { throw error }
         }
       }
-      let now = MonotonicClock.milliseconds()
-      if !batch.isEmpty { lastSign = now }
-      guard now - lastSign < Self.patienceMilliseconds else {
-        throw DaemonError.silence(of: topic, milliseconds: Self.patienceMilliseconds)
-      }
       progress.update(bytes, now: MonotonicClock.nanoseconds())
     }
-    try consumer.close(timeoutMilliseconds: Self.closeMilliseconds)
+    try reader.close()
   }
 
   private func open() throws {
-    let metadata = try consumer.metadata(
-      [topic],
-      waiting: wait,
-      batch,
-      timeoutMilliseconds: Self.timeoutMilliseconds,
-      log
-    )
-    guard let count = metadata.partitionCounts[topic] else {
-      throw DaemonError(
-        .missingTopic,
-        "topic \(topic) does not exist, or may not be read; set topics.changesets to its name"
-      )
-    }
-    var starts: [TopicPartitionOffset] = []
-    for partition in 0..<count {
-      let place = TopicPartition(topic: topic, partition: partition)
-      let marks = try consumer.queryWatermarks(place, timeoutMilliseconds: Self.timeoutMilliseconds)
+    var starts: [Int32: Int64] = [:]
+    for partition in 0..<(try reader.partitionCount()) {
+      let marks = try reader.watermarks(partition)
       guard marks.low < marks.high else { continue }
       ends[partition] = marks.high
-      starts.append(TopicPartitionOffset(topic: topic, partition: partition, offset: marks.low))
+      starts[partition] = marks.low
     }
-    try consumer.assign(starts)
+    try reader.begin(at: starts)
   }
 
   private func take(_ message: Message, _ verifier: FaultTelling) {

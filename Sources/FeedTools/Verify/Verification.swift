@@ -64,22 +64,10 @@ public struct Verification: Sendable {
 
   private func verifyTopic(_ verifier: FaultTelling) async throws {
     let settings = try KafkaSettings(configuration)
-    let thread = WorkerThread(name: "verify")
-    defer { thread.stop() }
     // The caller waits, and looks at it only when this is done.
     nonisolated(unsafe) let verifier = verifier
-    try await withTaskExecutorPreference(thread) { @concurrent in
-      // Librdkafka blocks, so it is called on this thread only.
-      do {
-        try TopicVerification(
-          settings,
-          topic: configuration.store.topics.changesets,
-          wait: TopicWait(milliseconds: configuration.startupTimeoutMilliseconds),
-          log: log
-        ).run(verifier)
-      } catch let error as KafkaError {
-        throw error.configurationOrDaemonError
-      }
+    try await WorkerThread.withKafka("verify") {
+      try TopicVerification(settings, configuration, log: log).run(verifier)
     }
   }
 }
