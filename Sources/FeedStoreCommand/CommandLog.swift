@@ -7,10 +7,16 @@ import Synchronization
 enum CommandLog {
   private static let current = Mutex<Log?>(nil)
 
+  /// Makes it. From then on a failure is said in it, too.
   static func make(_ configuration: PipelineConfiguration) -> Log {
-    let log = Log(level: configuration.logLevel, format: configuration.logFormat)
+    let log = plain(configuration)
     current.withLock { $0 = log }
     return log
+  }
+
+  /// One that is no log of a run: for what is noticed about the configuration.
+  static func plain(_ configuration: PipelineConfiguration) -> Log {
+    Log(level: configuration.logLevel, format: configuration.logFormat)
   }
 
   /// Writes what was counted until now; to be called when the command is done.

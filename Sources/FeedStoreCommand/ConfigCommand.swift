@@ -27,7 +27,7 @@ enum ConfigCommand: Subcommand {
     let loaded = try sources(invocation).load()
     var listing = ConfigurationListing(loaded)
     if invocation.flag("check") {
-      let check = ConfigurationCheck(loaded.configuration, log: Log(level: loaded.configuration.logLevel))
+      let check = ConfigurationCheck(loaded.configuration, log: CommandLog.plain(loaded.configuration))
       listing.topics = try await check.run()
     }
     StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)

@@ -40,7 +40,7 @@ extension Subcommand {
   }
 
   static func configuration(_ loaded: LoadedConfiguration) -> PipelineConfiguration {
-    let log = Log(level: loaded.configuration.logLevel, format: loaded.configuration.logFormat)
+    let log = CommandLog.plain(loaded.configuration)
     for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
     return loaded.configuration
   }

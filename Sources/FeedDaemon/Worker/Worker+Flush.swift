@@ -235,7 +235,6 @@ extension Worker {
       try wait(milliseconds)
     case .lost(let milliseconds):
       endFlush()
-      if store.isPublicationDue { store.rollBack() }
       status.ended(.unknown, withdrawnInARow: machine.withdrawnInARow)
       lossCause = lastFailure
       log.write(

@@ -93,8 +93,6 @@ package final class Worker: @unchecked Sendable {
   var rejoinTime: Int64?
   var hasRejoined = false
 
-  /// When to say again that the group has members of an older version, in milliseconds of the monotonic clock.
-  private var nextProtocolReminder: Int64 = 0
   /// When offsets are committed once more that have not changed, in milliseconds of the monotonic clock.
   private var nextOffsetRefresh: Int64
 
@@ -121,7 +119,6 @@ package final class Worker: @unchecked Sendable {
   /// A poll that brings so many is a reason to look at once.
   private static let manyRecords = 1_000
   static let batchCapacity = 10_000
-  private static let protocolReminderMilliseconds: Int64 = 10_000
   /// Much less than the least `offsets.retention.minutes` that makes sense.
   private static let offsetRefreshMilliseconds: Int64 = 3_600_000
   private static let metadataMilliseconds: Int32 = 1_000
@@ -341,7 +338,12 @@ package final class Worker: @unchecked Sendable {
         )
       }
       if error.kind == .inconsistentGroupProtocol {
-        noteOtherProtocol(error)
+        // It takes this member in when the last of the others has left.
+        log.write(
+          .groupProtocolMismatch,
+          "the group has members of an earlier build, which assign partitions differently; waiting until all of them are stopped",
+          ["group": settings.groupID, "error": error]
+        )
         continue
       }
       if error.kind.isRefusal { throw .cannot("read", error) }
@@ -351,18 +353,6 @@ package final class Worker: @unchecked Sendable {
         log.write(.inputError, "Kafka error", ["error": error])
       }
     }
-  }
-
-  /// The group has members that share out partitions in another way. It takes this one in when the last of them has left.
-  private func noteOtherProtocol(_ error: KafkaError) {
-    let now = clock.milliseconds()
-    guard now >= nextProtocolReminder else { return }
-    nextProtocolReminder = now + Self.protocolReminderMilliseconds
-    log.write(
-      .groupProtocolMismatch,
-      "the group has members of an earlier build, which assign partitions differently; waiting until all of them are stopped",
-      ["group": settings.groupID, "error": error]
-    )
   }
 
   /// Publishes what waits, leaves the group, and closes everything within the time that is given for it.

@@ -5,21 +5,13 @@ extension Log {
   /// Takes librdkafka's own log lines, for one client.
   package var kafkaHandler: KafkaLogHandler {
     { level, facility, message in
-      let (thread, message) = Self.parts(of: message)
+      let (thread, message) = KafkaLogText.parts(of: message)
       self.write(
         Self.event(of: level, facility),
         message,
         thread.map { ["facility": facility, "thread": $0] } ?? ["facility": facility]
       )
     }
-  }
-
-  /// librdkafka begins messages with the name of its thread: `[thrd:broker:9092/1]: broker:9092/1: Connect … failed`.
-  static func parts(of message: String) -> (thread: String?, message: String) {
-    let prefix = "[thrd:"
-    guard message.hasPrefix(prefix), let end = message.firstRange(of: "]: ") else { return (nil, message) }
-    let start = message.index(message.startIndex, offsetBy: prefix.count)
-    return (String(message[start..<end.lowerBound]), String(message[end.upperBound...]))
   }
 
   static func event(of level: KafkaLogLevel, _ facility: String) -> LogEvent {

@@ -1,5 +1,5 @@
 /// Which of librdkafka's clients a property is for (its CONFIGURATION.md, column C/P).
-package enum KafkaPropertyScope: Equatable {
+enum KafkaPropertyScope: Equatable {
   case consumer
   case producer
   case both
@@ -13,17 +13,6 @@ package enum KafkaPropertyScope: Equatable {
       } else {
         .both
       }
-  }
-
-  /// Names that are in use, to suggest one for a misspelt name; librdkafka has more.
-  package static var names: [String] {
-    consumerOnly.sorted() + producerOnly.sorted() + [
-      "bootstrap.servers", "client.id", "client.rack", "message.max.bytes", "metadata.max.age.ms",
-      "reconnect.backoff.max.ms", "sasl.mechanisms", "sasl.password", "sasl.username", "security.protocol",
-      "socket.timeout.ms", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location",
-      "ssl.key.password",
-      "topic.metadata.refresh.interval.ms",
-    ]
   }
 
   private static let consumerOnly: Set<String> = [

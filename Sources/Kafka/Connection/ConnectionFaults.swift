@@ -116,8 +116,7 @@ public final class ConnectionFaults: Sendable, Hashable {
 
   /// Takes the broker out of `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
   private static func split(_ text: String) -> (broker: String, rest: String)? {
-    var text = text[...]
-    if text.hasPrefix("[thrd:"), let end = text.firstRange(of: "]: ") { text = text[end.upperBound...] }
+    var text = KafkaLogText.parts(of: text).message[...]
     guard var end = text.firstRange(of: ": ") else { return nil }
     if !text[..<end.lowerBound].contains(":"), let next = text[end.upperBound...].firstRange(of: ": "),
       text[end.upperBound..<next.lowerBound].contains(":")
