@@ -1,30 +1,25 @@
 import FeedConfiguration
 import FeedKafka
 import FeedPipeline
+import FeedTestSupport
 import FeedTools
 import Foundation
 import Kafka
 import Testing
 
 /// `feedstore config`, as it was built.
-final class ConfigCommandTests {
-  private let folder: URL
+struct ConfigCommandTests {
+  private let folder: TemporaryFolder
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { folder = try TemporaryFolder() }
 
   private func write(_ name: String, _ text: String, mode: Int = 0o600) throws {
-    let file = folder.appendingPathComponent(name)
-    try Data(text.utf8).write(to: file)
-    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+    let path = try folder.file(name, text.utf8)
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
   }
 
   private func config(_ arguments: [String], _ environment: [String: String] = [:]) throws -> CommandRun {
-    try CommandRun(["config"] + arguments, in: folder, environment: environment)
+    try CommandRun(["config"] + arguments, in: folder.url, environment: environment)
   }
 
   private func rows(_ run: CommandRun) -> [String: [String]] {
@@ -153,7 +148,7 @@ final class ConfigCommandTests {
     try write("input", #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n")
     let run = try CommandRun(
       ["replay", "input"],
-      in: folder,
+      in: folder.url,
       environment: ["FEEDSTORE_OUTPUT_SOURCE": "/mine", "FEEDSTORE_OUTPUT_SORCE": "hunter2"]
     )
     #expect(run.exitCode == 0 && run.output.contains("/mine"))

@@ -1,22 +1,17 @@
+import FeedTestSupport
 import Foundation
 import HTTPTestSupport
 import Testing
 
 /// SIGHUP, to the command as it was built.
-final class ReloadTests {
-  private let folder: URL
+struct ReloadTests {
+  private let folder: TemporaryFolder
 
-  init() throws {
-    folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: folder) }
+  init() throws { folder = try TemporaryFolder() }
 
   private func write(_ name: String, _ text: String) throws {
-    let file = folder.appendingPathComponent(name)
-    try Data(text.utf8).write(to: file, options: .atomic)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    let path = try folder.file(name, text.utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
   }
 
   @Test func `it takes over the token and the log level, names what needs a restart, and survives mistakes`()
@@ -27,7 +22,7 @@ final class ReloadTests {
     try write("feedstore.json5", "{ http: { enabled: true, feeds: false, port: 0, tokenFile: 'token' } }")
     let daemon = try RunningCommand(
       ["run", "--embedded", "--config", "feedstore.json5"],
-      in: folder,
+      in: folder.url,
       environment: ["NOTIFY_SOCKET": manager.address]
     )
     let serving = try daemon.line(with: "event=http.serving url=")

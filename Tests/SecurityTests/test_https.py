@@ -18,9 +18,7 @@ RECORD = '{"key":"news","value":{"op":"item.upsert","item":"%s","section":"top",
 class HTTPSTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.ours, cls.others = authority.Authority(cls.folder, "ours"), authority.Authority(cls.folder, "others")
         cls.certificate, cls.key = cls.ours.issue("server")
         cls.cluster = cls.enterClassContext(SecuredCluster())

@@ -15,9 +15,7 @@ OUTPUT = {"coalesce.window": 0, "kafka.session.timeout.ms": 6000}
 
 def setUpModule():
     global FOLDER, OURS, OTHERS
-    folder = tempfile.TemporaryDirectory()
-    unittest.addModuleCleanup(folder.cleanup)
-    FOLDER = pathlib.Path(folder.name)
+    FOLDER = pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory()))
     OURS, OTHERS = authority.Authority(FOLDER, "ours"), authority.Authority(FOLDER, "others")
 
 

@@ -23,9 +23,7 @@ def recipe(title):
 class RecipeTests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         cls.ours = authority.Authority(cls.folder, "ca")
         for name in ("client", "server"):
             for source, end in zip(cls.ours.issue(name), ("crt", "key")):

@@ -40,18 +40,7 @@ struct StreamDeliveryTests {
     _ revision: UInt64,
     _ standing: FeedStanding = .upToDate
   ) -> FeedDescription {
-    FeedDescription(
-      feed: feed.string,
-      partition: 0,
-      position: Int64(revision) + 1,
-      version: PublishedVersion(epoch: Array("e/1".utf8), revision: revision, through: []),
-      timeMilliseconds: 0,
-      sectionCount: 0,
-      itemCount: 0,
-      checksum: 0,
-      standing: standing,
-      lastChangeset: nil
-    )
+    .made(of: feed.string, revision: revision, standing)
   }
 
   private static func notice(_ text: String, _ audience: StreamStep.Audience = .all) -> StreamStep {

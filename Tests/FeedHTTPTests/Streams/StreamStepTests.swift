@@ -10,18 +10,7 @@ struct StreamStepTests {
     partition: Int32 = 1,
     _ standing: FeedStanding = .upToDate
   ) -> FeedDescription {
-    FeedDescription(
-      feed: "f",
-      partition: partition,
-      position: 8,
-      version: PublishedVersion(epoch: Array("e/1".utf8), revision: 7, through: []),
-      timeMilliseconds: 0,
-      sectionCount: 0,
-      itemCount: 0,
-      checksum: 0,
-      standing: standing,
-      lastChangeset: nil
-    )
+    .made(of: "f", partition: partition, revision: 7, standing)
   }
 
   private static func present(partition: Int32) -> FeedUpdate {

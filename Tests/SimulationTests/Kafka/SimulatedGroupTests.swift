@@ -33,6 +33,19 @@ import Testing
     }
   }
 
+  /// Runs something with the only member of the group, which holds its partitions.
+  private func withMember(
+    _ body: @escaping (SimulatedProcess, SimulatedConsumer, Holdings) throws -> Void
+  ) {
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let (member, held) = (laboratory.member(process), Holdings())
+      try member.subscribe(["in"])
+      try poll(member, held)
+      try body(process, member, held)
+    }
+  }
+
   @Test func `the first member gets everything, and the second its share once the first has given it up`() {
     let first = Holdings()
     let second = Holdings()
@@ -115,12 +128,7 @@ import Testing
   }
 
   @Test func `a commit of an old generation is refused, and needs an abort`() {
-    let held = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let member = laboratory.member(process)
-      try member.subscribe(["in"])
-      try poll(member, held)
+    withMember { [self] process, member, _ in
       let membership = try member.groupMembership()
       let producer = laboratory.producer(process)
       try producer.initTransactions(milliseconds: 1_000)
@@ -136,12 +144,7 @@ import Testing
   }
 
   @Test func `offsets are there when their transaction is committed, and not told before`() {
-    let held = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let member = laboratory.member(process)
-      try member.subscribe(["in"])
-      try poll(member, held)
+    withMember { [self] process, member, _ in
       let producer = laboratory.producer(process)
       try producer.initTransactions(milliseconds: 1_000)
       try producer.begin()
@@ -158,12 +161,7 @@ import Testing
   }
 
   @Test func `a member that is put out loses everything, and is somebody else afterwards`() {
-    let held = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let member = laboratory.member(process)
-      try member.subscribe(["in"])
-      try poll(member, held)
+    withMember { [self] _, member, held in
       let id = try member.groupMembership().memberID
       laboratory.cluster.group.expire(id)
       try poll(member, held) { $0.rebalance?.kind == .lost }
@@ -176,12 +174,7 @@ import Testing
   }
 
   @Test func `the group goes on when its coordinator moves or dies`() {
-    let held = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let member = laboratory.member(process)
-      try member.subscribe(["in"])
-      try poll(member, held)
+    withMember { [self] _, member, held in
       let generation = laboratory.cluster.group.generation
       laboratory.cluster.group.moveAway()
       try poll(member, held, seconds: 30) { _ in false }
