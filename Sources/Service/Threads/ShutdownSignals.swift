@@ -4,12 +4,9 @@ import Synchronization
 /// SIGINT and SIGTERM as a request to stop, once; a second one ends the process at once with code 128 and its number, as
 /// shells say it of who is ended by a signal: 130 and 143.
 ///
-/// The handler does what is safe in one: it counts, and writes a byte to a pipe. A thread of its own reads it,
-/// sets ``isRequested``, calls the callback and wakes those who wait. The second signal ends the process from
-/// within the handler, so that it works however stuck everything else is.
-///
-/// The threads of libdispatch, which run Swift's tasks, block these signals, and in a program whose `main` is
-/// asynchronous no other may be left. So the signal thread unblocks them and lives as long as the process.
+/// The handler counts, and hands the signal to a thread of its own (``SignalThread``), which sets ``isRequested``, calls the
+/// callback and wakes those who wait. The second signal ends the process from within the handler, so that it works however
+/// stuck everything else is.
 public final class ShutdownSignals: Sendable {
   private struct State {
     var signal: Int32?
@@ -30,30 +27,12 @@ public final class ShutdownSignals: Sendable {
   public static func install(
     onRequest: @escaping @Sendable (_ signal: Int32) -> Void = { _ in }
   ) -> ShutdownSignals {
-    var ends: [Int32] = [-1, -1]
-    precondition(pipe(&ends) == 0, "cannot make a pipe: \(String(cString: strerror(errno)))")
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     signalCount.store(0, ordering: .sequentiallyConsistent)
-    let isFirst = signalPipe.compareExchange(
-      expected: -1,
-      desired: ends[1],
-      ordering: .sequentiallyConsistent
-    )
-    precondition(isFirst.exchanged, "the shutdown signals are installed already")
-
     let shutdown = ShutdownSignals(onRequest: onRequest)
-    let waiter = SignalWaiter(descriptor: ends[0], shutdown: shutdown)
-    var thread = pthread_t()
-    let owner = Unmanaged.passRetained(waiter).toOpaque()
-    let result = pthread_create(&thread, nil, { @Sendable in signalThreadMain($0) }, owner)
-    precondition(result == 0, "cannot start the signal thread: \(String(cString: strerror(result)))")
-    pthread_detach(thread)
-
-    var action = sigaction()
-    action.__sigaction_handler.sa_handler = { @Sendable in handleShutdownSignal($0) }
-    action.sa_flags = Int32(bitPattern: UInt32(SA_RESTART))
-    sigemptyset(&action.sa_mask)
-    for signal in [SIGINT, SIGTERM] { sigaction(signal, &action, nil) }
+    let pipe = SignalThread.start("signals", signals: [SIGINT, SIGTERM]) { shutdown.request(Int32($0)) }
+    let isFirst = signalPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
+    precondition(isFirst.exchanged, "the shutdown signals are installed already")
+    SignalThread.handle([SIGINT, SIGTERM]) { @Sendable in handleShutdownSignal($0) }
     return shutdown
   }
 
@@ -111,7 +90,7 @@ public final class ShutdownSignals: Sendable {
     _ = state.withLock { $0.waiting.removeValue(forKey: waiter) }
   }
 
-  fileprivate func request(_ signal: Int32) {
+  private func request(_ signal: Int32) {
     let waiting = state.withLock { state in
       state.signal = signal
       defer { state.waiting = [:] }
@@ -125,46 +104,12 @@ public final class ShutdownSignals: Sendable {
   }
 }
 
-/// What the signal thread is told.
-private final class SignalWaiter: Sendable {
-  let descriptor: Int32
-  let shutdown: ShutdownSignals
-
-  init(descriptor: Int32, shutdown: ShutdownSignals) {
-    self.descriptor = descriptor
-    self.shutdown = shutdown
-  }
-}
-
 /// Where the handler writes; -1 before installation. Constant-initialised, as a handler must not initialise.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalCount = Atomic<Int>(0)
 
-/// Runs in a signal handler: only what is async-signal-safe, and `errno` stays as it was.
+/// Runs in a signal handler.
 private func handleShutdownSignal(_ signal: Int32) {
   if signalCount.add(1, ordering: .sequentiallyConsistent).oldValue > 0 { _exit(128 + signal) }
-  let savedError = errno
-  var byte = UInt8(truncatingIfNeeded: signal)
-  _ = write(signalPipe.load(ordering: .sequentiallyConsistent), &byte, 1)
-  errno = savedError
-}
-
-/// The signal thread: takes the signals, passes the first one's byte on, and stays to take the second.
-private func signalThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let owner else { return nil }
-  let waiter = Unmanaged<SignalWaiter>.fromOpaque(owner).takeRetainedValue()
-  ThreadName.set("signals")
-  var signals = sigset_t()
-  sigemptyset(&signals)
-  for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
-  pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-  var byte: UInt8 = 0
-  while true {
-    let count = read(waiter.descriptor, &byte, 1)
-    if count == 1 {
-      waiter.shutdown.request(Int32(byte))
-    } else if count == 0 || errno != EINTR {
-      return nil
-    }
-  }
+  SignalThread.send(UInt8(truncatingIfNeeded: signal), to: signalPipe.load(ordering: .sequentiallyConsistent))
 }
