@@ -9,6 +9,8 @@ import Synchronization
 public final class ConfigurationReload: Sendable {
   private let sources: ConfigurationSources
   private let log: Log
+  /// The part that decides whether the line about a reload is heard.
+  private let level: ReloadablePart
   private let state: Mutex<State>
 
   private struct State {
@@ -26,11 +28,11 @@ public final class ConfigurationReload: Sendable {
   public init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
     self.sources = sources
     self.log = log
-    let level = ReloadablePart(keys: ["log.level"]) { configuration in
+    level = ReloadablePart(keys: ["log.level"]) { configuration in
       guard configuration.logLevel != log.level else { return nil }
       return ReloadablePart.Change(["log.level"]) { log.setLevel(configuration.logLevel) }
     }
-    state = Mutex(State(running: Self.values(running), parts: [level]))
+    state = Mutex(State(running: Self.values(running), parts: []))
   }
 
   /// Adds a part of the daemon.
@@ -60,15 +62,18 @@ public final class ConfigurationReload: Sendable {
 
   private func reload(_ state: inout State) throws {
     let loaded = try sources.load()
+    let levelChange = try level.prepare(loaded.configuration)
     let changes = try state.parts.compactMap { try $0.prepare(loaded.configuration) }
     let values = Self.values(loaded)
     let keys = Set(values.keys).union(state.running.keys).filter { values[$0] != state.running[$0] }
-    let reloadable = Set(state.parts.flatMap(\.keys))
-    let changed = keys.intersection(reloadable).union(changes.flatMap(\.keys))
-    // The operator waits for this line: it is written at the more talkative of two levels.
+    let reloadable = Set(state.parts.flatMap(\.keys)).union(level.keys)
+    let applied = ([levelChange].compactMap(\.self) + changes).flatMap(\.keys)
+    let changed = keys.intersection(reloadable).union(applied)
+    // The operator waits for this line: everything is applied by then, and it is written at the more talkative of two levels.
+    for change in changes { change.apply() }
     let isHeard = log.level <= .info
     if isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
-    for change in changes { change.apply() }
+    levelChange?.apply()
     if !isHeard { log.write(.configReloaded, "configuration reloaded", ["changed": Self.list(changed)]) }
     for key in reloadable { state.running[key] = values[key] }
     let others = keys.subtracting(reloadable)
