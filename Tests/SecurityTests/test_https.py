@@ -96,7 +96,7 @@ class HTTPSTests(unittest.TestCase):
         self.assertIn("https-only", answer)
         with self.assertRaises(ssl.SSLCertVerificationError):
             self.get(self.connect(port, trusted=self.others), "/livez")
-        # Others are not disturbed.
+        # Other connections go on.
         self.assertEqual(self.get(self.connect(port), "/livez")[0], 200)
 
     def test_only_clients_with_a_certificate_of_the_authority_come_in(self):

@@ -114,7 +114,9 @@ class KafkaSecurityTests(unittest.TestCase):
                 result = command.run("run", settings=settings)
                 self.assertEqual(result.returncode, 1, result.stderr)
                 *lines, last = result.stderr.splitlines()
-                [told] = command.complaints(lines)
+                complaints = command.complaints(lines)
+                self.assertEqual(len(complaints), 1, result.stderr)
+                told = complaints[0]
                 self.assertIn("event=kafka.client.connection-refused", told)
                 for line in (told, last):
                     self.assertIn(cause, line)
