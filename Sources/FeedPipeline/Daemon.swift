@@ -45,7 +45,7 @@ public struct Daemon: Sendable {
     self.onEvent = onEvent
   }
 
-  /// Works until it is asked to stop, then publishes what waits, commits and leaves the group.
+  /// Works until it is asked to stop, then publishes the pending changes, commits and leaves the group.
   ///
   /// - Throws: ``ConfigurationError`` for settings that cannot be; ``DaemonError`` with the cause and the
   ///   remedy.

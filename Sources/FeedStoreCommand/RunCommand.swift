@@ -12,8 +12,8 @@ enum RunCommand: Subcommand {
     discussion: """
       Joins the group kafka.group.id (feedstore) on topics.sections and topics.items, which must have \
       equally many partitions, and publishes changesets, rejected records and offsets in one transaction \
-      per window. SIGINT and SIGTERM end it well: it publishes what waits, commits, and leaves the group. SIGHUP has it read \
-      its configuration again, and take over the log level and the token.
+      per window. On SIGINT and SIGTERM it publishes pending changes, commits, and leaves the group. On SIGHUP it reads \
+      its configuration again, and applies the log level, the token and the HTTPS certificate.
 
       Feeds are kept in memory, and restored from topics.changesets at the start.
 

@@ -11,7 +11,8 @@ import Testing
 @testable import FeedKafka
 
 struct DaemonTests {
-  @Test func `rejected records arrive byte for byte, nulls are nulls, and stopping publishes what waits`()
+  @Test
+  func `rejected records arrive byte for byte, nulls are nulls, and stopping publishes pending changes`()
     async throws
   {
     let ground = try Ground(partitions: 3, rejected: 2)

@@ -253,7 +253,9 @@ struct FeedBoardTests {
     #expect(last == ["a": "a absent", "b": "b present 1"])
   }
 
-  @Test func `the end of the client ends its subscriptions once they have taken what waits`() async throws {
+  @Test func `the end of the client ends its subscriptions once they have taken their pending updates`()
+    async throws
+  {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
     var first = board.updates().makeAsyncIterator()

@@ -157,7 +157,7 @@ struct FeedClientTests {
     async let running: Void = client.run()
     var revisions: [UInt64] = []
     for try await update in slow {
-      // What is read ahead of the subscriber is what waits for it.
+      // What is read ahead of the subscriber is pending for it.
       let ahead = (client.content(of: "a")?.description.revision ?? 0) - UInt64(revisions.count)
       #expect(ahead <= 3)
       if case .changed(let changeset, _) = update { revisions.append(changeset.change.revision) }

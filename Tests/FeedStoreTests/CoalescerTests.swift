@@ -173,7 +173,7 @@ struct CoalescerTests {
     #expect(coalescer.add(bytes: 1, at: 1_003), "the twentieth byte")
   }
 
-  @Test func `what waits when the input has caught up is due as ever`() {
+  @Test func `records that are pending when the input has caught up are due as usual`() {
     let coalescer = coalescer(idle: 10, records: 2)
     coalescer.fallBehind()
     for _ in 0..<3 { #expect(!coalescer.add(bytes: 1, at: 1_000)) }

@@ -16,7 +16,9 @@ struct DroppedPartitionTests {
     )
   }
 
-  @Test func `a partition takes its feeds with it, and others keep theirs and what waits`() async throws {
+  @Test func `a partition takes its feeds with it, and others keep theirs and their pending changes`()
+    async throws
+  {
     let budget = StateBudget()
     let store = FeedStore(options: FeedStoreOptions(), budget: budget)
     let first = (0..<2).map { record(0, partition: $0) }

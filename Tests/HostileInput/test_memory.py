@@ -33,7 +33,7 @@ def bytes_per_feed(*values):
                 time = 0
                 for feed in range(count):
                     for value in values:
-                        # A window each, so that what waits to be published is nothing beside the feeds.
+                        # A window each, so that pending changes are nothing beside the feeds.
                         time += 1_000
                         lines.write('{"ts":%d,"key":"feed %d","value":%s}\n' % (time, feed, value))
             peaks.append(peak_bytes(path))

@@ -57,7 +57,7 @@ extension BoardState {
     }
   }
 
-  /// Has a subscriber told the newest state of a feed, instead of what waits of it.
+  /// Sends a subscriber the newest state of a feed instead of its pending updates.
   mutating func passOver(_ feed: ByteText, for number: Int) {
     subscribers[number]?.mailbox.addNewest(feed)
   }

@@ -76,7 +76,7 @@ extension FeedBoard {
     }
   }
 
-  /// Ends all subscriptions, once they have taken what waits.
+  /// Ends all subscriptions, once they have taken their pending updates.
   func finish(_ end: End) {
     // Not under the lock, which their ends take.
     for watcher in withState({ $0.finish(end) }) { watcher.finish() }

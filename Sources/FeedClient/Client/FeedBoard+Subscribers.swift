@@ -21,7 +21,7 @@ extension FeedBoard {
   /// What comes next for a subscriber.
   func next(for number: Int) -> Delivery { withState { $0.next(for: number) } }
 
-  /// Has a subscriber told the newest state of a feed, instead of what waits of it.
+  /// Sends a subscriber the newest state of a feed instead of its pending updates.
   func passOver(_ feed: ByteText, for number: Int) { withState { $0.passOver(feed, for: number) } }
 
   /// Waits until there is something for a subscriber, the reading has ended, or the task is cancelled.

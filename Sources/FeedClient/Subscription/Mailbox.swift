@@ -1,6 +1,6 @@
 import Feed
 
-/// What waits for one subscriber: updates, and feeds whose newest state is to be told.
+/// The pending updates of one subscriber, and the feeds whose newest state it is to get.
 ///
 /// Updates are bounded by the options. Of a feed that is told by its newest state only the id waits, so those
 /// are as many as there are feeds at most, and cost next to nothing.
@@ -52,7 +52,7 @@ struct Mailbox {
     }
   }
 
-  /// Asks for the newest state of a feed, in place of what waits of it.
+  /// Asks for the newest state of a feed, in place of its pending updates.
   mutating func addNewest(_ feed: ByteText) {
     guard passedOver[feed] == nil else { return }
     let dropped = updates.removeAll { $0.feed == feed }
@@ -61,7 +61,7 @@ struct Mailbox {
     feeds.append((takeNumber(), feed))
   }
 
-  /// What came first of what waits.
+  /// The oldest pending entry.
   mutating func next() -> Letter? {
     let update = updates.first?.number ?? .max
     let feed = feeds.first?.number ?? .max

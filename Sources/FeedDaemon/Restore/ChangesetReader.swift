@@ -19,7 +19,7 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
   private var next = 0
   private let indexer = JSONIndexer()
   private var partitions: [Int32: ChangesetPartition] = [:]
-  /// Partitions that were dropped since the batch was filled: what it has of them is of before.
+  /// Partitions that were dropped since the batch was filled: its records of them are from before that.
   private var dropped: Set<Int32> = []
 
   /// Records of one reading; few enough that reloads' parts, of nearly a megabyte each, are not hoarded.

@@ -1,6 +1,6 @@
 import Kafka
 
-/// From where each partition has to be read again if what waits is withdrawn, and what has to come next.
+/// From where each partition has to be read again if pending records are withdrawn, and what has to come next.
 ///
 /// It knows what this worker has committed, and before its first commit where its reading began; so it says
 /// the same as the broker for as long as the partitions are held and no commit's outcome is unknown.

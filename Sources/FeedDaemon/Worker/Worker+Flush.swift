@@ -13,7 +13,7 @@ extension Worker {
   private static let offsetsMilliseconds: Int64 = 5_000
   static let seekMilliseconds: Int32 = 5_000
 
-  /// Publishes what waits, with the offsets it covers; normally in one transaction.
+  /// Publishes the pending changes, with the offsets they cover; normally in one transaction.
   ///
   /// When a transaction is withdrawn, the store is rolled back and the input read again; then nothing waits
   /// either.

@@ -21,7 +21,7 @@ extension Worker {
     switch rebalance?.kind {
     case .assigned?, nil: .max
     case .revoking?: rebalanceTime + Self.leavingMilliseconds
-    // Somebody else may have the partitions already: what waits would not be accepted.
+    // Somebody else may have the partitions already: the pending changes would be refused.
     case .lost?: rebalanceTime
     }
   }
@@ -50,7 +50,7 @@ extension Worker {
     try readOn(store)
   }
 
-  /// Publishes nothing of what waits; of partitions that stay it is read again.
+  /// Discards the pending changes; the input of partitions that stay is read again.
   private func withdraw(_ store: isolated FeedStore) throws {
     guard store.isPublicationDue else { return }
     store.rollBack()

@@ -9,8 +9,8 @@ extension Worker {
   private static let pauseMilliseconds: Int64 = 100
 
   /// How long a question may take, and the reading of a portion wait and last. While other partitions are served, they
-  /// have to be looked after meanwhile. After a failure a question may take longer, because an answer that comes too
-  /// late would be asked for in vain each time.
+  /// have to be looked after meanwhile. After each failure the next request may take longer: a broker that responds more
+  /// slowly than the timeout would otherwise never be heard.
   private var isServing: Bool { !positions.read.isEmpty }
   private var askMilliseconds: Int32 {
     let allowed = ExponentialBackoff<Int32>(from: isServing ? 150 : 1_000, to: 8_000)[restoreFailures]

@@ -108,7 +108,7 @@ package final class Worker: @unchecked Sendable {
   private var nextBacklogTime: Int64 = 0
   /// The most records that were seen waiting for a poll since the input fell behind.
   private var mostFetched = 0
-  /// Counts whose fetching was woken, so that it is another partition's the next time.
+  /// The number of wake-ups of the fetcher, so that each is for another partition than the one before.
   private var wakeCount = 0
 
   private var backlog: Backlog
@@ -180,7 +180,7 @@ package final class Worker: @unchecked Sendable {
       try join()
       return try serve(store)
     } catch {
-      // What waits cannot be published any more.
+      // The pending changes can no longer be published.
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }
@@ -355,7 +355,7 @@ package final class Worker: @unchecked Sendable {
     }
   }
 
-  /// Publishes what waits, leaves the group, and closes everything within the time that is given for it.
+  /// Publishes the pending changes, leaves the group, and closes everything within the time allowed.
   private func finish(_ store: isolated FeedStore) throws -> DaemonReport {
     log.write(.shutdownStopping, "stopping; publishing pending changes")
     try flush(store)

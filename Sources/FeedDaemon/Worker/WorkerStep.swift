@@ -6,16 +6,16 @@ enum WorkerStep: Equatable {
   case prepareProducer
   /// Take the input that is there, and go one step on in restoring partitions.
   case restore
-  /// Publish what waits.
+  /// Publish the pending changes.
   case flush
-  /// Publish what waits, and leave.
+  /// Publish the pending changes, and leave.
   case stop
 
   /// The longest wait, so that a request to stop is seen soon.
   static let idleMilliseconds: Int64 = 100
 
   /// - Parameters:
-  ///   - deadline: when what waits is to be published; nil if nothing waits.
+  ///   - deadline: when the pending changes are due; nil if there are none.
   ///   - now: the time in milliseconds, of the same clock.
   ///   - isStopping: whether the end was asked for.
   ///   - isProducerReady: whether a transaction can be begun.

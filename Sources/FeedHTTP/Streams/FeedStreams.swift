@@ -6,7 +6,7 @@ import Synchronization
 /// The open streams of changes.
 ///
 /// A reader begins with the feed's state or with what it missed, and then gets each changeset once. One that is
-/// too slow *lags*: it gets nothing until it has taken what waits for it, and then the feed's state by then, so
+/// too slow *lags*: it gets nothing until it has taken its queued events, and then the feed's state by then, so
 /// that what it costs is bounded.
 ///
 /// It is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
@@ -35,7 +35,7 @@ final class FeedStreams: Sendable {
   ///
   /// - Throws: `FeedClientError` if the client fails.
   func send() async throws {
-    // What waits here is bounded by the options; feeds that change faster are told by their state.
+    // The options bound the queue; a feed that changes faster is sent as its state.
     let options = SubscriptionOptions(slowPolicy: .coalesces, maximumUpdates: 4096, hasSnapshots: false)
     for try await update in client.updates(options) { deliver(update) }
   }

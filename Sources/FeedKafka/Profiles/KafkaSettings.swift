@@ -286,7 +286,7 @@ package struct KafkaSettings: Sendable, Equatable {
     "socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms",
   ]
   private static let retryMilliseconds = 20
-  /// What waits to be sent; the rest of a transaction is written as it empties.
+  /// The size of the send queue; the rest of a transaction is written as it empties.
   private static let queueKilobytes = 131_072
   /// What is not set has a default; what is set to nothing names nothing.
   private static let names = [

@@ -2,6 +2,6 @@
 public enum ApplyOutcome: Sendable, Equatable {
   /// The batch has no more records.
   case exhausted
-  /// What waits must be published before the rest of the batch is applied.
+  /// The pending changes must be published before the rest of the batch is applied.
   case flushDue
 }

@@ -56,7 +56,7 @@ public actor FeedStore {
 
   /// Begins to do the same as ``restore(partition:from:)`` in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
-    precondition(!waiting.has(partition: partition), "records of before the restoration are waiting")
+    precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
   }
 

@@ -77,7 +77,7 @@ struct FollowSession {
   private func waitForSilence(_ milliseconds: Int64) async -> Bool {
     var positions: [Int64] = []
     var lastSign = MonotonicClock.milliseconds()
-    // The client waits for the topic as well, and says what is missing if that is in vain.
+    // The client waits for the topic as well, and says what is missing when it gives up.
     let topicMilliseconds =
       startupTimeoutMilliseconds == 0
       ? milliseconds : max(milliseconds, startupTimeoutMilliseconds + Self.answerMilliseconds)

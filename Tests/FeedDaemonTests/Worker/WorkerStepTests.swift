@@ -25,7 +25,9 @@ struct WorkerStepTests {
     )
   }
 
-  @Test(arguments: [100, 101, 5_000]) func `at and after the deadline what waits is published`(now: Int64) {
+  @Test(arguments: [100, 101, 5_000]) func `at and after the deadline pending changes are published`(
+    now: Int64
+  ) {
     #expect(
       WorkerStep(deadline: 100, now: now, isStopping: false, isProducerReady: true, restoreTime: nil)
         == .flush
@@ -40,7 +42,7 @@ struct WorkerStepTests {
   }
 
   @Test(arguments: [nil, 101, 500])
-  func `what waits comes before restoring, and restoring before waiting for input`(
+  func `pending changes come before restoring, and restoring before waiting for input`(
     deadline: Int64?
   ) {
     func step(deadline: Int64?, isStopping: Bool = false) -> WorkerStep {

@@ -15,7 +15,7 @@ struct ReaderQueue {
     _ = drain()
   }
 
-  /// Takes what waits, as a client would.
+  /// Takes the queued events, as a client would.
   ///
   /// - Returns: the data of the messages; before it the name of one that is no changeset.
   func drain() -> [String] {

@@ -55,7 +55,7 @@ public struct Oracle: Sendable {
     return flush()
   }
 
-  /// When what waits is due: a window after the last flush was, within what the first record may wait.
+  /// When the pending records are due: a window after the last flush was, within what the first record may wait.
   private var due: Int {
     let latest = firstTimestamp + coalescing.windowMilliseconds
     let earliest = min(latest, firstTimestamp + coalescing.idleWindowMilliseconds)

@@ -104,7 +104,7 @@ public final class SimulatedCluster {
     if microseconds > 0 { stale[partition] = (log.low, log.high, simulator.now + microseconds) }
   }
 
-  /// The ends as the broker knows them that is asked, which may be of before.
+  /// The ends as known to the broker that is asked, which may be out of date.
   func ends(of log: PartitionLog, _ isolation: IsolationLevel) -> Watermarks {
     if let old = stale[log.partition], old.end > simulator.now {
       return Watermarks(low: old.low, high: old.high)

@@ -8,7 +8,7 @@ public final class SimulatedNetwork {
   private var fates: [RequestKind: [Fate]] = [:]
   /// Requests that were sent, and those to which something happened.
   public private(set) var requestCount = 0
-  public private(set) var disturbedCount = 0
+  public private(set) var faultCount = 0
 
   /// Told of a process that is to die.
   public var onDeath: ((SimulatedProcess) -> Void)?
@@ -40,7 +40,7 @@ public final class SimulatedNetwork {
     requestCount += 1
     let fate = takeFate(kind)
     if let fate {
-      disturbedCount += 1
+      faultCount += 1
       simulator.tell("\(client.name): \(kind.rawValue) is \(fate)")
     }
     if fate == .senderDies {

@@ -10,8 +10,8 @@ public final class Signal {
   /// Has all that wait look again.
   public func notify() {
     if waiting.isEmpty { return }
-    let woken = waiting
+    let tasks = waiting
     waiting = []
-    simulator.schedule { for (task, wait) in woken { task.wake(wait) } }
+    simulator.schedule { for (task, wait) in tasks { task.wake(wait) } }
   }
 }

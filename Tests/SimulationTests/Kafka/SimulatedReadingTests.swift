@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `a broker that leads no more names an end of before`() {
+  @Test func `a broker that is no longer the leader reports an outdated end`() {
     let process = laboratory.process("p")
     laboratory.cluster.append(L.record("a"), to: L.input)
     laboratory.run(process) { [self] in

@@ -105,7 +105,7 @@ import Testing
       try producer.commit(milliseconds: 5_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["once"])
-      #expect(laboratory.network.disturbedCount == 2)
+      #expect(laboratory.network.faultCount == 2)
     }
   }
 

@@ -104,7 +104,7 @@ final class SimulationRun {
     if failure == nil { failure = compare() }
     var outcome = Outcome(failure: failure)
     outcome.catchUpMilliseconds = caughtUp - healed
-    outcome.faults = faults + network.disturbedCount
+    outcome.faults = faults + network.faultCount
     outcome.requests = network.requestCount
     outcome.events = simulator.eventCount
     outcome.changesets = observation.claims.count
@@ -240,7 +240,7 @@ final class SimulationRun {
     }
   }
 
-  /// Offsets are committed: they never go back, and there is no more than that.
+  /// Checks committed offsets: they never go back, and never exceed the end.
   private func check(_ offsets: [TopicPartition: CommittedOffset]) {
     for (partition, offset) in offsets {
       let before = cluster.group.offsets[partition]?.offset ?? 0

@@ -1,4 +1,4 @@
-/// What waits to be sent on one stream: whole messages, and the rest of the one that is being sent.
+/// The queue of one stream: whole messages, and the rest of the one that is being sent.
 struct EventQueue {
   /// The messages from `first` on; those before it are sent, and empty.
   private var events: [EncodedEvent] = []
