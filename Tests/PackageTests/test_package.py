@@ -138,7 +138,7 @@ class PackageTests(unittest.TestCase):
         self.wait_for_item("a")
         self.repair()
         machine.run("systemctl", "reload", "feedstore")
-        machine.wait_until(lambda: "configuration reloaded changed=nothing" in self.journal(), "the configuration is read again")
+        machine.wait_until(lambda: "event=config.reloaded changed=nothing" in self.journal(), "the configuration is read again")
         told = machine.run("systemctl", "show", "--property=User,NoNewPrivileges,ProtectSystem", "feedstore").stdout
         self.assertCountEqual(told.split(), ["User=feedstore", "NoNewPrivileges=yes", "ProtectSystem=strict"])
         status = machine.run("cat", f"/proc/{self.main_process()}/status").stdout
