@@ -23,6 +23,7 @@ let package = Package(
     .executable(name: "feedstore", targets: ["FeedStoreCommand"]),
     .library(name: "Feed", targets: ["Feed"]),
     .library(name: "FeedStore", targets: ["FeedStore"]),
+    .library(name: "FeedVerification", targets: ["FeedVerification"]),
     .library(name: "FeedClient", targets: ["FeedClient", "Kafka"]),
     // For the package in Fuzz, which is built in another way.
     .library(name: "FuzzTargets", targets: ["FuzzTargets"]),
@@ -44,6 +45,7 @@ let package = Package(
 
     // The walls: arrows point one way only, and the build checks them.
     .target(name: "Feed", dependencies: ["CSimdjson", "CXxhash"], swiftSettings: swiftSettings),
+    .target(name: "FeedVerification", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
     .target(
@@ -78,7 +80,8 @@ let package = Package(
     .target(
       name: "FeedTools",
       dependencies: [
-        "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+        "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedVerification", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -112,7 +115,7 @@ let package = Package(
     // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
     .target(
       name: "FuzzTargets",
-      dependencies: ["Feed", "FeedConfiguration", "FeedTestSupport", "Service"],
+      dependencies: ["Feed", "FeedConfiguration", "FeedTestSupport", "FeedVerification", "Service"],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
@@ -139,6 +142,11 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "FeedTests", dependencies: ["Feed", "FeedTestSupport"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "FeedVerificationTests",
+      dependencies: ["Feed", "FeedTestSupport", "FeedVerification"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "FeedStoreTests",
       dependencies: ["ChangesetTestSupport", "Feed", "FeedStore", "FeedTestSupport"],
@@ -184,7 +192,7 @@ let package = Package(
       name: "FeedToolsTests",
       dependencies: [
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "FeedTestSupport", "FeedTools", "Kafka", "Service",
+        "FeedTestSupport", "FeedTools", "FeedVerification", "Kafka", "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -193,8 +201,8 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
-        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "HTTPTestSupport", "Kafka",
-        "Service",
+        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "FeedVerification",
+        "HTTPTestSupport", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,6 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedStore
+import FeedVerification
 import Kafka
 import Service
 import Synchronization

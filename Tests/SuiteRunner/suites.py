@@ -86,7 +86,7 @@ SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
     dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
-    swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
+    swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
     simulation(seconds=120),
     # Also the blocks that build a package, and the web site.

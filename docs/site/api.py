@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 # The modules that programs of others import.
-MODULES = ["Feed", "FeedStore", "FeedClient"]
+MODULES = ["Feed", "FeedStore", "FeedVerification", "FeedClient"]
 
 
 def run(*command):

@@ -74,7 +74,7 @@ public struct ByteSpan: @unchecked Sendable {
   }
 
   @inline(__always)
-  func matches(_ text: StaticString) -> Bool {
+  package func matches(_ text: StaticString) -> Bool {
     count == text.utf8CodeUnitCount && memcmp(base, text.utf8Start, count) == 0
   }
 
@@ -128,7 +128,7 @@ public struct ByteSpan: @unchecked Sendable {
   public var text: String { String(decoding: buffer, as: UTF8.self) }
 
   /// The text for a message: quoted, cut to a bound, with the full length named.
-  func quotedForMessage(limit: Int = 80) -> String {
+  package func quotedForMessage(limit: Int = 80) -> String {
     if count <= limit { return "\"\(text)\"" }
     var end = limit
     while end > 0, base[end] & 0xC0 == 0x80 { end -= 1 }

@@ -1,12 +1,12 @@
 import Glibc
 
 /// A copy of bytes that stays in its place.
-final class OwnedSpan {
+package final class OwnedSpan {
   /// Lives as long as this.
-  let span: ByteSpan
+  package let span: ByteSpan
   private let block: UnsafeMutablePointer<UInt8>
 
-  init(_ bytes: ByteSpan) {
+  package init(_ bytes: ByteSpan) {
     block = bytes.copied()
     span = ByteSpan(UnsafePointer(block), bytes.count)
   }

@@ -1,6 +1,6 @@
 /// Memory for what one record needs while it is decoded: handed out by moving a pointer, given
 /// back all at once. Addresses stay valid until `reset`.
-final class ScratchArena {
+package final class ScratchArena {
   @exclusivity(unchecked) private var chunk: UnsafeMutablePointer<UInt8>
   @exclusivity(unchecked) private var capacity: Int
   @exclusivity(unchecked) private var used = 0
@@ -16,7 +16,7 @@ final class ScratchArena {
     #endif
   }
 
-  init(capacity: Int = 16 << 10) {
+  package init(capacity: Int = 16 << 10) {
     initialCapacity = capacity
     self.capacity = capacity
     chunk = .allocate(capacity: capacity)
@@ -28,7 +28,7 @@ final class ScratchArena {
   }
 
   @inline(__always)
-  func reset() {
+  package func reset() {
     used = 0
     #if SANITIZE_ADDRESS
       // What is left of a record must not be looked at.

@@ -1,6 +1,6 @@
 extension JSONText {
   /// A value: its first token, and the token after it.
-  typealias Field = (first: Int, end: Int)
+  package typealias Field = (first: Int, end: Int)
 
   /// Visits the members of the object that starts at a token: the name with its escapes resolved, and the
   /// value.
@@ -20,8 +20,10 @@ extension JSONText {
 
   /// Visits the elements of the array that starts at a token.
   @inline(__always)
-  func forEachElement<Failure: Error>(of array: Int, _ body: (Field) throws(Failure) -> Void) throws(Failure)
-  {
+  package func forEachElement<Failure: Error>(
+    of array: Int,
+    _ body: (Field) throws(Failure) -> Void
+  ) throws(Failure) {
     var token = array + 1
     while character(token) != UInt8(ascii: "]") {
       let end = tokenAfterValue(token)

@@ -12,7 +12,7 @@ public final class JSONText {
   @exclusivity(unchecked) public private(set) var bytes: ByteSpan
   /// Where each token starts, and after the last one the length of the text.
   @exclusivity(unchecked) private(set) var offsets: UnsafePointer<UInt32>
-  @exclusivity(unchecked) private(set) var offsetCount = 0
+  @exclusivity(unchecked) package private(set) var offsetCount = 0
   /// Whether there is a backslash anywhere, and so an escape in some string.
   @exclusivity(unchecked) private(set) var hasEscapes = false
   /// For the token of each bracket that opens, the token of the one that closes it.
@@ -101,7 +101,7 @@ public final class JSONText {
 
   /// The first byte of a token.
   @inline(__always)
-  func character(_ token: Int) -> UInt8 { bytes.base[Int(offsets[token])] }
+  package func character(_ token: Int) -> UInt8 { bytes.base[Int(offsets[token])] }
 
   /// The token after the value that starts at `token`.
   @inline(__always)
@@ -209,7 +209,7 @@ public final class JSONText {
   }
 
   /// The first string in tokens `first..<end` with a surrogate escape that has no partner.
-  func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
+  package func unpairedSurrogate(from first: Int, to end: Int) -> JSONFault? {
     guard hasEscapes, span(from: first, to: end).contains(UInt8(ascii: "\\")) else { return nil }
     for token in first..<end where character(token) == UInt8(ascii: "\"") {
       if JSONString.hasUnpairedSurrogate(rawString(token)) {
@@ -221,5 +221,7 @@ public final class JSONText {
 
   /// Whether the byte is one of JSON's four white space characters.
   @inline(__always)
-  static func isSpace(_ byte: UInt8) -> Bool { byte <= 0x20 && (0x1_0000_2600 as UInt64) >> byte & 1 == 1 }
+  package static func isSpace(_ byte: UInt8) -> Bool {
+    byte <= 0x20 && (0x1_0000_2600 as UInt64) >> byte & 1 == 1
+  }
 }

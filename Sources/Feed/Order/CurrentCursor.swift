@@ -1,5 +1,5 @@
 /// Steps through the current elements of a list; valid until the tree changes.
-struct CurrentCursor {
+package struct CurrentCursor {
   private var leaf: LeafPointer?
   private var index: Int
   /// Elements that are left to step to, so that ghosts behind the last one are not visited.
@@ -21,7 +21,7 @@ struct CurrentCursor {
   }
 
   /// The next element, or nil at the end.
-  mutating func peek() -> UInt32? {
+  package mutating func peek() -> UInt32? {
     guard remaining > 0 else { return nil }
     while let node = leaf {
       // A leaf of nothing but ghosts is passed over as a whole.
@@ -43,7 +43,7 @@ struct CurrentCursor {
   }
 
   /// The next element, which the cursor goes past; nil at the end.
-  mutating func next() -> UInt32? {
+  package mutating func next() -> UInt32? {
     let handle = peek()
     if handle != nil { advance() }
     return handle

@@ -16,7 +16,7 @@ public enum ChangesetPlan: Sendable, Equatable {
   public static let greatestByteCount = 512
 
   /// Appends the header's value, an object of numbers.
-  func write(to output: ByteWriter) {
+  package func write(to output: ByteWriter) {
     var separator: StaticString = "{"
     func append(_ name: StaticString) {
       output.append(separator)

@@ -1,7 +1,9 @@
 /// Chooses between a difference and a full reload by cost, as the protocol's "Modes" says: the first reason that
 /// holds.
-struct Planner {
+package struct Planner {
   let thresholds: PlannerThresholds
+
+  package init(thresholds: PlannerThresholds) { self.thresholds = thresholds }
 
   /// What is known of a changeset before its difference is computed.
   struct Situation {
@@ -22,7 +24,7 @@ struct Planner {
   }
 
   /// The reason for a reload in place of a difference that is more than `reconfigure` entries.
-  func reason(_ weighed: WeighedDifference) -> ReloadReason? {
+  package func reason(_ weighed: WeighedDifference) -> ReloadReason? {
     // A large change is no reason to send what is much larger still.
     let isWorthwhile =
       Double(weighed.reloadBytes) <= thresholds.maxReloadRatio * Double(weighed.differenceBytes)

@@ -36,7 +36,7 @@ extension TopicOffset {
 extension [TopicOffset] {
   /// The offset for a topic.
   @inline(__always)
-  func offset(_ topic: [UInt8]) -> Int64? {
+  package func offset(_ topic: [UInt8]) -> Int64? {
     withUnsafeBufferPointer { entries in
       for entry in entries where TopicOffset.isSame(entry.topic, topic) { return entry.offset }
       return nil

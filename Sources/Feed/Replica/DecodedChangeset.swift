@@ -1,30 +1,30 @@
 /// The head of a changeset record, and where its lists are in the text.
-struct DecodedChangeset {
-  typealias Field = JSONText.Field
+package struct DecodedChangeset {
+  package typealias Field = JSONText.Field
 
   /// The greatest revision: the greatest that every reader of JSON has exactly, and so far off that the next one can
   /// always be written.
   static let greatestRevision: Int64 = 1 << 53 - 1
 
-  let text: JSONText
+  package let text: JSONText
   /// Not retained: a changeset is copied often, and lives no longer than the call that decodes it.
   unowned(unsafe) let arena: ScratchArena
-  private(set) var feed = ByteSpan.empty
-  private(set) var epoch = ByteSpan.empty
-  private(set) var revision: UInt64 = 0
-  private(set) var base: UInt64 = 0
-  private(set) var part = 0
-  private(set) var parts = 1
-  private(set) var mode = ChangesetMode.diff
-  private(set) var reason: ReloadReason?
-  private(set) var time = ByteSpan.empty
+  package private(set) var feed = ByteSpan.empty
+  package private(set) var epoch = ByteSpan.empty
+  package private(set) var revision: UInt64 = 0
+  package private(set) var base: UInt64 = 0
+  package private(set) var part = 0
+  package private(set) var parts = 1
+  package private(set) var mode = ChangesetMode.diff
+  package private(set) var reason: ReloadReason?
+  package private(set) var time = ByteSpan.empty
   private var through: Field = (0, 0)
-  private(set) var checksum: UInt32 = 0
-  private(set) var sections: Field = (0, 0)
-  private(set) var items: Field = (0, 0)
+  package private(set) var checksum: UInt32 = 0
+  package private(set) var sections: Field = (0, 0)
+  package private(set) var items: Field = (0, 0)
 
   /// Reads the head of a validated text, or of the value in it that starts at a token.
-  init(_ text: JSONText, at root: Int = 0, arena: ScratchArena) throws(ReplicaFault) {
+  package init(_ text: JSONText, at root: Int = 0, arena: ScratchArena) throws(ReplicaFault) {
     self.text = text
     self.arena = arena
     guard text.character(root) == UInt8(ascii: "{") else {
@@ -112,7 +112,7 @@ struct DecodedChangeset {
 
   /// Lets a list be the changeset's newest records by topic. Most changesets name the topics of the one
   /// before: their names are not copied again.
-  func takeThrough(to offsets: inout [TopicOffset]) {
+  package func takeThrough(to offsets: inout [TopicOffset]) {
     var count = 0
     text.forEachMember(of: through.first, arena: arena) { topic, field in
       guard let offset = text.integer(field.first) else { preconditionFailure("an offset was not checked") }
@@ -138,7 +138,7 @@ struct DecodedChangeset {
     )
   }
 
-  func string(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> ByteSpan {
+  package func string(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) -> ByteSpan {
     guard text.character(field.first) == UInt8(ascii: "\"") else { throw invalid(name, field) }
     return text.string(field.first, arena: arena)
   }
@@ -157,7 +157,7 @@ struct DecodedChangeset {
   }
 
   /// The members of an object: name, and where the value is.
-  func forEachMember(
+  package func forEachMember(
     _ field: Field,
     _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
   ) throws(ReplicaFault) {
@@ -166,7 +166,10 @@ struct DecodedChangeset {
   }
 
   /// The elements of an array.
-  func forEachElement(_ field: Field, _ body: (Field) throws(ReplicaFault) -> Void) throws(ReplicaFault) {
+  package func forEachElement(
+    _ field: Field,
+    _ body: (Field) throws(ReplicaFault) -> Void
+  ) throws(ReplicaFault) {
     guard text.character(field.first) == UInt8(ascii: "[") else { throw invalid("array", field) }
     try text.forEachElement(of: field.first, body)
   }
@@ -178,5 +181,7 @@ struct DecodedChangeset {
     )
   }
 
-  func data(_ field: Field) -> ByteSpan { text.compactSpan(from: field.first, to: field.end, arena: arena) }
+  package func data(_ field: Field) -> ByteSpan {
+    text.compactSpan(from: field.first, to: field.end, arena: arena)
+  }
 }

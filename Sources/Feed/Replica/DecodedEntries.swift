@@ -1,37 +1,44 @@
 /// The entries of a difference, joined from all its parts. Spans point into the records.
-struct DecodedEntries {
+package struct DecodedEntries {
   /// One entry; what its list does not have stays empty or -1.
-  struct Entry {
-    var id = ByteSpan.empty
-    var fromSection = ByteSpan.empty
-    var from: Int32 = -1
-    var toSection = ByteSpan.empty
-    var to: Int32 = -1
-    var kind: ByteSpan?
-    var data: ByteSpan?
+  package struct Entry {
+    package var id = ByteSpan.empty
+    package var fromSection = ByteSpan.empty
+    package var from: Int32 = -1
+    package var toSection = ByteSpan.empty
+    package var to: Int32 = -1
+    package var kind: ByteSpan?
+    package var data: ByteSpan?
   }
 
-  struct Lists {
-    var deletes: [Entry] = []
-    var inserts: [Entry] = []
-    var moves: [Entry] = []
-    var reconfigures: [Entry] = []
-    var reloads: [Entry] = []
+  package struct Lists {
+    package var deletes: [Entry] = []
+    package var inserts: [Entry] = []
+    package var moves: [Entry] = []
+    package var reconfigures: [Entry] = []
+    package var reloads: [Entry] = []
 
     /// Entries other than reconfigures.
-    var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
+    package var weight: Int { deletes.count + inserts.count + moves.count + reloads.count }
   }
 
-  private(set) var sections = Lists()
-  private(set) var items = Lists()
+  package private(set) var sections = Lists()
+  package private(set) var items = Lists()
 
   /// What the planner weighs: the entries other than reconfigures.
-  var weight: Int { sections.weight + items.weight }
+  package var weight: Int { sections.weight + items.weight }
   /// Items that are to be reloaded.
-  var itemReloadCount: Int { items.reloads.count }
+  package var itemReloadCount: Int { items.reloads.count }
+
+  package init() {}
+
+  init(sections: Lists, items: Lists) {
+    self.sections = sections
+    self.items = items
+  }
 
   /// Adds the lists of a record; after an error what is here is of no use.
-  mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {
+  package mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {
     if record.sections.first != 0 { try append(record, record.sections, isOfItems: false, to: &sections) }
     if record.items.first != 0 { try append(record, record.items, isOfItems: true, to: &items) }
   }

@@ -134,7 +134,7 @@ extension FeedState {
   // MARK: Reloads
 
   /// Appends a part of a reload; a section listed again with its id alone is continued.
-  func append(reload record: DecodedChangeset) throws(ReplicaFault) {
+  package func append(reload record: DecodedChangeset) throws(ReplicaFault) {
     guard record.sections.first != 0 else { return }
     try record.forEachElement(record.sections) { section throws(ReplicaFault) in
       var id = ByteSpan.empty

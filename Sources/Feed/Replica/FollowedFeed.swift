@@ -33,14 +33,4 @@ final class FollowedFeed {
     }
     return nil
   }
-
-  // MARK: Looking up
-
-  /// A feed's id in a dictionary: bytes that the feed owns, or that a record lends for a look-up.
-  struct Key: Hashable {
-    let id: ByteSpan
-
-    static func == (one: Key, other: Key) -> Bool { one.id.hasSameBytes(as: other.id) }
-    func hash(into hasher: inout Hasher) { hasher.combine(bytes: id.rawBuffer) }
-  }
 }

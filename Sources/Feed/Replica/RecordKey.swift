@@ -12,7 +12,7 @@ public struct RecordKey {
   public static let greatestNumber = 1_000_000
 
   /// What keys look like, for messages about one that does not.
-  static let form =
+  package static let form =
     "k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to \(greatestNumber) and no zeros before them"
 
   public let kind: Kind

@@ -16,7 +16,7 @@ public final class Replica {
   @exclusivity(unchecked) private var storage: SnapshotStorage
 
   /// A replica from a complete reload.
-  init(feed: String, state: FeedState, _ record: DecodedChangeset) {
+  package init(feed: String, state: FeedState, _ record: DecodedChangeset) {
     self.feed = feed
     storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
@@ -27,7 +27,7 @@ public final class Replica {
   }
 
   /// The state, for reading.
-  var state: FeedState { storage.state }
+  package var state: FeedState { storage.state }
 
   /// The state, for editing: a copy if a snapshot holds it. O(n) then.
   func ownState() -> FeedState {
@@ -45,12 +45,12 @@ public final class Replica {
   public var checksum: UInt32 { state.totals.checksum }
 
   /// Whether a record is of the epoch that the replica has.
-  func isOfEpoch(_ record: DecodedChangeset) -> Bool {
+  package func isOfEpoch(_ record: DecodedChangeset) -> Bool {
     epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
   }
 
   /// Takes over a complete reload of whatever epoch.
-  func replace(with state: FeedState, _ record: DecodedChangeset) {
+  package func replace(with state: FeedState, _ record: DecodedChangeset) {
     state.confirm()
     storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
@@ -66,7 +66,7 @@ public final class Replica {
   /// Applies a complete difference whose base is the replica's revision.
   ///
   /// - Throws: the mismatch; the replica is then as it was, and stale.
-  func apply(_ entries: DecodedEntries, _ record: DecodedChangeset) throws(ReplicaFault) {
+  package func apply(_ entries: DecodedEntries, _ record: DecodedChangeset) throws(ReplicaFault) {
     let state = ownState()
     do throws(ReplicaFault) {
       try state.apply(entries)

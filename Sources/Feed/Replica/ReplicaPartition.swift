@@ -1,7 +1,7 @@
 /// The replicas of one partition of the changesets topic, fed record by record in offset order.
 public final class ReplicaPartition {
   /// By the bytes of the feed's id: as strings, ids that differ could be equal.
-  @exclusivity(unchecked) private var feeds: [FollowedFeed.Key: FollowedFeed] = [:]
+  @exclusivity(unchecked) private var feeds: [BytesKey: FollowedFeed] = [:]
   /// Those that are handed out.
   private var leaving: [FollowedFeed] = []
   private let indexer: JSONIndexer
@@ -28,13 +28,13 @@ public final class ReplicaPartition {
 
   /// The replica of a feed.
   public func replica(of feed: String) -> Replica? {
-    ByteText(feed).withBytes { feeds[FollowedFeed.Key(id: $0)]?.replica }
+    ByteText(feed).withBytes { feeds[BytesKey($0)]?.replica }
   }
 
   /// What the records of a feed that has a replica say of its keys on the topic; nil if it has none.
   public func version(of feed: String) -> PublishedVersion? {
     ByteText(feed).withBytes { id in
-      guard let feed = feeds[FollowedFeed.Key(id: id)], let replica = feed.replica else { return nil }
+      guard let feed = feeds[BytesKey(id)], let replica = feed.replica else { return nil }
       // A replica that waits for the reload of another epoch has no keys of its own any more.
       guard let keys = feed.keys, keys.epoch == replica.epoch else {
         return PublishedVersion(epoch: replica.epoch, revision: replica.revision, through: replica.through)
@@ -76,14 +76,14 @@ public final class ReplicaPartition {
   /// Whether some parts of a feed's changeset have come, and not all; also of a keyframe, which changes nothing.
   package func isWaitingForParts(of feed: ByteText) -> Bool {
     feed.withBytes { id in
-      guard let feed = feeds[FollowedFeed.Key(id: id)] else { return false }
+      guard let feed = feeds[BytesKey(id)] else { return false }
       return feed.pending != nil || feed.keys?.isReadingReload == true
     }
   }
 
   /// What a feed's records lack for its state to be the newest, in words; nil if nothing, or if there is no such feed.
   package func lack(of feed: ByteText) -> String? {
-    feed.withBytes { feeds[FollowedFeed.Key(id: $0)]?.lack }
+    feed.withBytes { feeds[BytesKey($0)]?.lack }
   }
 
   /// The feeds that have a replica, as they are to be saved, sorted by the bytes of their ids. What has come of a
@@ -167,15 +167,15 @@ public final class ReplicaPartition {
   }
 
   private func followed(_ id: ByteSpan) -> FollowedFeed {
-    if let known = feeds[FollowedFeed.Key(id: id)] { return known }
+    if let known = feeds[BytesKey(id)] { return known }
     let feed = FollowedFeed(id)
-    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    feeds[BytesKey(feed.bytes)] = feed
     return feed
   }
 
   /// Forgets a feed of which nothing is left.
   private func forgetIfEmpty(_ feed: FollowedFeed) {
-    if feed.isForgettable { feeds[FollowedFeed.Key(id: feed.bytes)] = nil }
+    if feed.isForgettable { feeds[BytesKey(feed.bytes)] = nil }
   }
 
   private func decode(_ value: ByteSpan) throws(ReplicaFault) -> DecodedChangeset {
@@ -196,7 +196,7 @@ public final class ReplicaPartition {
   /// A null under the first reload key removes the feed: a reader that slept through the deletion
   /// sees only that.
   private func applyNull(_ key: RecordKey) -> ReplicaOutcome {
-    guard let feed = feeds[FollowedFeed.Key(id: key.feed)] else { return .skipped }
+    guard let feed = feeds[BytesKey(key.feed)] else { return .skipped }
     defer { forgetIfEmpty(feed) }
     guard key.kind == .reload, key.number == 0 else {
       // Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs to it.

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Changes are noted where they are made, so that the difference, its confirmation and its
 /// withdrawal cost what changed and not what the feed holds. Not thread-safe.
-final class FeedState {
+package final class FeedState {
   let sections = ElementTable()
   let items = ElementTable()
   /// The kinds of the items.
@@ -41,7 +41,7 @@ final class FeedState {
   /// Names the list of sections where a section's handle names its list of items.
   static let sectionScope = UInt32.max - 1
 
-  init() {
+  package init() {
     lists = .allocate(capacity: 1)
     lists.initialize(to: OrderedList())
   }

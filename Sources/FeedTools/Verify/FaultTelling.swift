@@ -1,4 +1,4 @@
-import Feed
+import FeedVerification
 
 /// A verifier whose faults are told in lines that name their places.
 final class FaultTelling {

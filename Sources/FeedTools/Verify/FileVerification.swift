@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import FeedVerification
 
 /// Verifies files as a replay writes them, one after the other, as one input.
 final class FileVerification {

@@ -2,6 +2,7 @@ import Feed
 import FeedConfiguration
 import FeedKafka
 import FeedStore
+import FeedVerification
 import Kafka
 import Service
 

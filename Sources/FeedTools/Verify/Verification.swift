@@ -2,6 +2,7 @@ import Feed
 public import FeedConfiguration
 import FeedKafka
 import FeedStore
+import FeedVerification
 import Kafka
 public import Service
 

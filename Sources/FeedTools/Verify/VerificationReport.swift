@@ -1,4 +1,5 @@
-public import Feed
+import Feed
+public import FeedVerification
 import Service
 
 /// What was verified, and how many faults there were.

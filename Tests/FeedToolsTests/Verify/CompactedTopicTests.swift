@@ -2,6 +2,7 @@ import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
+import FeedVerification
 import Testing
 
 /// Outputs of random replays as Kafka's cleaner leaves them: right all the same, unless what is left misses

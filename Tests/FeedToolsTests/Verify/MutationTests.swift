@@ -2,6 +2,7 @@ import ChangesetTestSupport
 import Feed
 import FeedTestSupport
 import FeedTools
+import FeedVerification
 import Testing
 
 /// How much of what may go wrong is noticed: outputs of random replays with one thing flipped.

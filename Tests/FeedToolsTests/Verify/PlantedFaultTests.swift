@@ -1,6 +1,7 @@
 import Feed
 import FeedStore
 import FeedTools
+import FeedVerification
 import Foundation
 import Testing
 

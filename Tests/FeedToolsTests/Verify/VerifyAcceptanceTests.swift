@@ -2,6 +2,7 @@ import ChangesetTestSupport
 import Feed
 import FeedStore
 import FeedTestSupport
+import FeedVerification
 import Foundation
 import Testing
 

@@ -1,4 +1,5 @@
 import Feed
+import FeedVerification
 
 extension FuzzTarget {
   /// Records of the changesets topic, verified and followed.

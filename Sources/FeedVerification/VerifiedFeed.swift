@@ -1,3 +1,5 @@
+import Feed
+
 /// One feed of a partition that is verified: its replica, and what must hold of its next record.
 final class VerifiedFeed {
   enum State {

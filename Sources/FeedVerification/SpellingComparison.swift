@@ -1,3 +1,5 @@
+import Feed
+
 /// Compares the spelling of a text with the one that it must have.
 enum SpellingComparison {
   /// Checks that a text is spelled as expected.

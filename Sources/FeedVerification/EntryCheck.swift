@@ -1,3 +1,5 @@
+import Feed
+
 /// Checks the lists of a whole difference for what a replica tolerates: mode, order, and entries that say
 /// nothing or contradict each other.
 struct EntryCheck {
@@ -31,8 +33,8 @@ struct EntryCheck {
     try checkPositions([.sectionInsert, .sectionReconfigure, .sectionReload])
     try checkPositions([.itemInsert, .itemReconfigure, .itemReload])
     if entries.sections.deletes.isEmpty || entries.items.deletes.isEmpty { return }
-    let deleted = Set(entries.sections.deletes.map { FollowedFeed.Key(id: $0.id) })
-    for item in entries.items.deletes where deleted.contains(FollowedFeed.Key(id: item.fromSection)) {
+    let deleted = Set(entries.sections.deletes.map { BytesKey($0.id) })
+    for item in entries.items.deletes where deleted.contains(BytesKey(item.fromSection)) {
       throw Violation(
         "items.delete lists \(item.id.quotedForMessage()), which goes with its section "
           + item.fromSection.quotedForMessage()
@@ -42,8 +44,8 @@ struct EntryCheck {
 
   private func checkDeleted(_ lists: DecodedEntries.Lists, _ group: String) throws(Violation) {
     if lists.deletes.isEmpty || lists.inserts.isEmpty { return }
-    let deleted = Set(lists.deletes.map { FollowedFeed.Key(id: $0.id) })
-    for entry in lists.inserts where deleted.contains(FollowedFeed.Key(id: entry.id)) {
+    let deleted = Set(lists.deletes.map { BytesKey($0.id) })
+    for entry in lists.inserts where deleted.contains(BytesKey(entry.id)) {
       throw Violation("\(entry.id.quotedForMessage()) stands in \(group).delete and in \(group).insert")
     }
   }
@@ -52,14 +54,14 @@ struct EntryCheck {
   /// is one place.
   private func checkPositions(_ lists: [EntryList]) throws(Violation) {
     struct Place: Hashable {
-      let section: FollowedFeed.Key
+      let section: BytesKey
       let index: Int32
     }
     guard lists.count(where: { !$0.entries(of: entries).isEmpty }) > 1 else { return }
     var places: [Place: EntryList] = [:]
     for list in lists {
       for entry in list.entries(of: entries) {
-        let place = Place(section: FollowedFeed.Key(id: entry.toSection), index: entry.to)
+        let place = Place(section: BytesKey(entry.toSection), index: entry.to)
         guard let other = places.updateValue(list, forKey: place) else { continue }
         throw Violation("\(entry.id.quotedForMessage()) stands in \(other.path) and in \(list.path)")
       }
@@ -105,9 +107,7 @@ struct EntryCheck {
 
   /// Whether a section stands before another; true where one is not there, which is told elsewhere.
   private static func precedes(_ one: ByteSpan, _ other: ByteSpan, _ state: FeedState) -> Bool {
-    guard let one = state.sections.findPresent(one), let other = state.sections.findPresent(other) else {
-      return true
-    }
-    return state.currentRank(one, FeedState.sectionScope) < state.currentRank(other, FeedState.sectionScope)
+    guard let one = state.sectionRank(one), let other = state.sectionRank(other) else { return true }
+    return one < other
   }
 }

@@ -1,3 +1,5 @@
+import Feed
+
 /// Decodes changeset records and checks their form; its memory serves one record after the other.
 final class ChangesetDecoder {
   private let indexer = JSONIndexer()

@@ -1,3 +1,5 @@
+import Feed
+
 /// A rule of the protocol that a record breaks: what was found and what was expected.
 struct Violation: Error, Equatable {
   let message: String

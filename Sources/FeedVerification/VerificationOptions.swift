@@ -1,3 +1,5 @@
+public import Feed
+
 /// What changesets are verified against.
 public struct VerificationOptions: Sendable, Equatable {
   /// The settings with which they were written.

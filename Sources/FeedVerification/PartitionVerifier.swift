@@ -1,10 +1,12 @@
+import Feed
+
 /// Verifies the records of one partition of the changesets topic, in the order of their offsets.
 final class PartitionVerifier {
   private let options: VerificationOptions
   private let decoder: ChangesetDecoder
   private let headers: HeaderCheck
   /// Feeds that are there, and those of which a fault is known: memory follows the state.
-  private var feeds: [FollowedFeed.Key: VerifiedFeed] = [:]
+  private var feeds: [BytesKey: VerifiedFeed] = [:]
   /// What has to come next, of which feed, and where it was noted.
   private var expectation: (what: Expectation, feed: VerifiedFeed, place: VerificationPlace)?
   private var hasFaultWithoutFeed = false
@@ -34,8 +36,8 @@ final class PartitionVerifier {
       expectation = nil
       faults += miss(missed.what, missed.feed, at: record.place, found: "a record of another feed")
     }
-    let feed = feeds[FollowedFeed.Key(id: key.feed)] ?? VerifiedFeed(key.feed)
-    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    let feed = feeds[BytesKey(key.feed)] ?? VerifiedFeed(key.feed)
+    feeds[BytesKey(feed.bytes)] = feed
     if case .faulty = feed.state {
       counts.recordsPassedOver += 1
       return faults
@@ -48,7 +50,7 @@ final class PartitionVerifier {
     } catch {
       faults += report(feed, record.place, error.message)
     }
-    if expectation == nil, case .absent = feed.state { feeds[FollowedFeed.Key(id: feed.bytes)] = nil }
+    if expectation == nil, case .absent = feed.state { feeds[BytesKey(feed.bytes)] = nil }
     return faults
   }
 
@@ -148,7 +150,7 @@ final class PartitionVerifier {
   {
     feed.state = .faulty
     counts.faultyFeeds += 1
-    feeds[FollowedFeed.Key(id: feed.bytes)] = feed
+    feeds[BytesKey(feed.bytes)] = feed
     return [VerificationFault(feed: feed.name, place: place, message)]
   }
 

@@ -1,3 +1,5 @@
+import Feed
+
 /// The keys that have to be nulled next: of the parts that a reload has no use for any more, or of a feed that
 /// was deleted.
 struct NullsDue {

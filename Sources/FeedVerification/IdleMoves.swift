@@ -1,3 +1,5 @@
+import Feed
+
 /// Finds moves within a list that change nothing: what is not moved has the same elements before it without
 /// them.
 ///
@@ -19,16 +21,16 @@ struct IdleMoves {
   }
 
   private static func check(_ lists: DecodedEntries.Lists, isOfItems: Bool) throws(Violation) {
-    var changes: [FollowedFeed.Key: Changes] = [:]
+    var changes: [BytesKey: Changes] = [:]
     for entry in lists.moves where entry.fromSection.hasSameBytes(as: entry.toSection) {
-      changes[FollowedFeed.Key(id: entry.toSection), default: Changes()].moves.append(entry)
+      changes[BytesKey(entry.toSection), default: Changes()].moves.append(entry)
     }
     if changes.isEmpty { return }
     for entry in lists.deletes + lists.moves {
-      changes[FollowedFeed.Key(id: entry.fromSection)]?.removed.append(entry.from)
+      changes[BytesKey(entry.fromSection)]?.removed.append(entry.from)
     }
     for entry in lists.inserts + lists.moves {
-      changes[FollowedFeed.Key(id: entry.toSection)]?.placed.append(entry.to)
+      changes[BytesKey(entry.toSection)]?.placed.append(entry.to)
     }
     for var list in changes.values {
       list.removed.sort()

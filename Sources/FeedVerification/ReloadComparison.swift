@@ -1,3 +1,5 @@
+import Feed
+
 /// Compares what a reload lists with the state that a replica has, element by element, so that no second
 /// state is needed.
 struct ReloadComparison {
@@ -18,7 +20,7 @@ struct ReloadComparison {
   init(_ state: FeedState, countsCommonItems: Bool) {
     self.state = state
     self.countsCommonItems = countsCommonItems
-    sections = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+    sections = state.sectionCursor
   }
 
   mutating func take(section found: ReloadWalk.Section) {
@@ -30,36 +32,36 @@ struct ReloadComparison {
     guard let handle = sections.next() else {
       return note("section \(sectionNumber) is \(found.id.quotedForMessage()), expected no more")
     }
-    section = state.sections.id(handle)
+    section = state.sectionID(handle)
     guard section.hasSameBytes(as: found.id) else {
       return note(
         "section \(sectionNumber) is \(found.id.quotedForMessage()), "
           + "expected \(section.quotedForMessage())"
       )
     }
-    let expected = state.sections[handle]
-    guard expected.data.hasSameBytes(as: data) else {
+    let expected = state.sectionData(handle)
+    guard expected.hasSameBytes(as: data) else {
       return note(
         "section \(section.quotedForMessage()) has data \(data.quotedForMessage()), "
-          + "expected \(expected.data.quotedForMessage())"
+          + "expected \(expected.quotedForMessage())"
       )
     }
     sectionNumber += 1
     itemNumber = 0
-    items = CurrentCursor(state.list(handle).pointee.tree)
+    items = state.itemCursor(of: handle)
   }
 
   mutating func take(item found: ReloadWalk.Item) {
     itemCount += 1
-    if countsCommonItems, state.items.findPresent(found.id) != nil { commonItems += 1 }
+    if countsCommonItems, state.hasItem(found.id) { commonItems += 1 }
     if difference != nil { return }
     let place = "item \(itemNumber) of section \(section.quotedForMessage())"
     guard let handle = items?.next() else {
       return note("\(place) is \(found.id.quotedForMessage()), expected no more")
     }
-    let expected = state.items[handle]
-    let expectedID = state.items.id(handle)
-    let expectedKind = state.kind(handle)
+    let expectedID = state.itemID(handle)
+    let expectedKind = state.itemKind(handle)
+    let expectedData = state.itemData(handle)
     itemNumber += 1
     if !expectedID.hasSameBytes(as: found.id) {
       note("\(place) is \(found.id.quotedForMessage()), expected \(expectedID.quotedForMessage())")
@@ -68,10 +70,10 @@ struct ReloadComparison {
         "item \(found.id.quotedForMessage()) has kind \(found.kind.quotedForMessage()), "
           + "expected \(expectedKind.quotedForMessage())"
       )
-    } else if !expected.data.hasSameBytes(as: found.data) {
+    } else if !expectedData.hasSameBytes(as: found.data) {
       note(
         "item \(found.id.quotedForMessage()) has data \(found.data.quotedForMessage()), "
-          + "expected \(expected.data.quotedForMessage())"
+          + "expected \(expectedData.quotedForMessage())"
       )
     }
   }
@@ -81,14 +83,14 @@ struct ReloadComparison {
     if difference != nil { return }
     endSection()
     if difference == nil, let missing = sections.peek() {
-      note("section \(state.sections.id(missing).quotedForMessage()) is missing")
+      note("section \(state.sectionID(missing).quotedForMessage()) is missing")
     }
   }
 
   private mutating func endSection() {
     guard let missing = items?.peek() else { return }
     note(
-      "item \(state.items.id(missing).quotedForMessage()) of section "
+      "item \(state.itemID(missing).quotedForMessage()) of section "
         + "\(section.quotedForMessage()) is missing"
     )
   }

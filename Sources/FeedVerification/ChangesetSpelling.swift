@@ -1,3 +1,5 @@
+import Feed
+
 /// Spells what was read of a changeset record as the protocol, section 4, has it, to be compared with the
 /// record's own bytes. Written from the protocol and apart from what publishes, so that both would have to
 /// be wrong in the same way.
@@ -14,6 +16,25 @@ struct ChangesetSpelling {
 
   /// The fields before the lists; the object stays open.
   func append(head record: DecodedChangeset, _ through: [TopicOffset], withPart: Bool) {
+    append(
+      head: record,
+      through,
+      withPart: withPart,
+      base: record.base,
+      mode: record.mode,
+      reason: record.reason
+    )
+  }
+
+  /// The same fields of another changeset in the record's place.
+  func append(
+    head record: DecodedChangeset,
+    _ through: [TopicOffset],
+    withPart: Bool,
+    base: UInt64,
+    mode: ChangesetMode,
+    reason: ReloadReason?
+  ) {
     output.append("{\"feed\":")
     output.append(quoted: record.feed)
     output.append(",\"epoch\":")
@@ -21,7 +42,7 @@ struct ChangesetSpelling {
     output.append(",\"revision\":")
     output.append(decimal: record.revision)
     output.append(",\"base\":")
-    output.append(decimal: record.base)
+    output.append(decimal: base)
     if withPart, record.parts > 1 {
       output.append(",\"part\":")
       output.append(decimal: record.part)
@@ -29,8 +50,8 @@ struct ChangesetSpelling {
       output.append(decimal: record.parts)
     }
     output.append(",\"mode\":")
-    output.append(quotedText: record.mode.rawValue)
-    if let reason = record.reason {
+    output.append(quotedText: mode.rawValue)
+    if let reason {
       output.append(",\"reason\":")
       output.append(quotedText: reason.rawValue)
     }

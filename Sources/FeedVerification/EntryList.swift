@@ -1,3 +1,5 @@
+import Feed
+
 /// The lists of a difference, in the order of the document.
 enum EntryList: Int {
   case sectionDelete, sectionInsert, sectionMove, sectionReconfigure, sectionReload

@@ -1,3 +1,5 @@
+import Feed
+
 /// Checks the headers of changeset records: those of the protocol, section 5.4, in their order.
 final class HeaderCheck {
   private static let names: [StaticString] = [

@@ -1,3 +1,5 @@
+import Feed
+
 /// Reads the times of changesets.
 enum ChangesetTime {
   /// The milliseconds since 1970 that a time says; nil if it is not spelled as `TimestampFormat` does.

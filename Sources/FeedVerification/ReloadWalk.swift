@@ -1,3 +1,5 @@
+import Feed
+
 /// Visits what a record of a reload lists, in its order.
 enum ReloadWalk {
   struct Section {

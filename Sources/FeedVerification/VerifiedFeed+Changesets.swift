@@ -1,3 +1,5 @@
+import Feed
+
 extension VerifiedFeed {
   /// Takes a record with a value, whose form was checked; returns what has to come next.
   func take(
@@ -235,8 +237,7 @@ extension VerifiedFeed {
     )
     known.time = Array(form.record.time.buffer)
     state = .known(known)
-    let keyframeBytes = ReloadWriter.byteCount(
-      known.replica.state,
+    let keyframeBytes = known.replica.state.reloadByteCount(
       headBytes: ReloadSize.headBytes(form, reason: .keyframe)
     )
     return known.keys.keyframeReason(context.options.keyframes, keyframeBytes: keyframeBytes)
@@ -283,10 +284,10 @@ extension VerifiedFeed {
   }
 
   private func checkChecksum(_ form: ChangesetForm, _ state: FeedState) throws(Violation) {
-    guard state.totals.checksum == form.record.checksum else {
+    guard state.checksum == form.record.checksum else {
       throw Violation(
         "the checksum of \(form.name) is \(Replica.hexadecimal(form.record.checksum)), "
-          + "expected \(Replica.hexadecimal(state.totals.checksum))"
+          + "expected \(Replica.hexadecimal(state.checksum))"
       )
     }
   }

@@ -1,3 +1,5 @@
+import Feed
+
 /// A changeset of which parts are still to come.
 struct PendingChangeset {
   let head: [UInt8]

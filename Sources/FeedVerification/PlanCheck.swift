@@ -1,3 +1,5 @@
+import Feed
+
 /// Checks what the header `feedstore.plan` says against the changeset and the feed.
 struct PlanCheck {
   private let form: ChangesetForm
@@ -80,9 +82,9 @@ struct PlanCheck {
   }
 
   private func checkResult(_ weighed: WeighedDifference, _ state: FeedState) throws(Violation) {
-    try expect("itemsAfter", weighed.itemsAfter, state.totals.itemCount)
+    try expect("itemsAfter", weighed.itemsAfter, state.itemCount)
     let headBytes = ReloadSize.headBytes(form, reason: .bytes)
-    try expect("reloadBytes", weighed.reloadBytes, ReloadWriter.byteCount(state, headBytes: headBytes))
+    try expect("reloadBytes", weighed.reloadBytes, state.reloadByteCount(headBytes: headBytes))
   }
 
   /// Checks a keyframe of a feed that is known.
@@ -92,7 +94,7 @@ struct PlanCheck {
     try expect("deltaBytes", due.deltaBytes, keys.deltaBytes)
     try expect("lastReloadBytes", due.lastReloadBytes, keys.reloadBytes)
     let headBytes = ReloadSize.headBytes(form, reason: .keyframe)
-    try expect("keyframeBytes", due.keyframeBytes, ReloadWriter.byteCount(state, headBytes: headBytes))
+    try expect("keyframeBytes", due.keyframeBytes, state.reloadByteCount(headBytes: headBytes))
     try expect("maxDeltas", due.policy.maxDeltas, policy.maxDeltas)
     guard due.policy.maxBytesRatio == policy.maxBytesRatio else {
       throw Violation(

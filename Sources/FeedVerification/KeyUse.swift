@@ -1,3 +1,5 @@
+import Feed
+
 /// What the keys of a feed's epoch hold, and when a keyframe is due.
 struct KeyUse {
   /// Delta records since the last reload, and the bytes of their values.

@@ -1,3 +1,5 @@
+import Feed
+
 /// Checks the form of a changeset record, whatever came before it.
 struct ChangesetForm {
   let record: DecodedChangeset

@@ -1,3 +1,5 @@
+public import Feed
+
 /// A record of the changesets topic that is to be verified. Its bytes stay the caller's.
 public struct VerifiedRecord {
   public var key: ByteSpan?

@@ -1,3 +1,5 @@
+public import Feed
+
 /// What was verified, in numbers.
 public struct VerificationCounts: Sendable, Equatable {
   public var records = 0
