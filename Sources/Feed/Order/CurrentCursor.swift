@@ -1,6 +1,6 @@
 /// Steps through the current elements of a list; valid until the tree changes.
 package struct CurrentCursor {
-  private var leaf: LeafPointer?
+  private var leaf: OrderNode?
   private var index: Int
   /// Elements that are left to step to, so that ghosts behind the last one are not visited.
   private var remaining: Int32
@@ -25,12 +25,12 @@ package struct CurrentCursor {
     guard remaining > 0 else { return nil }
     while let node = leaf {
       // A leaf of nothing but ghosts is passed over as a whole.
-      while node.pointee.current > 0, index < Int(node.pointee.count) {
+      while node.current > 0, index < node.count {
         let entry = node.entries[index]
         if entry.isCurrent { return entry.handle }
         index += 1
       }
-      leaf = node.pointee.next
+      leaf = node.next
       index = 0
     }
     return nil

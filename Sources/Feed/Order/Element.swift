@@ -18,7 +18,7 @@ struct Element {
   /// For passing algorithms; 0 between them.
   var scratch: UInt32 = 0
   /// The leaf of the order tree that holds its current entry; nil when it is not in the feed.
-  var leaf: UnsafeMutablePointer<OrderLeaf>?
+  var leaf: OrderNode?
 
   static let absent = UInt32.max
 

@@ -6,7 +6,7 @@ struct ElementChange {
   let publishedContainer: UInt32
   /// The leaf of its ghost: the entry that counts only in the published order, once the element
   /// has left that place.
-  var ghostLeaf: UnsafeMutablePointer<OrderLeaf>?
+  var ghostLeaf: OrderNode?
   /// The published content, owned, once another has replaced it.
   var publishedContent: Content?
   var forced = Forced.none

@@ -1,0 +1,197 @@
+import Glibc
+
+/// A node of the order tree: a leaf with entries, or a branch with children.
+///
+/// A handle to memory that the tree owns: it dangles once the tree has freed the node. Builds for debugging check that a node is
+/// used as what it is and that indices are within its bounds.
+struct OrderNode: Equatable {
+  private let head: UnsafeMutablePointer<Head>
+
+  /// What leaves and branches have in common; the memory of both begins with it.
+  struct Head {
+    var parent: OrderNode?
+    /// Entries of a leaf, children of a branch.
+    var count: Int32 = 0
+    /// 0 for a leaf. The children of a branch are one level below it.
+    let level: UInt8
+  }
+
+  /// What a leaf has besides, followed in memory by its entries.
+  private struct LeafHead {
+    var head: Head
+    let capacity: UInt8
+    var previous: OrderNode?
+    var next: OrderNode?
+    /// Entries that count in the published order.
+    var published: Int32 = 0
+    /// Entries that count in the current order.
+    var current: Int32 = 0
+  }
+
+  /// Full leaves have room for this many entries.
+  static let leafCapacity = 128
+  /// Branches have room for this many children.
+  static let branchCapacity = 32
+
+  // MARK: Memory
+
+  /// A leaf without entries. Small trees have small leaves.
+  static func leaf(capacity: Int) -> OrderNode {
+    assert(capacity > 0 && capacity <= leafCapacity, "a leaf cannot have that capacity")
+    let size = MemoryLayout<LeafHead>.stride + capacity * MemoryLayout<OrderEntry>.stride
+    let leaf = allocate(size).bindMemory(to: LeafHead.self, capacity: 1)
+    leaf.initialize(to: LeafHead(head: Head(level: 0), capacity: UInt8(capacity)))
+    return OrderNode(head: UnsafeMutableRawPointer(leaf).assumingMemoryBound(to: Head.self))
+  }
+
+  /// A branch without children.
+  static func branch(level: UInt8) -> OrderNode {
+    assert(level > 0, "a branch has nodes below it")
+    let size =
+      MemoryLayout<Head>.stride + branchCapacity
+      * (MemoryLayout<OrderNode>.stride + 2 * MemoryLayout<Int32>.stride)
+    let head = allocate(size).bindMemory(to: Head.self, capacity: 1)
+    head.initialize(to: Head(level: level))
+    return OrderNode(head: head)
+  }
+
+  private static func allocate(_ size: Int) -> UnsafeMutableRawPointer {
+    guard let memory = malloc(size) else { fatalError("out of memory") }
+    return memory
+  }
+
+  /// Frees the node alone.
+  func free() { Glibc.free(head) }
+
+  // MARK: Every node
+
+  @inline(__always)
+  var parent: OrderNode? {
+    get { head.pointee.parent }
+    nonmutating set { head.pointee.parent = newValue }
+  }
+
+  @inline(__always)
+  var count: Int {
+    get { Int(head.pointee.count) }
+    nonmutating set {
+      assert(newValue >= 0 && newValue <= capacity, "a node cannot hold that many")
+      head.pointee.count = Int32(truncatingIfNeeded: newValue)
+    }
+  }
+
+  @inline(__always)
+  var level: UInt8 { head.pointee.level }
+
+  @inline(__always)
+  var isLeaf: Bool { level == 0 }
+
+  var capacity: Int { isLeaf ? Int(leafHead.pointee.capacity) : OrderNode.branchCapacity }
+
+  /// The entries below the node that count in each order.
+  var counts: (published: Int32, current: Int32) {
+    if isLeaf { return (published, current) }
+    var published: Int32 = 0
+    var current: Int32 = 0
+    for slot in 0..<count {
+      published += publishedCounts[slot]
+      current += currentCounts[slot]
+    }
+    return (published, current)
+  }
+
+  // MARK: Leaves
+
+  @inline(__always)
+  private var leafHead: UnsafeMutablePointer<LeafHead> {
+    assert(isLeaf, "a branch is used as a leaf")
+    return UnsafeMutableRawPointer(head).assumingMemoryBound(to: LeafHead.self)
+  }
+
+  @inline(__always)
+  var previous: OrderNode? {
+    get { leafHead.pointee.previous }
+    nonmutating set { leafHead.pointee.previous = newValue }
+  }
+
+  @inline(__always)
+  var next: OrderNode? {
+    get { leafHead.pointee.next }
+    nonmutating set { leafHead.pointee.next = newValue }
+  }
+
+  /// A leaf's entries that count in the published order.
+  @inline(__always)
+  var published: Int32 {
+    get { leafHead.pointee.published }
+    nonmutating set { leafHead.pointee.published = newValue }
+  }
+
+  /// A leaf's entries that count in the current order.
+  @inline(__always)
+  var current: Int32 {
+    get { leafHead.pointee.current }
+    nonmutating set { leafHead.pointee.current = newValue }
+  }
+
+  @inline(__always)
+  var entries: OrderSlots<OrderEntry> {
+    OrderSlots(UnsafeMutableRawPointer(leafHead + 1), count: capacity)
+  }
+
+  // MARK: Branches
+
+  @inline(__always)
+  private var branchSlots: UnsafeMutableRawPointer {
+    assert(!isLeaf, "a leaf is used as a branch")
+    return UnsafeMutableRawPointer(head + 1)
+  }
+
+  @inline(__always)
+  var children: OrderSlots<OrderNode> { OrderSlots(branchSlots, count: OrderNode.branchCapacity) }
+
+  /// For each child of a branch, its entries in the published order.
+  @inline(__always)
+  var publishedCounts: OrderSlots<Int32> {
+    OrderSlots(
+      branchSlots + OrderNode.branchCapacity * MemoryLayout<OrderNode>.stride,
+      count: OrderNode.branchCapacity
+    )
+  }
+
+  /// For each child of a branch, its entries in the current order.
+  @inline(__always)
+  var currentCounts: OrderSlots<Int32> {
+    OrderSlots(
+      branchSlots
+        + OrderNode.branchCapacity * (MemoryLayout<OrderNode>.stride + MemoryLayout<Int32>.stride),
+      count: OrderNode.branchCapacity
+    )
+  }
+
+  /// The slot of a child.
+  @inline(__always)
+  func slot(of child: OrderNode) -> Int {
+    let children = children
+    var slot = 0
+    while children[slot] != child { slot += 1 }
+    assert(slot < count, "a branch does not have that child")
+    return slot
+  }
+
+  // MARK: Checks
+
+  /// Checks a leaf's numbers against each other and against its parent's, in builds for debugging.
+  @inline(__always)
+  func checkLeaf() { assert(isConsistentLeaf, "a leaf's numbers contradict each other") }
+
+  private var isConsistentLeaf: Bool {
+    guard isLeaf, count <= capacity, (0...count).contains(Int(published)), (0...count).contains(Int(current)),
+      Int(published + current) >= count
+    else { return false }
+    guard let parent else { return true }
+    let slot = parent.slot(of: self)
+    return parent.level == 1 && parent.publishedCounts[slot] == published
+      && parent.currentCounts[slot] == current
+  }
+}

@@ -1,0 +1,143 @@
+extension OrderTree {
+  /// Inserts an element into the current order as the `rank`-th, and returns its place.
+  mutating func insert(_ entry: OrderEntry, atCurrent rank: Int32, _ table: ElementTable) -> Position {
+    var position: Position
+    if let found = select(current: rank) {
+      position = found
+    } else {
+      position = endPosition()
+    }
+    insert(entry, at: &position, table)
+    return position
+  }
+
+  /// The place after the last entry.
+  private mutating func endPosition() -> Position {
+    guard var node = root else {
+      let leaf = OrderNode.leaf(capacity: 8)
+      root = leaf
+      firstLeaf = leaf
+      return Position(leaf: leaf, index: 0)
+    }
+    while !node.isLeaf { node = node.children[node.count - 1] }
+    return Position(leaf: node, index: node.count)
+  }
+
+  private mutating func insert(_ entry: OrderEntry, at position: inout Position, _ table: ElementTable) {
+    var leaf = position.leaf
+    if leaf.count == leaf.capacity {
+      if leaf.capacity < OrderNode.leafCapacity {
+        leaf = enlarge(leaf, table)
+        position.leaf = leaf
+      } else {
+        let right = split(leaf, at: position.index, table)
+        if position.index > leaf.count || (position.index == leaf.count && right.count == 0) {
+          position = Position(leaf: right, index: position.index - leaf.count)
+          leaf = right
+        }
+      }
+    }
+    leaf.entries.insert(entry, at: position.index, used: leaf.count)
+    leaf.count += 1
+    leaf.published += entry.publishedCount
+    leaf.current += entry.currentCount
+    entryCount += 1
+    locate(entry, leaf, table)
+    addToAncestors(of: leaf, entry.publishedCount, entry.currentCount)
+    publishedCount += entry.publishedCount
+    currentCount += entry.currentCount
+    leaf.checkLeaf()
+  }
+
+  // MARK: Leaves
+
+  /// Gives the only leaf of a small tree twice the room.
+  private mutating func enlarge(_ leaf: OrderNode, _ table: ElementTable) -> OrderNode {
+    let larger = OrderNode.leaf(capacity: min(leaf.capacity * 2, OrderNode.leafCapacity))
+    moveEntries(of: leaf, from: 0, to: larger, table)
+    if let parent = leaf.parent {
+      parent.children[parent.slot(of: leaf)] = larger
+      larger.parent = parent
+    } else {
+      root = larger
+    }
+    larger.previous = leaf.previous
+    larger.next = leaf.next
+    if let previous = leaf.previous { previous.next = larger } else { firstLeaf = larger }
+    leaf.next?.previous = larger
+    leaf.free()
+    return larger
+  }
+
+  /// Splits a full leaf and returns the new right half. Appending leaves the left one full, so
+  /// that a list built from front to back has full leaves.
+  private mutating func split(_ leaf: OrderNode, at index: Int, _ table: ElementTable) -> OrderNode {
+    let right = OrderNode.leaf(capacity: OrderNode.leafCapacity)
+    let count = leaf.count
+    let isAppend = index == count && leaf.next == nil
+    moveEntries(of: leaf, from: isAppend ? count : count / 2, to: right, table)
+    right.next = leaf.next
+    right.previous = leaf
+    leaf.next?.previous = right
+    leaf.next = right
+    insertSibling(right, after: leaf)
+    return right
+  }
+
+  // MARK: Branches
+
+  /// Enters a node that was split off into the parent of the node it came from.
+  private mutating func insertSibling(_ node: OrderNode, after sibling: OrderNode) {
+    guard var branch = sibling.parent else {
+      let branch = OrderNode.branch(level: sibling.level + 1)
+      OrderTree.adopt(sibling, branch, 0)
+      OrderTree.adopt(node, branch, 1)
+      branch.count = 2
+      root = branch
+      return
+    }
+    var slot = branch.slot(of: sibling) + 1
+    if branch.count == OrderNode.branchCapacity {
+      let right = splitBranch(branch, at: slot)
+      let leftCount = branch.count
+      if slot > leftCount {
+        slot -= leftCount
+        branch = right
+      }
+    }
+    OrderTree.open(branch, slot)
+    OrderTree.adopt(node, branch, slot)
+    let siblingCounts = sibling.counts
+    branch.publishedCounts[slot - 1] = siblingCounts.published
+    branch.currentCounts[slot - 1] = siblingCounts.current
+  }
+
+  /// Makes room for one more child at a slot.
+  private static func open(_ branch: OrderNode, _ slot: Int) {
+    let used = branch.count
+    branch.children.insert(branch, at: slot, used: used)
+    branch.publishedCounts.insert(0, at: slot, used: used)
+    branch.currentCounts.insert(0, at: slot, used: used)
+    branch.count = used + 1
+  }
+
+  /// Splits a full branch. Its right part is entered into its parent, so the counts of both must
+  /// be right at once: the node that is being inserted below has taken its entries from a sibling
+  /// whose counts its parent still holds in full.
+  private mutating func splitBranch(_ branch: OrderNode, at slot: Int) -> OrderNode {
+    let right = OrderNode.branch(level: branch.level)
+    let count = branch.count
+    let start = slot == count ? count - 1 : count / 2
+    for (target, source) in (start..<count).enumerated() {
+      let node = branch.children[source]
+      right.children[target] = node
+      right.publishedCounts[target] = branch.publishedCounts[source]
+      right.currentCounts[target] = branch.currentCounts[source]
+      node.parent = right
+    }
+    right.count = count - start
+    branch.count = start
+    insertSibling(right, after: branch)
+    return right
+  }
+}
