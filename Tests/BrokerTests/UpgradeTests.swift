@@ -43,12 +43,12 @@ extension OnCluster {
             places.remove(at: random.below(3)), places.remove(at: random.below(2))
           )
           try await group.replace(first, by: build)
-          // In a group of both, one of each is killed and comes back as it was.
+          // In a group of both, one of each is killed; the transaction that the other one leaves open is ended by a member
+          // of this build.
           try await group.replace(first, by: build, isKilled: true)
-          try await group.replace(second, by: build.other, isKilled: true)
-          try await group.replace(second, by: build)
-          // What a killed member has left open is ended by one of the other build.
-          try await group.replace(places[0], by: build, isKilled: true)
+          try await group.breakOff(second, build.other)
+          try await group.replace(second, by: build, isKilled: true)
+          try await group.replace(places[0], by: build)
           try await run.settle()
           try await run.checkTools()
           run.load.start()

@@ -25,6 +25,14 @@ struct RollingGroup {
     try await waitForRecords()
   }
 
+  /// Kills a member, and the one that takes its place as well, in the middle of a transaction.
+  mutating func breakOff(_ place: Int, _ build: Build) async throws {
+    try await run.kill(members[place])
+    // Not the first one, which may be of what the other had begun.
+    members[place] = try start(build, in: place, crash: "after-offsets:20")
+    try await run.waitForEnd(of: members[place])
+  }
+
   /// Waits until every member has restored a partition, and something more is published to each.
   func waitForRecords() async throws {
     let members = members
@@ -34,7 +42,8 @@ struct RollingGroup {
     try await run.waitForRecordsInAllPartitions()
   }
 
-  private func start(_ build: Build, in place: Int) throws -> Member {
-    try run.start(isStatic ? ["kafka.group.instance.id": "place-\(place)"] : [:], build: build)
+  private func start(_ build: Build, in place: Int, crash: String? = nil) throws -> Member {
+    let settings = isStatic ? ["kafka.group.instance.id": "place-\(place)"] : [:]
+    return try run.start(settings, build: build, crash: crash)
   }
 }
