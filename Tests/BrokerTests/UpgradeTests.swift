@@ -67,18 +67,18 @@ extension OnCluster {
         try await run.waitForRecordsInAllPartitions()
         for build in [Build.current, .earlier] {
           let waiting = [try run.start(build: build), try run.start(build: build)]
+          try await run.wait("both to say why they wait") { _ in
+            waiting.allSatisfy { $0.lines(with: "INCONSISTENT_GROUP_PROTOCOL") > 0 }
+          }
           if build == .current {
-            try await run.wait("both to say why they wait") { _ in
-              waiting.allSatisfy { $0.firstLine(about: [.groupProtocolMismatch]) != nil }
-            }
+            let isTold = waiting.allSatisfy { $0.firstLine(about: [.groupProtocolMismatch]) != nil }
+            try BrokerFailure.check(isTold, "they do not say what to do")
           }
           try await run.waitForRecordsInAllPartitions()
           try await run.kill(members[0])
           try await run.stop(members[1])
           members = waiting
-          try await run.wait("the other build's restored partitions") { _ in
-            waiting.allSatisfy { !$0.restorations.isEmpty }
-          }
+          try await run.waitForRecordsInAllPartitions()
           try await run.settle()
           try await run.checkTools()
           run.load.start()
