@@ -95,7 +95,7 @@ final class Member: Sendable {
   var restorations: [Int: Int] {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
     var counts: [Int: Int] = [:]
-    for line in log.split(separator: "\n") where line.contains(" restored ") {
+    for line in log.split(separator: "\n") where line.contains(" event=restore.finished ") {
       guard let field = line.split(separator: " ").first(where: { $0.hasPrefix("partitions=") }) else {
         continue
       }
