@@ -46,7 +46,7 @@ extension Worker {
       }
       noteFailure(at: now)
       try handle(effect, store)
-      if pollSchedule.isDue(at: environment.coarseClock()), machine.isInTransaction { try keepMembership() }
+      if machine.isInTransaction, pollSchedule.isDue(at: environment.coarseClock()) { try keepMembership() }
     }
     try resumeInput(store)
   }
