@@ -62,7 +62,7 @@ extension Worker {
       return .succeeded
     } catch {
       if error.kind != .queueFull {
-        lastFailure = error
+        failures.fail(error)
         log.write(
           .transactionCallFailed,
           "transaction call failed",
@@ -84,29 +84,20 @@ extension Worker {
     } catch {
       return nil
     }
-    let isRecord = batchLimit.isLeast
+    let isSingle = failures.batchLimit.isLeast
     noteUndelivered()
-    return undelivered.errors.first {
-      $0.kind.needsSomebody || isRecord && $0.kind == .recordListTooLarge
-    }
+    return failures.refusal(isSingle: isSingle)
   }
 
   /// Takes the records that could not be delivered; if they came in too large a batch, the next producer's are smaller.
   private func noteUndelivered() {
     let errors = producer.takeDeliveryErrors()
-    if errors.isEmpty { return }
-    func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
-    if !batchLimit.isLeast, errors.errors.contains(where: isTooLarge),
-      !undelivered.errors.contains(where: isTooLarge)
-    {
-      batchLimit.shrink(from: settings.batchBytes)
-      log.write(
-        .transactionBatchTooLarge,
-        "batch too large for a segment; sending smaller batches",
-        ["bytes": batchLimit.bytes ?? 0]
-      )
-    }
-    undelivered = errors
+    guard let bytes = failures.take(errors, batchBytes: settings.batchBytes) else { return }
+    log.write(
+      .transactionBatchTooLarge,
+      "batch too large for a segment; sending smaller batches",
+      ["bytes": bytes]
+    )
   }
 
   /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
@@ -158,7 +149,7 @@ extension Worker {
   func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) {
     environment.crash?.reach(.afterCommit)
     writer?.ends.commit()
-    lastFailure = nil
+    failures.commit()
     status.ended(.committed)
     if isWhole {
       machine.positions.commit(offsets)
@@ -183,7 +174,7 @@ extension Worker {
       .transactionAborted,
       "transaction aborted; rereading its input",
       [
-        "cause": cause, "undelivered": LogFigure.count(undelivered.count),
+        "cause": failures.cause, "undelivered": LogFigure.count(failures.undelivered.count),
         "inARow": LogFigure.count(inARow),
       ]
     )
@@ -195,12 +186,12 @@ extension Worker {
   func lose(waitMilliseconds: Int32) {
     endFlush()
     status.ended(.unknown, withdrawnInARow: machine.transactions.withdrawnInARow)
-    lossCause = lastFailure
+    failures.lose()
     log.write(
       .transactionOutcomeUnknown,
       "outcome of a transaction unknown; replacing the producer and restoring feeds",
       [
-        "cause": cause,
+        "cause": failures.cause,
         "inARow": LogFigure.count(machine.transactions.replacedInARow),
         "wait": LogFigure.duration(milliseconds: Int64(waitMilliseconds)),
       ]
@@ -221,18 +212,11 @@ extension Worker {
     writer?.discard()
   }
 
-  /// Which call of a transaction failed last, and how, for the log.
-  private var cause: String {
-    lastFailure.map { "\($0)" } ?? "partitions were lost, or there was no time left"
-  }
-
   /// The end of telling why a transaction has ended.
   private func tellUndelivered() {
-    for error in undelivered.errors {
+    for error in failures.takeUndelivered() {
       log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
     }
-    undelivered = DeliveryErrors()
-    lastFailure = nil
   }
 
   /// Waits, serving the producer meanwhile.

@@ -12,7 +12,7 @@ extension Worker {
     do throws(KafkaError) {
       return try makeProducerCall(step)
     } catch {
-      lastFailure = error
+      failures.fail(error)
       return .failed(error)
     }
   }
@@ -32,7 +32,7 @@ extension Worker {
 
   /// - Returns: how long the new producer's transactions may take, in milliseconds.
   private func replaceProducer() throws(KafkaError) -> Int {
-    let reason = ReplacementReason(machine.transactions.state, lossCause)
+    let reason = ReplacementReason(machine.transactions.state, failures.lossCause)
     do throws(KafkaError) {
       try producer.close(timeoutMilliseconds: Self.closeMilliseconds)
     } catch {
@@ -40,7 +40,7 @@ extension Worker {
     }
     let slowInARow = machine.slowTransactions.inARow
     producer = try environment.clients.makeProducer(
-      settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit),
+      settings.transactionalProducer(identity, slowInARow: slowInARow, failures.batchLimit),
       log: log
     )
     status.update {
