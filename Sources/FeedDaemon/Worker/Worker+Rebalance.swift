@@ -45,9 +45,10 @@ extension Worker {
     isLost: Bool,
     _ store: isolated FeedStore
   ) throws {
+    let event: LogEvent = isLost ? .groupLost : .groupRevoked
     log.write(
-      isLost ? .groupLost : .groupRevoked,
-      isLost ? "partitions lost" : "partitions revoked",
+      event,
+      event == .groupLost ? "partitions lost" : "partitions revoked",
       ["partitions": Self.list(gone), "left": machine.partitions.inputs.count]
     )
     try drop(partitions, store)
