@@ -77,6 +77,7 @@ SUITES = [
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),
     unittest("benchmark-page", ROOT / "Benchmarks"),
+    unittest("benchmark-members", ROOT / "Benchmarks" / "Members"),
     Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]
@@ -84,7 +85,7 @@ SUITES = [
 # The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
-    dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
+    dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
