@@ -1,15 +1,16 @@
 import Feed
 import FeedStore
 
-/// Verifies files as a replay writes them, one after the other, as one input.
+/// Verifies the output files of a replay in sequence, as one input.
 final class FileVerification {
   private let reader: ReplayReader
   private let topics: TopicNames
   private let changesets: [UInt8]
   private let rejected: [UInt8]
-  /// The offset that is next in each partition.
+  /// The next expected offset of each partition.
   private var nextOffsets: [Int32: Int64] = [:]
-  /// Lines that are no records of the topic: the first is told, as one mistake makes many.
+  /// Whether a line that is not a record of the topic was reported. Only the first one is, because one mistake often
+  /// causes many.
   private var hasStrayLine = false
   private var partitionsWithGap: Set<Int32> = []
 
@@ -65,7 +66,7 @@ final class FileVerification {
     }
   }
 
-  /// A replay counts every record; where one is missing, so is its offset.
+  /// A replay numbers all records, so a gap in the offsets means a missing record.
   private func checkOffset(_ record: InputRecord, _ verifier: FaultTelling) {
     let expected = nextOffsets[record.partition, default: 0]
     nextOffsets[record.partition] = record.position.offset + 1
