@@ -1,16 +1,16 @@
 import FeedTestSupport
 import Foundation
 
-/// The built command, which stands beside the tests, run to its end in a folder of its own.
+/// A completed run of the built command, in a given folder.
 struct CommandRun {
   let exitCode: Int32
   let output: String
   let error: String
 
   /// - Parameters:
-  ///   - folder: where it is run, and what paths are relative to.
-  ///   - environment: variables beside this process's.
-  ///   - stackKilobytes: the size of the main thread's stack; nil for the usual one.
+  ///   - folder: the working directory.
+  ///   - environment: variables added to this process's.
+  ///   - stackKilobytes: the size of the main thread's stack; nil for the default.
   init(
     _ arguments: [String],
     in folder: URL,
@@ -33,7 +33,7 @@ struct CommandRun {
     let (output, error) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, error)
     try process.run()
-    // What is on standard error fits into a pipe.
+    // The standard error is small enough for a pipe.
     self.output = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     self.error = String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     process.waitUntilExit()
