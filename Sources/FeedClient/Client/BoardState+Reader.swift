@@ -30,15 +30,15 @@ extension BoardState {
         loaded: loaded[number]
       )
       partitions[number] = partition
-      tellOfLoadedFeeds(partition)
+      deliverLoadedFeeds(partition)
     }
     isOpen = true
-    tellOfAbsentFeeds()
+    deliverAbsentFeeds()
     updateStanding()
   }
 
   /// Starts the history for subscribers with the loaded state, which the first changesets apply to.
-  private mutating func tellOfLoadedFeeds(_ partition: FollowedPartition) {
+  private mutating func deliverLoadedFeeds(_ partition: FollowedPartition) {
     guard historyCount > 0 else { return }
     for feed in partition.feeds {
       forEachListener(to: feed) { subscriber in
@@ -83,7 +83,7 @@ extension BoardState {
         lastIdle: lastIdle,
         plan: plan
       )
-      if let news { tell(news, of: partition) }
+      if let news { deliver(news, of: partition) }
       return .taken
     } catch {
       return .unreadable(error)
@@ -101,35 +101,35 @@ extension BoardState {
         if isLost || !subscriber.mailbox.options.beginsWithHistory { subscriber.mailbox.addNewest(feed) }
       }
     }
-    tellOfAbsentFeeds()
+    deliverAbsentFeeds()
   }
 
   /// Once all partitions are known, reports `absent` to subscribers that requested a feed that does not exist.
-  private mutating func tellOfAbsentFeeds() {
+  private mutating func deliverAbsentFeeds() {
     guard isOpen, partitions.values.allSatisfy(\.isBootstrapped) else { return }
     for feed in listeners.keys where !isKnown(feed) {
       forEachListener(to: feed) { $0.mailbox.addNewest(feed) }
     }
   }
 
-  private mutating func tell(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+  private mutating func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
     switch news {
     case .changed(let feed, let changeset):
       // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
       let snapshot = changeset.change.mode == .reload ? partition.content(of: feed)?.snapshot : nil
-      tell(feed, of: partition) { subscriber in
+      deliver(feed, of: partition) { subscriber in
         let snapshot = subscriber.mailbox.options.hasSnapshots ? snapshot : nil
         subscriber.mailbox.add(.changed(changeset, snapshot), of: feed, byteCount: changeset.change.byteCount)
       }
-    case .changedUnseen(let feed): tell(feed, of: partition) { $0.mailbox.addNewest(feed) }
+    case .changedUnseen(let feed): deliver(feed, of: partition) { $0.mailbox.addNewest(feed) }
     case .lost(let feed, let reason):
       // Before the end of the partition, a later reload replaces what compaction removed.
       guard partition.isBootstrapped else { return }
-      tell(feed, of: partition) {
+      deliver(feed, of: partition) {
         $0.mailbox.add(.mustRefetch(feed: feed.string, reason: reason), of: feed, byteCount: 0)
       }
     case .removed(let feed, let changeset):
-      tell(feed, of: partition) {
+      deliver(feed, of: partition) {
         $0.mailbox.add(
           .absent(feed: feed.string, changeset: changeset),
           of: feed,
@@ -139,7 +139,7 @@ extension BoardState {
     }
   }
 
-  private mutating func tell(
+  private mutating func deliver(
     _ feed: ByteText,
     of partition: FollowedPartition,
     _ body: (inout Subscriber) -> Void

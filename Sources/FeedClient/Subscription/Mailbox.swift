@@ -6,7 +6,7 @@ import Feed
 /// at most as many of those as feeds.
 struct Mailbox {
   /// One delivery.
-  enum Letter {
+  enum Delivery {
     case update(FeedUpdate)
     /// The state of a feed at the time of delivery, which replaces so many updates.
     case newest(ByteText, passedOver: Int)
@@ -62,7 +62,7 @@ struct Mailbox {
   }
 
   /// The oldest pending entry.
-  mutating func next() -> Letter? {
+  mutating func next() -> Delivery? {
     let update = updates.first?.number ?? .max
     let feed = feeds.first?.number ?? .max
     if update < feed, let waiting = updates.removeFirst() {

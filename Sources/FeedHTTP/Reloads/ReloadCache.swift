@@ -50,12 +50,12 @@ final class ReloadCache: Sendable {
   ///
   /// - Returns: false if too many bytes are queued for readers that are not slow.
   func makeRoom(for reload: FeedReload) -> Bool {
-    if ledger.isFull { letGo() }
+    if ledger.isFull { releaseUnused() }
     return ledger.makeRoom(for: reload)
   }
 
   /// Drops cached reloads that are not being sent.
-  private func letGo() {
+  private func releaseUnused() {
     // Released after the lock.
     _ = state.withLock { state in
       let kept = state.reloads.mapValues(\.kept)

@@ -85,7 +85,7 @@ final class FeedServer: Sendable {
   func run() async {
     await withTaskGroup { group in
       group.addTask { await self.follow() }
-      group.addTask { await self.streams.tellWhoIsUpToDate() }
+      group.addTask { await self.streams.sendUpToDateNotices() }
       group.addTask { for await partitions in self.served { await self.serve(partitions) } }
       group.addTask { await self.lookForMoved() }
       await group.waitForAll()

@@ -16,8 +16,8 @@ final class FeedStreams: Sendable {
   private let reloads: ReloadCache
   private let delivery: Mutex<StreamDelivery>
   /// Signals that a reader may have to be told that it is up to date.
-  private let untoldSignals: AsyncStream<Void>
-  private let untoldSignal: AsyncStream<Void>.Continuation
+  private let noticeSignals: AsyncStream<Void>
+  private let noticeSignal: AsyncStream<Void>.Continuation
 
   /// How often the end of a partition is polled, in milliseconds, while a reader waits for it.
   private static let lookMilliseconds = 20
@@ -28,7 +28,7 @@ final class FeedStreams: Sendable {
     self.client = client
     self.reloads = reloads
     delivery = Mutex(StreamDelivery(maxHistoryBytes: maxHistoryBytes))
-    (untoldSignals, untoldSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    (noticeSignals, noticeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
   /// Delivers the client's updates until they end. After a reset it can be called again.
@@ -59,7 +59,7 @@ final class FeedStreams: Sendable {
     }
     stream.onEnd { [weak self] _ in self?.delivery.withLock { $0.remove(number, of: feed) } }
     if isLagging { sendStateWhenDrained(to: [(number, stream)], of: feed) }
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 
   // MARK: Changes
@@ -79,7 +79,7 @@ final class FeedStreams: Sendable {
     }
     guard let lagging = delivery.withLock({ $0.take(step, of: feed) }) else { return }
     sendStateWhenDrained(to: lagging, of: feed)
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 
   // MARK: State
@@ -111,7 +111,7 @@ final class FeedStreams: Sendable {
       }
       switch sending {
       case .sent:
-        untoldSignal.yield()
+        noticeSignal.yield()
         return
       case .isGone: return endOne(stream, feed)
       case .isOld: continue
@@ -153,29 +153,29 @@ final class FeedStreams: Sendable {
 
   /// Tells readers when they have received everything, until the task is cancelled. The end of a partition is known
   /// some time after its last changeset, and only partitions with a waiting reader are checked.
-  func tellWhoIsUpToDate() async {
-    for await _ in untoldSignals {
-      while case let feeds = delivery.withLock({ $0.untold }), !feeds.isEmpty, !Task.isCancelled {
-        for feed in feeds { tellUpToDate(feed) }
-        guard delivery.withLock({ !$0.untold.isEmpty }) else { break }
+  func sendUpToDateNotices() async {
+    for await _ in noticeSignals {
+      while case let feeds = delivery.withLock({ $0.awaitingNotice }), !feeds.isEmpty, !Task.isCancelled {
+        for feed in feeds { sendUpToDate(feed) }
+        guard delivery.withLock({ !$0.awaitingNotice.isEmpty }) else { break }
         try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
       }
     }
   }
 
-  private func tellUpToDate(_ feed: ByteText) {
-    let full = delivery.withLock { $0.tellUpToDate(feed, current: client.description(of: feed.string)) }
+  private func sendUpToDate(_ feed: ByteText) {
+    let full = delivery.withLock { $0.sendUpToDate(feed, current: client.description(of: feed.string)) }
     for (number, stream) in full {
-      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.tellAgain(number, of: feed) }
-      if !isWaiting { tellAgain(number, of: feed) }
+      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.resendUpToDate(number, of: feed) }
+      if !isWaiting { resendUpToDate(number, of: feed) }
     }
   }
 
-  private func tellAgain(_ number: Int, of feed: ByteText) {
+  private func resendUpToDate(_ number: Int, of feed: ByteText) {
     // The reader may have begun to lag since its queue was full; then it receives the feed's state instead.
-    if let lagging = delivery.withLock({ $0.tellAgain(number, of: feed) }) {
+    if let lagging = delivery.withLock({ $0.resendUpToDate(number, of: feed) }) {
       sendState(to: number, lagging, of: feed)
     }
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 }

@@ -32,7 +32,7 @@ struct StreamDelivery {
   private var history: ChangesetHistory
   private var nextNumber = 0
   /// Feeds with readers that may have to be told that they are up to date.
-  private(set) var untold: Set<ByteText> = []
+  private(set) var awaitingNotice: Set<ByteText> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
 
@@ -69,7 +69,7 @@ struct StreamDelivery {
     let number = nextNumber
     nextNumber += 1
     feeds[feed, default: StreamedFeed()].readers[number] = reader
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return (number, reader.isLagging)
   }
 
@@ -101,7 +101,7 @@ struct StreamDelivery {
       history.removeAll(of: feed)
       streamed.breaks += 1
       for (number, reader) in streamed.readers where audience.includes(reader.version) {
-        streamed.readers[number]?.tell(event)
+        streamed.readers[number]?.notify(event)
       }
     case .forget:
       history.removeAll(of: feed)
@@ -110,7 +110,7 @@ struct StreamDelivery {
     }
     guard !streamed.readers.isEmpty else { return nil }
     feeds[feed] = streamed
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return streamed.readers.filter { $0.value.isLagging && !before.contains($0.key) }
       .map { ($0.key, $0.value.stream) }
   }
@@ -164,7 +164,7 @@ struct StreamDelivery {
       return .isOld
     }
     feeds[feed]?.readers[number] = reader
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return .sent
   }
 
@@ -174,10 +174,10 @@ struct StreamDelivery {
   ///
   /// - Parameter description: the feed's current description.
   /// - Returns: readers with a full queue, which the caller must tell later.
-  mutating func tellUpToDate(_ feed: ByteText, current description: FeedDescription?) -> [Numbered] {
+  mutating func sendUpToDate(_ feed: ByteText, current description: FeedDescription?) -> [Numbered] {
     guard let description, description.standing >= .catchingUp, var streamed = feeds[feed] else {
       // The next changeset sets it again.
-      untold.remove(feed)
+      awaitingNotice.remove(feed)
       return []
     }
     guard description.standing == .upToDate else { return [] }
@@ -186,28 +186,28 @@ struct StreamDelivery {
     var isTold = true
     var full: [Numbered] = []
     // A lagging reader is told after it has received the state.
-    for (number, reader) in streamed.readers where !reader.isToldUpToDate && !reader.isLagging {
+    for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
       guard reader.version == version else {
         isTold = false
         continue
       }
       // A reader with a full queue is told later, and not considered again until then.
-      streamed.readers[number]?.isToldUpToDate = true
+      streamed.readers[number]?.hasUpToDateNotice = true
       if reader.stream.write(notice) == .full { full.append((number, reader.stream)) }
     }
     feeds[feed] = streamed
-    if isTold { untold.remove(feed) }
+    if isTold { awaitingNotice.remove(feed) }
     return full
   }
 
   /// Retries the message for a reader whose queue was full and is now empty.
   ///
   /// - Returns: its stream, if it has begun to lag meanwhile and must receive the feed's state instead.
-  mutating func tellAgain(_ number: Int, of feed: ByteText) -> EventStream? {
+  mutating func resendUpToDate(_ number: Int, of feed: ByteText) -> EventStream? {
     guard let reader = feeds[feed]?.readers[number] else { return nil }
     if reader.isLagging { return reader.stream }
-    feeds[feed]?.readers[number]?.isToldUpToDate = false
-    untold.insert(feed)
+    feeds[feed]?.readers[number]?.hasUpToDateNotice = false
+    awaitingNotice.insert(feed)
     return nil
   }
 }

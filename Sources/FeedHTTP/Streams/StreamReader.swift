@@ -10,7 +10,7 @@ struct StreamReader: Sendable {
   /// Whether it must receive the feed's state first.
   private(set) var isLagging = true
   /// Whether it has been told that it is up to date since the last message.
-  var isToldUpToDate = false
+  var hasUpToDateNotice = false
 
   init(_ stream: EventStream) { self.stream = stream }
 
@@ -36,7 +36,7 @@ struct StreamReader: Sendable {
       return
     }
     version = changeset.version
-    isToldUpToDate = false
+    hasUpToDateNotice = false
     for event in changeset.events where !isLagging { isLagging = stream.write(event) == .full }
   }
 
@@ -46,7 +46,7 @@ struct StreamReader: Sendable {
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
     // The queue can only contain a comment.
     stream.replaceQueued(with: reload.event(for: stream))
-    isToldUpToDate = false
+    hasUpToDateNotice = false
     resume(after: reload.version, position: position, missed: missed)
   }
 
@@ -58,7 +58,7 @@ struct StreamReader: Sendable {
   }
 
   /// Sends a message that is not a changeset.
-  mutating func tell(_ event: EncodedEvent) {
+  mutating func notify(_ event: EncodedEvent) {
     guard !isLagging else { return }
     isLagging = stream.write(event) == .full
   }
@@ -68,6 +68,6 @@ struct StreamReader: Sendable {
     isLagging = false
     version = nil
     position = 0
-    tell(event)
+    notify(event)
   }
 }

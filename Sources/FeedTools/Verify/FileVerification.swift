@@ -21,7 +21,7 @@ final class FileVerification {
     rejected = Array(topics.rejected.utf8)
   }
 
-  func run(_ verifier: FaultTelling) throws(ReplayError) {
+  func run(_ verifier: FaultReporter) throws(ReplayError) {
     while let record = try next(verifier) {
       let topic = record.position.topic
       if topic == changesets {
@@ -53,7 +53,7 @@ final class FileVerification {
   }
 
   /// The next line that is a record.
-  private func next(_ verifier: FaultTelling) throws(ReplayError) -> InputRecord? {
+  private func next(_ verifier: FaultReporter) throws(ReplayError) -> InputRecord? {
     while true {
       do {
         return try reader.current()
@@ -67,7 +67,7 @@ final class FileVerification {
   }
 
   /// A replay numbers all records, so a gap in the offsets means a missing record.
-  private func checkOffset(_ record: InputRecord, _ verifier: FaultTelling) {
+  private func checkOffset(_ record: InputRecord, _ verifier: FaultReporter) {
     let expected = nextOffsets[record.partition, default: 0]
     nextOffsets[record.partition] = record.position.offset + 1
     guard record.position.offset != expected, partitionsWithGap.insert(record.partition).inserted else {
@@ -79,7 +79,7 @@ final class FileVerification {
     )
   }
 
-  private func reportStray(_ message: String, _ verifier: FaultTelling) {
+  private func reportStray(_ message: String, _ verifier: FaultReporter) {
     if hasStrayLine { return }
     hasStrayLine = true
     verifier.report(message, at: place)

@@ -27,7 +27,7 @@ final class TopicVerification {
   /// Reads every partition up to its current last stable offset, so that no transaction is read in part.
   ///
   /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or sends nothing.
-  func run(_ verifier: FaultTelling) throws {
+  func run(_ verifier: FaultReporter) throws {
     try open()
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }
@@ -61,7 +61,7 @@ final class TopicVerification {
     try reader.begin(at: starts)
   }
 
-  private func take(_ message: Message, _ verifier: FaultTelling) {
+  private func take(_ message: Message, _ verifier: FaultReporter) {
     guard let end = ends[message.partition] else { return }
     // Later records are left to a later run. A transaction marker after the last record is not delivered; the end of
     // the partition, or a later record, is.

@@ -45,13 +45,13 @@ public struct Verification: Sendable {
       mayBeCompacted: input == .topic
     )
     options.requiresPlans = input != .topic
-    let verifier: FaultTelling
+    let verifier: FaultReporter
     switch input {
     case .files(let paths):
-      verifier = FaultTelling(options, .files(paths), tell)
+      verifier = FaultReporter(options, .files(paths), tell)
       try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
     case .topic:
-      verifier = FaultTelling(options, .topic(configuration.store.topics.changesets), tell)
+      verifier = FaultReporter(options, .topic(configuration.store.topics.changesets), tell)
       try await verifyTopic(verifier)
     }
     verifier.finish()
@@ -62,7 +62,7 @@ public struct Verification: Sendable {
     )
   }
 
-  private func verifyTopic(_ verifier: FaultTelling) async throws {
+  private func verifyTopic(_ verifier: FaultReporter) async throws {
     let settings = try KafkaSettings(configuration)
     // The caller waits for this, and uses it only afterwards.
     nonisolated(unsafe) let verifier = verifier

@@ -21,12 +21,12 @@ final class HTTPEntrance: @unchecked Sendable {
   private let ending: Int32
   private var thread = pthread_t()
   /// Connections that have not been handed over, by socket.
-  private var guests: [Int32: Guest] = [:]
+  private var pending: [Int32: PendingConnection] = [:]
   private var buffer: [UInt8]
   /// Whether connections are accepted; false while no descriptors are available.
   private var isAccepting = true
 
-  private struct Guest {
+  private struct PendingConnection {
     let address: IPAddress?
     let port: UInt16
     var check: HTTPHeadCheck
@@ -126,15 +126,15 @@ final class HTTPEntrance: @unchecked Sendable {
 
   private func end() {
     shutdown(listening.descriptor, Int32(SHUT_RDWR))
-    for socket in guests.keys { close(socket) }
+    for socket in pending.keys { close(socket) }
   }
 
   private func tick() {
     for (socket, connection) in connections.lookForExpired() {
       if connection.isServed {
         connections.shutDown(socket)
-      } else if let guest = guests[socket] {
-        if guest.bytesToDrop == nil, guest.seenBytes > 0 {
+      } else if let waiting = pending[socket] {
+        if waiting.bytesToDrop == nil, waiting.seenBytes > 0 {
           let seconds = (MonotonicClock.milliseconds() - connection.since) / 1000
           answer(
             socket,
@@ -195,14 +195,14 @@ final class HTTPEntrance: @unchecked Sendable {
       Glibc.close(socket)
       return
     }
-    guests[socket] = Guest(address: address, port: port, check: HTTPHeadCheck(limits))
+    pending[socket] = PendingConnection(address: address, port: port, check: HTTPHeadCheck(limits))
     guard feedstore_epoll_watch_news(epoll, socket, UInt64(socket)) == 0 else { return close(socket) }
     switch admission {
     case .dropped: break
     case .refused(let reason): answer(socket, unavailable(reason))
     case .admitted(let evicted):
       guard let evicted else { break }
-      if guests[evicted] == nil {
+      if pending[evicted] == nil {
         connections.shutDown(evicted)
       } else {
         close(evicted, telling: unavailable("there are too many connections, and this one sent no request"))
@@ -215,20 +215,20 @@ final class HTTPEntrance: @unchecked Sendable {
 
   /// Examines what a client has sent.
   private func look(_ socket: Int32) {
-    guard let guest = guests[socket] else { return }
-    if guest.bytesToDrop != nil { return drop(socket) }
+    guard let waiting = pending[socket] else { return }
+    if waiting.bytesToDrop != nil { return drop(socket) }
     let count = recv(socket, &buffer, buffer.count, Int32(MSG_PEEK | MSG_DONTWAIT))
     guard count > 0 else {
       if count == 0 || ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno) { close(socket) }
       return
     }
-    if isTLS { return greet(socket, guest) }
+    if isTLS { return handOverTLS(socket, waiting) }
     let verdict = buffer.withUnsafeBytes { buffer -> HTTPHeadVerdict? in
-      guests[socket]?.check.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      pending[socket]?.check.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
-    guests[socket]?.seenBytes = count
+    pending[socket]?.seenBytes = count
     switch verdict {
-    case .complete: handOver(socket, guest)
+    case .complete: handOver(socket, waiting)
     case .refused(let fault): answer(socket, refuse(fault))
     case .incomplete, nil:
       // A client that has closed its side will not complete its head.
@@ -238,9 +238,9 @@ final class HTTPEntrance: @unchecked Sendable {
   }
 
   /// Hands over a client that starts a TLS handshake. The deadline for its first head still applies.
-  private func greet(_ socket: Int32, _ guest: Guest) {
+  private func handOverTLS(_ socket: Int32, _ waiting: PendingConnection) {
     guard buffer[0] == Self.handshakeRecord else { return answer(socket, refuse(Self.plainText)) }
-    handOver(socket, guest)
+    handOver(socket, waiting)
   }
 
   /// The first byte of a TLS handshake record.
@@ -250,11 +250,11 @@ final class HTTPEntrance: @unchecked Sendable {
     "this port speaks HTTPS only: use an address that begins with https://"
   )
 
-  private func handOver(_ socket: Int32, _ guest: Guest) {
+  private func handOver(_ socket: Int32, _ waiting: PendingConnection) {
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
-    guests[socket] = nil
+    pending[socket] = nil
     if !isTLS { connections.beginAnswer(socket) }
-    if !serve(socket, guest.address, guest.port) {
+    if !serve(socket, waiting.address, waiting.port) {
       // The socket is closed. Only this thread accepts connections, so its number has not been reused.
       connections.change { table, _ in table.close(socket) }
     }
@@ -267,7 +267,7 @@ final class HTTPEntrance: @unchecked Sendable {
       return table.excessLeaving()
     }
     if let excess { close(excess) }
-    guests[socket]?.bytesToDrop = Self.bytesToDrop
+    pending[socket]?.bytesToDrop = Self.bytesToDrop
     // It fits into the empty send buffer of a new socket.
     _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     shutdown(socket, Int32(SHUT_WR))
@@ -276,21 +276,21 @@ final class HTTPEntrance: @unchecked Sendable {
 
   /// Discards further input, so that the client can read the response before the connection is closed.
   private func drop(_ socket: Int32) {
-    while let left = guests[socket]?.bytesToDrop, left > 0 {
+    while let left = pending[socket]?.bytesToDrop, left > 0 {
       // With MSG_TRUNC, TCP discards the bytes without copying them.
       let count = recv(socket, nil, left, Int32(MSG_TRUNC | MSG_DONTWAIT))
       guard count > 0 else {
         if count == 0 || ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno) { close(socket) }
         return
       }
-      guests[socket]?.bytesToDrop = left - count
+      pending[socket]?.bytesToDrop = left - count
     }
     close(socket)
   }
 
   /// Sends a response and closes the connection at once. The client may not receive it if it is still sending.
   private func close(_ socket: Int32, telling bytes: [UInt8]) {
-    if let seen = guests[socket]?.seenBytes, seen > 0 {
+    if let seen = pending[socket]?.seenBytes, seen > 0 {
       _ = recv(socket, nil, seen, Int32(MSG_TRUNC | MSG_DONTWAIT))
       _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
@@ -298,7 +298,7 @@ final class HTTPEntrance: @unchecked Sendable {
   }
 
   private func close(_ socket: Int32) {
-    guests[socket] = nil
+    pending[socket] = nil
     connections.change { table, _ in table.close(socket) }
     Glibc.close(socket)
   }

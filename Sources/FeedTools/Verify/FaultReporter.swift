@@ -1,7 +1,7 @@
 import Feed
 
 /// A verifier that reports faults as lines with their positions.
-final class FaultTelling {
+final class FaultReporter {
   /// How to name positions.
   enum Places {
     /// By file and line.
