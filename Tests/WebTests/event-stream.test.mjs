@@ -134,7 +134,7 @@ class Scene {
   }
 }
 
-test('it reconnects with the last id, after the server's retry time', async () => {
+test('it reconnects with the last id, after the retry time of the server', async () => {
   const scene = new Scene({ headers: () => ({ Authorization: 'Bearer x' }) });
   scene.stream.open();
   assert.equal(scene.request.headers.Authorization, 'Bearer x');

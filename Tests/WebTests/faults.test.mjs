@@ -57,7 +57,7 @@ test('the input leads to entries of every kind', () => {
   assert.deepEqual([first.mode, second.mode, third.mode, fourth.mode], ['reload', 'diff', 'diff', 'reconfigure']);
 });
 
-test('changes are reported with their positions, in the changeset's terms', () => {
+test('changes are reported with their positions, in the terms of the changeset', () => {
   const { replica } = replicaAfter(first);
   const { change } = replica.apply(second);
   assert.deepEqual(change.sections.insert, [{ id: 'new', index: 0 }]);
