@@ -389,7 +389,7 @@ import Testing
       4,
       #""mode":"diff""#,
       #""mode":"patch""#,
-      #"the field "mode" is not valid: ""patch"""#
+      #"the field "mode" is not valid: "patch""#
     ),
     Plant(
       "an unknown reason",
