@@ -221,7 +221,7 @@ class Agreement(unittest.TestCase):
     def wait(self, condition, what):
         giving_up = time.monotonic() + PATIENCE_SECONDS
         while not condition():
-            self.assertLess(time.monotonic(), giving_up, f"waited in vain for {what}")
+            self.assertLess(time.monotonic(), giving_up, f"timed out waiting for {what}")
 
 
 if __name__ == "__main__":

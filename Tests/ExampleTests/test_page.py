@@ -139,7 +139,7 @@ class PageTests(unittest.TestCase):
         server = self.serve(answer)
         follower = self.follow(server.url + "/", "a", "b")
         # The server is not listening yet.
-        self.assertTrue(follower.wait(lambda: follower.errors), "it does not say that nobody is there")
+        self.assertTrue(follower.wait(lambda: follower.errors), "it does not report that the server is unreachable")
         server.listen()
         self.assertTrue(follower.wait(lambda: len(follower.lines) == 2), "it does not go on trying")
         self.assertEqual(
