@@ -235,10 +235,10 @@ lint: check-swift ## check the format
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name for one; PAGE=docs/benchmarks.md fills in a page
+benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name for one; PAGE=docs/benchmarks.md fills in a page; MEMBERS=options
 	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
 	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
-	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(FILES)
+	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove all build results
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build
