@@ -1,4 +1,5 @@
 import ObservationSupport
+import Service
 import Testing
 
 extension OnCluster {
@@ -50,7 +51,23 @@ extension OnCluster {
       }
     }
 
-    /// How often these members have restored a partition.
+    @Test func `a member that the group does not take in says why, and joins when the others have left`()
+      async throws
+    {
+      try await BrokerRun.on("mismatch") { run in
+        run.load.start()
+        let other = try RangeMember(run.topics)
+        try await run.wait("a group that shares out by range") { _ in other.hasPartitions }
+        let member = try run.start()
+        try await run.wait("the member to say why it waits") { _ in
+          member.firstLine(about: [.groupProtocolMismatch]) != nil
+        }
+        try await run.onThread { try other.leave() }
+        try await run.waitForRecords(of: [member])
+      }
+    }
+
+    /// How often these have restored a partition.
     private static func restorations(of members: [Member]) -> Int {
       members.reduce(0) { $0 + $1.restorations.values.reduce(0, +) }
     }

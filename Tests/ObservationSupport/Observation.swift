@@ -32,7 +32,9 @@ public struct Observation: Sendable {
   public private(set) var records = 0
   /// The number of records without nulls, by publisher (`ce_source`).
   public private(set) var published: [String: Int] = [:]
-  /// The last publisher, by partition.
+  /// The same by partition.
+  public private(set) var publishedByPartition: [Int32: Int] = [:]
+  /// Who published last, by partition.
   public private(set) var lastSource: [Int32: String] = [:]
   /// The number of deleted feeds, and of new epochs.
   public private(set) var deletions = 0
@@ -45,6 +47,7 @@ public struct Observation: Sendable {
     records += 1
     if record.value != nil, let source = record.headers["ce_source"] {
       published[source, default: 0] += 1
+      publishedByPartition[record.partition, default: 0] += 1
       lastSource[record.partition] = source
     }
     do throws(BrokerFailure) {

@@ -1,4 +1,5 @@
 import FeedTestSupport
+import Service
 
 /// The options of a run on a cluster.
 struct RunOptions: Sendable {
@@ -7,6 +8,8 @@ struct RunOptions: Sendable {
   var compaction: [String: String] = [:]
   /// Additional settings of the daemons.
   var settings: [String: String] = [:]
+  /// What no daemon may log.
+  var forbiddenEvents: [LogEvent] = []
   var generator: GeneratorOptions
   var recordsPerPoll = 10
 

@@ -9,7 +9,11 @@ enum TestCluster {
   static let kills = number("FEEDSTORE_TEST_KILLS") ?? 5
   /// A command that restarts the brokers; nil if the tests may not restart them.
   static let restartCommand = text("FEEDSTORE_TEST_RESTART")
-  /// The duration of the soak test; nil to skip it.
+  /// The command as an earlier commit has it; nil where none was built.
+  static let earlierCommand = text("FEEDSTORE_TEST_EARLIER")
+  /// Whether that one and the one of this commit can be members of one group.
+  static let canMix = text("FEEDSTORE_TEST_EARLIER_CANNOT_MIX") == nil
+  /// How long to go on; nil unless that is what was asked for.
   static let soakMinutes = number("FEEDSTORE_SOAK_MINUTES")
 
   /// The seed of random choices: a new one each time, or that of a run to repeat.

@@ -1,24 +1,25 @@
-import FeedTestSupport
-import Foundation
+public import Foundation
 
-/// A completed run of the built command, in a given folder.
-struct CommandRun {
-  let exitCode: Int32
-  let output: String
-  let error: String
+/// The built command, run to its end in a folder of its own.
+public struct CommandRun {
+  public let exitCode: Int32
+  public let output: String
+  public let error: String
 
   /// - Parameters:
-  ///   - folder: the working directory.
-  ///   - environment: variables added to this process's.
-  ///   - stackKilobytes: the size of the main thread's stack; nil for the default.
-  init(
+  ///   - command: the command; nil for the one that stands beside the tests.
+  ///   - folder: where it is run, and what paths are relative to.
+  ///   - environment: variables beside this process's.
+  ///   - stackKilobytes: the size of the main thread's stack; nil for the usual one.
+  public init(
     _ arguments: [String],
+    of command: URL? = nil,
     in folder: URL,
     environment: [String: String] = [:],
     stackKilobytes: Int? = nil
   ) throws {
     let process = Process()
-    let command = try BuiltCommand.url
+    let command = try command ?? BuiltCommand.url
     if let stackKilobytes {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =
