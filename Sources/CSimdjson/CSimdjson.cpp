@@ -57,6 +57,64 @@ feedstore_json_marks (*choose_mark64())(const uint8_t *) {
 
 feedstore_json_marks (*const mark64)(const uint8_t *) = choose_mark64();
 
+/// Marks what is left of a text, of which 64 bytes may have been marked: fewer than 64 bytes.
+template <typename Mark64>
+__attribute__((always_inline)) inline feedstore_json_marks mark_rest(
+    const uint8_t *bytes, size_t start, size_t count, Mark64 mark64) {
+  if (count >= 64) {
+    // The last 64 bytes, without those before this place.
+    const feedstore_json_marks marks = mark64(bytes + (count - 64));
+    return {marks.stops >> (64 - (count - start)), marks.not_ascii};
+  }
+  // A short text by blocks, the last of which overlaps the one before.
+  feedstore_json_marks all = {0, 0};
+  for (size_t place = 0;; place = std::min(place + 16, count - 16)) {
+    const feedstore_json_marks marks = feedstore_json_mark16(bytes + place);
+    all.stops |= marks.stops << place;
+    all.not_ascii |= marks.not_ascii;
+    if (place + 16 >= count) return all;
+  }
+}
+
+template <typename Mark64>
+__attribute__((always_inline)) inline uint64_t mark_all(
+    const uint8_t *bytes, size_t count, uint64_t *stops, Mark64 mark64) {
+  uint64_t not_ascii = 0;
+  size_t start = 0;
+  for (; start + 64 <= count; start += 64) {
+    const feedstore_json_marks marks = mark64(bytes + start);
+    *stops++ = marks.stops;
+    not_ascii |= marks.not_ascii;
+  }
+  if (start < count) {
+    const feedstore_json_marks marks = mark_rest(bytes, start, count, mark64);
+    *stops++ = marks.stops;
+    not_ascii |= marks.not_ascii;
+  }
+  *stops = 1;
+  return not_ascii;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) uint64_t mark_with_avx2(const uint8_t *bytes, size_t count, uint64_t *stops) {
+  return mark_all(bytes, count, stops, mark64_with_avx2);
+}
+#endif
+
+uint64_t mark_portably(const uint8_t *bytes, size_t count, uint64_t *stops) {
+  return mark_all(bytes, count, stops, mark64_portably);
+}
+
+uint64_t (*choose_mark())(const uint8_t *, size_t, uint64_t *) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2")) return mark_with_avx2;
+#endif
+  return mark_portably;
+}
+
+uint64_t (*const mark)(const uint8_t *, size_t, uint64_t *) = choose_mark();
+
 }
 
 // Only simdjson's first stage is used. It checks UTF-8 and finds the structure at the speed of
@@ -130,6 +188,8 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
 }
 
 feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes) { return mark64(bytes); }
+
+uint64_t feedstore_json_mark(const uint8_t *bytes, size_t count, uint64_t *stops) { return mark(bytes, count, stops); }
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) { return is_utf8(process_kernel(), bytes, count); }
 

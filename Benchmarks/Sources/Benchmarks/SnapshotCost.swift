@@ -13,6 +13,8 @@ enum SnapshotCost {
     let movedCount: Int
     /// The number of items with other data in the second snapshot.
     let updatedCount: Int
+    /// Whether the second snapshot is an edited copy of the first, and not made by itself.
+    var isCopy = false
   }
 
   private static let cases = [
@@ -31,6 +33,15 @@ enum SnapshotCost {
       insertedCount: 25,
       movedCount: 25,
       updatedCount: 25
+    ),
+    Case(
+      name: "100 changes to a copy",
+      itemCount: 1_000_000,
+      deletedCount: 25,
+      insertedCount: 25,
+      movedCount: 25,
+      updatedCount: 25,
+      isCopy: true
     ),
   ]
 
@@ -69,7 +80,8 @@ enum SnapshotCost {
     )
     let old = try snapshot(oldOrder, updated: [])
     let updated = Set((0..<measured.updatedCount).map { _ in newOrder[random.below(newOrder.count)] })
-    let new = try snapshot(newOrder, updated: updated)
+    let made = try snapshot(newOrder, updated: updated)
+    let new = try measured.isCopy ? old.applying(made.difference(from: old)) : made
     var times = Samples()
     var plainTimes = Samples()
     var difference = SnapshotDifference()

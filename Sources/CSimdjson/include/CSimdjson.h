@@ -118,6 +118,10 @@ static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t 
 /// Scans 64 bytes at any alignment, with AVX2 if the processor has it.
 feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes);
 
+/// Marks a text of 16 bytes or more: the stops go to one word for each 64 bytes, and behind them goes a word that is not 0.
+/// Returns 0 if the text is ASCII. No byte past `count` is read.
+uint64_t feedstore_json_mark(const uint8_t *bytes, size_t count, uint64_t *stops);
+
 #ifdef __cplusplus
 }
 #endif

@@ -106,4 +106,29 @@ struct EventFields {
       )
     }
   }
+
+  // MARK: Boundaries
+
+  // Where the fields' values begin and end, by number: those of a field one after the other, in the order of the names.
+
+  static var boundaryIndexes: Range<Int> { 0..<2 * Int(Name.unknown.rawValue) }
+
+  /// Whether a value ends there.
+  static func isEnd(_ index: Int) -> Bool { index % 2 == 1 }
+
+  /// Whether it is the operation's value that begins or ends there.
+  static func isOfOperation(_ index: Int) -> Bool { index / 2 == Int(Name.op.rawValue) }
+
+  func boundary(_ index: Int) -> UInt32 {
+    withUnsafeBytes(of: self) {
+      $0.load(fromByteOffset: index * MemoryLayout<UInt32>.stride, as: UInt32.self)
+    }
+  }
+
+  @inline(__always)
+  mutating func set(boundary index: Int, _ offset: Int32) {
+    withUnsafeMutableBytes(of: &self) {
+      $0.storeBytes(of: offset, toByteOffset: index &* MemoryLayout<Int32>.stride, as: Int32.self)
+    }
+  }
 }

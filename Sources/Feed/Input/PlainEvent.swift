@@ -3,22 +3,17 @@
 struct PlainEvent: EventText {
   private let text: ByteSpan
 
-  private init(_ text: ByteSpan) { self.text = text }
+  /// - Parameter text: one that was read.
+  @inline(__always)
+  init(_ text: ByteSpan) { self.text = text }
 
   /// Finds an event's fields and checks the whole text.
   ///
   /// - Parameter fields: what is found; to be used only if there is a result.
-  /// - Returns: the event and how deep it is nested; nil if the text is something else, which says nothing of whether it is an event.
-  @inline(__always)
-  static func read(_ text: ByteSpan, _ fields: inout EventFields) -> (event: PlainEvent, depth: Int)? {
-    guard JSONSinglePass.byteCounts.contains(text.count) else { return nil }
-    let depth = depth(text, &fields)
-    return depth > 0 ? (PlainEvent(text), depth) : nil
-  }
-
-  /// - Returns: 0 if the text is something else.
+  /// - Returns: how deep it is nested; 0 if the text is something else, which says nothing of whether it is an event.
   @inline(never)
-  private static func depth(_ text: ByteSpan, _ fields: inout EventFields) -> Int {
+  static func read(_ text: ByteSpan, _ fields: inout EventFields) -> Int {
+    guard JSONSinglePass.byteCounts.contains(text.count) else { return 0 }
     // What the walk changes stays in a variable whose address nobody is given, and so in registers.
     guard var cursor = JSONCursor(text), cursor.byte == UInt8(ascii: "{") else { return 0 }
     var depth = 1

@@ -18,17 +18,9 @@ private struct ItemListFields {
 ///
 /// The text goes from method to method and is not kept, as keeping it would count its references for every record.
 extension RecordDecoder {
-  /// Reads an event, if its form is right.
-  ///
-  /// - Parameters:
-  ///   - fields: where its fields are in the text.
-  ///   - target: memory for it.
+  /// What an event does, which is looked at first.
   @inline(__always)
-  func read(
-    _ fields: EventFields,
-    in text: some EventText,
-    to target: UnsafeMutablePointer<Event>
-  ) throws(Rejection) {
+  func operation(_ fields: EventFields, in text: some EventText) throws(Rejection) -> Operation {
     guard !fields.op.isAbsent else { throw missing("op") }
     let op = fields.op.value
     guard text.character(op.first) == UInt8(ascii: "\"") else {
@@ -44,6 +36,22 @@ extension RecordDecoder {
         value: name
       )
     }
+    return operation
+  }
+
+  /// Reads an event, if its form is right.
+  ///
+  /// - Parameters:
+  ///   - fields: where its fields are in the text.
+  ///   - operation: what it does.
+  ///   - target: memory for it.
+  @inline(__always)
+  func read(
+    _ fields: EventFields,
+    _ operation: Operation,
+    in text: some EventText,
+    to target: UnsafeMutablePointer<Event>
+  ) throws(Rejection) {
     target.initialize(to: Event(operation: operation))
     switch operation {
     case .feedClear, .feedDelete, .feedReload: break

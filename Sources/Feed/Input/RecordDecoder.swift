@@ -34,6 +34,8 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
 
+  @exclusivity(unchecked) private var shapes = EventShapes()
+
   @exclusivity(unchecked) private var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
@@ -76,14 +78,46 @@ public final class RecordDecoder {
       return
     }
     var fields = EventFields()
-    if indexer.readsInSinglePass, let plain = PlainEvent.read(value, &fields) {
-      try checkSizes(key: key, valueCount: value.count)
-      try checkDepth(plain.depth)
-      eventNumber = nil
-      try events.append { event throws(Rejection) in try read(fields, in: plain.event, to: event) }
-      return
+    if indexer.readsInSinglePass {
+      if let shape = shapes.shape(of: value, &fields) {
+        let (depth, operation) = (shape.pointee.depth, shape.pointee.operation)
+        return try decodePlain(key, value, fields, depth: depth, operation)
+      }
+      let depth = PlainEvent.read(value, &fields)
+      if depth > 0 {
+        try decodePlain(key, value, fields, depth: depth, nil)
+        shapes.note(value, fields, depth: depth, events[0].operation)
+        return
+      }
     }
     try decodeAny(key: key, value: value)
+  }
+
+  /// Decodes a value that is one event.
+  ///
+  /// - Parameters:
+  ///   - fields: where its fields are.
+  ///   - depth: how deep it is nested.
+  ///   - operation: nil if it was not looked at.
+  @inline(__always)
+  private func decodePlain(
+    _ key: ByteSpan,
+    _ value: ByteSpan,
+    _ fields: EventFields,
+    depth: Int,
+    _ operation: Operation?
+  ) throws(Rejection) {
+    try checkSizes(key: key, valueCount: value.count)
+    try checkDepth(depth)
+    eventNumber = nil
+    try events.append { event throws(Rejection) in
+      let text = PlainEvent(value)
+      if let operation {
+        try read(fields, operation, in: text, to: event)
+      } else {
+        try read(fields, try self.operation(fields, in: text), in: text, to: event)
+      }
+    }
   }
 
   /// Decodes a value that is more than one short event.
@@ -235,7 +269,9 @@ public final class RecordDecoder {
     eventNumber = number
     var fields = EventFields()
     fields.read(first, in: text, arena)
-    try events.append { event throws(Rejection) in try read(fields, in: text, to: event) }
+    try events.append { event throws(Rejection) in
+      try read(fields, try operation(fields, in: text), in: text, to: event)
+    }
   }
 
   // MARK: Lengths of lists

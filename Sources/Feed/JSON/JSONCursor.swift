@@ -172,7 +172,7 @@ struct JSONCursor {
   ///
   /// - Returns: the place behind the closing quote, or 0 if the string is none.
   @inline(never)
-  private static func endOfString(
+  static func endOfString(
     _ base: UnsafePointer<UInt8>,
     _ start: Int,
     _ count: Int
@@ -222,7 +222,7 @@ struct JSONCursor {
   /// - Returns: the place behind the number or literal that begins at `start`, or 0 if there is none. Neither has a bracket in it,
   ///   so the byte behind it is one of the text.
   @inline(never)
-  private static func endOfScalar(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int {
+  static func endOfScalar(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int {
     var at = start
     switch base[at] {
     case UInt8(ascii: "t"): return endOfLiteral("true", base, at, count)

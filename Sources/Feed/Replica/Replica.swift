@@ -29,7 +29,7 @@ public final class Replica {
   /// The state, for reading.
   var state: FeedState { storage.state }
 
-  /// The state, for editing: a copy if a snapshot holds it. O(n) then.
+  /// The state, for editing: a copy if a snapshot holds it. O(n) then. An edit ends with the storage's `confirm`.
   func ownState() -> FeedState {
     if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
     return storage.state
@@ -82,7 +82,7 @@ public final class Replica {
       isStale = true
       throw error
     }
-    state.confirm()
+    storage.confirm()
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)

@@ -43,7 +43,7 @@ public struct Snapshot: Sendable {
       storage.state.rollBack()
       throw error
     }
-    storage.state.confirm()
+    storage.confirm()
   }
 
   /// Whether both have the same sections and items in the same order with the same content. What is

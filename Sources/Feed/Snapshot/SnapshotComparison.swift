@@ -1,4 +1,5 @@
-/// Finds the difference between two states of whatever history.
+/// Finds the difference between two states of whatever history; where it is known which items may differ, a look at those is
+/// enough (`SnapshotComparison+Edited.swift`).
 ///
 /// Both are only read, so that states which several threads share can be compared. Each list of the
 /// new state is walked once, with its old counterpart beside it: where the two go on alike, a look at
@@ -9,15 +10,14 @@
 ///
 /// Elements that go on alike are looked at once, side by side, and leave nothing behind but a longer run (`ListMatches`).
 struct SnapshotComparison {
-  private let old: FeedState
-  private let new: FeedState
+  let old: FeedState
+  let new: FeedState
   /// What the new state lists even if it did not change.
-  private let marks: SnapshotMarks
-  private let oldSections: [UInt32]
-  private let newSections: [UInt32]
-  private var oldSectionOrder = OldOrder()
-  private var oldItemOrder = OldOrder()
-  private var result = SnapshotDifference()
+  let marks: SnapshotMarks
+  let oldSections: [UInt32]
+  let newSections: [UInt32]
+  private(set) var oldSectionOrder = OldOrder()
+  var result = SnapshotDifference()
   private let hasMarks: Bool
   /// The kinds that were compared last, by their numbers: most items have the kind of the one before them.
   private var comparedKinds = (old: KindTable.empty, new: KindTable.empty, areSame: true)
@@ -40,7 +40,7 @@ struct SnapshotComparison {
 
   // MARK: Sections
 
-  private mutating func compareSections() {
+  mutating func compareSections() {
     oldSectionOrder.append(oldSections)
     var matches = ListMatches()
     for (index, handle) in newSections.enumerated() {
@@ -77,65 +77,102 @@ struct SnapshotComparison {
   // MARK: Items
 
   private mutating func compareItems() {
-    let oldLists = oldSections.map(old.currentHandles)
-    for list in oldLists { oldItemOrder.append(list) }
+    var oldItems = OldItems(old, oldSections)
     for section in newSections {
       let match = old.sections.find(new.sections.id(section), new.sections[section].hash)
-      compareItems(of: section, with: match, match.map { oldLists[Int(oldSectionOrder.index($0))] } ?? [])
+      compareItems(of: section, with: match, &oldItems)
     }
-    for (section, list) in zip(oldSections, oldLists) where oldSectionOrder.isMatched(section) {
-      for (index, item) in list.enumerated() where !oldItemOrder.isMatched(item) {
+    for (number, section) in oldSections.enumerated() where oldSectionOrder.isMatched(section) {
+      let identifier = SectionIdentifier(old.sections.id(section))
+      oldItems.forEachUnmatched(list: number) { index in
         result.items.deletes.append(
           ItemChanges.Delete(
-            id: ItemIdentifier(old.items.id(item)),
-            position: position(index, section, old)
+            id: ItemIdentifier(old.items.id(oldItems.lists[number][index])),
+            position: ItemPosition(section: identifier, index: index)
           )
         )
       }
     }
   }
 
-  /// - Parameters:
-  ///   - oldSection: the section's handle in the old state; nil if it is new.
-  ///   - oldList: its items in the old state.
-  private mutating func compareItems(of section: UInt32, with oldSection: UInt32?, _ oldList: [UInt32]) {
+  /// - Parameter oldSection: the section's handle in the old state; nil if it is new.
+  private mutating func compareItems(of section: UInt32, with oldSection: UInt32?, _ oldItems: inout OldItems)
+  {
     let list = new.currentHandles(section)
+    let oldListNumber = oldSection.map { Int(oldSectionOrder.index($0)) }
+    let oldList = oldListNumber.map { oldItems.lists[$0] } ?? []
+    let identifier = SectionIdentifier(new.sections.id(section))
     var matches = ListMatches()
-    var next = 0
+    /// Where the next item probably is, and where it was before a look elsewhere.
+    var (next, last) = (0, 0)
     var index = 0
     while index < list.count {
-      let count = passAlike(list, index, section, with: oldList, next)
-      if count > 0 {
-        matches.append(index, from: Int32(next), count: count)
-        index += count
-        next += count
-        continue
+      if let oldListNumber {
+        let count = passAlike(list, index, identifier, with: oldList, next)
+        if count > 0 {
+          oldItems.noteMatches(next, count: count, list: oldListNumber)
+          matches.append(index, from: Int32(next), count: count)
+          index += count
+          next += count
+          continue
+        }
       }
       defer { index += 1 }
       let handle = list[index]
-      guard let match = old.items.find(new.items.id(handle), new.items[handle].hash) else {
-        result.items.inserts.append(entry(handle, index, section))
+      // One was deleted before it, or one that has moved came before it.
+      if let oldListNumber,
+        let from = firstPlace(next + 1, last, of: handle, in: oldList)
+      {
+        oldItems.noteMatches(from, list: oldListNumber)
+        matches.append(index, from: Int32(from))
+        next = from + 1
+        compareContent(handle, index, identifier, with: oldList[from])
         continue
       }
-      let from = oldItemOrder.match(match)
-      if old.items[match].container == oldSection {
-        next = Int(from) + 1
+      guard let match = old.items.find(new.items.id(handle), new.items[handle].hash) else {
+        result.items.inserts.append(entry(handle, index, identifier))
+        continue
+      }
+      let container = old.items[match].container
+      let from = oldItems.index(of: match)
+      oldItems.noteMatches(Int(from), list: Int(oldSectionOrder.index(container)))
+      if container == oldSection {
+        (last, next) = (next, Int(from) + 1)
         matches.append(index, from: from)
       } else {
         matches.append(index, from: from, crossing: match)
       }
-      compareContent(handle, index, section, with: match)
+      compareContent(handle, index, identifier, with: match)
     }
+    appendMoves(matches, to: identifier, from: oldSection) { list[$0] }
+  }
+
+  /// The first of two places at which an old list has an item of the new state, if it has it at one of them.
+  @inline(__always)
+  private func firstPlace(_ first: Int, _ second: Int, of item: UInt32, in oldList: [UInt32]) -> Int? {
+    if first < oldList.count, isSame(oldList[first], item) { return first }
+    return second < oldList.count && isSame(oldList[second], item) ? second : nil
+  }
+
+  /// Adds the moves to a section.
+  ///
+  /// - Parameters:
+  ///   - matches: what is in the section and was in the old state too.
+  ///   - oldSection: the section's handle in the old state; nil if it is new.
+  ///   - item: the section's item at a place.
+  mutating func appendMoves(
+    _ matches: ListMatches,
+    to section: SectionIdentifier,
+    from oldSection: UInt32?,
+    item: (Int) -> UInt32
+  ) {
     matches.forEachMove { match in
+      let from = match.crossing.map { old.items[$0].container } ?? oldSection ?? 0
       result.items.moves.append(
         ItemChanges.Move(
-          id: ItemIdentifier(new.items.id(list[match.index])),
-          from: position(
-            Int(match.from),
-            match.crossing.map { old.items[$0].container } ?? oldSection ?? 0,
-            old
-          ),
-          to: position(match.index, section, new)
+          id: ItemIdentifier(new.items.id(item(match.index))),
+          from: ItemPosition(section: SectionIdentifier(old.sections.id(from)), index: Int(match.from)),
+          to: ItemPosition(section: section, index: match.index)
         )
       )
     }
@@ -147,7 +184,7 @@ struct SnapshotComparison {
   private mutating func passAlike(
     _ list: [UInt32],
     _ start: Int,
-    _ section: UInt32,
+    _ section: SectionIdentifier,
     with oldList: [UInt32],
     _ oldStart: Int
   ) -> Int {
@@ -156,7 +193,6 @@ struct SnapshotComparison {
         let most = min(list.count - start, oldList.count - oldStart)
         var count = 0
         while count < most, isSame(oldList[oldStart + count], list[start + count]) {
-          oldItemOrder.noteMatch(oldList[oldStart + count])
           compareContent(list[start + count], start + count, section, with: oldList[oldStart + count])
           count += 1
         }
@@ -166,10 +202,10 @@ struct SnapshotComparison {
   }
 
   @inline(__always)
-  private mutating func compareContent(
+  mutating func compareContent(
     _ handle: UInt32,
     _ index: Int,
-    _ section: UInt32,
+    _ section: SectionIdentifier,
     with match: UInt32
   ) {
     let areKindsSame = hasSameKind(match, handle)
@@ -181,7 +217,7 @@ struct SnapshotComparison {
   private mutating func appendContent(
     _ handle: UInt32,
     _ index: Int,
-    _ section: UInt32,
+    _ section: SectionIdentifier,
     with match: UInt32,
     _ areKindsSame: Bool
   ) {
@@ -194,7 +230,7 @@ struct SnapshotComparison {
       result.items.reconfigures.append(
         ItemChanges.Reconfigure(
           id: ItemIdentifier(new.items.id(handle)),
-          position: position(index, section, new),
+          position: ItemPosition(section: section, index: index),
           data: JSONData(checked: item.data)
         )
       )
@@ -217,17 +253,12 @@ struct SnapshotComparison {
       && old.items.id(oldItem).hasSameBytes(as: new.items.id(newItem))
   }
 
-  private func entry(_ handle: UInt32, _ index: Int, _ section: UInt32) -> ItemChanges.Entry {
-    let item = new.items[handle]
-    return ItemChanges.Entry(
+  func entry(_ handle: UInt32, _ index: Int, _ section: SectionIdentifier) -> ItemChanges.Entry {
+    ItemChanges.Entry(
       id: ItemIdentifier(new.items.id(handle)),
-      position: position(index, section, new),
+      position: ItemPosition(section: section, index: index),
       kind: ItemKind(new.kind(handle)),
-      data: JSONData(checked: item.data)
+      data: JSONData(checked: new.items[handle].data)
     )
-  }
-
-  private func position(_ index: Int, _ section: UInt32, _ state: FeedState) -> ItemPosition {
-    ItemPosition(section: SectionIdentifier(state.sections.id(section)), index: index)
   }
 }

@@ -7,18 +7,43 @@
 final class SnapshotStorage: @unchecked Sendable {
   let state: FeedState
   var marks = SnapshotMarks()
+  /// Names the content, for storage that is copied from this.
+  private var version = SnapshotOrigin.Version()
+  /// Nil if it was not copied, or if too much was edited since.
+  private var origin: SnapshotOrigin?
 
   init(_ state: FeedState) { self.state = state }
 
   /// Storage of its own with the same content and marks. O(n).
   func copy() -> SnapshotStorage {
     let copy = SnapshotStorage(state.copyOfCurrent())
+    copy.origin = SnapshotOrigin(version)
     guard !marks.isEmpty else { return copy }
     copy.marks = marks.translated(
       item: { copy.state.items.findPresent(self.state.items.id($0)) },
       section: { copy.state.sections.findPresent(self.state.sections.id($0)) }
     )
     return copy
+  }
+
+  // MARK: Edits
+
+  /// Ends an edit that was made. Whatever changes the state ends so, or with a roll-back.
+  func confirm() {
+    // What was copied from here is no copy of what is here now.
+    if !isKnownUniquelyReferenced(&version) { version = SnapshotOrigin.Version() }
+    if origin?.note(state) == false { origin = nil }
+    state.confirm()
+  }
+
+  /// The items that were edited since both had the same content; nil if that is not known.
+  func edits(since other: SnapshotStorage) -> Set<ItemIdentifier>? {
+    if self === other { return [] }
+    if let origin, origin.version === other.version { return origin.items }
+    guard let otherOrigin = other.origin else { return nil }
+    if otherOrigin.version === version { return otherOrigin.items }
+    guard let origin, origin.version === otherOrigin.version else { return nil }
+    return origin.items.union(otherOrigin.items)
   }
 
   // MARK: Finding

@@ -206,7 +206,12 @@ extension FeedState {
         }
         switch contentChange(element, change) {
         case .none: break
-        case .reconfigure: entries.reconfigures.append(entry)
+        case .reconfigure:
+          // Where there is one there are mostly many.
+          if entries.reconfigures.isEmpty {
+            entries.reconfigures.reserveCapacity(min(table.changes.count, 1024))
+          }
+          entries.reconfigures.append(entry)
         case .reload: entries.reloads.append(entry)
         }
         if change.publishedContainer != element.container {
