@@ -1,43 +1,45 @@
-# What one does with this repository. `make help` lists the targets.
+# Tasks for this repository. `make help` lists the targets.
 
-# Debian packages, named here and nowhere else: what the build needs, and what `make test` needs besides.
+# The only list of Debian packages: what the build needs, and what `make test` needs in addition.
 PACKAGES := libgnutls28-dev libmicrohttpd-dev librdkafka-dev libsimdjson-dev libxxhash-dev pkg-config zlib1g-dev
 TEST_PACKAGES := xz-utils nodejs python3-jsonschema python3-yaml python3-confluent-kafka python3-xxhash \
   chromium chromium-driver python3-selenium valgrind openssl
-# What `make deb` needs besides, and what `make test-slow` needs to install packages and build images in a Debian of its own.
+# What `make deb` needs in addition, and what `make test-slow` needs to install packages and build images in a separate
+# Debian.
 DEB_PACKAGES := debhelper dpkg-dev
-# What `make docs` needs besides.
+# What `make docs` needs in addition.
 DOCS_PACKAGES := mkdocs mkdocs-material
 SLOW_TEST_PACKAGES := $(DEB_PACKAGES) $(DOCS_PACKAGES) binutils buildah debootstrap fish lintian man-db python3-pip systemd systemd-container util-linux zsh
 
-# The oldest Swift that will do.
+# The minimum Swift version.
 SWIFT_VERSION := 6.2
 
-# For `feedstore --version`: of a checkout, its commit, with -dirty if files were changed.
+# For `feedstore --version`: the commit of the checkout, with -dirty if files were changed.
 COMMIT = $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2>/dev/null))
 
 SWIFT ?= swift
 NODE ?= node
-# On Debian its own, as that has Debian's modules.
+# On Debian the system's Python, which has Debian's modules.
 PYTHON ?= $(if $(wildcard /etc/debian_version),/usr/bin/python3,python3)
 # Runs suites, side by side, and with FEEDSTORE_TEST_AGAIN once more those that failed, on the cluster that FEEDSTORE_TEST_BOOTSTRAP names, or on ones that stand in for it.
 RUN_SUITES := SWIFT=$(SWIFT) NODE=$(NODE) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/SuiteRunner $(if $(FEEDSTORE_TEST_AGAIN),--again)
 COST_GATE := SWIFT=$(SWIFT) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/CostGate
 STAND_IN := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Tests/StandInCluster
-# How often `make test-busy` runs the suites, and which ones; all, if it names none.
+# The number of runs of `make test-busy`, and its suites; all if empty.
 RUNS ?= 20
 SUITES ?=
-# How many stories `make simulate` runs, and the seed of the first.
+# The number of stories in `make simulate`, and the first seed.
 SEEDS ?= 1000
 SEED ?=
-# What `make fuzz` tries, and how long each.
+# The targets of `make fuzz`, and the time for each.
 TARGET ?=
 INPUT ?=
 MINUTES ?= 10
 SECONDS ?= $(shell expr $(MINUTES) '*' 60)
-# Tests that `make test-asan` and `make test-tsan` run, if not all that they can: options of the test runner.
+# Options of the test runner that select tests for `make test-asan` and `make test-tsan`; by default all that work
+# there.
 TESTS ?=
-# Of the same folder as Swift: it knows Swift's calling convention.
+# From the same toolchain as Swift, because it must know Swift's calling convention.
 CLANG ?= $(dir $(shell command -v $(SWIFT)))clang
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift Fuzz/Sources \
   examples/swift-follower/Package.swift examples/swift-follower/Sources
@@ -48,7 +50,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
-# Installs the Debian packages in $(1) that are missing, if any are; asks for the password only then.
+# Installs the missing Debian packages among $(1). Asks for the password only if packages are missing.
 define install_missing
 @if command -v dpkg-query >/dev/null; then \
   missing=; \
@@ -95,7 +97,7 @@ setup-docs: setup
 
 setup-slow-test: setup-test
 	$(call install_missing,$(SLOW_TEST_PACKAGES))
-	@# Kubernetes' schemas, as a file that is read and not installed. Without it what needs them is skipped.
+	@# Kubernetes' schemas: a file that is read, not installed. Without it, tests that need the schemas are skipped.
 	@ls .build/wheels/kubernetes_validate-*.whl >/dev/null 2>&1 \
 	  || $(PYTHON) -m pip download --quiet --no-deps --dest .build/wheels kubernetes-validate==1.37.0 \
 	  || echo "kubernetes-validate cannot be fetched: deploy/kubernetes is not checked against the schemas"
@@ -112,21 +114,21 @@ check-swift:
 build: setup ## build the command for use: .build/release/feedstore
 	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --product feedstore
 
-# The binary for packages and images, apart from the one for use: it needs nothing of Swift's.
+# The binary for packages and images, built separately, with Swift's libraries linked statically.
 package-binary: setup
 	FEEDSTORE_COMMIT=$(COMMIT) $(SWIFT) build -c release --static-swift-stdlib --product feedstore --scratch-path .build/package
 
 deb: setup-deb package-binary ## build the Debian package: .build/deb/feedstore_VERSION_ARCHITECTURE.deb; DEB_VERSION=… for another version
 	packaging/deb.sh .build/package/release/feedstore .build/deb $(DEB_VERSION)
 
-run: build ## show it: an embedded broker, sample feeds, the daemon, a follower and the inspector
+run: build ## run the demo: an embedded broker, sample feeds, the daemon, a follower and the inspector
 	@if [ -t 1 ]; then again=--loop; fi; \
 	echo ".build/release/feedstore demo $$again"; .build/release/feedstore demo $$again
 
 test: setup-test setup-prometheus lint check-imports ## check format and imports, then run all tests; 10 minutes on two cores
 	$(RUN_SUITES)
 
-test-slow: setup-slow-test setup-prometheus check-imports ## run what takes minutes: many more random cases, fuzzing, a real Prometheus, the package and the image
+test-slow: setup-slow-test setup-prometheus check-imports ## run the slow tests: many more random cases, fuzzing, a real Prometheus, the package and the image
 	$(RUN_SUITES) --slow
 
 test-busy: setup-test setup-prometheus check-imports ## run all tests RUNS times (20) beside four busy loops; SUITES="units …" for some
@@ -136,7 +138,7 @@ test-web: setup-test ## run the tests of web/ only, with Node 18 or later
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) web
 
-test-browser: setup-test ## test the inspector in a browser only; screenshots come into .build/screenshots
+test-browser: setup-test ## test the inspector in a browser only; screenshots are written to .build/screenshots
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) browser
 
@@ -152,7 +154,7 @@ test-examples: setup-test ## run the tests of examples/ only
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) examples
 
-test-cluster: setup-test ## run the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in, and test that
+test-cluster: setup-test ## test the daemon on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests
 	$(RUN_SUITES) stand-in broker restart
 
@@ -160,11 +162,11 @@ docs: setup-docs ## build the documentation as a web site, with search and the S
 	$(SWIFT) build --target FeedClient
 	SWIFT=$(SWIFT) PYTHONDONTWRITEBYTECODE=1 $(PYTHON) docs/site/build.py
 
-screenshots: setup-test ## take the pictures of the inspector in README.md anew: docs/images
+screenshots: setup-test ## retake the pictures of the inspector in README.md: docs/images
 	$(SWIFT) build --product feedstore
 	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) screenshots.py
 
-conformance: setup ## write conformance/ and the examples of docs/protocol.md anew; look at the difference
+conformance: setup ## regenerate conformance/ and the examples of docs/protocol.md; review the difference
 	$(SWIFT) build --build-tests
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
 	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
@@ -180,16 +182,16 @@ test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) hostile
 
-example-swift: setup ## build examples/swift-follower, a package of its own; not part of `make test`
+example-swift: setup ## build examples/swift-follower, a separate package; not part of `make test`
 	$(SWIFT) build --package-path examples/swift-follower
 
-soak: setup ## load and faults, for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
+soak: setup ## run daemons under load and faults for FEEDSTORE_SOAK_MINUTES (10), on FEEDSTORE_TEST_BOOTSTRAP or a stand-in
 	$(SWIFT) build --build-tests
 	FEEDSTORE_SOAK_MINUTES=$${FEEDSTORE_SOAK_MINUTES:-10} \
 	  $(if $(FEEDSTORE_TEST_BOOTSTRAP),,$(STAND_IN) --faults 0.002 --markers 0.3 --abort-interval 10 --) \
 	  $(SWIFT) test --skip-build --disable-xctest --filter BrokerTests.OnCluster/SoakTests
 
-simulate: setup ## run daemons on a simulated Kafka with SEEDS (1000) seeds from SEED on, or from any; those that fail are told as short stories
+simulate: setup ## run daemons on a simulated Kafka with SEEDS (1000) seeds, the first being SEED or random; failures are printed as short stories
 	$(SWIFT) build -c release --build-tests -Xswiftc -enable-testing --scratch-path .build/simulate
 	FEEDSTORE_SIMULATION_SEEDS=$(SEEDS) FEEDSTORE_SIMULATION_SEED=$(SEED) \
 	  $(SWIFT) test -c release --skip-build --disable-xctest -Xswiftc -enable-testing --scratch-path .build/simulate \
@@ -198,32 +200,32 @@ simulate: setup ## run daemons on a simulated Kafka with SEEDS (1000) seeds from
 check-cost: setup-test ## count instructions and allocations of six workloads; 3 % more than in Benchmarks/costs.toml fails
 	$(COST_GATE)
 
-update-cost: setup-test ## count them, and write Benchmarks/costs.toml
+update-cost: setup-test ## count them, and rewrite Benchmarks/costs.toml
 	$(COST_GATE) --rewrite
 
-mutants: setup-test ## plant one bug after the other in a copy, and see that a test finds it; ONLY=word for some; an hour
+mutants: setup-test ## plant bugs in a copy, one by one, and check that a test finds each; ONLY=word for some; takes an hour
 	$(PYTHON) Tests/Mutants/mutants.py $(if $(ONLY),--only "$(ONLY)")
 
-fuzz: setup ## fuzz what parses for MINUTES (10) each: all, or TARGET=name; INPUT=file repeats one input
+fuzz: setup ## fuzz each parser for MINUTES (10): all, or TARGET=name; INPUT=file repeats one input
 	$(SWIFT) build -c release --sanitize=fuzzer -Xswiftc -enable-testing --package-path Fuzz --scratch-path .build/fuzz
 	Fuzz/run.sh .build/fuzz/release/Fuzz $(SECONDS) "$(TARGET)" "$(INPUT)"
 
-fuzz-short: setup ## the same for 5 seconds each without coverage, with the tests as they are built
+fuzz-short: setup ## the same for 5 seconds each without coverage, in the test build
 	$(SWIFT) build --build-tests
 	FEEDSTORE_FUZZ_SECONDS=$${FEEDSTORE_FUZZ_SECONDS:-5} $(SWIFT) test --skip-build --disable-xctest --filter FuzzTests
 
-# -Xcc: functions that are inline in C headers are compiled with Swift, and would not be instrumented.
-test-asan: setup-test ## run the tests with the address sanitizer, built apart and without pools of memory
+# -Xcc: inline functions of C headers are compiled with Swift, and would otherwise not be instrumented.
+test-asan: setup-test ## run the tests with the address sanitizer, built separately and without memory pools
 	$(SWIFT) build --build-tests --sanitize=address -Xcc -fsanitize=address -Xswiftc -DSANITIZE_ADDRESS \
 	  --scratch-path .build/sanitize-address
 	Tests/Sanitizers/run.sh address $(TESTS)
 
-test-tsan: setup-test ## run the tests with the thread sanitizer, built apart
+test-tsan: setup-test ## run the tests with the thread sanitizer, built separately
 	$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/sanitize-thread
 	$(CLANG) -O1 -g -Wall -Wextra -Werror -shared -fPIC Tests/Sanitizers/ThreadShim.c -o .build/libThreadShim.so
 	Tests/Sanitizers/run.sh thread $(TESTS)
 
-# Each target may import only what Package.swift says it depends on.
+# A target may import only its dependencies in Package.swift.
 check-imports: setup
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check error
 
@@ -232,17 +234,17 @@ format: check-swift ## format the sources
 
 lint: check-swift ## check the format
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
-	@# A pointer that is lent to a closure means nothing outside of it.
+	@# A pointer passed to a closure is not valid outside of it.
 	@if grep -rnE --include='*.swift' 'with(Unsafe|Contiguous|UTF8|CString|Bytes|Span|Memory)[A-Za-z0-9]*(\([^)]*\))? *\{ *\$$0(\.baseAddress!?)? *\}' $(SOURCES); then \
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled; MEMBERS=options
+benchmark: build ## measure; FILES="a.ndjson …" are also replayed; ONLY=name for one; PAGE=docs/benchmarks.md fills in a page; MEMBERS=options
 	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
 	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
 	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
-clean: ## remove what was built
+clean: ## remove all build results
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build
 
 help: ## show this list

@@ -17,12 +17,12 @@ let feedStore: [Target.Dependency] = [
 let package = Package(
   name: "feedstore-benchmarks",
   dependencies: [
-    // Named, as the folder that the repository is checked out to may have any name.
+    // Named, because the repository may be checked out to a folder with any name.
     .package(name: "feedstore", path: "..")
   ],
   targets: [
     .target(name: "CBareLoop", linkerSettings: [.linkedLibrary("rdkafka")]),
-    // What `Benchmarks` measures and `Costs` counts.
+    // The work that `Benchmarks` measures and `Costs` counts.
     .target(name: "Workloads", dependencies: feedStore, swiftSettings: swiftSettings),
     // Measures time and memory.
     .executableTarget(
@@ -30,13 +30,13 @@ let package = Package(
       dependencies: ["CBareLoop", "Workloads"] + feedStore,
       swiftSettings: swiftSettings
     ),
-    // Counts instructions and allocations, with an allocator of its own that does the counting.
+    // Counts instructions and allocations, with its own counting allocator.
     .target(name: "CCounting"),
     .executableTarget(
       name: "Costs",
       dependencies: ["CCounting", "Workloads"] + feedStore,
       swiftSettings: swiftSettings,
-      // Valgrind of Debian 12 cannot read what Swift writes for debuggers, and refuses to run it.
+      // Debian 12's Valgrind cannot parse Swift's debug information, and refuses to run the program.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--strip-debug"])]
     ),
   ]

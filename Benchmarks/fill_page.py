@@ -1,10 +1,10 @@
-"""Runs the benchmarks, and writes their tables into the page that tells of them.
+"""Runs the benchmarks, and writes their tables into the page that describes them.
 
     python3 Benchmarks/fill_page.py docs/benchmarks.md -- Benchmarks/.build/release/Benchmarks --feedstore .build/release/feedstore
 
 The output has sections that begin with `### `, the page has the same ones with `## `, and each has one table. The table of the
 page is replaced; lines that begin with `*Not yet measured` or `*Measured elsewhere` go. The line that begins with `Measured on `
-is the machine's. Tables of two machines do not get onto one page: whoever changes the machine measures all sections.
+describes the machine. A page never has tables of two machines: on another machine, measure all sections.
 """
 
 import pathlib

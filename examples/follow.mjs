@@ -30,9 +30,9 @@ import { Replica, ReplicaFault } from '../web/replica.js';
  */
 function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   const replica = new Replica(feed);
-  // Whether it is to be told if the feed is gone. The replica does not know: `must-refetch` empties it.
+  // Whether to report it if the feed is gone. The replica cannot tell: `must-refetch` empties it.
   let isShown = false;
-  // The answer that was told, instead of a stream: at each attempt it is likely to be the same.
+  // The last reported error response. Each attempt usually gets the same one.
   /** @type {string | undefined} */
   let refusal;
   /** @type {EventStream} */
@@ -49,7 +49,7 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
         isConnecting = state === 'connecting';
         if (state === 'open') refusal = undefined;
         if (state !== 'waiting' && state !== 'refused') return;
-        // It comes again by itself, with what it received last, and is sent what it missed.
+        // The stream reconnects with its last event id, and receives what it missed.
         if (status === 410 && problem?.url) connect(problem.url);
         else tellRefusal(status, problem?.detail ?? `the server answers ${status}`);
       },
@@ -62,7 +62,7 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
       case 'message': return apply(data);
       case 'up-to-date': return onNews('up-to-date', replica);
       case 'must-refetch':
-        // The next message is a reload, which is to be taken whatever it is.
+        // The next message is a reload, which must be accepted whatever its revision.
         replica.remove();
         return onNews('must-refetch', replica);
       case 'moved': {
@@ -83,7 +83,7 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
       case 'removed': return tellGone();
       case 'skipped': case 'waiting': return undefined;
       default:
-        // Something was missed or does not fit: begin anew, after a pause, as it may be so again.
+        // Something was missed or does not fit: start over after a pause, because it could happen again.
         replica.remove();
         stream.restart({ isPatient: true });
         return onNews('must-refetch', replica);
@@ -122,22 +122,22 @@ if (feeds.length === 0) {
   process.exit(2);
 }
 try {
-  // This throws where each `fetch` would.
+  // Throws for the same URLs as `fetch`.
   if (!/^https?:/.test(new Request(server).url)) throw new TypeError('not HTTP');
 } catch {
   console.error(`follow.mjs: '${server}' is not the URL of a daemon, such as http://127.0.0.1:8321`);
   process.exit(2);
 }
-// Those that were told: each once, for all its feeds, until it answers.
+// Servers reported as unreachable: each is reported once, for all its feeds, until it answers.
 const unreached = new Set();
 for (const feed of feeds) {
-  // Whether the last line of JSON said that there is no such feed.
+  // Whether the last JSON line reported that the feed does not exist.
   let isAbsent = false;
   const print = (/** @type {object} */ value) => {
     try {
       console.log(JSON.stringify(value));
     } catch (fault) {
-      // Data that is nested thousands of levels deep can be read, but not written.
+      // Data nested thousands of levels deep can be parsed, but not serialised.
       console.error(`follow.mjs: ${feed} cannot be printed: ${fault}`);
     }
   };

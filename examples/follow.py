@@ -23,7 +23,7 @@ class Feed:
     """A replica of one feed: sections in order, each with its items' ids in order; contents by id."""
 
     def __init__(self):
-        # Without an epoch there is no state yet.
+        # None until the first reload arrives.
         self.epoch, self.revision, self.is_stale = None, 0, False
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
         self.parts = {}
@@ -36,7 +36,7 @@ class Feed:
         if is_same and changeset["revision"] <= self.revision:
             if not is_reload or changeset["revision"] < self.revision:
                 return "skipped"
-            # A keyframe with another checksum says that what is here is wrong.
+            # A keyframe of the same revision with another checksum means that this replica is wrong.
             self.is_stale = self.is_stale or changeset["checksum"] != self.checksum()
             if not self.is_stale:
                 return "skipped"
@@ -63,14 +63,14 @@ class Feed:
         return "applied"
 
     def gap(self):
-        """Changes were missed: nothing can be applied until the next reload."""
+        """Marks the replica as stale: no change can be applied until the next reload."""
         self.is_stale, self.parts = True, {}
         return "gap"
 
     def reload(self, sections):
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
         for section in sections:
-            if section["id"] not in self.sections:  # a section goes on in the next part
+            if section["id"] not in self.sections:  # a section can continue in the next part
                 self.order.append(section["id"])
                 self.sections[section["id"]], self.items[section["id"]] = section["data"], []
             for item in section.get("items", []):
@@ -78,7 +78,7 @@ class Feed:
                 self.contents[item["id"]] = (item["kind"], item["data"])
 
     def change(self, sections, items):
-        # First everything goes that was somewhere else before: these positions count in the old order.
+        # First remove everything that is deleted or moved: these positions refer to the old order.
         gone = {}
         for entry in items.get("delete", []):
             gone.setdefault(entry["section"], {})[entry["index"]] = entry["id"]
@@ -94,7 +94,7 @@ class Feed:
             for item in self.items.pop(entry["id"]):
                 del self.contents[item]
             del self.sections[entry["id"]]
-        # Then everything comes to where it is now, from the front.
+        # Then insert everything at its new position, from the first.
         coming = [(entry["index"], entry["id"]) for entry in sections.get("insert", [])]
         coming += [(entry["to"], entry["id"]) for entry in sections.get("move", [])]
         for index, section in sorted(coming):
@@ -105,7 +105,7 @@ class Feed:
         coming += [(entry["to"]["index"], entry["to"]["section"], entry["id"]) for entry in items.get("move", [])]
         for index, section, item in sorted(coming):
             put(self.items[section], index, item)
-        # Last the contents; a reconfigured item keeps its kind.
+        # Finally replace contents; a reconfigured item keeps its kind.
         for name in ("insert", "reconfigure", "reload"):
             for entry in sections.get(name, []):
                 check(self.order, entry["index"], entry["id"])
@@ -127,7 +127,7 @@ class Feed:
         return f"{total % 2**32:08x}"
 
     def document(self):
-        """The feed in the form of a reload."""
+        """The feed as a reload lists it."""
         return [
             {"id": section, "data": self.sections[section], "items": [
                 {"id": item, "kind": self.contents[item][0], "data": self.contents[item][1]}
@@ -147,14 +147,14 @@ def put(ids, index, identifier):
 
 
 def without(ids, places):
-    """The list without the ids at these places, which must be there."""
+    """The list without the ids at these positions, which must match."""
     for index, identifier in places.items():
         check(ids, index, identifier)
     return [identifier for index, identifier in enumerate(ids) if index not in places]
 
 
 def join(parts):
-    """One changeset of all its parts."""
+    """Joins the parts of a changeset."""
     whole = dict(parts[0])
     for part in parts[1:]:
         for field in ("sections", "items"):
@@ -171,7 +171,7 @@ class Refused(Exception):
     """A permanent error; the message has the remedy."""
 
 
-# Python's json is recursive, and its numbers have bounds. What passes them stays the text that it is in the topic.
+# Python's json is recursive, and its numbers are limited. Values beyond that stay text, as on the topic.
 MOST_DIGITS, MOST_LEVELS = 600, 100
 
 
@@ -188,7 +188,7 @@ def no_json(name):
 
 
 def shallow(text):
-    """The JSON, in which values that are nested too deeply are strings with their text."""
+    """Serialises a value; parts that are nested too deeply become strings."""
     pieces, level, end = [], 0, 0
     for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
         if token[0] in "[{":
@@ -243,7 +243,7 @@ def warn(text):
 def partitions_of(consumer, topic):
     """The numbers of the topic's partitions."""
     try:
-        # All of them: asking for one by its name could create it.
+        # All topics, because requesting one by name could create it.
         found = consumer.list_topics(timeout=10).topics.get(topic)
     except kafka.KafkaException as error:
         raise Refused(f"no broker answers: {error.args[0].str()}; check the address, and that they are up") from None
@@ -289,13 +289,13 @@ def take(message, feeds, on_change):
         feed = feeds.get(key) or Feed()
         if message.value() is None:
             changeset = {"mode": "delete"}
-            # Only a deletion makes deltas null: of a feed without a state, nothing is waited for any more.
+            # Only a deletion makes deltas null, so a feed without a state is not waited for any more.
             outcome = "removed" if kind == "k0" or kind[0] == "d" and feed.epoch is None else "skipped"
         else:
             changeset = parse_changeset(message.value(), name)
             outcome = feed.apply(changeset)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
-        # It is no changeset, or does not fit: the feed's next reload makes up for it.
+        # An invalid changeset, or one that does not fit: the feed's next reload corrects it.
         place = f"partition {message.partition()}, offset {message.offset()}"
         warn(f"{place} is skipped: {type(fault).__name__}: {fault}")
         if feed:
@@ -303,7 +303,7 @@ def take(message, feeds, on_change):
             feeds[key] = feed
         return
     if outcome == "removed":
-        # Who has never had the feed is told nothing.
+        # A deletion is not reported if the feed was never reported.
         if feeds.pop(key, feed).epoch is not None:
             on_change(*key, changeset, None)
         return
@@ -324,7 +324,7 @@ if __name__ == "__main__":
     parser.add_argument("--topic", default="feeds.changesets")
     parser.add_argument("--once", action="store_true", help="print all feeds as JSON and exit")
     arguments = parser.parse_args()
-    # A terminal may not have all characters.
+    # The terminal's encoding may lack some characters.
     sys.stdout.reconfigure(errors="backslashreplace")
     try:
         feeds = follow(arguments.servers, arguments.topic, arguments.once, (lambda *_: None) if arguments.once else show)

@@ -1,15 +1,15 @@
 #!/bin/sh
-# Makes the Debian package of a binary that was built: deb.sh BINARY FOLDER [VERSION]
+# Builds the Debian package for a compiled binary: deb.sh BINARY FOLDER [VERSION]
 #
-# The package, and nothing else, comes into the folder. The manual pages and completions are the binary's own. The tree
-# stays as it is: everything happens in a folder of its own.
+# Only the package is written to the folder. The binary itself prints the manual pages and completions. The work tree is
+# not changed: the build uses a folder of its own.
 set -eu
 
 binary=$1
 folder=$2
 root=$(cd "$(dirname "$0")/.." && pwd)
 version=${3:-$("$binary" --version | sed -n 's/^[a-z]* \([0-9.]*\) .*/\1/p')}
-# The same sources make the same package.
+# The same sources produce the same package.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
 
@@ -20,7 +20,7 @@ mkdir -p "$source/built/bash" "$source/built/zsh" "$source/built/fish" "$source/
 cp -R "$root/packaging/debian" "$source/debian"
 cp -R "$root/docs" "$root/README.md" "$source/"
 cp "$root/packaging/feedstore.json5" "$source/config/"
-# The followers find each other's files as they do in the sources.
+# Keep the relative paths by which the followers import each other's files.
 mkdir -p "$source/examples/clients" "$source/examples/web"
 cp "$root/config/feedstore.json5" "$source/examples/"
 cp -R "$root/config/prometheus" "$root/config/grafana" "$source/examples/"
@@ -35,12 +35,12 @@ cp "$binary" "$source/built/feedstore"
 cat >"$source/debian/changelog" <<END
 feedstore ($version) bookworm; urgency=medium
 
-  * Made from the sources: see CHANGELOG.md there.
+  * Built from the sources: see CHANGELOG.md there.
 
  -- $(sed -n 's/^Maintainer: //p' "$source/debian/control")  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")
 END
 
-# Debugging information would be many times as large as the program.
+# Debug information would be many times as large as the program.
 (cd "$source" && DEB_BUILD_OPTIONS='nocheck noautodbgsym' dpkg-buildpackage --build=binary --no-sign) >"$work/log" 2>&1 || {
   cat "$work/log" >&2
   exit 1

@@ -1,12 +1,12 @@
 /**
- * Requests to the daemon that served the page, with the bearer token if it wants one.
+ * Requests to the daemon that served the page, with the bearer token if it requires one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 const tokenName = 'feedstore.token';
 
-/** What an answer that is none of the expected says. */
+/** An unexpected response, with its problem document. */
 export class Problem extends Error {
   /** @param {number} status @param {{ code?: string, detail?: string } | undefined} body */
   constructor(status, body) {
@@ -19,14 +19,14 @@ export class Problem extends Error {
 export class Api {
   #onTokenNeeded;
 
-  /** @param {{ onTokenNeeded: (wasRefused: boolean) => void }} options Called with whether one was sent. */
+  /** @param {{ onTokenNeeded: (wasRefused: boolean) => void }} options The argument tells whether the server refused a token. */
   constructor({ onTokenNeeded }) { this.#onTokenNeeded = onTokenNeeded; }
 
   /** @returns {string | null} */
   get token() { return sessionStorage.getItem(tokenName); }
 
   /**
-   * Kept as long as the tab.
+   * Stored until the tab is closed.
    * @param {string | null} token
    */
   set token(token) {
@@ -37,19 +37,19 @@ export class Api {
   /** @returns {Record<string, string>} */
   headers() { return this.token === null ? {} : { Authorization: `Bearer ${this.token}` }; }
 
-  /** @param {string} path @returns {Promise<any>} The JSON of the answer. */
+  /** @param {string} path @returns {Promise<any>} The parsed response. */
   async get(path) {
     const { token } = this;
     const response = await fetch(path, {
       headers: { Accept: 'application/json', ...this.headers() }, cache: 'no-store', signal: AbortSignal.timeout(20000),
     });
     if (response.ok) return response.json();
-    // A token that was entered meanwhile is not to blame.
+    // If another token was entered meanwhile, that one was not refused.
     if (response.status === 401 && token === this.token) this.refused();
     throw new Problem(response.status, await response.json().catch(() => undefined));
   }
 
-  /** Asks for a token: the server did not take the one there is, or there is none. */
+  /** Asks for a token, because there is none or the server refused it. */
   refused() {
     const wasRefused = this.token !== null;
     this.token = null;

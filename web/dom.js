@@ -1,5 +1,5 @@
 /**
- * Elements, made without ever reading text as HTML.
+ * Creates elements without ever parsing text as HTML.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 /**
  * @param {string} tag
- * @param {Record<string, any>} [attributes] Functions are listeners; null and false leave one out.
+ * @param {Record<string, any>} [attributes] Functions are listeners; null and false omit an attribute.
  * @param {...Child} children
  * @returns {any} The element.
  */
@@ -41,7 +41,7 @@ export function setText(element, text) {
 export const byId = (id) => document.getElementById(id);
 
 /**
- * Runs what was asked for last in the next frame, once.
+ * Runs the latest request in the next frame, once.
  * @param {() => void} run
  */
 export function onceAFrame(run) {
@@ -58,5 +58,5 @@ export function onceAFrame(run) {
 
 const reducedMotion = typeof matchMedia === 'function' ? matchMedia('(prefers-reduced-motion: reduce)') : null;
 
-/** Whether things may move. */
+/** Whether animations are allowed. */
 export const mayMove = () => !reducedMotion?.matches;

@@ -1,26 +1,26 @@
 /**
- * Server-Sent Events over `fetch`. Browsers' `EventSource` can send no `Authorization`, and tells of no status code.
+ * Server-Sent Events over `fetch`. Browsers' `EventSource` can neither send `Authorization` nor report a status code.
  *
- * - `EventStreamParser` makes events of bytes.
- * - `EventStream` keeps a stream open: it comes again with `Last-Event-ID`, later each time it fails.
+ * - `EventStreamParser` parses bytes into events.
+ * - `EventStream` keeps a stream open. It reconnects with `Last-Event-ID`, after growing delays if it fails.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 
 /**
  * @typedef {object} StreamEvent
- * @property {string} name `message` if the server named none.
+ * @property {string} name `message` by default.
  * @property {string} data Its lines joined by newlines.
- * @property {string} id The newest id that the stream had, up to here.
+ * @property {string} id The last id in the stream so far.
  */
 
-/** After https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. */
+/** As specified in https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation. */
 export class EventStreamParser {
-  /** The newest id, which is to be sent when coming again. */
+  /** The last id, sent when reconnecting. */
   lastEventId = '';
-  // Drops a byte order mark at the beginning.
+  // Removes a byte order mark at the beginning.
   #decoder = new TextDecoder();
-  /** @type {string[]} What there is of a line that has not ended. */
+  /** @type {string[]} An incomplete line. */
   #pieces = [];
   #isAfterReturn = false;
   #name = '';
@@ -78,13 +78,13 @@ export class EventStreamParser {
 }
 
 /**
- * - `connecting`: the request is under way;
- * - `open`: events may come;
- * - `waiting`: it failed or ended, and begins again at `until` (milliseconds since 1970);
- * - `refused`: the server wants a token; `open()` when there is one;
+ * - `connecting`: the request is in progress;
+ * - `open`: events can arrive;
+ * - `waiting`: it failed or ended, and reconnects at `until` (milliseconds since 1970);
+ * - `refused`: the server requires a token; call `open()` once there is one;
  * - `closed`.
  *
- * `status` is that of an answer which was no stream, and `problem` what it said.
+ * `status` and `problem` are those of a response that was not a stream.
  *
  * @typedef {{ state: 'connecting' | 'open' | 'closed' }
  *   | { state: 'waiting' | 'refused', until?: number, status?: number, problem?: any }} StreamState
@@ -94,8 +94,8 @@ export class EventStreamParser {
  * @typedef {object} EventStreamOptions
  * @property {(event: StreamEvent) => void} onEvent
  * @property {(state: StreamState) => void} [onState]
- * @property {() => Record<string, string>} [headers] More of them, asked for each time.
- * @property {number} [silence] Milliseconds without a byte after which the connection is taken for dead.
+ * @property {() => Record<string, string>} [headers] Additional headers, evaluated for each request.
+ * @property {number} [silence] Milliseconds without a byte after which the connection counts as dead.
  * @property {number} [maxDelay] The longest wait in milliseconds.
  * @property {typeof fetch} [fetch]
  * @property {() => number} [random] From 0 to 1.
@@ -131,15 +131,15 @@ export class EventStream {
     };
   }
 
-  /** Connects now, and again if it is connected or waits. */
+  /** Connects now, dropping the current connection or wait. */
   open() {
     this.#drop();
     this.#connect();
   }
 
   /**
-   * Forgets what was received and begins anew, as if it were the first time.
-   * @param {{ isPatient: boolean }} options Whether to wait as after a failure, so as not to ask in a circle.
+   * Discards what was received and starts over, without a last event id.
+   * @param {{ isPatient: boolean }} options Whether to wait as after a failure, to avoid a busy loop.
    */
   restart({ isPatient }) {
     this.#drop();
@@ -178,7 +178,7 @@ export class EventStream {
       if (isStream && response.body !== null) await this.#read(response.body, controller);
       else end = await refusalOf(response);
     } catch {
-      // The network: what it was is told by the browser to nobody but its console.
+      // A network error; browsers report the details only on their console.
     }
     if (controller !== this.#controller) return;
     this.#drop();
@@ -191,7 +191,7 @@ export class EventStream {
     this.#options.onState?.({ state: 'open' });
     const parser = new EventStreamParser({
       onEvent: (event) => {
-        // An event may close the stream.
+        // An event handler may have closed the stream.
         if (controller !== this.#controller) return;
         this.#failures = 0;
         if (event.id !== '') this.lastEventId = event.id;
@@ -218,7 +218,7 @@ export class EventStream {
   #wait({ status, problem, after = 0 }) {
     const delay = Math.min(this.retry * 2 ** this.#failures, Math.max(this.#options.maxDelay, this.retry));
     this.#failures = Math.min(this.#failures + 1, 16);
-    // Not all at once after a restart of the server.
+    // Spread out, so that clients do not all reconnect at once after a restart of the server.
     const milliseconds = Math.max(delay * (1 + this.#options.random() / 4), after);
     this.#timer = this.#options.setTimer(() => this.#connect(), milliseconds);
     this.#options.onState?.({ state: 'waiting', until: Date.now() + milliseconds, status, problem });

@@ -1,6 +1,6 @@
 /**
- * In words, why the planner published a changeset as it did. It knows what the changeset and the configuration say,
- * and so can tell on which side of which threshold the difference was.
+ * Explains why the planner published a changeset as it did, from the changeset and the configuration: which threshold
+ * the difference was below or above.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@ import { bytes, count, counted, percent } from './format.js';
 /**
  * @typedef {{ delete: number, insert: number, move: number, reconfigure: number, reload: number }} Counts
  *
- * What two states have in common: of the items after the changeset, and of those before.
+ * How two states compare: numbers of items that were inserted, deleted, or changed their kind.
  * @typedef {{ inserted: number, deleted: number, kinds: number }} Comparison
  *
  * @typedef {object} Published
@@ -21,8 +21,8 @@ import { bytes, count, counted, percent } from './format.js';
  * @property {number} itemsBefore
  * @property {number} itemsAfter
  * @property {number} bytes
- * @property {Comparison} [comparison] Of a reload that followed a state.
- * @property {Partial<Plan>} [plan] What the planner weighed, as the header `feedstore.plan` says it.
+ * @property {Comparison} [comparison] For a reload after a known state.
+ * @property {Partial<Plan>} [plan] The planner's figures from the header `feedstore.plan`.
  *
  * @typedef {{ maxChanges: number, maxChangedFraction: number, minimumItems: number, maxKindFraction: number,
  *   maxReloadRatio: number, maxBytesRatio: number }} Thresholds
@@ -31,7 +31,7 @@ import { bytes, count, counted, percent } from './format.js';
 
 /**
  * @param {Published} published
- * @param {Thresholds | undefined} thresholds Unknown until the status was read.
+ * @param {Thresholds | undefined} thresholds Unknown until the status has been read.
  * @returns {string} A sentence or two.
  */
 export function explain(published, thresholds) {
@@ -79,7 +79,7 @@ function explainDifference(published, thresholds) {
     return `${counted(weight, 'change')} in ${counted(items, 'item')}: in a feed of fewer than ${count(minimumItems)} `
       + 'a difference may change any part.';
   }
-  // Few items may stand for many changes: sections count, too, and an item may be moved and reloaded at once.
+  // A few items can have many changes: sections count, too, and an item can be both moved and reloaded.
   const share = percent(weight / items);
   const limit = maxChanges < items * maxChangedFraction ? counted(maxChanges, 'change') : percent(maxChangedFraction);
   const isMuch = weight > maxChanges || weight / items > maxChangedFraction;

@@ -1,5 +1,5 @@
 /**
- * Follows one feed: a stream of events, the replica that they are applied to, and what is told of each.
+ * Follows one feed: an event stream, the replica that it is applied to, and a report of each change.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,14 +9,14 @@ import { Replica, ReplicaFault } from './replica.js';
 import { itemKey, sectionKey } from './rows.js';
 
 /**
- * Where following stands:
- * - `connecting`, and `reconnecting` after it was connected once;
- * - `live`: all that is published was received;
- * - `behind`: more is coming;
- * - `must-refetch`: something was missed; what is shown is old until the next reload;
- * - `moved`: another instance has the feed;
- * - `unknown`: this instance knows of no such feed;
- * - `unavailable`: the server says to come later;
+ * The state of following:
+ * - `connecting`, and `reconnecting` after the first connection;
+ * - `live`: everything published has been received;
+ * - `behind`: more is arriving;
+ * - `must-refetch`: something was missed; the shown state is outdated until the next reload;
+ * - `moved`: another instance serves the feed;
+ * - `unknown`: this instance has no such feed;
+ * - `unavailable`: the server asks to retry later;
  * - `token-needed`.
  *
  * @typedef {'connecting' | 'reconnecting' | 'live' | 'behind' | 'must-refetch' | 'moved' | 'unknown' | 'unavailable'
@@ -24,12 +24,12 @@ import { itemKey, sectionKey } from './rows.js';
  *
  * @typedef {'inserted' | 'moved' | 'reconfigured' | 'reloaded'} ChangeKind
  *
- * What is lit up: why, and the members of its data that are others than before, with their old values.
+ * A highlighted element: the kinds of change, and the old values of members of its data that changed.
  * @typedef {{ kinds: ChangeKind[], changed: Map<string, unknown>,
  *   from: { section: string, index: number } | null }} Mark
  *
- * What came: a changeset that was published, the state that a stream begins with, a keyframe that the replica does not
- * need, or a fault.
+ * The kind of report: a published changeset, the state at the beginning of a stream, a keyframe that the replica does
+ * not need, or a fault.
  * @typedef {'changeset' | 'state' | 'keyframe' | 'fault'} EntryType
  *
  * @typedef {import('./explain.js').Published & { type: EntryType, epoch: string, revision: number, time: string,
@@ -42,33 +42,33 @@ const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
  * @typedef {object} FollowerOptions
  * @property {string} path
  * @property {(standing: Standing, detail: { until?: number, text?: string, url?: string }) => void} onStanding
- * @property {(entry: Entry, marks: Map<string, Mark>) => void} onEntry The replica has it already.
+ * @property {(entry: Entry, marks: Map<string, Mark>) => void} onEntry The replica has already applied it.
  * @property {() => void} onRefused A token is needed.
  * @property {() => Record<string, string>} headers
  * @property {(url: string, options: import('./event-stream.js').EventStreamOptions) => EventStream} [makeStream]
  */
 
 export class FeedFollower {
-  /** The newest state that there is; it stays while a new one is awaited. */
+  /** The newest state, kept while a new one is loading. */
   replica;
-  /** Whether the server said that there is no more, since the newest message. */
+  /** Whether the server has reported that the newest message was the last one. */
   #isUpToDate = false;
-  /** Whether something was missed, so that the next state is taken whatever it is. */
+  /** Whether something was missed, so that any next state is accepted. */
   #isStale = false;
   #wasOpen = false;
   #isClosed = false;
-  /** How often a state was asked for since the stream was up to date. */
+  /** How often a state was requested since the stream was last up to date. */
   #refetches = 0;
-  /** Whether nothing came yet on this connection. */
+  /** Whether no message has arrived on this connection yet. */
   #isBeginning = true;
   #incoming;
-  /** Of the parts of a changeset that came so far. */
+  /** The size of the parts received so far. */
   #bytes = 0;
-  /** @type {Map<string, unknown>} The data before, by key. */
+  /** @type {Map<string, unknown>} The old data, by key. */
   #before = new Map();
   /** @type {any} */
   #movedTo = null;
-  /** @type {any} What the server said of why the next changeset is what it is. */
+  /** @type {any} The planner's figures for the next changeset. */
   #plan;
   #stream;
   #options;
@@ -96,7 +96,7 @@ export class FeedFollower {
     this.#stream.close();
   }
 
-  /** Goes on where it was closed. */
+  /** Continues from where it was closed. */
   resume() {
     if (this.#isClosed) this.open();
   }
@@ -133,7 +133,7 @@ export class FeedFollower {
     this.#bytes = record?.part > 0 ? this.#bytes + byteCount(text) : byteCount(text);
     this.#keepDataBefore(record);
     const replica = this.#incoming;
-    // While a new state is awaited, what was there before is the old replica's.
+    // While a new state is loading, the previous state is the old replica's.
     const { sections: sectionsBefore, itemCount: itemsBefore, revision } = this.replica;
     let outcome;
     try {
@@ -177,7 +177,7 @@ export class FeedFollower {
   /**
    * @param {import('./replica.js').Change} change
    * @param {{ record: any, sectionsBefore: FeedFollower['replica']['sections'], itemsBefore: number,
-   *   isAnew: boolean }} before `isAnew`: whether there was a state already.
+   *   isAnew: boolean }} before `isAnew`: whether a state existed before.
    */
   #takeChange(change, { record, sectionsBefore, itemsBefore, isAnew }) {
     const replica = this.#incoming;
@@ -191,7 +191,7 @@ export class FeedFollower {
       this.#finish(entry, this.#marksOf(change));
       return;
     }
-    // It repeats what was published some time before, or the replica would have it.
+    // A reload that repeats a published state; otherwise the replica would have it.
     const isState = change.base === change.revision;
     this.#finish({
       ...entry,
@@ -208,12 +208,12 @@ export class FeedFollower {
     this.#isStale = false;
     this.replica = this.#incoming;
     this.#options.onEntry(entry, marks);
-    // Most often the server says so in the same breath, and then nobody sees this.
+    // Usually the server reports up to date immediately afterwards, so this state is never visible.
     this.#options.onStanding('behind', {});
   }
 
   /**
-   * Data that a changeset is about to change.
+   * Keeps data that a changeset is about to change.
    * @param {any} record
    */
   #keepDataBefore(record) {
@@ -263,12 +263,12 @@ export class FeedFollower {
   }
 
   /**
-   * What was received cannot be gone on from: a new state is needed.
+   * Requests a new state, because the received message cannot be applied.
    * @param {string} why @param {any} record
    */
   #refetch(why, record) {
     this.#becomeStale(why, record);
-    // At once the first time, then with patience: whoever is wrong may stay so.
+    // Immediately the first time, then with delays, because the error may persist.
     this.#stream.restart({ isPatient: this.#refetches > 0 });
     this.#refetches += 1;
   }
@@ -343,7 +343,7 @@ const countsOf = (changes) => ({
 });
 
 /**
- * How far the items of a new state are those of the old.
+ * Compares the items of a new state with those of the old one.
  * @param {FeedFollower['replica']['sections']} sectionsBefore @param {Replica} replica
  */
 function compared(sectionsBefore, replica) {
@@ -361,7 +361,7 @@ function compared(sectionsBefore, replica) {
 }
 
 /**
- * The members that are not the same in both, as they were.
+ * The members that differ, with their old values.
  * @param {any} before @param {any} after @returns {Map<string, unknown>}
  */
 function changedMembers(before, after) {
@@ -373,11 +373,11 @@ function changedMembers(before, after) {
     .map((name) => [name, own(before, name)]));
 }
 
-/** What stands in the data, and not what every object has, as `__proto__` or `toString`. @param {any} object @param {string} name */
+/** A member of the data, but not an inherited one such as `__proto__` or `toString`. @param {any} object @param {string} name */
 const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
 
 /**
- * Whether two values are spelled the same in JSON. Without recursion: data may be nested deeper than the stack reaches.
+ * Whether two values have the same JSON. Without recursion, because data may be nested deeper than the stack allows.
  * @param {any} one @param {any} other
  */
 export function isEqual(one, other) {

@@ -1,5 +1,5 @@
 /**
- * The feeds of the instance: a list that can be searched, a page at a time.
+ * The feeds of the instance: a searchable list, loaded page by page.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@ import { byId, make, setAttribute, setText } from './dom.js';
 import { age, count, counted, visible } from './format.js';
 
 const pageSize = 100;
-/** The most that one request may ask for. */
+/** The maximum page size of a request. */
 const maxPageSize = 1000;
 const interval = 2000;
 
@@ -19,7 +19,7 @@ export class FeedList {
   #search = byId('search');
   #summary = byId('feeds-summary');
   #more = byId('more');
-  /** How many feeds are asked for. */
+  /** The number of feeds to load. */
   #wanted = pageSize;
   /** @type {Map<string, { element: any, link: any, revision: number, facts: any }>} */
   #shown = new Map();
@@ -27,20 +27,20 @@ export class FeedList {
   #selected = null;
   /** @type {any} */
   #timer = null;
-  /** Counts the requests, so that an answer that was overtaken is dropped. */
+  /** The number of the latest request; responses to earlier ones are dropped. */
   #request = 0;
   /**
-   * Tells when the list's end is near, a screen away at most. Not when it is in sight: rows that have not been drawn
-   * yet have a height that is guessed, so the end moves away when one scrolls to it.
+   * Reports when the end of the list is at most one screen away. Waiting until it is visible would not work: rows that
+   * have not been rendered have an estimated height, so the end moves away while scrolling.
    */
   #end = new IntersectionObserver((entries) => {
-    // Several are told at once when the page is busy; the last one holds.
+    // A busy page receives several entries at once; the last one is current.
     if (entries[entries.length - 1].isIntersecting && !this.#more.hidden) this.#showMore();
   }, { root: byId('feeds-scroller'), rootMargin: '0px 0px 100% 0px' });
 
   /**
-   * @param {{ api: import('./api.js').Api, onEnter: () => void, onCount?: (count: number) => void }} options For when
-   *   Enter is pressed on what is chosen already.
+   * @param {{ api: import('./api.js').Api, onEnter: () => void, onCount?: (count: number) => void }} options `onEnter`
+   * is called when Enter is pressed on the selected feed.
    */
   constructor({ api, onEnter, onCount }) {
     this.#api = api;
@@ -74,7 +74,7 @@ export class FeedList {
     document.addEventListener('visibilitychange', () => this.refresh());
   }
 
-  /** Asks for the feeds now, and then from time to time while the page can be seen. */
+  /** Loads the feeds now, and then periodically while the page is visible. */
   async refresh() {
     clearTimeout(this.#timer);
     if (document.hidden) return;
@@ -142,7 +142,7 @@ export class FeedList {
     const shownOf = isAll ? what : `${count(feeds.length)} of ${what}`;
     setText(this.#summary, total === 0 && search === '' ? 'No feeds yet' : shownOf);
     this.#more.hidden = isAll;
-    // It tells only of changes: that the end is still near after these feeds it tells when it begins anew.
+    // The observer reports only changes. Observing again makes it report if the end is still near.
     this.#end.disconnect();
     if (!isAll) this.#end.observe(this.#more);
     if (search === '') this.#onCount?.(total);
@@ -189,7 +189,7 @@ export class FeedList {
   #linkOf(feed) { return feed === null ? undefined : this.#shown.get(feed)?.link; }
 
   /**
-   * Makes one of the links that which Tab goes to.
+   * Makes a link the one that Tab reaches.
    * @param {any} link
    */
   #rove(link) {

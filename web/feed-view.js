@@ -1,6 +1,6 @@
 /**
- * The sections and items of a feed as one long list, of which only what can be seen is in the document. What changed
- * is lit up by its kind, what was moved goes there, and a reload is seen to be one.
+ * The sections and items of a feed as one long list. Only visible rows are in the document. Changes are highlighted by
+ * kind, moved rows slide to their new places, and a reload is visibly one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,20 +9,20 @@ import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js
 import { counted, tokenNodes, tokensOf, visible } from './format.js';
 import { Rows } from './rows.js';
 
-/** How long a change is lit, in milliseconds. After that its label stays until the next changeset. */
+/** How long a change is highlighted, in milliseconds. Its label stays until the next changeset. */
 const litFor = 5000;
 const previewLimit = 240;
 const prettyLimit = 100000;
-/** Of members that changed: how many are shown, and how long a value. */
+/** The number of changed members to show, and the length of a value. */
 const maxChangesShown = 2;
 const changeLimit = 24;
-/** The least time between changes in which rows can be seen to move, in milliseconds. */
+/** The minimum time between changes for animated moves, in milliseconds. */
 const shortestPause = 120;
-/** Rows outside of what is seen, on each side. */
+/** The number of rows to keep outside the visible area, on each side. */
 const margin = 6;
 const maxExpanded = 50;
 
-/** Each has a colour, a sign and a word, so that no one needs to tell colours apart. */
+/** Each has a colour, a sign and a word, so that colour alone carries no meaning. */
 export const changeKinds = {
   inserted: { sign: '+', word: 'inserted' },
   moved: { sign: '⇄', word: 'moved' },
@@ -34,7 +34,7 @@ export const changeKinds = {
 /**
  * @typedef {import('./feed-follower.js').Mark & { at: number }} LitMark
  *
- * A row that is in the document.
+ * A row in the document.
  * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: unknown,
  *   kind: unknown, lit: LitMark | undefined, isFresh: boolean, slide: Animation | null, glow: Animation | null }} Drawn
  */
@@ -49,28 +49,28 @@ export class FeedView {
   /** @type {import('./replica.js').Replica['sections']} */
   #sections = [];
   #rows = new Rows([], 40);
-  /** Whether the sections are others than those of the rows. */
+  /** Whether the sections have changed since the rows were computed. */
   #isChanged = false;
   /** @type {Map<string, Drawn>} */
   #drawn = new Map();
   /** @type {Map<string, LitMark>} */
   #lit = new Map();
-  /** @type {Map<string, number>} What an expanded row has more, in pixels. */
+  /** @type {Map<string, number>} The additional height of expanded rows, in pixels. */
   #expanded = new Map();
-  /** @type {string | null} The row that the keys are about. */
+  /** @type {string | null} The row that has the keyboard focus. */
   #active = null;
   #nextRowNumber = 0;
   /** @type {any} */
   #settling = null;
-  /** Whether the next frame shows another state: then what has another place goes there. */
+  /** Whether the next frame shows a new state, with animated moves. */
   #isAnimated = false;
-  /** When the last such frame was. */
+  /** The time of the last such frame. */
   #animatedAt = -Infinity;
   #find;
   #draw;
 
   /**
-   * @param {{ find: (id: string) => any, onLeave: () => void }} options The item of an id; for when Escape is pressed.
+   * @param {{ find: (id: string) => any, onLeave: () => void }} options `find` returns an item by its id; `onLeave` is called when Escape is pressed.
    */
   constructor({ find, onLeave }) {
     this.#find = find;
@@ -96,7 +96,7 @@ export class FeedView {
   }
 
   /**
-   * Begins with another feed.
+   * Starts with another feed.
    * @param {string} label
    */
   clear(label) {
@@ -110,12 +110,12 @@ export class FeedView {
     this.#flash.classList.remove('on');
     this.#grid.setAttribute('aria-label', `Sections and items of ${label}`);
     this.show([], new Map());
-    // Nothing goes anywhere in it: what moves next is not close behind.
+    // The first state is not animated, so the next move is not too close to it.
     this.#isAnimated = false;
   }
 
   /**
-   * Shows another state in the next frame.
+   * Shows a new state in the next frame.
    * @param {import('./replica.js').Replica['sections']} sections
    * @param {Map<string, import('./feed-follower.js').Mark>} marks What changed since the last one.
    */
@@ -123,7 +123,7 @@ export class FeedView {
     const now = performance.now();
     for (const [key, { at }] of this.#lit) if (now - at > litFor) this.#lit.delete(key);
     for (const [key, mark] of marks) {
-      // What comes within the time that is lit adds to it.
+      // Changes while an element is highlighted are added to its mark.
       const before = this.#lit.get(key);
       const kinds = [...new Set([...(before?.kinds ?? []), ...mark.kinds])];
       const changed = new Map([...mark.changed, ...(before?.changed ?? [])]);
@@ -136,7 +136,7 @@ export class FeedView {
   }
 
   /**
-   * Shows a state that has nothing to do with the one before.
+   * Shows a state that does not continue from the previous one.
    * @param {import('./replica.js').Replica['sections']} sections @param {{ isVisible: boolean }} options
    */
   reload(sections, { isVisible }) {
@@ -145,13 +145,13 @@ export class FeedView {
     this.#isAnimated = false;
     if (!isVisible) return;
     this.#flash.classList.remove('on');
-    // So that the animation begins again.
+    // Forces a layout, so that the animation restarts.
     void this.#flash.offsetWidth;
     this.#flash.classList.add('on');
   }
 
   /**
-   * Says why there are no rows.
+   * Shows why there are no rows.
    * @param {string | null} text
    */
   setPlaceholder(text) {
@@ -162,7 +162,7 @@ export class FeedView {
   focus() { this.#grid.focus({ preventScroll: true }); }
 
   /**
-   * Lights marks up again, and goes to the first of them.
+   * Highlights marks again, and scrolls to the first.
    * @param {Map<string, import('./feed-follower.js').Mark>} marks
    */
   reveal(marks) {
@@ -171,7 +171,7 @@ export class FeedView {
     if (key !== undefined) this.#activate(this.#indexOf(key));
   }
 
-  // Where things are.
+  // Positions.
 
   #currentRows() {
     if (!this.#isChanged) return this.#rows;
@@ -236,11 +236,11 @@ export class FeedView {
   }
 
   /**
-   * Keeps the rows on screen where they are when others come or go above.
+   * Keeps visible rows in place when rows above them are added or removed.
    * @param {Map<string, number>} oldTops @param {number} scroll
    */
   #stay(oldTops, scroll) {
-    // At the top, what is new is to be seen.
+    // At the top, new rows should become visible.
     if (scroll < 2) return;
     const rows = this.#currentRows();
     for (const [key, top] of [...oldTops].sort((a, b) => a[1] - b[1])) {
@@ -261,7 +261,7 @@ export class FeedView {
     const end = Math.min(rows.count, rows.indexAtHeight(scrollTop + clientHeight) + 1 + margin);
     const result = [];
     for (let index = first; index < end; index++) result.push(rows.row(index));
-    // Assistive technology is told of the active row, wherever it is.
+    // Assistive technology needs the active row in the document, wherever it is.
     if (this.#active !== null && !result.some(({ key }) => key === this.#active)) {
       const index = this.#indexOf(this.#active);
       if (index < 0) this.#active = null;
@@ -364,8 +364,8 @@ export class FeedView {
   }
 
   /**
-   * Reads how tall expanded rows have become.
-   * @returns {boolean} Whether that is not what it was.
+   * Measures the height of expanded rows.
+   * @returns {boolean} Whether any has changed.
    */
   #measure() {
     let isOther = false;
@@ -383,8 +383,8 @@ export class FeedView {
 
   /**
    * @param {Drawn} drawn @param {import('./rows.js').Row} row
-   * @param {{ visualTop: number | undefined, before: Rows, shift: number, pause: number }} options Where it was seen,
-   *   if it was; the rows before; how far the page was scrolled for it; the time since something moved before.
+   * @param {{ visualTop: number | undefined, before: Rows, shift: number, pause: number }} options The row's visible
+   * position, if it had one; the previous rows; how far the page scrolled meanwhile; the time since the previous move.
    */
   #animate(drawn, { key }, { visualTop, before, shift, pause }) {
     const mark = this.#lit.get(key);
@@ -406,7 +406,7 @@ export class FeedView {
     drawn.slide?.cancel();
     drawn.slide = null;
     drawn.element.classList.remove('moving');
-    // What is always on its way is nowhere to be seen: when changes follow one another closely, rows go faster, or jump.
+    // A row that never arrives cannot be followed by eye: if changes are frequent, rows move faster, or jump.
     if (pause < shortestPause) return;
     const slide = drawn.element.animate(
       [{ transform: `translateY(${drawn.top + way}px)` }, { transform: `translateY(${drawn.top}px)` }],
@@ -422,7 +422,7 @@ export class FeedView {
   }
 
   /**
-   * Takes a row out, seen to go if its element is gone.
+   * Removes a row, fading it out if its element was deleted.
    * @param {string} key @param {Drawn} drawn
    */
   #fade(key, { element }) {
@@ -456,7 +456,7 @@ export class FeedView {
     this.#pinned.hidden = !isPinned;
   }
 
-  /** Draws again when what is lit has been so long enough. */
+  /** Draws again when highlights expire. */
   #settleLater() {
     clearTimeout(this.#settling);
     const fresh = [...this.#drawn.values()].filter(({ isFresh }) => isFresh).map(({ lit }) => lit?.at ?? 0);
@@ -499,7 +499,7 @@ export class FeedView {
     if (altKey || ctrlKey || metaKey) return false;
     const isInPanel = target !== this.#grid;
     if (isInPanel) {
-      // There the arrows scroll.
+      // In a panel, the arrow keys scroll.
       if (key !== 'Escape') return false;
       this.focus();
     }
@@ -538,7 +538,7 @@ export class FeedView {
   #takeClick({ target }) {
     const element = /** @type {Element} */ (target).closest('.row');
     if (element === null || /** @type {Element} */ (target).closest('.panel') !== null) return;
-    // Whoever selects text does not mean to open something.
+    // A text selection is not a click.
     if (getSelection()?.isCollapsed === false) return;
     const found = [...this.#drawn].find(([, drawn]) => drawn.element === element);
     if (found === undefined) return;
@@ -549,7 +549,7 @@ export class FeedView {
 }
 
 /**
- * What became of members that changed, as far as a glance takes it in: the old value, and the new.
+ * The old and new values of changed members, shortened.
  * @param {LitMark | undefined} lit @param {any} data @returns {Node[]}
  */
 function changeNodes(lit, data) {
@@ -566,7 +566,7 @@ function changeNodes(lit, data) {
 }
 
 /**
- * Where a row is seen, perhaps on its way.
+ * The visible position of a row, possibly during an animation.
  * @param {Drawn} drawn
  */
 function currentTop({ element, top, slide }) {

@@ -1,5 +1,5 @@
 /**
- * How numbers, times, ids and data are shown.
+ * Formats numbers, times, ids and data.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ export const count = (value) => whole.format(value);
 /** @param {number} value @param {string} one @param {string} [many] */
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
-/** @param {number} value Decimal, as on the command line. */
+/** @param {number} value Decimal units, as on the command line. */
 export function bytes(value) {
   if (value < 1000) return `${value} B`;
   const [unit, size] = value < 1e6 ? ['kB', 1e3] : value < 1e9 ? ['MB', 1e6] : ['GB', 1e9];
@@ -30,7 +30,7 @@ export function percent(fraction) {
 /** @param {number} value A rate for each second. */
 export const rate = (value) => (value >= 10 || value === 0 ? count(Math.round(value)) : value.toFixed(1));
 
-/** @param {string} time RFC 3339. @returns {string} The clock's time, here. */
+/** @param {string} time RFC 3339. @returns {string} The local time of day. */
 export function clock(time) {
   const date = new Date(time);
   if (Number.isNaN(date.getTime())) return time;
@@ -51,7 +51,7 @@ export function age(milliseconds) {
 }
 
 /**
- * An id as it can be seen: control characters, and those that turn the direction of what follows, are spelled out.
+ * An id with visible control characters, including those that change the text direction.
  * @param {string} id
  */
 export const visible = (id) => id.replace(
@@ -64,11 +64,11 @@ export const visible = (id) => id.replace(
 const maxDepth = 60;
 
 /**
- * JSON as pieces of text with a type each. It costs what it shows, however large the data is.
+ * JSON as typed pieces of text. The cost depends on the shown length, not on the size of the data.
  *
  * @param {unknown} data
- * @param {{ limit: number, isPretty?: boolean, changed?: { has: (name: string) => boolean } }} options How many
- *   characters at most; whether with lines; which members of the outermost object are marked.
+ * @param {{ limit: number, isPretty?: boolean, changed?: { has: (name: string) => boolean } }} options The maximum
+ * number of characters; whether to use several lines; the members of the outermost object to mark.
  * @returns {Token[]}
  */
 export function tokensOf(data, { limit, isPretty = false, changed = new Set() }) {

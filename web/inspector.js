@@ -1,5 +1,5 @@
 /**
- * The inspector: puts the parts of the page together. Which feed is shown stands in the URL's fragment.
+ * The inspector: connects the parts of the page. The URL's fragment selects the feed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,9 +13,9 @@ import { age, count, counted, visible } from './format.js';
 import { Status } from './status.js';
 import { Timeline, titleOf, whyOf } from './timeline.js';
 
-/** The least time between two announcements, in milliseconds. */
+/** The minimum time between two announcements, in milliseconds. */
 const announcementPause = 4000;
-/** How long the page may be hidden before it gives up its stream, in milliseconds. */
+/** How long the page may be hidden before it closes its stream, in milliseconds. */
 const hiddenFor = 60000;
 
 const standingTexts = {
@@ -34,7 +34,7 @@ let follower = null;
 /** @type {any} */
 let hiddenTimer = null;
 let behindTimer = 0;
-/** Whether something was wrong since it was live. */
+/** Whether there was a fault since it was last live. */
 let isFaulty = false;
 /** @type {{ standing: Standing, detail: StandingDetail } | null} */
 let current = null;
@@ -51,7 +51,7 @@ const list = new FeedList({
   api, onEnter: enterFeed, onCount: (total) => setAttribute(document.body, 'data-has-feeds', total > 0),
 });
 
-// The feed that is shown.
+// The selected feed.
 
 /** @returns {string | null} */
 function feedOfFragment() {
@@ -116,7 +116,7 @@ function takeEntry(entry, marks) {
     if (!isFirst) showNotice(entry);
   } else {
     view.show(sections, marks);
-    // A reload is seen as long as its rows are lit, and then until something else happens.
+    // The notice stays as long as the reload's rows are highlighted, and then until the next change.
     if (performance.now() - noticeSince > 5000) hideNotice();
   }
   showFacts();
@@ -161,13 +161,13 @@ function showPlaceholder() {
   }
 }
 
-// Where following stands.
+// The state of following.
 
 /** @param {Standing} standing @param {StandingDetail} detail */
 function takeStanding(standing, detail) {
   clearTimeout(behindTimer);
   if (standing === 'behind' && current?.standing === 'live') {
-    // The server says that this was all in the same breath, unless it was not.
+    // Usually the server reports up to date immediately afterwards.
     behindTimer = window.setTimeout(() => showStanding('behind', detail), 400);
     return;
   }
@@ -203,7 +203,7 @@ function showStandingDetail() {
 }
 
 /**
- * The page of another instance, if that is what the URL is.
+ * The inspector of another instance, if the URL is valid.
  * @param {string | undefined} url
  */
 function otherInstance(url) {
@@ -218,7 +218,7 @@ function otherInstance(url) {
   }
 }
 
-// A reload is told in words above the rows, too.
+// A reload is also announced in words above the rows.
 
 let noticeSince = -Infinity;
 
@@ -232,7 +232,7 @@ function showNotice(entry) {
 
 function hideNotice() { byId('notice').hidden = true; }
 
-// What is told to those who do not see it, at most once in a while.
+// Announcements for assistive technology, at limited intervals.
 
 const announcer = {
   changes: 0,
@@ -283,7 +283,7 @@ const announcer = {
   },
 };
 
-// Panes: all at once where there is room, one at a time on a phone.
+// Panes: all at once if there is room, one at a time on a phone.
 
 /** @param {'feeds' | 'feed' | 'timeline' | 'instance'} pane */
 function showPane(pane) {
@@ -331,7 +331,7 @@ byId('token-form').addEventListener('submit', (/** @type {Event} */ event) => {
   byId('token-dialog').close();
   beginAgain();
 });
-// There is nothing to see without one.
+// Without a token there is nothing to show.
 byId('token-dialog').addEventListener('cancel', (/** @type {Event} */ event) => event.preventDefault());
 byId('forget-token').addEventListener('click', () => {
   api.token = null;
@@ -365,13 +365,13 @@ byId('dismiss-notice').addEventListener('click', hideNotice);
 addEventListener('hashchange', showFeed);
 addEventListener('online', () => follower?.open());
 document.addEventListener('visibilitychange', () => {
-  // A browser has few connections to one host: a page that nobody sees gives back its own, and comes again later.
+  // Browsers limit the connections to one host: a hidden page closes its stream, and reconnects later.
   clearTimeout(hiddenTimer);
   if (document.hidden) hiddenTimer = setTimeout(() => follower?.close(), hiddenFor);
   else if (current !== null && !['live', 'behind', 'token-needed'].includes(current.standing)) follower?.open();
   else follower?.resume();
 });
-// Neither does one that was left, and may be come back to.
+// So does a page in the back/forward cache.
 addEventListener('pagehide', () => follower?.close());
 addEventListener('pageshow', () => follower?.resume());
 setInterval(() => {

@@ -23,14 +23,14 @@
  */
 
 /**
- * What one changeset did: its entries without their content, in its order, under its words. `delete` and `from`
- * count before the change, all others after it. Items that go with their section are not listed. A reload replaces
- * everything: its lists are empty, and all is to be drawn anew.
+ * The effect of one changeset: its entries without their content, in the changeset's order and terms. `delete` and
+ * `from` are positions before the change, all others after it. Items that are deleted with their section are not
+ * listed. A reload replaces everything: its lists are empty, and everything must be redrawn.
  *
  * @typedef {object} Change
  * @property {string} epoch
  * @property {number} revision
- * @property {number} base The revision before; of a reload, whatever it says.
+ * @property {number} base The revision that it applies to; a reload applies to any.
  * @property {Mode} mode
  * @property {string} [reason] Why it is a reload.
  * @property {string} time RFC 3339.
@@ -43,7 +43,7 @@
  */
 
 /**
- * `reconfigure` means other data in the same cell; `reload` means another cell, perhaps of another kind.
+ * `reconfigure` means new data in the same cell; `reload` means another cell, perhaps of another kind.
  *
  * @template Place, Position
  * @typedef {{ delete: Place[], insert: Place[], move: { id: string, from: Position, to: Position }[],
@@ -51,14 +51,14 @@
  */
 
 /**
- * What a changeset meant for a replica:
- * - `applied`: the replica is at its revision now, and `change` says what that did;
+ * The result of a changeset for a replica:
+ * - `applied`: the replica now has its revision, and `change` describes the effect;
  * - `removed`: the feed was deleted;
- * - `skipped`: the replica has that revision, or the record says nothing to it;
+ * - `skipped`: the replica has that revision, or the record does not concern it;
  * - `waiting`: further parts of the changeset are needed;
- * - `gap`: something before it was missed; `revision` is the replica's, or null;
- * - `other-epoch`: it belongs to another life of the feed, whose reload was missed;
- * - `mismatch`: it does not fit the replica, which keeps what it had.
+ * - `gap`: an earlier changeset was missed; `revision` is the replica's, or null;
+ * - `other-epoch`: it belongs to another epoch of the feed, whose reload was missed;
+ * - `mismatch`: it does not fit the replica, which keeps its state.
  *
  * @typedef {{ type: 'applied', feed: string, change: Change }
  *   | { type: 'removed', feed: string }
@@ -70,25 +70,25 @@
  */
 
 /**
- * `onRefetch` is called when the status becomes `must-refetch`, and again when a reload that came did not change
- * that. Hand the feed's newest reload to `apply`, and wait before asking for it a second time. Whoever reads the
- * topic from its beginning need not do anything: a later reload closes the gaps that compaction leaves.
+ * `onRefetch` is called when the status becomes `must-refetch`, and again when a reload did not change that. Pass the
+ * feed's newest reload to `apply`, and wait before requesting it a second time. A follower that reads the topic from
+ * its beginning need not do anything: a later reload closes the gaps that compaction leaves.
  *
  * @typedef {{ onRefetch?: (replica: Replica) => void }} ReplicaOptions
  */
 
 /**
- * Why a record cannot be followed:
- * - `invalid-key`: the key is none of the changesets topic's;
- * - `invalid-changeset`: the value is no changeset, or another feed's;
- * - `unknown-element`: an entry names what is not there, or inserts what is there already;
- * - `position`: an element is not, or cannot be put, where the changeset says;
- * - `checksum`: the result has another order or other kinds than the changeset says.
+ * Why a record cannot be applied:
+ * - `invalid-key`: the key is not one of a changesets topic;
+ * - `invalid-changeset`: the value is not a changeset, or is another feed's;
+ * - `unknown-element`: an entry names an element that does not exist, or inserts one that does;
+ * - `position`: an element is not, or cannot be placed, at the changeset's position;
+ * - `checksum`: the resulting order or kinds differ from the changeset's checksum.
  */
 export class ReplicaFault extends Error {
   /**
    * @param {'invalid-key' | 'invalid-changeset' | 'unknown-element' | 'position' | 'checksum'} code
-   * @param {string} message Names what was found and what was expected.
+   * @param {string} message What was found and what was expected.
    */
   constructor(code, message) {
     super(message);
@@ -108,7 +108,7 @@ const rotated = (value, bits) => (value << bits) | (value >>> (32 - bits));
 const word = (bytes, at) => bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
 
 /**
- * XXH32 with seed 0, after its specification at https://github.com/Cyan4973/xxHash.
+ * XXH32 with seed 0, as specified at https://github.com/Cyan4973/xxHash.
  *
  * @param {Uint8Array} bytes
  * @returns {number} 32 bits without sign.
@@ -137,7 +137,7 @@ export function xxh32(bytes) {
 
 const utf8 = new TextEncoder();
 const maxIdBytes = 255;
-// An item's text is the longest: four ids or kinds, and five bytes more.
+// The text of an item's term is the longest: four ids or kinds, and five more bytes.
 const scratch = new Uint8Array(4 * maxIdBytes + 5);
 
 /** @param {string[]} fields */
@@ -147,9 +147,9 @@ const termOf = (...fields) => xxh32(scratch.subarray(0, utf8.encodeInto(fields.j
 
 /** A section of a replica. */
 class Section {
-  /** @type {readonly Item[]} In order; another array whenever one is inserted, deleted or moved. */
+  /** @type {readonly Item[]} In order; replaced by a new array when an item is inserted, deleted or moved. */
   items = [];
-  /** What it adds to the checksum; 0 while it is in no list. @internal */
+  /** Its term of the checksum; 0 while it is in no list. @internal */
   term = 0;
 
   /** @param {string} id @param {Data} data */
@@ -158,7 +158,7 @@ class Section {
     this.data = data;
   }
 
-  /** As a reload has it. */
+  /** The section as in a reload. */
   toJSON() { return { id: this.id, data: this.data, items: this.items }; }
 
   /** @param {Section | undefined} previous @internal */
@@ -167,7 +167,7 @@ class Section {
 
 /** An item of a replica. */
 class Item {
-  /** What it adds to the checksum; 0 while it is in no list. @internal */
+  /** Its term of the checksum; 0 while it is in no list. @internal */
   term = 0;
 
   /** @param {string} id @param {Section} section @param {string} kind The cell type. @param {Data} data */
@@ -178,14 +178,14 @@ class Item {
     this.data = data;
   }
 
-  /** As a reload has it. */
+  /** The item as in a reload. */
   toJSON() { return { id: this.id, kind: this.kind, data: this.data }; }
 
   /** @param {Item | undefined} previous @internal */
   termBehind(previous) { return termOf('i', this.section.id, previous?.id ?? '', this.id, this.kind); }
 }
 
-/** Elements in their order and by id, and the checksum. */
+/** Elements in order and by id, and the checksum. */
 class FeedState {
   /** @type {readonly Section[]} */
   sections = [];
@@ -207,7 +207,7 @@ class FeedState {
     let items = [];
     for (const entry of parts.flatMap((part) => entriesOf(part.sections))) {
       let section = sections[sections.length - 1];
-      // A section that continues from the part before is listed again, without its data.
+      // A section that continues from the previous part is listed again, without its data.
       if (entry.data !== undefined || section?.id !== entry.id) {
         section = new Section(newId(entry, state.sectionsById), dataOf(entry));
         section.term = section.termBehind(sections[sections.length - 1]);
@@ -231,7 +231,7 @@ class FeedState {
 }
 
 /**
- * A list out of which elements are taken and into which others are placed, in one pass.
+ * Removes elements from a list and inserts others, in one pass.
  * @template {{ id: string }} E
  */
 class ListEdit {
@@ -239,13 +239,13 @@ class ListEdit {
   #taken = [];
   /** @type {{ index: number, element: E }[]} Positions after the edit. */
   #placed = [];
-  /** @type {number[]} Positions after the edit of what has another element before it than it had. */
+  /** @type {number[]} Positions after the edit of elements whose predecessor has changed. */
   displaced = [];
 
   /** @param {readonly E[]} base */
   constructor(base) {
     this.base = base;
-    /** The list after the edit, once that is finished. */
+    /** The list after the edit, once it is finished. */
     this.result = base;
   }
 
@@ -290,7 +290,7 @@ class ListEdit {
   }
 }
 
-/** Changes that can be taken back. */
+/** Changes that can be undone. */
 class Journal {
   /** @type {(() => void)[]} */
   #undo = [];
@@ -318,8 +318,8 @@ class Journal {
 }
 
 /**
- * Applies the entries of a difference to a state, or leaves that as it was. It costs what the entries do, and one
- * pass over each list in which something is deleted, inserted or moved.
+ * Applies the entries of a difference to a state, or leaves the state unchanged. The cost is that of the entries, plus
+ * one pass over each list with deletions, insertions or moves.
  */
 class Difference {
   #journal = new Journal();
@@ -343,7 +343,7 @@ class Difference {
     }
   }
 
-  /** Sections are those before the change still, so that `delete` and `from` find theirs. */
+  /** Called before sections change, because `delete` and `from` refer to the old ones. */
   #takeItems() {
     for (const { id, section, index } of this.items.delete) this.#removeItem(this.#edit(section).take(id, index));
     return this.items.move.map(({ id, from, to }) => ({ item: this.#edit(from?.section).take(id, from.index), to }));
@@ -354,7 +354,7 @@ class Difference {
     const edit = new ListEdit(sections);
     for (const { id, index } of this.sections.delete) {
       const section = edit.take(id, index);
-      // The items that are still in it go with it, unlisted.
+      // Items that are still in it are deleted with it, unlisted.
       const itemEdit = this.#edit(id);
       itemEdit.finish();
       for (const item of itemEdit.result) this.#removeItem(item);
@@ -439,7 +439,7 @@ class Difference {
   }
 }
 
-/** A copy of one feed. Read what it hands out, and do not change it. An element stays the same object as it changes. */
+/** A copy of one feed. Treat what it returns as read-only. An element stays the same object when it changes. */
 export class Replica {
   /** @type {FeedState | null} */
   #state = null;
@@ -449,7 +449,7 @@ export class Replica {
   #parts = [];
   /** Whether deltas cannot be applied until the next reload. */
   #isStale = false;
-  /** @type {{ epoch: string, revision: number } | null} The newest changeset that was seen and could not be applied. */
+  /** @type {{ epoch: string, revision: number } | null} The newest changeset that could not be applied. */
   #missed = null;
   #isRefetchAsked = false;
   #onRefetch;
@@ -464,9 +464,9 @@ export class Replica {
   }
 
   /**
-   * - `bootstrapping`: there is no state, as no reload came yet or the feed was deleted.
-   * - `up-to-date`: the state is that of the newest changeset that was seen.
-   * - `must-refetch`: a changeset was missed; the state is an older one, and a reload is needed.
+   * - `bootstrapping`: there is no state, because no reload has arrived yet or the feed was deleted.
+   * - `up-to-date`: the state includes the newest changeset received.
+   * - `must-refetch`: a changeset was missed; the state is outdated, and a reload is needed.
    *
    * @returns {Status}
    */
@@ -481,13 +481,13 @@ export class Replica {
    */
   get sections() { return this.#state?.sections ?? []; }
   get itemCount() { return this.#state?.itemsById.size ?? 0; }
-  /** The life of the feed that the state belongs to; null without one. */
+  /** The feed's epoch; null without a state. */
   get epoch() { return this.#head?.epoch ?? null; }
-  /** The state's revision; null without one. */
+  /** The state's revision; null without a state. */
   get revision() { return this.#head?.revision ?? null; }
-  /** The time of the state's newest record; null without one. */
+  /** The time of the state's newest record; null without a state. */
   get time() { return this.#head?.time ?? null; }
-  /** For each input topic, the offset of the newest record in the state; null without one. */
+  /** For each input topic, the offset of the newest record in the state; null without a state. */
   get through() { return this.#head?.through ?? null; }
   /** The checksum of the order and the kinds; null without a state. */
   get checksum() { return this.#state === null ? null : hexadecimal(this.#state.checksum); }
@@ -499,11 +499,11 @@ export class Replica {
   item(id) { return this.#state?.itemsById.get(id); }
 
   /**
-   * Takes a changeset, or a part of one. They are to come in the order of the topic.
+   * Applies a changeset, or a part of one. Call it in the order of the topic.
    *
-   * @param {string | object} changeset JSON text, or what was parsed from it.
+   * @param {string | object} changeset JSON text, or the parsed object.
    * @returns {Outcome}
-   * @throws {ReplicaFault} If it is no changeset, or one of another feed; nothing has changed then.
+   * @throws {ReplicaFault} If it is not a changeset, or is another feed's; nothing has changed then.
    */
   apply(changeset) {
     const record = checked(changeset);
@@ -521,7 +521,7 @@ export class Replica {
   }
 
   /**
-   * Drops the state: the feed does not exist any more.
+   * Drops the state: the feed no longer exists.
    * @returns {Outcome}
    */
   remove() {
@@ -537,7 +537,7 @@ export class Replica {
     if (record.mode === 'reload') return this.#takeReload(record);
     if (record.mode !== 'delete') return this.#takeDelta(record);
     if (this.#state === null || record.epoch === this.epoch) return this.remove();
-    // A life of the feed that was never seen has ended, and the one that is here before it.
+    // The deletion of an unknown epoch, which implies that the current one ended before it.
     this.#miss(record);
     return { type: 'skipped', feed: this.feed };
   }
@@ -547,7 +547,7 @@ export class Replica {
     if (record.epoch === this.epoch && record.revision <= (this.revision ?? 0)) {
       const isInStep = !this.#isStale && record.checksum === this.checksum;
       if (record.revision !== this.revision || isInStep) return { type: 'skipped', feed: this.feed };
-      // The same revision with another checksum: what is here cannot be trusted.
+      // The same revision with another checksum: the current state is wrong.
       this.#isStale = true;
     }
     return this.#join(record, (parts) => {
@@ -571,7 +571,7 @@ export class Replica {
   }
 
   /**
-   * Keeps a part until all are there, and applies them then.
+   * Collects parts until the changeset is complete, and then applies it.
    *
    * @param {Changeset} record
    * @param {(parts: Changeset[]) => { sections: EntryLists, items: EntryLists }} apply
@@ -626,8 +626,8 @@ export class Replica {
 }
 
 /**
- * The feeds of one partition of the changesets topic, from its records, in the order of their offsets and as they are
- * committed (`isolation.level=read_committed`).
+ * The feeds of one partition of the changesets topic, from its committed records (`isolation.level=read_committed`), in
+ * the order of their offsets.
  */
 export class ReplicaPartition {
   /** @type {Map<string, Replica>} */
@@ -638,7 +638,7 @@ export class ReplicaPartition {
   constructor(options) { this.#options = options; }
 
   /**
-   * Those that have a state, and those of which something was seen that needs one.
+   * Replicas with a state, and those that need one.
    * @returns {Replica[]}
    */
   get replicas() { return [...this.#replicas.values()]; }
@@ -647,12 +647,12 @@ export class ReplicaPartition {
   replica(feed) { return this.#replicas.get(feed); }
 
   /**
-   * Takes a record.
+   * Applies a record.
    *
    * @param {string} key `k<part>/<feed>` or `d<n>/<feed>`.
    * @param {string | object | null} value A changeset as text or parsed, or null for a Kafka null.
    * @returns {Outcome}
-   * @throws {ReplicaFault} If it is no record of a changesets topic; nothing has changed then.
+   * @throws {ReplicaFault} If the record is not valid on a changesets topic; nothing has changed then.
    */
   apply(key, value) {
     const [, kind, number, feed] = /^(k(?=0\/)|[kd](?=[1-9]))([0-9]{1,7})\/(.+)$/s.exec(key) ?? [];
@@ -661,8 +661,8 @@ export class ReplicaPartition {
     }
     const replica = this.#replicas.get(feed) ?? new Replica(feed, this.#options);
     if (value === null) {
-      // Who slept through the deletion sees only nulls. Deltas get them from a deletion alone, so of a feed without
-      // a state nothing is waited for any more.
+      // A follower that missed the deletion sees only its nulls. Only a deletion makes deltas null, so a feed without a
+      // state is not waited for any more.
       const isRemoved = kind === 'k' ? Number(number) === 0 : replica.status === 'bootstrapping';
       if (!isRemoved) return { type: 'skipped', feed };
       this.#replicas.delete(feed);
@@ -679,13 +679,13 @@ export class ReplicaPartition {
   }
 }
 
-/** The greatest number in a key. */
+/** The maximum number in a key. */
 const greatestKeyNumber = 1_000_000;
 
-// Changesets as they come.
+// Changesets as received.
 
 /**
- * A changeset whose head was checked. Its entries are checked where they are applied.
+ * A changeset with a validated head. Its entries are validated when they are applied.
  *
  * @typedef {{ feed: string, epoch: string, revision: number, base: number, part: number, parts: number, mode: Mode,
  *   reason?: string, time: string, through: Record<string, number>, checksum: string, sections?: any,
@@ -740,7 +740,7 @@ function checked(changeset) {
 const noEntries = { delete: [], insert: [], move: [], reconfigure: [], reload: [] };
 
 /**
- * The lists of several parts as one.
+ * The lists of several parts, joined.
  * @param {any[]} parts @returns {EntryLists}
  */
 function joined(parts) {
@@ -789,7 +789,7 @@ function dataOf({ id, data }) {
 }
 
 /**
- * Whether a text has as few bytes as an id or a kind may have.
+ * Whether a text is within the limit of ids and kinds in bytes.
  * @param {string} text
  */
 const isShort = (text) => 3 * text.length <= maxIdBytes || utf8.encode(text).length <= maxIdBytes;
@@ -818,7 +818,7 @@ const wrapped = (sum) => sum >>> 0;
 const hexadecimal = (checksum) => checksum.toString(16).padStart(8, '0');
 
 /**
- * A value for a message, cut if it is long.
+ * A value for a message, truncated if it is long.
  * @param {unknown} value
  */
 const quoted = (value) => {

@@ -1,6 +1,6 @@
 /**
- * A feed as rows, one for each section and one for each item below its section: which row is where. Nothing here
- * costs more than the number of sections, however many items there are, but for looking up single items.
+ * The rows of a feed: one for each section, followed by one for each of its items. All operations cost at most the
+ * number of sections, however many items there are, except looking up single items.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
  * @typedef {import('./replica.js').Replica['sections'][number]} Section
  * @typedef {Section['items'][number]} Item
  *
- * A key is `s` or `i` and the id.
+ * A key is `s` or `i`, followed by the id.
  * @typedef {{ index: number, key: string, section: Section, sectionIndex: number, item: Item | null,
  *   itemIndex: number }} Row
  */
@@ -20,17 +20,17 @@ export const sectionKey = (id) => `s${id}`;
 export const itemKey = (id) => `i${id}`;
 
 export class Rows {
-  /** @type {number[]} The row of each section, and the number of all rows. */
+  /** @type {number[]} The first row of each section, and the total number of rows. */
   #starts;
   /** @type {Map<string, number>} */
   #sectionIndices = new Map();
-  /** @type {{ index: number, before: number, extra: number }[]} By index. */
+  /** @type {{ index: number, before: number, extra: number }[]} Sorted by index. */
   #taller;
 
   /**
    * @param {readonly Section[]} sections
-   * @param {number} height That of a row in pixels.
-   * @param {ReadonlyMap<string, number>} [extras] By key, what a row has more.
+   * @param {number} height The height of a row in pixels.
+   * @param {ReadonlyMap<string, number>} [extras] The additional height of rows, by key.
    */
   constructor(sections, height, extras = new Map()) {
     this.sections = sections;
@@ -75,8 +75,8 @@ export class Rows {
   }
 
   /**
-   * -1 if there is no such row. It looks through the items.
-   * @param {string} key @param {Item} [item] The item, if it is at hand.
+   * -1 if there is no such row. Searches the items.
+   * @param {string} key @param {Item} [item] The item, if it is known.
    */
   indexOf(key, item) {
     const id = key.slice(1);
@@ -97,14 +97,14 @@ export class Rows {
     return index * this.height + above;
   }
 
-  /** @param {number} y @returns {number} The row at a height, or the nearest. */
+  /** @param {number} y @returns {number} The row at a vertical position, or the nearest one. */
   indexAtHeight(y) {
     return Math.max(0, last(this.count, (index) => this.top(index) <= y));
   }
 }
 
 /**
- * The last of the numbers below `count` that something holds for, where it holds for all before it; or -1.
+ * The last number below `count` for which a monotonic condition holds; -1 if there is none.
  * @param {number} count @param {(at: number) => boolean} holds
  */
 function last(count, holds) {

@@ -1,5 +1,5 @@
 /**
- * Where the instance stands: its counters, its lag and its planner, asked for every two seconds while they can be seen.
+ * The state of the instance: counters, lag and planner settings, polled every two seconds while they are visible.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,20 +8,20 @@ import { byId, make, setAttribute, setText } from './dom.js';
 import { bytes, count, counted, percent, rate } from './format.js';
 
 const interval = 2000;
-/** Points of the curve. */
+/** The number of points of the curve. */
 const history = 60;
 
 const standings = {
   bootstrapping: 'reading its partitions for the first time', 'catching-up': 'catching up', 'up-to-date': 'up to date',
 };
 
-/** Of a changeset's modes, in the order of the bar, with the counters they are under. */
+/** The modes of changesets in the order of the bar, with their counters. */
 const modes = /** @type {const} */ ([
   ['reconfigure', 'reconfigures'], ['diff', 'diffs'], ['reload', 'reloads'], ['delete', 'deletes'],
 ]);
 
 export class Status {
-  /** @type {any} What was answered last. */
+  /** @type {any} The last response. */
   latest = null;
   #api;
   /** @type {any} */
@@ -37,7 +37,7 @@ export class Status {
     this.#api = api;
     byId('partitions-button').addEventListener('click', () => byId('partitions-dialog').showModal());
     document.addEventListener('visibilitychange', () => {
-      // Nobody knows what happened while nobody looked.
+      // The rate is unknown after a pause.
       this.#previous = null;
       this.refresh();
     });

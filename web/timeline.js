@@ -1,5 +1,5 @@
 /**
- * What came of a feed, newest first: each changeset with what it holds, how long it is, and why it was published so.
+ * The changesets of a feed, newest first: their content, their size, and why they were published that way.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,9 +9,9 @@ import { explain, weightOf } from './explain.js';
 import { changeKinds } from './feed-view.js';
 import { bytes, clock, count, counted } from './format.js';
 
-/** Entries that are kept. */
+/** The maximum number of entries. */
 const limit = 200;
-/** Marks that are kept of an entry, to show them again. */
+/** The maximum number of marks kept for an entry, to show them again. */
 const maxMarks = 1000;
 
 const kindsOfEntries = /** @type {const} */ ([
@@ -27,7 +27,7 @@ const kindsOfEntries = /** @type {const} */ ([
 export class Timeline {
   #list = byId('changesets');
   #empty = byId('no-changesets');
-  /** @type {{ entry: Entry, marks: Map<string, Mark> }[]} Not shown yet, oldest first. */
+  /** @type {{ entry: Entry, marks: Map<string, Mark> }[]} Entries to be shown in the next frame, oldest first. */
   #waiting = [];
   #thresholds;
   #onReveal;
@@ -134,7 +134,7 @@ function countNodes(entry) {
 }
 
 /**
- * A bar as long as the changes are many in the feed, in the colours of their kinds.
+ * A bar whose length shows the number of changes relative to the feed, in the colours of their kinds.
  * @param {Entry} entry
  */
 function barOf(entry) {

@@ -1,33 +1,32 @@
 #ifndef FEEDSTORE_CEPOLL_SHIM_H
 #define FEEDSTORE_CEPOLL_SHIM_H
 
-// What Swift's module of glibc leaves out. The functions are wrapped because `struct epoll_event` is packed
-// on some machines, and its content a union.
+// What Swift's glibc module lacks. The functions are wrapped because `struct epoll_event` is packed on some
+// architectures, and its content is a union.
 
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-// Asks to be told once, with this number, when the other end of a socket goes. 0, or -1 with errno set.
+// Watches for the end of a socket's peer, and reports this number once. Returns 0, or -1 with errno set.
 static inline int feedstore_epoll_watch_end(int epoll, int descriptor, uint64_t number) {
   struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.u64 = number}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Asks to be told, with this number, as long as there is something to read. 0, or -1 with errno set.
+// Reports this number as long as there is input to read (level-triggered). Returns 0, or -1 with errno set.
 static inline int feedstore_epoll_watch_input(int epoll, int descriptor, uint64_t number) {
   struct epoll_event event = {.events = EPOLLIN, .data = {.u64 = number}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Asks to be told, with this number, each time something new can be read or the other end of a socket goes. 0, or -1
-// with errno set.
+// Reports this number whenever new input arrives or the peer ends (edge-triggered). Returns 0, or -1 with errno set.
 static inline int feedstore_epoll_watch_news(int epoll, int descriptor, uint64_t number) {
   struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data = {.u64 = number}};
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Waits, and writes the numbers of what has happened. How many, or -1 with errno set.
+// Waits for events, and stores their numbers. Returns their count, or -1 with errno set.
 static inline int feedstore_epoll_wait(
     int epoll, uint64_t *numbers, int capacity, int timeout_milliseconds) {
   struct epoll_event events[64];

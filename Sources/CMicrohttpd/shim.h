@@ -7,25 +7,25 @@
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 
-// What a daemon is told.
+// The options of a daemon.
 typedef struct feedstore_http_options_s {
   unsigned int threads;
-  // Of all threads together; each may have its share.
+  // The limit over all threads.
   unsigned int connection_limit;
   size_t connection_memory_bytes;
   unsigned int timeout_seconds;
-  // Handed to each of the callbacks.
+  // Passed to each callback.
   void *owner;
   MHD_AccessHandlerCallback on_request;
   MHD_RequestCompletedCallback on_completion;
   MHD_NotifyConnectionCallback on_connection;
-  // PEM, which is copied; NULL for plain HTTP, and no authority for clients without certificates.
+  // PEM texts, which are copied. NULL for plain HTTP; the authority is NULL if clients need no certificate.
   const char *certificate;
   const char *key;
   const char *client_authority;
 } feedstore_http_options_t;
 
-// Why a certificate, its key and authorities cannot be used: GnuTLS's code, 0 if they can, and which part: 0 for
+// Why certificate, key or authorities are unusable: GnuTLS's code, 0 if they are usable, and which part: 0 for
 // certificate and key, 1 for the authorities.
 typedef struct feedstore_tls_fault_s {
   int code;
@@ -54,13 +54,13 @@ static inline feedstore_tls_fault_t feedstore_tls_check(
 
 static inline const char *feedstore_tls_error(int code) { return gnutls_strerror(code); }
 
-// How many connections a daemon has, in all of its threads.
+// The number of connections in all threads of a daemon.
 static inline unsigned int feedstore_http_connection_count(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
   return info == NULL ? 0 : info->num_connections;
 }
 
-// Leaves everything percent-encoded, as a path must be taken apart before its parts are decoded.
+// Leaves percent-encoding in place: a path must be split before its segments are decoded.
 static inline size_t feedstore_http_keep_escapes(
     void *owner, struct MHD_Connection *connection, char *text) {
   (void)owner;
@@ -70,7 +70,7 @@ static inline size_t feedstore_http_keep_escapes(
   return count;
 }
 
-// Starts threads with epoll that serve the connections they are given. NULL if that is not possible.
+// Starts threads that serve the connections they are given with epoll. Returns NULL on failure.
 static inline struct MHD_Daemon *feedstore_http_start(const feedstore_http_options_t *options) {
   struct MHD_OptionItem tls[5];
   unsigned int count = 0;
@@ -100,7 +100,7 @@ static inline struct MHD_Daemon *feedstore_http_start(const feedstore_http_optio
       MHD_OPTION_END);
 }
 
-// Whether the client has shown a certificate of an authority that the daemon was told.
+// Whether the client has presented a certificate of a configured authority.
 static inline int feedstore_http_client_is_trusted(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
@@ -117,14 +117,14 @@ static inline const struct sockaddr *feedstore_http_client_address(struct MHD_Co
   return info == NULL ? NULL : info->client_addr;
 }
 
-// What the connection's start left in its socket context; NULL if nothing.
+// The socket context that was set when the connection started; NULL if there is none.
 static inline void *feedstore_http_socket_context(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   return info == NULL ? NULL : info->socket_context;
 }
 
-// The connection's socket, which is libmicrohttpd's; -1 if it is not known.
+// The connection's socket, owned by libmicrohttpd; -1 if it is not known.
 static inline MHD_socket feedstore_http_socket(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);

@@ -67,8 +67,8 @@ static inline rd_kafka_error_t *feedstore_produce(
   return error;
 }
 
-// The next request of this kind to this broker of a mock cluster answers late, and with an error if
-// the code is not 0.
+// Delays the next request of this kind to this broker of a mock cluster, and answers it with an error if the code is
+// not 0.
 static inline rd_kafka_resp_err_t feedstore_mock_delay_request(
     rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t api_key, rd_kafka_resp_err_t code,
     int delay_milliseconds) {

@@ -1,8 +1,7 @@
 #ifndef FEEDSTORE_CXXHASH_SHIM_H
 #define FEEDSTORE_CXXHASH_SHIM_H
 
-// Header-only use: the functions are compiled into their callers, so that hashing a
-// short identifier costs no call.
+// Header-only: the functions are inlined, so that hashing a short identifier costs no call.
 #define XXH_INLINE_ALL
 #include <string.h>
 #include <xxhash.h>
@@ -11,7 +10,7 @@ static inline uint32_t feedstore_xxh32(const void *bytes, size_t count) {
   return XXH32(bytes, count, 0);
 }
 
-// One field of what a term of a feed's checksum is over: a zero byte, and the field.
+// Appends one field of a checksum term: a zero byte, and the field's bytes.
 static inline unsigned char *feedstore_add_field(unsigned char *end, const void *bytes, size_t count) {
   *end = 0;
   memcpy(end + 1, bytes, count);
@@ -51,15 +50,16 @@ static inline uint64_t feedstore_xxh3(const void *bytes, size_t count) {
   return XXH3_64bits(bytes, count);
 }
 
-// Has the processor load the memory at an address, which need not be valid, while it goes on.
+// Prefetches the cache line at an address, which need not be valid.
 static inline void feedstore_prefetch(const void *address) { __builtin_prefetch(address); }
 
-// The same for memory that is overwritten soon; of large blocks the first lines, with which the processor goes on by itself.
+// Prefetches memory that will be overwritten soon. Of a large block, only the first lines; the hardware prefetcher
+// continues.
 static inline void feedstore_prefetch_for_writing(void *address, size_t count) {
   for (size_t at = 0; at < count && at < 256; at += 64) __builtin_prefetch((char *)address + at, 1);
 }
 
-// Where the text stands that follows `"item":"` in the first bytes of a JSON text, and its length up to the next quote; -1 if
+// Finds the text after `"item":"` within the first bytes of a JSON text, and its length up to the next quote; -1 if
 // there is none.
 static inline ptrdiff_t feedstore_item_text(const unsigned char *bytes, size_t count, size_t *length) {
   size_t end = count < 256 ? count : 256;

@@ -2,10 +2,10 @@ import FeedKafka
 import Kafka
 public import Service
 
-/// What a configuration is made of. Later ones replace what earlier ones say: defaults, a command's own settings, the
-/// file, environment variables, `--set`.
+/// The sources of a configuration. Later ones override earlier ones: defaults, a command's own settings, the file,
+/// environment variables, `--set`.
 public struct ConfigurationSources: Sendable {
-  /// What a command sets where nobody else does.
+  /// A command's own settings, which every other source except the defaults overrides.
   public struct CommandSettings: Sendable {
     public var command: String
     public var settings: [ConfigurationPair]
@@ -18,8 +18,8 @@ public struct ConfigurationSources: Sendable {
 
   /// A JSON5 file; nil for none.
   public var file: String?
-  /// The process's environment variables, of which those that begin with ``variablePrefix`` count; references may name
-  /// any.
+  /// The process's environment. Variables that begin with ``variablePrefix`` set keys; references in values may name
+  /// any variable.
   public var environment: [String: String]
   /// `KEY=VALUE`, as given with `--set`.
   public var assignments: [String]
@@ -39,7 +39,7 @@ public struct ConfigurationSources: Sendable {
     self.command = command
   }
 
-  /// Reads them all.
+  /// Reads and checks all sources.
   ///
   /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the place, what is allowed, and the value
   ///   unless that is a secret.
@@ -57,7 +57,7 @@ public struct ConfigurationSources: Sendable {
     return LoadedConfiguration(configuration: configuration, readings: readings, unknownVariables: unknown)
   }
 
-  /// Which environment variables there are.
+  /// The environment variables that set keys.
   public static let variables = ConfigurationVariables(
     prefix: variablePrefix,
     keys: PipelineConfiguration.keys,
@@ -67,7 +67,7 @@ public struct ConfigurationSources: Sendable {
     reserved: reservedNames.map { variablePrefix + $0 }
   )
 
-  /// Properties that are in use, to suggest one for a misspelt variable; librdkafka has more.
+  /// Common librdkafka properties, to suggest one for a misspelt variable. librdkafka has more.
   private static let kafkaNames = [
     "bootstrap.servers", "broker.address.family", "client.id", "client.rack", "compression.type",
     "fetch.max.bytes",
@@ -84,7 +84,7 @@ public struct ConfigurationSources: Sendable {
     "transactional.id",
   ]
 
-  /// For builds and tests; and what Kubernetes sets in pods beside a Service named feedstore.
+  /// Used by builds and tests, and set by Kubernetes in pods beside a Service named feedstore.
   static let reservedNames = [
     "TEST_", "COMMIT", "CRASH_AT", "SEED", "DATA", "UPDATE_GOLDEN", "UPGRADE_FROM", "WRITE_CONFORMANCE",
     "FUZZ_", "SOAK_", "BENCHMARK_", "SERVICE_HOST", "SERVICE_PORT", "PORT",

@@ -2,13 +2,13 @@ public import Service
 
 /// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/http.md).
 public struct HTTPOptions: Sendable, Equatable {
-  /// Whether it does.
+  /// Whether it serves HTTP at all.
   public var isEnabled = false
   /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
   public var servesFeeds = true
   /// The numeric address to listen on.
   public var address = "127.0.0.1"
-  /// 0 for one that the system chooses.
+  /// The port to listen on; 0 lets the system choose one.
   public var port = 8321
   /// The bearer token; empty for none.
   public var token = ""
@@ -20,37 +20,38 @@ public struct HTTPOptions: Sendable, Equatable {
   public var tlsKey = ""
   /// A file that has the authorities of the certificates that clients must show, in PEM; empty if they need none.
   public var tlsClientAuthority = ""
-  /// Whether metrics are served to those who show no token.
+  /// Whether metrics are served without a token.
   public var metricsWithoutToken = false
-  /// Where clients reach this instance; empty if nobody is to be told.
+  /// The URL at which clients reach this instance; empty if it is not announced to other instances.
   public var advertisedURL = ""
   /// Threads that serve connections.
   public var threads = 2
-  /// Connections at a time.
+  /// The maximum number of connections.
   public var maxConnections = 2048
-  /// The same for one client address; 0 for three quarters of all, so that no address keeps out all others.
+  /// The maximum number of connections from one client address; 0 for three quarters of all, so that no address can
+  /// block all others.
   public var maxConnectionsPerAddress = 0
-  /// Streams of changes at a time.
+  /// The maximum number of streams.
   public var maxStreams = 1024
-  /// Bytes that may wait for one slow reader of a stream.
+  /// The maximum number of bytes queued for one slow reader of a stream.
   public var maxStreamBytes = 1 << 20
-  /// Bytes of changesets kept for readers that come again, over all feeds.
+  /// Bytes of changesets kept for readers that reconnect, over all feeds.
   public var maxHistoryBytes = 32 << 20
-  /// Bytes of feeds as they are sent as a whole, above which the slowest readers are given up.
+  /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
   public var maxReloadBytes = 256 << 20
-  /// Milliseconds of silence after which a stream has a comment.
+  /// Milliseconds without a message after which a stream sends a comment.
   public var heartbeatMilliseconds = 15_000
-  /// Seconds after which a connection is closed whose client takes nothing of what it is sent. Not configurable: it is
-  /// there for tests with clients that read nothing.
+  /// Seconds after which a connection is closed if its client reads nothing. Not configurable; tests with such clients
+  /// set it.
   public var idleTimeoutSeconds = 60
 
   /// The defaults: off.
   public init() {}
 
-  /// Where other instances send clients who want this one's feeds; empty if it serves none, or nobody is to be told.
+  /// The URL to which other instances refer clients for this one's feeds; empty if it serves none or is not announced.
   package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
 
-  /// What HTTPS is served with; nil for plain HTTP.
+  /// The certificate and key for HTTPS; nil for plain HTTP.
   ///
   /// - Throws: ``ConfigurationError`` that names the key of the file.
   public func tlsCredentials() throws(ConfigurationError) -> TLSCredentials? {
@@ -83,9 +84,9 @@ public struct HTTPOptions: Sendable, Equatable {
     }
   }
 
-  /// The token that clients must show; nil if HTTP is off, or nothing names one.
+  /// The token that clients must send; nil if HTTP is off or no token is configured.
   ///
-  /// - Throws: ``ConfigurationError`` if there are two, or what there is cannot be one.
+  /// - Throws: ``ConfigurationError`` if both token and file are set, or the token is not valid.
   public func bearerToken() throws(ConfigurationError) -> BearerToken? {
     guard isEnabled, !token.isEmpty || !tokenFile.isEmpty else { return nil }
     guard token.isEmpty || tokenFile.isEmpty else {

@@ -3,7 +3,7 @@ import Kafka
 package import Service
 
 extension KafkaSettings {
-  /// For what needs a cluster that is there, and gives up as the configuration says.
+  /// Settings for an existing cluster, with the configured startup timeout.
   ///
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
   package init(_ configuration: PipelineConfiguration) throws(ConfigurationError) {
@@ -11,7 +11,7 @@ extension KafkaSettings {
     connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
   }
 
-  /// For what can bring a cluster along, and gives up as the configuration says.
+  /// Settings for an existing or an embedded cluster, with the configured startup timeout.
   ///
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
   package init(

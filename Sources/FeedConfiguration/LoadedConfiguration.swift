@@ -3,8 +3,8 @@ public import Service
 /// A configuration together with where each value comes from.
 public struct LoadedConfiguration: Sendable, Equatable {
   public let configuration: PipelineConfiguration
-  /// Every key, and what is set under `kafka.`.
+  /// The readings of all keys, including properties under `kafka.`.
   public let readings: [ConfigurationReading]
-  /// Environment variables that begin like FeedStore's and set nothing.
+  /// Environment variables that have FeedStore's prefix but set no key.
   public let unknownVariables: [ConfigurationVariables.Unknown]
 }

@@ -1,8 +1,7 @@
-/// What the daemon does when input that the group has not read is gone from a topic, by
-/// `kafka.onLostInput`.
+/// What the daemon does if a topic has lost input that the group has not read (`kafka.onLostInput`).
 public enum LostInputPolicy: String, Sendable, CaseIterable {
-  /// Stops, and says what is missing.
+  /// Stops, and reports what is missing.
   case fail
-  /// Goes on with the oldest record there is, and says what is missing.
+  /// Continues with the oldest available record, and reports what is missing.
   case `continue`
 }

@@ -3,15 +3,15 @@ import FeedStore
 import Service
 
 extension PipelineConfiguration {
-  /// What an output record needs besides an entry's data: the head, ids, kinds and positions. `TopicOffset`
-  /// has the sum.
+  /// The bytes of an output record besides an entry's data: the head, ids, kinds and positions. See `TopicOffset` for
+  /// the sum.
   static let messageOverhead = 65_536
 
   /// Refuses limits under which one entry might not fit in a message, as an entry is never split.
   func checkSizes(_ reader: ConfigurationReader) throws(ConfigurationError) {
     let data = store.limits.maxDataBytes
     let message = store.output.maxMessageBytes
-    // Not as a sum, which could overflow for limits close to the greatest.
+    // Compared by subtraction, because a sum could overflow.
     guard data > message - Self.messageOverhead else { return }
     throw ConfigurationError(
       .conflict,
@@ -28,7 +28,7 @@ extension PipelineConfiguration {
     )
   }
 
-  /// Refuses topics that would feed what is written back as input, or mix the two outputs.
+  /// Rejects topic names that would read output as input, or mix the two outputs.
   ///
   /// The two inputs may be one topic: any event is accepted from either.
   func checkTopics(_ reader: ConfigurationReader) throws(ConfigurationError) {
@@ -39,7 +39,7 @@ extension PipelineConfiguration {
     try check("topics.rejected", topics.rejected, differsFrom: others, reader)
   }
 
-  /// Refuses libraries that librdkafka would load, unless they are allowed: a configuration is code with them.
+  /// Rejects settings that make librdkafka load libraries, unless they are allowed: such a configuration executes code.
   func checkPlugins(_ reader: ConfigurationReader) throws(ConfigurationError) {
     guard !allowsPlugins else { return }
     for pair in kafka where Self.libraryNames.contains(pair.name) && !pair.value.isEmpty {

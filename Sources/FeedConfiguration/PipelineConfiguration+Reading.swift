@@ -3,17 +3,17 @@ import FeedStore
 import Service
 
 extension PipelineConfiguration {
-  /// Greatest number that a setting takes: the largest integer that every JSON reader keeps exact. In
-  /// milliseconds that is 285,000 years, in bytes 9 PB, so it does for "never" and "no limit".
+  /// The maximum of numeric settings: the largest integer that every JSON reader represents exactly. It is 285,000
+  /// years in milliseconds and 9 PB in bytes, so it can stand for "never" and "no limit".
   static let greatest = 9_007_199_254_740_991
 
-  /// Kafka measures a message in 32 bits.
+  /// Kafka stores a message's size in 32 bits.
   static let greatestMessage = 2_147_483_647
 
-  /// Each has a thread and clients of its own.
+  /// Each worker has its own thread and clients.
   static let mostWorkers = 256
 
-  /// Reads every key into its place; each key's name, default and range stand here and nowhere else.
+  /// Reads every key. This is the only place with each key's name, default and range.
   mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
     try store.coalescing.read(&reader)
     try store.planner.read(&reader)
@@ -32,7 +32,7 @@ extension PipelineConfiguration {
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     logFormat = try reader.choice("log.format", default: logFormat)
-    // Asked for first: what is FeedStore's own is not passed on.
+    // Read first, so that FeedStore's own keys are not passed to librdkafka.
     lostInput = try reader.choice("kafka.onLostInput", default: lostInput)
     allowsPlugins = try reader.boolean("kafka.allowPlugins", default: allowsPlugins)
     kafka = try reader.pairs(prefix: "kafka.")
@@ -40,7 +40,7 @@ extension PipelineConfiguration {
 }
 
 extension ConfigurationReader {
-  /// Reads a time into its place, which holds the default.
+  /// Reads a duration into a property, which holds the default.
   fileprivate mutating func readMilliseconds(
     _ key: String,
     into value: inout Int64
@@ -49,7 +49,7 @@ extension ConfigurationReader {
     value = try quantity(key, .milliseconds, default: value, in: 0...greatest)
   }
 
-  /// Reads a number of bytes into its place, which holds the default.
+  /// Reads a number of bytes into a property, which holds the default.
   fileprivate mutating func readBytes(
     _ key: String,
     into value: inout Int,
@@ -59,7 +59,7 @@ extension ConfigurationReader {
     value = try quantity(key, .bytes, default: value, in: least...greatest)
   }
 
-  /// Reads a number of things into its place, which holds the default.
+  /// Reads a count into a property, which holds the default.
   fileprivate mutating func read(
     _ key: String,
     into value: inout Int,
@@ -69,7 +69,7 @@ extension ConfigurationReader {
     value = try integer(key, default: value, in: least...greatest)
   }
 
-  /// Reads a fraction or ratio into its place. More than 1 is allowed everywhere: it means "never".
+  /// Reads a fraction or ratio into a property. Values above 1 are always allowed, and mean "never".
   fileprivate mutating func read(_ key: String, into value: inout Double) throws(ConfigurationError) {
     value = try number(key, default: value, in: 0...Double.greatestFiniteMagnitude)
   }

@@ -2,8 +2,8 @@ import Kafka
 import Service
 
 extension PipelineConfiguration {
-  /// Whether the value of a key is left out of messages and listings: secrets, what is said of them, and what is set
-  /// under `kafka.` that librdkafka does not know.
+  /// Whether a key's value is hidden in messages and listings: secrets, values derived from them, and properties under
+  /// `kafka.` that librdkafka does not know.
   static func isMasked(_ key: String) -> Bool {
     let section = "kafka."
     guard key.hasPrefix(section), !ownKafkaKeys.contains(key) else { return SecretKey.isMasked(key) }
@@ -12,7 +12,7 @@ extension PipelineConfiguration {
 
   private static let ownKafkaKeys = ["kafka.onLostInput", "kafka.allowPlugins"]
 
-  /// Refuses files with private keys that others may read.
+  /// Rejects private key files that other users can read.
   func checkKeyFiles() throws(ConfigurationError) {
     for pair in kafka where Self.keyFileNames.contains(pair.name) && !pair.value.isEmpty {
       let key = "kafka." + pair.name

@@ -1,28 +1,28 @@
 public import FeedStore
 public import Service
 
-/// Everything that `feedstore` can be told in a configuration file, by environment variables or by `--set`.
+/// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
 public struct PipelineConfiguration: Sendable, Equatable {
-  /// What the store is told.
+  /// The options of the store.
   public var store = FeedStoreOptions()
-  /// What happens when input is gone that was not read.
+  /// What happens if a topic has lost unread input.
   public var lostInput = LostInputPolicy.fail
-  /// Bytes after which a transaction of the daemon ends, at the next feed.
+  /// Above this size, a transaction of the daemon ends after the current feed. In bytes.
   public var maxTransactionBytes = 67_108_864
-  /// Members of the group in this process.
+  /// The number of group members in this process.
   public var workers = 1
-  /// How long a start may wait for what only an operator can end: topics that the brokers do not tell of, and connections
-  /// that they refuse. In milliseconds.
+  /// How long a start waits for conditions that only an operator can fix: topics that the brokers do not know, and
+  /// refused connections. In milliseconds.
   public var startupTimeoutMilliseconds: Int64 = 30_000
-  /// Whether and how feeds are served over HTTP.
+  /// The HTTP server's options.
   public var http = HTTPOptions()
-  /// Whether librdkafka may be told to load libraries.
+  /// Whether librdkafka may load libraries.
   public var allowsPlugins = false
-  /// The settings under `kafka.` but for FeedStore's own, for librdkafka as they are, sorted by name.
+  /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
   public var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
   public var logLevel = LogLevel.info
-  /// How it is logged.
+  /// The format of log lines.
   public var logFormat = LogFormat.text
 
   /// The defaults.
@@ -48,7 +48,7 @@ public struct PipelineConfiguration: Sendable, Equatable {
 
   /// Reads and checks the settings of a document.
   ///
-  /// - Returns: the configuration, and what was read of each key.
+  /// - Returns: the configuration, and the reading of each key.
   static func read(
     _ document: ConfigurationDocument
   ) throws(ConfigurationError) -> (PipelineConfiguration, [ConfigurationReading]) {
@@ -62,7 +62,7 @@ public struct PipelineConfiguration: Sendable, Equatable {
     return (configuration, reader.readings)
   }
 
-  /// Every key there is, but for those under `kafka.` that are librdkafka's.
+  /// All keys, except librdkafka's properties under `kafka.`.
   public static var keys: [String] {
     var reader = ConfigurationReader(ConfigurationDocument())
     var configuration = PipelineConfiguration()

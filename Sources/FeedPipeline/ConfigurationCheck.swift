@@ -9,7 +9,7 @@ public import Service
 public struct ConfigurationCheck: Sendable {
   public var configuration: PipelineConfiguration
   public var log: Log
-  /// How long each question to the brokers may take, where that is less than usual; for tests.
+  /// A shorter timeout for each request to the brokers; for tests.
   package var timeoutMilliseconds: Int32 = .max
 
   public init(_ configuration: PipelineConfiguration, log: Log) {
@@ -17,7 +17,7 @@ public struct ConfigurationCheck: Sendable {
     self.log = log
   }
 
-  /// Looks at what can be known without the brokers, and then asks these about the topics.
+  /// Checks the settings without the brokers first, then the topics.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
   public func run() async throws -> TopicReport {

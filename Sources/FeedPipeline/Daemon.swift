@@ -6,29 +6,29 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore run`: keeps feeds from Kafka's input topics and publishes what changes in them.
+/// `feedstore run`: maintains feeds from Kafka's input topics, and publishes their changes.
 ///
-/// State is kept in memory, and restored from the changesets topic after a start or a rebalance: feeds go on
-/// with the records after the committed offsets.
+/// It keeps its state in memory. After a start or a rebalance, it restores the state from the changesets topic, and
+/// continues with the input after the committed offsets.
 public struct Daemon: Sendable {
   public var configuration: PipelineConfiguration
-  /// Whether the broker is to be within the process.
+  /// Whether to run an embedded broker in this process.
   public var isEmbedded: Bool
   public var stop: StopRequest
   public var log: Log
-  /// What clients of HTTP must show; nil for none.
+  /// The token that HTTP clients must send; nil for none.
   public var httpToken: BearerToken?
-  /// The service manager that wants to be told how the daemon is; nil if there is none.
+  /// The service manager to notify; nil if there is none.
   public var supervisor: SupervisorSocket?
-  /// Has the daemon's parts take over other settings while it runs; nil if nobody asks for that.
+  /// Applies changed settings to the running daemon; nil if reloading is not supported.
   public var reload: ConfigurationReload?
-  /// Where the process is to end without warning, in tests.
+  /// Where the process ends without warning; for tests.
   public var crash: CrashInjection?
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
   var backlog: InputBacklog?
-  /// Milliseconds of the monotonic clock, looked at before every record; tests take another.
+  /// A monotonic clock in milliseconds, read before every record; tests replace it.
   package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
-  /// Told on the workers' threads what happens.
+  /// Called on the workers' threads with each event.
   public var onEvent: @Sendable (DaemonEvent) -> Void
 
   public init(
@@ -45,14 +45,13 @@ public struct Daemon: Sendable {
     self.onEvent = onEvent
   }
 
-  /// Works until it is asked to stop, then publishes the pending changes, commits and leaves the group.
+  /// Runs until a stop is requested, then publishes the pending changes, commits and leaves the group.
   ///
-  /// - Throws: ``ConfigurationError`` for settings that cannot be; ``DaemonError`` with the cause and the
-  ///   remedy.
+  /// - Throws: ``ConfigurationError`` for invalid settings; ``DaemonError`` with the cause and the remedy.
   public func run() async throws -> DaemonReport {
     var broker: EmbeddedBroker?
     if isEmbedded {
-      // Refused before anything is begun.
+      // Checked before anything starts.
       _ = try KafkaSettings(configuration.kafka, embedded: [])
       broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     }
@@ -62,10 +61,10 @@ public struct Daemon: Sendable {
     try settings.checkProperties()
     let server = try makeServer(settings)
     addReloadableParts(server)
-    // Not before: whoever reads it takes the daemon for started.
+    // Reported only now: readers of this line assume that the daemon has started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
-    // These end with this scope, when the workers have published the pending changes.
+    // These tasks are cancelled at the end of this scope, after the workers have published the pending changes.
     async let _ = server?.run()
     let status = server?.status ?? DaemonStatus(workers: configuration.workers)
     let supervision = supervisor.map {
@@ -95,7 +94,7 @@ public struct Daemon: Sendable {
     return try await work(settings, environment)
   }
 
-  /// Runs all workers; when one fails, the others are asked to stop.
+  /// Runs all workers. If one fails, the others are asked to stop.
   private func work(_ settings: KafkaSettings, _ environment: WorkerEnvironment) async throws -> DaemonReport
   {
     let process = ProcessIdentity(group: settings.groupID)
@@ -119,7 +118,8 @@ public struct Daemon: Sendable {
     }
   }
 
-  /// What can take over other settings. Others are checked, so that a restart does not fail.
+  /// Registers the parts that can apply changed settings. Other settings are only checked, so that a restart does not
+  /// fail.
   private func addReloadableParts(_ server: DaemonServer?) {
     guard let reload else { return }
     reload.add(

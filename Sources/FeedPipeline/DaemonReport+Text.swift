@@ -4,7 +4,7 @@ import FeedTools
 import Service
 
 extension DaemonReport {
-  /// The report in words, for standard error.
+  /// The report as text, for standard error.
   public var text: String {
     var table = ReportTable("run")
     table.add("records", count: counters.records)

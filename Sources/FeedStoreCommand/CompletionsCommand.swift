@@ -1,6 +1,6 @@
 import Service
 
-/// `feedstore completions`: scripts for shells.
+/// `feedstore completions`: prints completion scripts for shells.
 enum CompletionsCommand: Subcommand {
   static let specification = CommandSpecification(
     "completions",

@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore config`: what is in effect, where it comes from, and whether it works.
+/// `feedstore config`: prints the effective configuration and its sources, and checks it.
 enum ConfigCommand: Subcommand {
   static let specification = CommandSpecification(
     "config",

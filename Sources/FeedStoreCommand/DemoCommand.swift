@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore demo`: everything in one process, to see it work.
+/// `feedstore demo`: runs everything in one process, as a demonstration.
 enum DemoCommand: Subcommand {
   static let specification = CommandSpecification(
     "demo",
@@ -62,7 +62,7 @@ enum DemoCommand: Subcommand {
     return report.isSame ? .done : .failed
   }
 
-  /// The configuration: where nothing is said, windows that a person can follow, and errors only in the log.
+  /// The configuration, with defaults for a demo: windows that a person can follow, and only errors in the log.
   private static func demoConfiguration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
     var sources = sources(invocation)
     if sources.file == nil {

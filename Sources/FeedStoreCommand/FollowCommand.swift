@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore follow`: prints what changes.
+/// `feedstore follow`: prints changes as they arrive.
 enum FollowCommand: Subcommand {
   static let specification = CommandSpecification(
     "follow",

@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore inspect`: what is known of a feed.
+/// `feedstore inspect`: prints the state of a feed.
 enum InspectCommand: Subcommand {
   static let specification = CommandSpecification(
     "inspect",

@@ -3,7 +3,7 @@ import FeedDaemon
 import FeedPipeline
 import Service
 
-/// `feedstore manual`: the manual pages.
+/// `feedstore manual`: prints the manual pages.
 enum ManualCommand: Subcommand {
   static let specification = CommandSpecification(
     "manual",

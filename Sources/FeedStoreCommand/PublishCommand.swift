@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore publish`: sends replay files into their topics.
+/// `feedstore publish`: sends replay files to their topics.
 enum PublishCommand: Subcommand {
   static let specification = CommandSpecification(
     "publish",

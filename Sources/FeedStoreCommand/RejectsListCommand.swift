@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore rejects list`: which records were rejected, and why.
+/// `feedstore rejects list`: lists rejected records with the reasons.
 enum RejectsListCommand: Subcommand {
   static let specification = CommandSpecification(
     "rejects list",

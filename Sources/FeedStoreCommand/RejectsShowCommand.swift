@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore rejects show`: one rejected record in full.
+/// `feedstore rejects show`: prints one rejected record in full.
 enum RejectsShowCommand: Subcommand {
   static let specification = CommandSpecification(
     "rejects show",

@@ -3,7 +3,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore replay`: the whole pipeline on files, without Kafka.
+/// `feedstore replay`: runs the whole pipeline on files, without Kafka.
 enum ReplayCommand: Subcommand {
   static let specification = CommandSpecification(
     "replay",

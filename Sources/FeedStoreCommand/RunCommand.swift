@@ -46,7 +46,7 @@ enum RunCommand: Subcommand {
     ) { event in
       switch event {
       case .listening(let address):
-        // On standard output, so that a script can read it.
+        // On standard output, so that scripts can read it.
         StandardOutput.write(line: address)
         log.write(
           .startupEmbeddedBroker,
@@ -70,7 +70,7 @@ enum RunCommand: Subcommand {
     return .done
   }
 
-  /// For tests of what a sudden end comes to; not in the help.
+  /// Ends the process suddenly in tests; not in the help.
   private static func crashInjection(_ log: Log) throws(ConfigurationError) -> CrashInjection? {
     guard let text = ProcessInfo.processInfo.environment["FEEDSTORE_CRASH_AT"] else { return nil }
     guard let crash = CrashInjection(text) else {

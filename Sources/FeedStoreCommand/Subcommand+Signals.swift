@@ -3,8 +3,8 @@ import Glibc
 import Service
 
 extension Subcommand {
-  /// Takes over SIGINT and SIGTERM: the first asks for a good end, which has its time; a second one ends the
-  /// process at once.
+  /// Handles SIGINT and SIGTERM: the first signal requests an orderly stop, and the second one ends the process at
+  /// once.
   static func stopOnSignals(_ log: Log) -> StopRequest {
     let stop = StopRequest()
     _ = ShutdownSignals.install { signal in
@@ -22,7 +22,7 @@ extension Subcommand {
           "could not stop in time; uncommitted input is read again at the next start",
           ["limit": LogFigure.duration(milliseconds: StopRequest.graceMilliseconds)]
         )
-        // Not through `exit`, which waits for others.
+        // Not `exit`, which waits for other threads.
         _exit(ExitCode.failed.rawValue)
       }
     }

@@ -3,16 +3,16 @@ import FeedPipeline
 import FoundationEssentials
 import Service
 
-/// One subcommand: what it takes, and what it does.
+/// One subcommand: its arguments and its action.
 protocol Subcommand: SendableMetatype {
   static var specification: CommandSpecification { get }
 
-  /// Runs it to the end. Errors are reported by the caller.
+  /// Runs the command to its end. The caller reports errors.
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode
 }
 
 extension Subcommand {
-  /// The options by which every subcommand is configured.
+  /// The configuration options that every subcommand accepts.
   static var configurationOptions: [OptionSpecification] {
     [
       .value("config", "FILE", help: "Configuration in JSON5; see config/feedstore.json5."),
@@ -25,7 +25,7 @@ extension Subcommand {
     ]
   }
 
-  /// What the configuration is made of.
+  /// The sources of the configuration.
   static func sources(_ invocation: CommandInvocation) -> ConfigurationSources {
     ConfigurationSources(
       file: invocation.value("config"),
@@ -34,7 +34,7 @@ extension Subcommand {
     )
   }
 
-  /// The configuration, and warnings in the log.
+  /// Loads the configuration, and logs warnings about it.
   static func configuration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
     try configuration(sources(invocation).load())
   }

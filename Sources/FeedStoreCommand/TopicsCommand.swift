@@ -4,7 +4,7 @@ import FeedPipeline
 import FeedTools
 import Service
 
-/// `feedstore topics`: what the topics must be like, and making them.
+/// `feedstore topics`: checks the topics against FeedStore's requirements, and creates missing ones.
 enum TopicsCommand: Subcommand {
   static let specification = CommandSpecification(
     "topics",
@@ -53,7 +53,7 @@ enum TopicsCommand: Subcommand {
     return isFit ? .done : .failed
   }
 
-  /// An option's value; nil if it is not given.
+  /// An option's value as a number; nil if it is not given.
   private static func number(
     _ name: String,
     _ range: ClosedRange<Int>,

@@ -5,26 +5,26 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// What stands in the changesets topic and was never published.
+  /// Records on the changesets topic that were never committed.
   @Suite(.serialized) struct AbortedFlushTests {
-    @Test func `feeds that are deleted and made again come out right, and aborted flushes are not seen`()
+    @Test func `feeds that are deleted and recreated are correct, and aborted flushes are not visible`()
       async throws
     {
       var options = RunOptions()
       options.generator.feedCount = 3
       options.generator.nullPercent = 15
       options.generator.weights[.feedReplace] = 10
-      // What is queued is sent at once, so that more of it is there when a transaction is not committed.
+      // Records are sent at once, so that more of them are on the topic when a transaction is not committed.
       options.settings["kafka.linger.ms"] = "0"
       try await BrokerRun.on("aborted", options) { run in
         var random = SplitMix64(seed: run.seed)
         run.load.start()
         let outputs = run.topics.all([run.topics.names.changesets])
         for _ in 0..<3 {
-          // Offsets are added after the records were sent, and the commit never comes.
+          // The offsets are added after the records were sent, and the commit never happens.
           let doomed = try run.start(crash: "after-offsets:\(10 + random.below(40))")
           try await run.waitForEnd(of: doomed)
-          // Nobody could go on if this were seen.
+          // A visible aborted record would stop every follower.
           try await run.onThread {
             try ForeignTransaction(run.topics, outputs, key: "no key", value: "no changeset")
               .end(isCommitted: false)

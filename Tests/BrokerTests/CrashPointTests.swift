@@ -3,13 +3,13 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// Ends without warning, at every point that matters.
+  /// Crashes at every critical point.
   @Suite(.serialized) struct CrashPointTests {
     @Test(arguments: CrashPoint.all)
-    func `a crash in the middle loses and doubles nothing`(point: CrashPoint) async throws {
+    func `a crash within the work loses and repeats nothing`(point: CrashPoint) async throws {
       try await BrokerRun.on(point.label) { run in
         var random = SplitMix64(seed: run.seed)
-        // A restoration is met only by those that find something published.
+        // A restore happens only if something was published before.
         if point.isInRestoration {
           run.load.start()
           let first = try run.start()

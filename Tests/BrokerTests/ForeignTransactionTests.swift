@@ -4,17 +4,17 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// Somebody else's transactions on the input.
+  /// Transactions of other producers on the input.
   @Suite(.serialized) struct ForeignTransactionTests {
     private static let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
 
     @Test(arguments: [true, false])
-    func `what stands behind an open transaction waits, and what is aborted is not applied`(
+    func `records after an open transaction wait, and aborted ones are not applied`(
       isCommitted: Bool
     ) async throws {
       try await BrokerRun.on("foreign") { run in
         _ = try run.start()
-        // The same letters are sent to the same topic, so that one is behind the other.
+        // All letters are sent to the same topic, so that one is after the other.
         let foreign = OracleFeedKey(partition: 0, id: Array("foreign".utf8))
         let behind = OracleFeedKey(partition: 0, id: Array("foreing".utf8))
         let elsewhere = OracleFeedKey(partition: 1, id: foreign.id)

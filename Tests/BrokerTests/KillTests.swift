@@ -2,20 +2,21 @@ import FeedTestSupport
 import Testing
 
 extension OnCluster {
-  /// Ends without warning, at moments of chance.
+  /// Crashes at random moments.
   @Suite(.serialized) struct KillTests {
-    @Test func `members that are killed at random moments lose and double nothing`() async throws {
+    @Test func `members that are killed at random moments lose and repeat nothing`() async throws {
       try await kill("kill", RunOptions())
     }
 
-    /// Where a part of a window may be committed, and the rest not.
-    @Test func `members of two workers that commit windows in several transactions lose and double nothing`()
+    /// A crash may leave a part of a window committed, and the rest not.
+    @Test
+    func `members with two workers that commit windows in several transactions lose and repeat nothing`()
       async throws
     {
       var options = RunOptions()
       options.partitions = 6
       options.settings["workers"] = "2"
-      // Each feed is one then.
+      // Each feed has its own transaction then.
       options.settings["transactions.maxBytes"] = "1"
       try await kill("parts", options)
     }
@@ -30,7 +31,7 @@ extension OnCluster {
           try await run.waitForRecords(1 + random.below(300))
           let victim = members.remove(at: random.below(members.count))
           try await run.kill(victim)
-          // Sometimes another comes at once, sometimes after its session is over.
+          // Sometimes another member starts at once, sometimes after the session has expired.
           if random.chance(50) { try await run.waitForRecords(1 + random.below(300)) }
           members.append(try run.start())
         }

@@ -3,16 +3,16 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// Whoever comes late to a topic that is cleaned meanwhile, a follower or a daemon.
+  /// Followers and daemons that start late on a topic while it is compacted.
   @Suite(.serialized) struct LateJoinerTests {
-    /// The cleaner takes its time; where it is not seen to work, that is said and no fault.
+    /// The cleaner has its own pace. If it does nothing in time, the test reports that and passes.
     private static let mostJoiners = 25
 
-    @Test func `a late joiner reads the topic while it is written and cleaned`() async throws {
+    @Test func `a late joiner reads the topic while it is written and compacted`() async throws {
       var options = RunOptions()
       options.compaction = [
         "segment.ms": "1000", "segment.bytes": "100000", "min.cleanable.dirty.ratio": "0.01",
-        // The observer, which expects every record, is seldom so far behind.
+        // The observer, which expects every record, is rarely this far behind.
         "min.compaction.lag.ms": "20000",
       ]
       try await BrokerRun.on("late", options) { run in
@@ -26,7 +26,7 @@ extension OnCluster {
           found.append(joiner)
           if joiner.records < least * 3 / 4 { break }
         }
-        // Whoever restores the feeds is a late joiner as well.
+        // A daemon that restores feeds is a late joiner as well.
         try await run.kill(first)
         let heir = try run.start()
         try await run.waitForRecords(of: [heir])

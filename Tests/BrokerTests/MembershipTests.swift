@@ -3,7 +3,7 @@ import Service
 import Testing
 
 extension OnCluster {
-  /// Members that come and go while there is something to do.
+  /// Members that join and leave during load.
   @Suite(.serialized) struct MembershipTests {
     @Test func `members join and leave during load`() async throws {
       try await BrokerRun.on("membership") { run in
@@ -24,7 +24,7 @@ extension OnCluster {
       }
     }
 
-    @Test func `what stays is not restored again when members come and go`() async throws {
+    @Test func `partitions that stay are not restored again when members join and leave`() async throws {
       var options = RunOptions()
       options.partitions = 6
       try await BrokerRun.on("staying", options) { run in
@@ -36,11 +36,11 @@ extension OnCluster {
         let third = try run.start()
         try await run.wait("a third of them has moved") { _ in third.restorations.count == 2 }
         try await run.waitForRecords(of: [first, second, third])
-        // Each partition once by each that was given it: what stayed was not given anew.
+        // Each partition once for each new owner: partitions that stayed were not restored again.
         let restored = Self.restorations(of: [first, second, third])
         try BrokerFailure.check(restored == 6 + 3 + 2, "\(restored) restorations")
 
-        // And what a member leaves is all that is restored.
+        // When a member leaves, only its partitions are restored.
         try await run.stop(second)
         try await run.wait("its partitions are restored") { _ in
           Self.restorations(of: [first, third]) == 6 + 2 + 2
@@ -72,9 +72,9 @@ extension OnCluster {
       members.reduce(0) { $0 + $1.restorations.values.reduce(0, +) }
     }
 
-    @Test func `a restart under the name of its instance moves nothing`() async throws {
+    @Test func `a restart with the same instance name moves nothing`() async throws {
       var options = RunOptions()
-      // A restart must be quicker.
+      // A restart must be faster than this.
       options.settings["kafka.session.timeout.ms"] = "300000"
       try await BrokerRun.on("static", options) { run in
         run.load.start()

@@ -7,7 +7,7 @@ import Service
 import Testing
 
 extension OnCluster {
-  /// What the process holds follows its bounds, and not the backlog.
+  /// The process's memory depends on its limits, not on the backlog.
   @Suite(.serialized) struct MemoryTests {
     private static let partitions: Int32 = 4
     private static let feeds = 100

@@ -2,15 +2,15 @@ import FeedTestSupport
 import Testing
 
 extension OnCluster {
-  /// Everything at once, for as long as is wanted.
+  /// All disturbances together, for as long as requested.
   @Suite(.serialized) struct SoakTests {
-    /// Members that are to run; now and then one more or fewer.
+    /// The number of running members; sometimes one more or fewer.
     private static let members = 3
 
     @Test(
       .enabled(if: TestCluster.soakMinutes != nil, "FEEDSTORE_SOAK_MINUTES says no time; see make soak")
     )
-    func `members come, go, hang and die for a long time`() async throws {
+    func `members join, leave, hang and crash for a long time`() async throws {
       let end = ContinuousClock.now + .seconds(60 * (TestCluster.soakMinutes ?? 0))
       try await BrokerRun.on("soak") { run in
         var random = SplitMix64(seed: run.seed)

@@ -2,9 +2,9 @@ import ObservationSupport
 import Testing
 
 extension OnCluster {
-  /// A member that hangs, loses its partitions, and wakes up believing that they are still its own.
+  /// A member that hangs, loses its partitions, and resumes in the belief that it still has them.
   @Suite(.serialized) struct ZombieTests {
-    @Test func `a member that wakes up after its session publishes nothing more to what it lost`()
+    @Test func `a member that resumes after its session publishes nothing more to its lost partitions`()
       async throws
     {
       try await BrokerRun.on("zombie") { run in
@@ -13,12 +13,12 @@ extension OnCluster {
         let heir = try run.start()
         try await run.waitForRecords(of: [zombie, heir])
         zombie.suspend()
-        // What it had is the other's as soon as that publishes to all partitions.
+        // The other member owns the partitions once it publishes to all of them.
         try await run.wait("the heir's records in all partitions") { observation in
           observation.lastSource.count == Int(run.options.partitions)
             && observation.lastSource.values.allSatisfy { $0 == "/\(heir.name)" }
         }
-        // With all input committed, whatever it publishes now was published by the other already.
+        // All input is committed, so the other member has already published whatever this one could.
         try await run.settle()
         let published = run.observer.observation.records
         let assignments = zombie.lines(with: "event=group.assigned")
@@ -36,7 +36,7 @@ extension OnCluster {
       }
     }
 
-    @Test func `a member that wakes up during load doubles nothing`() async throws {
+    @Test func `a member that resumes during load repeats nothing`() async throws {
       try await BrokerRun.on("zombie-load") { run in
         run.load.start()
         let zombie = try run.start()

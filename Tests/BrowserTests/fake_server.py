@@ -1,6 +1,6 @@
 """
-A server that behaves as docs/http.md says, over changesets from replays: what is published when, and what goes wrong,
-is decided by the test. By hand: `python3 fake_server.py` plays the demo's history once.
+A server that follows docs/http.md, with changesets from replays. The test decides when each is published, and which
+faults occur. To try it: `python3 fake_server.py` plays the demo's history once.
 """
 
 import collections
@@ -21,7 +21,7 @@ TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:"
 PLANNER = {"maxChanges": 5000, "maxChangedFraction": 0.5, "minimumItems": 50, "maxKindFraction": 0.5,
            "maxReloadRatio": 3, "maxBytesRatio": 1.5}
-# What ends a stream instead of bytes.
+# Ends a stream in place of bytes.
 END = None
 
 Request = collections.namedtuple("Request", "path headers")
@@ -45,21 +45,21 @@ class Feed:
 
 class Listener(http.server.ThreadingHTTPServer):
     def handle_error(self, request, client_address):
-        """A browser may go away in the middle of an answer; what else goes wrong is told."""
+        """A browser may disconnect during a response; other errors are reported."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
 
 class FakeServer:
-    """Publishes only what it is told to. Settings: `token`, `retry` in milliseconds, and `refusal`."""
+    """Publishes only on request. Settings: `token`, `retry` in milliseconds, and `refusal`."""
 
     def __init__(self, found=(), token=None, retry=50):
         self.lock = threading.RLock()
         self.token = token
         self.retry = retry
-        # A status that all requests for streams are answered with, and `Retry-After`.
+        # The status of responses to all stream requests, and `Retry-After`.
         self.refusal = None
-        # Cleared, it holds up all answers under /v1/.
+        # While cleared, responses under /v1/ wait.
         self.gate = threading.Event()
         self.gate.set()
         self.requests = []
@@ -85,14 +85,14 @@ class FakeServer:
         self.http.server_close()
         with self.lock:
             for connection in self.sockets:
-                # The browser may have ended it already.
+                # The browser may have closed it already.
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
-    # What a test does.
+    # Actions of a test.
 
     def add(self, found):
-        """Changesets to be published."""
+        """Adds changesets to publish later."""
         by_feed = collections.defaultdict(list)
         for changeset in found:
             by_feed[changeset.feed].append(changeset)
@@ -101,7 +101,7 @@ class FakeServer:
                 self.feeds.setdefault(name, Feed([])).coming.extend(mine)
 
     def publish(self, name, count=1):
-        """Commits the next changesets of a feed, which reach those who follow it together."""
+        """Publishes the next changesets of a feed, which its followers receive together."""
         with self.lock:
             feed = self.feeds[name]
             committed = [self._commit(feed) for _ in range(count)]
@@ -112,12 +112,12 @@ class FakeServer:
         self.publish(name, len(self.feeds[name].coming))
 
     def lose(self, name):
-        """Commits a changeset, and sends it to nobody."""
+        """Publishes a changeset without sending it to followers."""
         with self.lock:
             self._commit(self.feeds[name])
 
     def kill_streams(self):
-        """Breaks all connections in the middle of what they say."""
+        """Cuts all connections within their responses."""
         with self.lock:
             for feed in self.feeds.values():
                 self._send(feed, END)
@@ -141,12 +141,12 @@ class FakeServer:
             self.feeds[name].moved_to = None
 
     def say(self, name, data):
-        """Sends any bytes to those who follow a feed."""
+        """Sends arbitrary bytes to a feed's followers."""
         with self.lock:
             self._send(self.feeds[name], data)
 
     def state(self, name):
-        """What there is of a feed: ids, kinds and data of the items of each section, by the section's id."""
+        """The current feed: ids, kinds and data of the items of each section, by the section's id."""
         return self.feeds[name].last.items
 
     def stream_requests(self):
@@ -175,7 +175,7 @@ class FakeServer:
         last = feed.last
         return event("up-to-date", {"feed": last.feed, "epoch": last.epoch, "revision": last.revision})
 
-    # What requests are answered with.
+    # Responses.
 
     def page(self, parameters):
         limit = int(parameters.get("limit", ["100"])[0])
@@ -230,7 +230,7 @@ class FakeServer:
             }
 
     def begin_stream(self, name, last_event_id):
-        """A queue of what a new stream sends, with its beginning."""
+        """A queue of messages for a new stream, with the first messages."""
         with self.lock:
             feed = self.feeds[name]
             stream = queue.Queue()
@@ -323,7 +323,7 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             try:
                 data = stream.get(timeout=0.2)
             except queue.Empty:
-                # Finds out whether anybody is still there.
+                # Detects a client that has disconnected.
                 data = b":\n\n"
             if data is END:
                 # Without the last chunk, as when a process is killed.

@@ -1,4 +1,4 @@
-"""The inspector in a headless Chromium: what a test does with the page, and reads from it."""
+"""The inspector in a headless Chromium: actions on the page, and its content."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from replay import ROOT
 
 SCREENSHOTS = ROOT / ".build" / "screenshots"
-# How long the page may take, on a machine that others use as well.
+# The timeout for the page, on a machine that is also used by others.
 PATIENCE_SECONDS = 300
 DESKTOP = (1440, 900)
 PHONE = (390, 844)
@@ -40,7 +40,7 @@ class Inspector:
         self.url = url
 
     def open(self, feed=None):
-        # A fragment alone loads nothing.
+        # Changing only the fragment loads nothing.
         self.driver.get("about:blank")
         self.driver.get(self.url + "/" + ("" if feed is None else self.fragment(feed)))
 
@@ -48,14 +48,14 @@ class Inspector:
         return self.driver.execute_script("return '#feed=' + encodeURIComponent(arguments[0])", feed)
 
     def follow(self, feed):
-        """Opens a feed, and waits until it is there."""
+        """Opens a feed, and waits until it is shown."""
         self.open(feed)
         self.wait_for_standing("live")
 
     # Conditions.
 
     def wait(self, condition, what):
-        """Until a function returns something true; elements may go while it looks."""
+        """Waits until a function returns a true value; elements may disappear meanwhile."""
         waiting = WebDriverWait(
             self.driver, PATIENCE_SECONDS, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException],
         )
@@ -65,7 +65,7 @@ class Inspector:
         return self.wait(lambda: self.first(selector), f"there is no {selector}")
 
     def click(self, selector):
-        """Clicks what is there or comes; rows are made anew while a list is drawn."""
+        """Clicks an element once it exists; rows are replaced while a list is drawn."""
         def is_clicked():
             found = self.first(selector)
             if found is not None:
@@ -83,7 +83,7 @@ class Inspector:
     def wait_for_revision(self, revision):
         self.wait_for(f'[data-testid="changeset"][data-revision="{revision}"]')
 
-    # What is there.
+    # Content.
 
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
@@ -105,7 +105,7 @@ class Inspector:
         return self.run("return [...document.querySelectorAll('#feeds a')].map((link) => link.dataset.feed)")
 
     def drawn(self):
-        """The sections and items that are in the document, from top to bottom."""
+        """The sections and items in the document, from top to bottom."""
         return self.run("""
             return [...document.querySelectorAll('#canvas > .row:not(.gone)')].map((row) => ({
                 section: row.dataset.section ?? null, item: row.dataset.item ?? null, index: Number(row.ariaRowIndex) - 2,
@@ -125,20 +125,20 @@ class Inspector:
         return found
 
     def changes(self):
-        """The rows that are lit, with what happened to them."""
+        """The highlighted rows, with their changes."""
         return {row["item"] or row["section"]: row["change"] for row in self.drawn() if row["change"]}
 
     def is_focused(self, selector):
         return self.run("return document.activeElement?.matches(arguments[0]) ?? false", selector)
 
     def active_row(self):
-        """The item or section that the keys are about."""
+        """The item or section with the keyboard focus."""
         return self.run("""
             const row = document.getElementById(document.getElementById('rows').getAttribute('aria-activedescendant'));
             return row?.dataset.item ?? row?.dataset.section ?? null;
         """)
 
-    # What a person does.
+    # User actions.
 
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
@@ -146,7 +146,7 @@ class Inspector:
     def scroll_to(self, fraction):
         self.run("const it = document.getElementById('rows'); it.scrollTop = arguments[0] * it.scrollHeight", fraction)
 
-    # What it looks like.
+    # Appearance.
 
     def emulate(self, size=DESKTOP, scheme="light", is_still=True):
         width, height = size
@@ -166,7 +166,7 @@ class Inspector:
         return path
 
     def complaints(self):
-        """What the console has that nobody wants there; refused requests and broken connections are the network's."""
+        """Errors and warnings on the console, except failed requests and broken connections."""
         return [
             entry["message"] for entry in self.driver.get_log("browser")
             if entry["level"] in ("SEVERE", "WARNING") and entry["source"] != "network"

@@ -1,4 +1,4 @@
-"""Records for the feeds of the tests. Times are apart, so that each record becomes a changeset."""
+"""Records for the feeds of the tests. Each record has its own window, and so becomes a changeset."""
 
 START = 1795168800000
 
@@ -21,7 +21,7 @@ def replaced(*sections):
 
 
 def small_feed():
-    """A feed of two sections, and one changeset of each sort."""
+    """A feed of two sections, and one changeset of each kind."""
     return records(
         replaced(
             section("top", [story(name, score=1) for name in ("apples", "bread", "cherries", "dates", "eggs")]),
@@ -40,7 +40,7 @@ def small_feed():
 
 
 def large_feed(count=10000):
-    """A feed of many items in ten sections, and a few changes in its midst."""
+    """A feed of many items in ten sections, and a few changes in the middle."""
     size = count // 10
     sections = [
         section(f"s{number}", [story(f"item{at}", score=at) for at in range(number * size, (number + 1) * size)])

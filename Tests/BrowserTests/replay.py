@@ -1,4 +1,4 @@
-"""What `feedstore replay` makes of records, in the order of its output, to be served bit by bit."""
+"""The output of `feedstore replay`, to be served step by step."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" /
 
 
 class Changeset:
-    """A published changeset, and the feed after it as a reload; both as the texts of their parts."""
+    """A changeset, and the resulting feed as a reload; both as the texts of their parts."""
 
     def __init__(self, head):
         self.feed = head["feed"]
@@ -31,7 +31,7 @@ class Changeset:
 
     @functools.cached_property
     def items(self):
-        """The feed after it: ids, kinds and data of the items of each section, by the section's id."""
+        """The resulting feed: ids, kinds and data of the items of each section, by the section's id."""
         found = {}
         for text in self.state:
             for section in json.loads(text).get("sections", []):
@@ -49,7 +49,7 @@ def run(arguments, text=""):
 
 
 def changesets(records, settings=()):
-    """Of records, as lines of a replay file or their text. A keyframe after each gives the states."""
+    """The changesets for records, given as replay lines or text. A keyframe after each provides the states."""
     text = records if isinstance(records, str) else "".join(json.dumps(record) + "\n" for record in records)
     arguments = ["replay", "-", "--set", "keyframe.maxBytesRatio=0"]
     for setting in settings:
@@ -76,7 +76,7 @@ def changesets(records, settings=()):
 
 
 def served(reload):
-    """A published reload as one that a server answers with."""
+    """A published reload in the form of a server's response."""
     return json.dumps({**reload, "base": reload["revision"], "reason": "keyframe"}, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -14,7 +14,7 @@ from replay import FEEDSTORE, ROOT
 FOLDER = ROOT / "docs" / "images"
 FEED = "newsroom/home"
 SIZE = (1160, 540)
-# Readers on slow networks see the picture first on the page.
+# On slow networks, the picture appears before the rest of the page.
 LARGEST_BYTES = 150_000
 KINDS = {"inserted", "moved", "reconfigured"}
 

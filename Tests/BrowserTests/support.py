@@ -1,4 +1,4 @@
-"""What all tests of the page share: a browser, a server for each test, and a look into the console after it."""
+"""Shared by all tests of the page: a browser, a server for each test, and a check of the console after it."""
 
 import atexit
 import functools
@@ -10,7 +10,7 @@ from inspector import Inspector, start_browser
 
 @functools.cache
 def shared_browser():
-    """One for all tests, as it takes its time to start."""
+    """One browser for all tests, because it starts slowly."""
     driver = start_browser()
     atexit.register(driver.quit)
     return driver
@@ -26,7 +26,7 @@ class BrowserTest(unittest.TestCase):
         self.addCleanup(server.close)
         page = Inspector(self.driver, server.url)
         page.emulate()
-        # Cleanups run in the opposite order: the page goes before its server.
+        # Cleanups run in reverse order: the page is closed before its server.
         self.addCleanup(self.leave, page)
         return server, page
 
@@ -45,7 +45,7 @@ class BrowserTest(unittest.TestCase):
         self.assertEqual(complaints, [], "the console has complaints")
 
     def assert_shows(self, page, server, feed):
-        """The page has the feed as the server has it, for feeds that fit on the screen."""
+        """Asserts that the page shows the server's feed; for feeds that fit on the screen."""
         state = server.state(feed)
         expected = {name: [item["id"] for item in items] for name, items in state.items()}
         page.wait(lambda: page.items() == expected, f"the page does not show {expected}")

@@ -1,6 +1,6 @@
 """
-What the inspector looks like: screenshots for people, in .build/screenshots, of light and dark, wide and narrow, and of
-what is hard to show. The tests ask only that nothing sticks out.
+The appearance of the inspector: screenshots for review, in .build/screenshots, light and dark, wide and narrow, and of
+difficult content. The tests only check that nothing overflows.
 """
 
 from fake_server import FakeServer
@@ -89,7 +89,7 @@ class AppearanceTests(BrowserTest):
                     page.wait(lambda: page.first("#help-dialog").is_displayed(), "there is no help")
                     self.shoot(page, f"{width}-{scheme}-help")
 
-    def test_what_is_hard_to_show(self):
+    def test_difficult_content_is_shown(self):
         long_id, history = hard_feed()
         found = changesets(history) + changesets(records(replaced(), feed="\u05e9\u05dc\u05d5\u05dd/\U0001f680"))
         for size, width in ((DESKTOP, "wide"), (PHONE, "narrow")):

@@ -1,4 +1,4 @@
-"""The page as feedstore itself serves it, on feeds that come through Kafka."""
+"""The page served by feedstore itself, with feeds from Kafka."""
 
 import json
 import re
@@ -15,7 +15,7 @@ URL = re.compile(r"http://127\.0\.0\.1:\d+")
 
 
 class Feedstore:
-    """A command that serves the page, as long as the test lasts."""
+    """A command that serves the page during a test."""
 
     def __init__(self, test, *arguments):
         self.process = subprocess.Popen(
@@ -25,7 +25,7 @@ class Feedstore:
         self.lines = []
 
     def wait_for(self, pattern):
-        """The first match in what it prints from here on."""
+        """The first match in its further output."""
         for line in self.process.stdout:
             self.lines.append(line)
             if found := re.search(pattern, line):
@@ -46,7 +46,7 @@ class DaemonTests(BrowserTest):
         self.addCleanup(self.leave, page)
         return page
 
-    def test_the_demo_says_where_the_page_is_and_its_feeds_change_there(self):
+    def test_the_demo_prints_the_url_of_the_page_and_its_feeds_change(self):
         demo = Feedstore(self, "demo", "--loop")
         page = self.open(demo.wait_for(URL))
         page.follow("newsroom/home")
@@ -55,7 +55,7 @@ class DaemonTests(BrowserTest):
         self.assertIn("shop/orders", page.feeds())
         page.screenshot("demo")
 
-    def test_what_is_sent_to_kafka_is_seen(self):
+    def test_records_sent_to_kafka_appear(self):
         daemon = Feedstore(
             self, "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0", "--set", "coalesce.window=20",
         )

@@ -1,4 +1,4 @@
-"""The page that the daemon serves at /, in a browser, against a server that does what the test tells it to."""
+"""The page that the daemon serves at /, in a browser, with a server that the test controls."""
 
 import re
 
@@ -28,7 +28,7 @@ class FeedListTests(BrowserTest):
         page.press(Keys.ESCAPE)
         page.wait(lambda: len(page.feeds()) == 3, "the search is not undone")
 
-    def test_feeds_come_a_page_at_a_time(self):
+    def test_feeds_are_loaded_page_by_page(self):
         names = [f"feed{number:03}" for number in range(230)]
         server, page = self.serve_published(changesets([one for name in names for one in records(replaced(), feed=name)]))
         page.open()
@@ -52,17 +52,17 @@ class FeedListTests(BrowserTest):
                 self.assert_shows(page, server, name)
                 page.wait_for("#feeds [aria-current]")
                 self.assertEqual(page.wait_for("#feeds [aria-current]").get_attribute("data-feed"), name)
-        # Nothing that turns the direction of the text comes through as it is.
+        # Characters that change the text direction are never shown unescaped.
         self.assertNotIn("\u202e", page.text("#feeds"))
 
-    def test_an_empty_feed_and_one_that_is_not_there_say_so(self):
+    def test_an_empty_and_a_missing_feed_have_messages(self):
         server, page = self.serve_published(changesets(records(replaced())))
         page.follow("hn")
         page.wait_for_text("#placeholder", "This feed is empty")
         page.open("nobody")
         page.wait_for_standing("unknown")
         page.wait_for_text("#placeholder", "has no such feed")
-        # It comes into being.
+        # It is created.
         server.add(changesets(records(replaced(section("s", [story("one")])), feed="nobody")))
         server.publish("nobody")
         page.wait_for_standing("live")
@@ -70,7 +70,7 @@ class FeedListTests(BrowserTest):
 
 
 class ChangeTests(BrowserTest):
-    def test_each_change_lights_up_its_row_by_its_kind(self):
+    def test_each_change_highlights_its_row_by_kind(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         self.assert_shows(page, server, "hn")
@@ -83,20 +83,20 @@ class ChangeTests(BrowserTest):
             page.wait_for_revision(revision)
             page.wait(lambda: page.changes().get(item) == change, f"{item} is not lit as {change}")
             expected[item] = change
-            # What was lit before stays so for a while, and nothing else is.
+            # Earlier highlights remain for a while, and nothing else is highlighted.
             self.assertLessEqual(page.changes().items(), expected.items())
             self.assert_shows(page, server, "hn")
             if item == "bread":
                 row = page.first('[data-item="bread"]')
                 self.assertIn("score 1 → 2", row.text)
-                # The kind is told by a word, too, and to assistive technology.
+                # The kind is also given as a word, and to assistive technology.
                 self.assertIn("reconfigured", row.find_element(By.CSS_SELECTOR, '[data-mark="reconfigured"]').text)
         server.publish("hn")
         page.wait_for_revision(6)
         self.assert_shows(page, server, "hn")
         self.assertIn("Changesets", page.text("#timeline-pane"))
 
-    def test_a_deleted_item_is_seen_to_go(self):
+    def test_a_deleted_item_fades_out(self):
         server, page = self.serve_published(changesets(small_feed()))
         server.publish("hn", 4)
         page.emulate(is_still=False)
@@ -113,7 +113,7 @@ class ChangeTests(BrowserTest):
         page.wait(lambda: page.first(".gone") is None, "it does not leave")
         self.assert_shows(page, server, "hn")
 
-    def test_what_moved_goes_there(self):
+    def test_moved_rows_slide(self):
         server, page = self.serve_published(changesets(small_feed()))
         server.publish("hn")
         page.emulate(is_still=False)
@@ -133,7 +133,7 @@ class ChangeTests(BrowserTest):
         page.wait(lambda: page.run("return window.slid.length") > 0, "nothing moves")
         slid = dict(page.run("return window.slid"))
         height = page.run("return document.getElementById('row-probe').offsetHeight")
-        # It begins where it was, and those that made room go as well.
+        # It starts at its old position, and rows that make room move as well.
         self.assertEqual(slid["eggs"], f"translateY({before['eggs'] * height}px)")
         self.assertIn("honey", slid)
         self.assertNotIn("figs", slid)
@@ -188,7 +188,7 @@ class ChangeTests(BrowserTest):
         page.wait(lambda: page.changes() == {"more": "moved"}, "the section is not lit")
         self.assert_shows(page, server, "hn")
 
-    def test_a_deleted_feed_is_gone_and_may_come_again(self):
+    def test_a_deleted_feed_disappears_and_can_return(self):
         found = changesets(small_feed() + records(replaced(section("s", [story("one")])), start=1795168900000))
         server, page = self.serve_published(found)
         server.publish("hn", 8)
@@ -201,7 +201,7 @@ class ChangeTests(BrowserTest):
         self.assert_shows(page, server, "hn")
         page.wait_for('[data-testid="changeset"][data-reason="initial"]')
 
-    def test_text_is_never_taken_for_html(self):
+    def test_text_is_never_parsed_as_html(self):
         evil = "<img src=x onerror=alert(1)><b>"
         server, page = self.serve_published(changesets(records(
             replaced({"id": evil, "data": evil, "items": [{"id": evil + "i", "kind": evil, "data": {evil: [evil]}}]}),
@@ -217,7 +217,7 @@ class ChangeTests(BrowserTest):
 
 
 class TimelineTests(BrowserTest):
-    def test_entries_say_what_came_and_why(self):
+    def test_entries_describe_changesets_and_reasons(self):
         names = [f"i{number}" for number in range(100)]
         server, page = self.serve_published(changesets(records(
             replaced(section("s", [story(name) for name in names])),
@@ -255,7 +255,7 @@ class TimelineTests(BrowserTest):
         order = [entry.get_attribute("data-revision") for entry in page.all('[data-testid="changeset"]')]
         self.assertEqual(order, ["6", "5", "4", "3", "2", "1"])
 
-    def test_only_so_many_entries_are_kept(self):
+    def test_the_number_of_entries_is_limited(self):
         values = [{"op": "item.patch", "item": "one", "data": {"score": number}} for number in range(300)]
         server, page = self.serve_published(changesets(records(replaced(section("s", [story("one")])), *values)))
         page.follow("hn")
@@ -263,7 +263,7 @@ class TimelineTests(BrowserTest):
         page.wait_for_revision(301)
         self.assertEqual(len(page.all('[data-testid="changeset"]')), 200)
 
-    def test_an_entry_shows_again_what_it_changed(self):
+    def test_an_entry_shows_its_changes_again(self):
         middle, history = large_feed(1000)
         server, page = self.serve_published(changesets(history))
         page.follow("hn")
@@ -276,7 +276,7 @@ class TimelineTests(BrowserTest):
 
 
 class StreamTests(BrowserTest):
-    def test_a_killed_stream_goes_on_where_it_was(self):
+    def test_a_killed_stream_resumes(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         server.publish("hn")
@@ -290,7 +290,7 @@ class StreamTests(BrowserTest):
         server.publish("hn", 2)
         page.wait_for_revision(4)
         self.assert_shows(page, server, "hn")
-        # What was missed meanwhile comes as changesets, not as a reload.
+        # Missed changesets are sent individually, not as a reload.
         self.assertEqual(page.all('[data-testid="changeset"][data-type="fault"]'), [])
         self.assertEqual(len(page.all('[data-testid="changeset"][data-mode="reload"]')), 1)
 
@@ -320,7 +320,7 @@ class StreamTests(BrowserTest):
         page.wait_for_revision(4)
         self.assert_shows(page, server, "hn")
 
-    def test_what_is_no_changeset_is_survived(self):
+    def test_invalid_changesets_are_survived(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         for wrong in (b"data: {\n\n", b'data: {"feed":"other"}\n\n', b"data: 7\n\n"):
@@ -332,7 +332,7 @@ class StreamTests(BrowserTest):
         page.wait_for_revision(2)
         self.assert_shows(page, server, "hn")
 
-    def test_the_server_may_begin_anew(self):
+    def test_the_server_may_request_a_restart(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         server.must_refetch("hn", "the epoch is another")
@@ -344,7 +344,7 @@ class StreamTests(BrowserTest):
         page.wait_for_revision(2)
         self.assert_shows(page, server, "hn")
 
-    def test_a_feed_that_moved_says_where_it_is_and_may_come_back(self):
+    def test_a_moved_feed_links_to_its_instance_and_can_return(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         server.move("hn", "http://host-3:8321")
@@ -352,7 +352,7 @@ class StreamTests(BrowserTest):
         self.assertEqual(page.wait_for("#standing-link").get_attribute("href"), "http://host-3:8321/#feed=hn")
         page.wait(lambda: len(server.stream_requests()) >= 3, "it does not ask again")
         self.assertEqual(page.standing(), "moved")
-        # What is known stays on the screen.
+        # The known state stays on the screen.
         self.assert_shows(page, server, "hn")
         server.bring_back("hn")
         page.wait_for_standing("live")
@@ -361,7 +361,7 @@ class StreamTests(BrowserTest):
         page.wait_for_standing("moved")
         self.assertFalse(page.wait_for("#standing-link").is_displayed())
 
-    def test_it_comes_later_if_the_server_says_so(self):
+    def test_it_retries_later_if_the_server_asks(self):
         server, page = self.serve_published(changesets(small_feed()))
         server.refusal = (503, "restoring", "partition 0 is being restored", 1)
         page.open("hn")
@@ -379,7 +379,7 @@ class StreamTests(BrowserTest):
         server.gate.set()
         page.wait_for_standing("live")
 
-    def test_a_changeset_in_parts_is_one(self):
+    def test_a_split_changeset_is_one_entry(self):
         settings = ["limits.maxDataBytes=1000", "output.maxMessageBytes=66536"]
         big = [story(f"i{number}", text="x" * 900) for number in range(200)]
         server, page = self.serve_published(changesets(records(
@@ -408,14 +408,14 @@ class LargeFeedTests(BrowserTest):
         self.assertEqual((row.get_attribute("aria-posinset"), row.get_attribute("aria-setsize")), ("1000", "1000"))
         self.assertLess(len(page.drawn()), 80)
 
-        # An update in the middle is there when one gets there.
+        # An update outside the visible area is shown after scrolling to it.
         server.publish("hn")
         page.wait_for_revision(2)
         page.scroll_to(0.5 + 0.05)
         row = page.wait_for(f'[data-item="{middle}"]')
         self.assertIn("-1", row.text)
 
-        # Rows on the screen stay where they are when others come above.
+        # Visible rows stay in place when rows are inserted above them.
         before = page.run("return document.querySelector(arguments[0]).getBoundingClientRect().top", f'[data-item="{middle}"]')
         server.publish("hn")
         page.wait_for('[data-item="new"][data-change="inserted"]')
@@ -439,7 +439,7 @@ class LargeFeedTests(BrowserTest):
 
 
 class TokenTests(BrowserTest):
-    def test_a_token_is_asked_for_and_kept(self):
+    def test_a_token_is_requested_and_kept(self):
         server, page = self.serve_published(changesets(small_feed()), token="correct-horse-battery")
         page.open("hn")
         page.wait(lambda: page.first("#token-dialog").is_displayed(), "no token is asked for")
@@ -461,7 +461,7 @@ class TokenTests(BrowserTest):
 
 
 class KeyboardTests(BrowserTest):
-    def test_everything_is_within_reach(self):
+    def test_everything_is_reachable(self):
         found = changesets(small_feed()) + changesets(records(replaced(), feed="other"))
         server, page = self.serve_published(found)
         page.open()
@@ -488,7 +488,7 @@ class KeyboardTests(BrowserTest):
         page.press(Keys.ENTER)
         panel = page.wait_for('[data-item="bread"][aria-expanded="true"] pre')
         self.assertEqual(panel.text, '{\n  "title": "Bread",\n  "score": 1\n}')
-        # The expanded row keeps up.
+        # The expanded row is updated.
         server.publish("hn", 3)
         page.wait(lambda: '"score": 2' in page.text('[data-item="bread"] pre'), "the data does not change")
         self.assertEqual(page.active_row(), "bread")
@@ -551,8 +551,8 @@ class AccessibilityTests(BrowserTest):
         self.assertEqual(page.run("return window.said"), ["4 changes in hn, revision 5"])
         self.assertEqual(page.wait_for("#announcements").get_attribute("aria-live"), "polite")
 
-    def test_text_can_be_read(self):
-        """Colours of text and ground are apart by 4.5 to 1, as WCAG AA has it."""
+    def test_text_has_enough_contrast(self):
+        """Text and background have a contrast of at least 4.5 to 1, as WCAG AA requires."""
         server, page = self.serve_published(changesets(small_feed()))
         for scheme in ("light", "dark"):
             page.emulate(scheme=scheme)
@@ -572,7 +572,7 @@ class AccessibilityTests(BrowserTest):
 
 
 def contrast(one, other):
-    """After https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio."""
+    """See https://www.w3.org/TR/WCAG21/#dfn-contrast-ratio."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -584,7 +584,7 @@ def luminance(colour):
 
 
 class StatusTests(BrowserTest):
-    def test_counters_and_lag_are_shown_and_kept_up(self):
+    def test_counters_and_lag_are_shown_and_updated(self):
         server, page = self.serve_published(changesets(small_feed()))
         server.lag = {0: 5, 3: 1200, 7: None}
         page.follow("hn")
@@ -601,7 +601,7 @@ class StatusTests(BrowserTest):
         page.wait_for_text("#planner", "more than 5,000 changes")
         page.press(Keys.ESCAPE)
 
-    def test_a_daemon_that_is_gone_is_said_to_be(self):
+    def test_an_unreachable_daemon_is_reported(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         page.wait_for_text("#instance-standing", "up to date")

@@ -2,7 +2,7 @@ import Feed
 import FeedStore
 public import FeedTestSupport
 
-/// A store that publishes into a list: what the changesets topic would hold.
+/// A store that publishes into arrays: the content of a changesets topic.
 public final class ChangesetSource {
   /// A record of the changesets topic.
   public struct Record: Sendable {
@@ -26,7 +26,7 @@ public final class ChangesetSource {
     options.output.maxMessageBytes = maxMessageBytes
     options.keyframe.maxDeltas = maxDeltas
     options.keyframe.maxBytesRatio = 1_000_000
-    // Small feeds change much at a time, and differences are wanted.
+    // In small feeds, most changes would be reloads; the tests need differences.
     options.planner.maxBytesRatio = 1_000
     options.planner.minimumItems = 1_000_000
     options.coalescing.windowMilliseconds = 3_600_000
@@ -34,7 +34,7 @@ public final class ChangesetSource {
     store = FeedStore(options: options)
   }
 
-  /// One flush of these records of the feeds; nil values delete.
+  /// Flushes these records of the feeds; nil values delete.
   public func flush(_ records: (feed: String, value: String?)...) async throws -> [Record] {
     let first = taken
     taken += Int64(records.count)
@@ -52,7 +52,7 @@ public final class ChangesetSource {
     )
   }
 
-  /// One flush of these records.
+  /// Flushes these records.
   public func flush(_ records: [OracleRecord]) async throws -> [Record] {
     _ = try await store.apply(RecordBatch(records), time: .records)
     var output: [Record] = []

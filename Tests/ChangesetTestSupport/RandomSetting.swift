@@ -2,17 +2,17 @@ import Feed
 public import FeedStore
 public import FeedTestSupport
 
-/// What random records are tried with: the usual thresholds, and some that make rare paths common.
+/// Settings for random records: the defaults, and some that make rare paths common.
 public enum RandomSetting: Sendable {
   case usual, everyRecord, longWindows, smallParts, smallPartsOfDifferences, keyframes, keyframesAlways,
     tightLimits, tightState, differencesOnly, noMinimum
 
-  /// For the store against the oracle.
+  /// For comparing the store with the oracle.
   public static let ofStore: [RandomSetting] = [
     .usual, .everyRecord, .longWindows, .smallParts, .keyframes, .tightLimits, .tightState, .differencesOnly,
     .noMinimum,
   ]
-  /// For the verification of what is written.
+  /// For the verification of output.
   public static let ofVerification: [RandomSetting] = [
     .usual, .everyRecord, .longWindows, .smallParts, .smallPartsOfDifferences, .keyframes, .keyframesAlways,
     .differencesOnly,
@@ -50,7 +50,7 @@ public enum RandomSetting: Sendable {
       options.limits.maxRecordBytes = 600
       options.coalescing.maxBytes = 5000
     case .tightState:
-      // Of three feeds in each of two partitions, and of what they hold.
+      // The feeds are three in each of two partitions.
       options.limits.maxFeeds = 2
       options.limits.maxStateBytes = 6_000
       options.limits.maxItems = 8
@@ -73,7 +73,7 @@ public enum RandomSetting: Sendable {
     return generator
   }
 
-  /// The same, of larger feeds where they are to come in parts.
+  /// The same, with larger feeds if changesets should have parts.
   public var generatorOfLargeFeeds: GeneratorOptions {
     var generator = generator
     switch self {

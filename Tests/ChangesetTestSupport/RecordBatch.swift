@@ -2,7 +2,7 @@ public import Feed
 public import FeedStore
 public import FeedTestSupport
 
-/// Test records as a batch. The bytes live as long as the batch.
+/// A batch of test records. The bytes live as long as the batch.
 public final class RecordBatch: InputBatch, @unchecked Sendable {
   private let records: [OracleRecord]
   private var next = 0

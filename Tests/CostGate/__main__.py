@@ -1,4 +1,4 @@
-"""Counts what workloads cost: `python3 Tests/CostGate --help`, or `make check-cost`."""
+"""Counts the cost of workloads: `python3 Tests/CostGate --help`, or `make check-cost`."""
 
 import argparse
 import pathlib

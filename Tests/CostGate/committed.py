@@ -1,10 +1,10 @@
-"""Compares what was counted with the committed numbers, and writes these."""
+"""Compares counts with the committed numbers, and writes the latter."""
 
 import dataclasses
 import os
 import tomllib
 
-# More than this above the committed number fails; as much below is told.
+# A count this much above the committed number fails; one as far below it is reported.
 TOLERANCE_PERCENT = 3
 MEASURES = ("instructions", "allocations")
 
@@ -26,7 +26,7 @@ class Committed:
 
     @classmethod
     def read(cls, path):
-        """What was committed; nothing, if there is no file."""
+        """The committed numbers; empty if there is no file."""
         if not path.is_file():
             return cls({}, {})
         try:
@@ -46,7 +46,7 @@ class Committed:
         for name, table in self.counts.items():
             lines += ["", f"[{name}]"]
             lines += [f"{key} = {table[key]:_}" for key in ("operations", *MEASURES)]
-        # All of it or nothing.
+        # The file is replaced atomically.
         new = path.with_suffix(".new")
         new.write_text("\n".join(lines) + "\n")
         os.replace(new, path)
@@ -63,14 +63,14 @@ class Committed:
 
 
 def _comparable(key, value):
-    """Of a compiler's version the first two numbers; a third changes little of the code."""
+    """The first two numbers of a compiler's version; the third rarely affects the code."""
     return ".".join(value.split(".")[:2]) if key == "swift" else value
 
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
     measured: int
-    # None if nothing was committed.
+    # None if there is no committed number.
     committed: int | None
 
     @property
@@ -88,7 +88,7 @@ class Comparison:
         return not self.has_failed and self.measured * 100 < self.committed * (100 - TOLERANCE_PERCENT)
 
     def telling(self, what):
-        """What is wrong, or worth a look; None if nothing is."""
+        """A failure or a note; None if there is neither."""
         if self.committed is None:
             return f"FAIL: {what}: {self.measured:,} counted, and nothing committed; `make update-cost` adds it"
         numbers = f"{what}: {self.measured:,} counted, {self.committed:,} committed"

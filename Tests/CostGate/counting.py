@@ -1,4 +1,4 @@
-"""Counts what a workload takes: its instructions with callgrind, its allocations by itself."""
+"""Counts a workload's instructions with callgrind, and its allocations with its own allocator."""
 
 import dataclasses
 import json
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Where each instruction was, for callgrind_annotate.
+# Instructions by location, for callgrind_annotate.
 PROFILES = ROOT / ".build" / "costs"
 PROGRAM = ROOT / "Benchmarks" / ".build" / "release" / "Costs"
 SWIFT = os.environ.get("SWIFT", "swift").split()
@@ -31,7 +31,7 @@ class Count:
 
 
 def environment():
-    """What counts depend on besides the sources."""
+    """The environment on which counts depend, besides the sources."""
     version = re.search(r"Swift version ([\d.]+)", _output([*SWIFT, "--version"]))
     return {
         "architecture": platform.machine(),
@@ -43,14 +43,14 @@ def environment():
 
 
 def obstacle():
-    """Why nothing can be counted on this machine that could be compared; None if it can."""
+    """Why this machine cannot produce comparable counts; None if it can."""
     if platform.machine() == "x86_64" and " avx2 " not in pathlib.Path("/proc/cpuinfo").read_text().replace("\n", " "):
         return "the processor has no AVX2, which the counted code paths need"
     return None
 
 
 def build():
-    """Builds all of the package, so also what nobody counts."""
+    """Builds the whole package, including parts that are not counted."""
     command = [*SWIFT, "build", "--package-path", str(ROOT / "Benchmarks"), "-c", "release"]
     if subprocess.run(command).returncode != 0:
         raise CountingFailed("the package in Benchmarks could not be built")
@@ -84,9 +84,9 @@ def count(workload, valgrind="valgrind", profiles=PROFILES):
 
 
 def _program_environment():
-    """Nothing that other machines do not have, and the code paths that all of them can take."""
+    """Settings that make every machine take the same code paths."""
     variables = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
-    # Symbols are looked up before the counting begins.
+    # Symbols are resolved before counting begins.
     variables |= {"LD_BIND_NOW": "1", "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"}
     if platform.machine() == "x86_64":
         variables["SIMDJSON_FORCE_IMPLEMENTATION"] = "haswell"

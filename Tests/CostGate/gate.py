@@ -8,9 +8,9 @@ from workloads import WORKLOADS
 
 
 class Gate:
-    """Counts workloads one after the other.
+    """Counts workloads in sequence.
 
-    `count` takes a workload and returns a Count; `announce` takes lines for people.
+    `count` takes a workload and returns a Count; `announce` prints a line.
     """
 
     def __init__(self, path, workloads, environment, count, announce=print):
@@ -21,7 +21,7 @@ class Gate:
         self.announce = announce
 
     def check(self):
-        """Compares; returns whether nothing failed."""
+        """Compares all counts; returns whether none failed."""
         committed = Committed.read(self.path)
         difference = committed.difference(self.environment)
         telling = [
@@ -53,7 +53,7 @@ class Gate:
         return failed == 0
 
     def rewrite(self):
-        """Writes what is counted; what is absent, or was not asked for, stays. Returns whether nothing failed."""
+        """Writes the counts; absent or unselected workloads keep theirs. Returns whether nothing failed."""
         try:
             committed = Committed.read(self.path)
         except BadFile as error:
@@ -84,7 +84,7 @@ class Gate:
         return True
 
     def _counts(self):
-        """Workloads with their counts, or with what went wrong; those that are absent are told."""
+        """Workloads with their counts or errors; absent ones are reported."""
         for workload in self.workloads:
             if workload.absence:
                 self.announce(f"{workload.name:<16}skipped: {workload.absence}")

@@ -1,4 +1,4 @@
-"""What the gate promises: what fails, what is only told, and what a rewrite keeps."""
+"""The gate's rules: what fails, what is only reported, and what a rewrite keeps."""
 
 import lzma
 import pathlib
@@ -32,7 +32,7 @@ class GateTests(unittest.TestCase):
             return result
 
         self.told = []
-        # Absent files are the machine's; here all can be counted.
+        # Files may be absent on a machine; here all workloads can be counted.
         chosen = workloads or [Workload(workload.name, workload.unit) for workload in WORKLOADS]
         return Gate(self.path, chosen, self.environment, count, self.told.append)
 
@@ -45,7 +45,7 @@ class GateTests(unittest.TestCase):
     def told_of(self, word):
         return [line for line in self.told if word in line]
 
-    def test_the_committed_numbers_pass_and_the_last_line_counts_them(self):
+    def test_the_committed_numbers_pass_and_the_last_line_has_the_total(self):
         self.commit()
         self.assertTrue(self.check())
         self.assertEqual(self.told[-1], f"{2 * len(WORKLOADS)} passed, 0 failed")
@@ -65,7 +65,7 @@ class GateTests(unittest.TestCase):
         )
         self.assertEqual(self.told[-1], f"{2 * len(WORKLOADS) - 2} passed, 2 failed")
 
-    def test_a_number_that_fell_passes_and_is_told(self):
+    def test_a_lower_number_passes_and_is_reported(self):
         self.commit()
         self.counts["updates"] = Count(10, 500_000, 970)
         self.assertTrue(self.check())
@@ -85,7 +85,7 @@ class GateTests(unittest.TestCase):
         self.assertFalse(self.check())
         self.assertEqual(len(self.told_of("nothing committed")), 2 * len(WORKLOADS))
 
-    def test_committed_numbers_of_no_workload_fail(self):
+    def test_committed_numbers_without_a_workload_fail(self):
         self.commit()
         self.path.write_text(self.path.read_text().replace("[moves]", "[jumps]"))
         self.assertFalse(self.check())
@@ -98,14 +98,14 @@ class GateTests(unittest.TestCase):
         self.assertEqual(self.told_of("FAIL"), ["FAIL: replace: it had not ended after 600 s"])
         self.assertEqual(self.told[-1], f"{2 * len(WORKLOADS) - 2} passed, 2 failed")
 
-    def test_a_file_that_is_absent_is_told_and_fails_nothing(self):
+    def test_an_absent_file_is_reported_and_fails_nothing(self):
         self.commit()
         absent = Workload("replay", "record", Sample(self.folder / "absent.ndjson.xz", 1))
         self.assertTrue(self.check([absent]))
         self.assertEqual(len(self.told_of("skipped")), 1)
         self.assertEqual(self.told[-1], "0 passed, 0 failed")
 
-    def test_another_compiler_or_processor_counts_and_compares_nothing(self):
+    def test_with_another_compiler_or_processor_nothing_is_compared(self):
         self.commit()
         self.counts["moves"] = Count(10, 2_000_000, 2_000)
         for key, value in (("swift", "6.4"), ("architecture", "aarch64")):
@@ -114,7 +114,7 @@ class GateTests(unittest.TestCase):
             self.assertEqual(len(self.told_of("say nothing here")), 1)
             self.assertEqual(self.told[-1], "0 passed, 0 failed")
 
-    def test_another_patch_of_the_compiler_or_library_is_compared_and_named_with_a_failure(self):
+    def test_another_patch_version_is_compared_and_named_in_failures(self):
         self.commit()
         self.environment |= {"swift": "6.3.2", "glibc": "2.40"}
         self.assertTrue(self.check())
@@ -123,7 +123,7 @@ class GateTests(unittest.TestCase):
         self.assertFalse(self.check())
         self.assertIn("swift 6.3.2 instead of 6.3.1, glibc 2.40 instead of 2.36", self.told_of("other versions")[0])
 
-    def test_a_rewrite_keeps_what_is_absent_or_not_asked_for(self):
+    def test_a_rewrite_keeps_absent_and_unselected_workloads(self):
         self.commit()
         self.counts = {name: Count(20, 2_000_000, 2_000) for name in self.counts}
         absent = Workload("replay", "record", Sample(self.folder / "absent.ndjson.xz", 1))
@@ -133,21 +133,21 @@ class GateTests(unittest.TestCase):
         self.assertEqual(committed.counts.pop("moves"), {"operations": 20, "instructions": 2_000_000, "allocations": 2_000})
         self.assertEqual({table["instructions"] for table in committed.counts.values()}, {1_000_000})
 
-    def test_a_rewrite_that_cannot_count_all_writes_nothing(self):
+    def test_a_rewrite_that_fails_writes_nothing(self):
         self.commit()
         before = self.path.read_text()
         self.counts |= {"moves": Count(10, 1, 1), "replace": "exit code 1"}
         self.assertFalse(self.gate().rewrite())
         self.assertEqual(self.path.read_text(), before)
 
-    def test_numbers_of_two_compilers_do_not_get_into_one_file(self):
+    def test_a_file_never_has_numbers_of_two_compilers(self):
         self.commit()
         self.environment["swift"] = "6.4"
         self.assertFalse(self.gate([Workload("moves", "move")]).rewrite())
         self.commit()
         self.assertTrue(self.check())
 
-    def test_a_file_that_cannot_be_read_is_named_and_can_be_written_anew(self):
+    def test_an_unreadable_file_is_named_and_can_be_rewritten(self):
         for text in ("[environment", "[updates]\ninstructions = 1\n", '[environment]\n[moves]\noperations = 1\ninstructions = "1"\nallocations = 1\n'):
             self.path.write_text(text)
             with self.assertRaisesRegex(BadFile, "costs.toml: .*`make update-cost`"):
@@ -157,7 +157,7 @@ class GateTests(unittest.TestCase):
 
 
 class CountingTests(unittest.TestCase):
-    """Counting, with a script in valgrind's place."""
+    """Counting with a script in place of valgrind."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -173,7 +173,7 @@ class CountingTests(unittest.TestCase):
         path.chmod(0o755)
         return str(path)
 
-    def test_instructions_are_callgrinds_and_the_rest_is_printed(self):
+    def test_instructions_come_from_callgrind_and_the_rest_from_the_output(self):
         script = """printf 'summary: 5\\ntotals: 1234\\n' > "$out"; echo '{"operations":7,"allocations":3}'"""
         self.assertEqual(self.count(Workload("moves", "move"), script), Count(7, 1234, 3))
 
@@ -183,15 +183,15 @@ class CountingTests(unittest.TestCase):
         script = """echo totals: 9 > "$out"; printf '{"operations":%d,"allocations":0}' $(tr -cd '\\n' < "$last" | wc -c)"""
         self.assertEqual(self.count(Workload("replay", "record", Sample(packed, 2)), script).operations, 2)
 
-    def test_a_program_that_fails_tells_what_it_said(self):
+    def test_a_failing_programs_output_is_reported(self):
         with self.assertRaisesRegex(CountingFailed, "(?s)exit code 3 of: .* moves\n.*nothing was published"):
             self.count(Workload("moves", "move"), "echo nothing was published >&2; exit 3")
 
-    def test_nothing_collected_is_no_count(self):
+    def test_an_empty_collection_is_an_error(self):
         with self.assertRaisesRegex(CountingFailed, "collected nothing"):
             self.count(Workload("moves", "move"), """echo totals: 0 > "$out"; echo '{"operations":7,"allocations":3}'""")
 
-    def test_a_machine_without_valgrind_is_told_where_it_comes_from(self):
+    def test_without_valgrind_the_message_names_the_package(self):
         with self.assertRaisesRegex(CountingFailed, "setup-test"):
             counting.count(Workload("moves", "move"), str(self.folder / "none"), self.folder)
 

@@ -1,4 +1,4 @@
-"""The workloads that are counted, and the files that two of them replay."""
+"""The workloads, and the files that two of them replay."""
 
 import dataclasses
 import itertools
@@ -7,19 +7,19 @@ import os
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Real histories lie beside the checkout on some machines only.
+# Real histories exist next to the checkout on some machines only.
 DATA = pathlib.Path(os.environ.get("FEEDSTORE_DATA", ROOT.parent / "shared" / "data"))
 
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """The first lines of a replay file that is packed with xz."""
+    """The first lines of a replay file compressed with xz."""
 
     path: pathlib.Path
     line_count: int
 
     def unpack(self, folder):
-        """The path of the lines in a file of their own."""
+        """The path of a file with the lines."""
         target = folder / self.path.stem
         with lzma.open(self.path) as packed, target.open("wb") as lines:
             lines.writelines(itertools.islice(packed, self.line_count))
@@ -29,13 +29,13 @@ class Sample:
 @dataclasses.dataclass(frozen=True)
 class Workload:
     name: str
-    # One of the things that it does, for people.
+    # The name of one operation.
     unit: str
     sample: Sample | None = None
 
     @property
     def absence(self):
-        """Why it cannot be counted here; None if it can."""
+        """Why it cannot be counted on this machine; None if it can."""
         if self.sample and not self.sample.path.is_file():
             return f"{self.sample.path} is not there"
         return None

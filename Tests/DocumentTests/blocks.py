@@ -36,7 +36,7 @@ TESTED = {
 # The examples of bytes in the protocol, which FeedToolsTests (DocumentedExampleTests) run: `ndjson NAME.PART SETTINGS`.
 EXAMPLE = re.compile(r"ndjson (?:\w+\.)?(?:input|output|rejected|terms)(?: [\w.]+=\w+)*")
 
-# Blocks that no test of documents runs: why, and which file tests the same.
+# Blocks that no document test runs, with the reason and the file that tests the same.
 ELSEWHERE = {
     "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_operating.py"),
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
@@ -64,7 +64,7 @@ class Block:
 
     @property
     def kind(self):
-        """The info string without what follows `=`."""
+        """The info string without the values after `=`."""
         return self.info.partition("=")[0]
 
     @property
@@ -89,7 +89,7 @@ def blocks(page):
 
 
 def all_blocks(kind):
-    """Those of one kind, on all pages."""
+    """The blocks of one kind, on all pages."""
     return [block for page in PAGES for block in blocks(page) if block.kind == kind]
 
 

@@ -1,4 +1,4 @@
-"""A copy of the checkout, made of links, in which blocks run: with the debug build, and with ports that are free."""
+"""A copy of the checkout made of links, in which blocks run with the debug build and free ports."""
 
 import os
 import pathlib
@@ -11,16 +11,16 @@ from blocks import ROOT
 
 FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
 
-# `make build` has happened, and other targets take minutes: make reads their commands, and runs none.
+# `make build` has already run, and other targets take minutes: make reads their commands, but runs none.
 MAKE = """#!/bin/sh
 exec {make} --silent --dry-run --directory {root} "$@" >/dev/null
 """
-# The command, on the test's port for HTTP.
+# The command, with the test's port for HTTP.
 COMMAND = """#!/bin/sh
 if [ "$1" = run ]; then exec {feedstore} "$@" --set http.port={port}; fi
 exec {feedstore} "$@"
 """
-# Builds nothing that is built, and runs no other suites; a filter must name one that exists.
+# Skips builds that exist, and does not run other suites; a filter must name an existing suite.
 SWIFT = """#!/bin/sh
 case "$1 $2" in
   "build --product") grep -q "name: \\"$3\\"" {root}/Package.swift ;;
@@ -38,7 +38,7 @@ exec /usr/bin/python3 {root}/Tests/ExampleTests/follow_vectors.py
 
 
 def free_port(count=1):
-    """The first of some ports in a row that nobody listens at."""
+    """The first of a number of consecutive free ports."""
     while True:
         sockets = [socket.socket() for _ in range(count)]
         try:
@@ -55,7 +55,7 @@ def free_port(count=1):
 
 
 class Sandbox:
-    """`servers` are brokers that take the place of those that the documents name."""
+    """`servers` are brokers that replace those in the documents."""
 
     def __init__(self, servers):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="feedstore-documents-"))
@@ -82,7 +82,7 @@ class Sandbox:
             file.write_text(text.format(**names))
             file.chmod(0o755)
         self.write("feedstore.json5", f'{{"kafka": {{"bootstrap.servers": "{servers}"}}}}')
-        # What a repaired record would be.
+        # The content of a repaired record.
         self.write("record.json", '{"op":"feed.clear"}')
 
     def write(self, name, text):
@@ -104,7 +104,7 @@ class Sandbox:
 
 
 class StandIn:
-    """Brokers with transactions and groups, as long as the tests run."""
+    """Brokers with transactions and groups, for the duration of the tests."""
 
     def __init__(self):
         self.process = subprocess.Popen(

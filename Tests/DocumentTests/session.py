@@ -1,4 +1,4 @@
-"""What a reader has before them: a terminal in which blocks run one after another, and a second one for programs that go on."""
+"""A reader's terminals: one in which blocks run in sequence, and a second one for programs that keep running."""
 
 import os
 import re
@@ -6,14 +6,14 @@ import signal
 import subprocess
 import threading
 
-# On a machine that others use as well. A package that is built takes minutes.
+# On a machine that is also used by others. Building a package takes minutes.
 PATIENCE_SECONDS = 600
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 END = "-- end of a block, exit code "
 
 
 def pattern(line):
-    """Matches what a line of a document stands for: times differ, and … is any text."""
+    """A pattern for a line of a document: times differ, and … matches any text."""
     parts = re.split("…", TIME.sub("…", line))
     return re.compile(".*".join(re.escape(part) for part in parts))
 
@@ -37,18 +37,18 @@ class Output:
             self.changed.notify_all()
 
     def wait(self, condition):
-        """Waits until a function of the lines is true; false if it does not become true before the end."""
+        """Waits until a function of the lines is true; false if the output ends first."""
         with self.changed:
             self.changed.wait_for(lambda: condition(self.lines) or self.is_over, PATIENCE_SECONDS)
             return condition(self.lines)
 
     def has(self, expected):
-        """Whether each expected line is there, in any order: partitions are read side by side."""
+        """Whether each expected line occurs, in any order, because partitions are read concurrently."""
         return all(any(pattern(line).fullmatch(found) for found in self.lines) for line in expected.splitlines())
 
 
 class Shell:
-    """A terminal: functions, variables and jobs of a block are there in the next one."""
+    """A terminal: functions, variables and jobs of a block remain for the next one."""
 
     def __init__(self, sandbox):
         self.sandbox = sandbox
@@ -59,10 +59,10 @@ class Shell:
         self.count = 0
 
     def run(self, code):
-        """The exit code of a block, whose first failing command ends it, and what it printed."""
+        """Runs a block up to its first failing command. Returns the exit code and the output."""
         self.count += 1
         file = self.sandbox.folder / f"block-{self.count}.sh"
-        # A trap ends the block and not the shell, which has the functions and the jobs.
+        # A trap ends the block but not the shell, which keeps the functions and the jobs.
         file.write_text(f"trap 'code=$?; trap - ERR; return $code' ERR\n{code}\ntrap - ERR\n")
         begin = len(self.output.lines)
         self.process.stdin.write(f"cd '{self.sandbox.checkout}'; . '{file}' </dev/null; echo; echo '{END}'$?\n")
@@ -71,7 +71,7 @@ class Shell:
             return None, self.output.lines[begin:]
         lines = self.output.lines[begin:]
         end = next(number for number, line in enumerate(lines) if line.startswith(END))
-        # One line feed is of `echo`.
+        # One line feed comes from `echo`.
         printed = lines[:end - 1] if end > 0 and lines[end - 1] == "" else lines[:end]
         return int(lines[end].removeprefix(END)), printed
 
@@ -83,7 +83,7 @@ class Shell:
 
 
 class Program:
-    """What runs in the second terminal until Ctrl-C."""
+    """A program that runs in the second terminal until Ctrl-C."""
 
     def __init__(self, sandbox, code):
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The web site is built from the documents, and its search finds things."""
+"""Builds the web site from the documents, and tests its search."""
 
 import importlib.util
 import json
@@ -13,7 +13,7 @@ from blocks import ROOT
 BUILD = [sys.executable, str(ROOT / "docs" / "site" / "build.py")]
 
 
-# Debian's theme is a folder, that of other packages a module.
+# In Debian, the theme is a directory; in other packages, a module.
 HAS_THEME = pathlib.Path("/usr/share/mkdocs/themes/material").exists() or importlib.util.find_spec("material") is not None
 
 
@@ -24,10 +24,10 @@ class Site(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.output = pathlib.Path(folder.name) / "site"
-        # Checks every link and every anchor, and that nothing is loaded from other sites.
+        # Checks every link and anchor, and that nothing is loaded from other sites.
         cls.result = subprocess.run([*BUILD, "--output", cls.output], capture_output=True, encoding="utf-8")
 
-    def test_it_is_built_without_a_broken_link(self):
+    def test_the_site_has_no_broken_links(self):
         self.assertEqual(self.result.returncode, 0, self.result.stdout + self.result.stderr)
 
     def test_the_protocol_has_an_anchor_for_each_section(self):
@@ -35,7 +35,7 @@ class Site(unittest.TestCase):
         for anchor in ("1-the-model", "43-checksum", "115-applying-a-difference", "135-a-merge-patch-with-repeated-names"):
             self.assertIn(f'id="{anchor}"', page)
 
-    def test_the_search_knows_every_page(self):
+    def test_the_search_index_has_every_page(self):
         index = json.loads((self.output / "search" / "search_index.json").read_text())
         places = {entry["location"].partition("#")[0] for entry in index["docs"]}
         self.assertGreaterEqual(places, {path.name for path in self.output.glob("*.html")} - {"404.html", "index.html"})

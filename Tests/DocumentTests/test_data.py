@@ -24,18 +24,18 @@ sys.path.append(str(ROOT / "conformance"))
 
 import run as conformance  # noqa: E402
 
-# Absent while the brokers have not reported it.
+# Absent until the brokers have reported it.
 OPTIONAL = {"inputLag"}
 
 
 def complete(text):
-    """JSON without what the page leaves out."""
+    """JSON without the fields that the page omits."""
     text = re.sub(r"…(?=[\]}])|,…", "", text)
     return json.loads(text)
 
 
 def shape(value):
-    """The names and types of a value's members; a list is that of its first element."""
+    """The names and types of a value's members; a list is represented by its first element."""
     if isinstance(value, dict):
         return {name: shape(member) for name, member in value.items() if name not in OPTIONAL}
     if isinstance(value, list):
@@ -85,7 +85,7 @@ class Responses(unittest.TestCase):
                 self.assertEqual(shape(get(host + block.argument)), shape(json.loads(block.code)))
 
     def wait_for_feed(self, url, feed):
-        """Asks until the feed is there; the answer comes at once while it is not."""
+        """Repeats the request until the feed exists; until then, responses are immediate."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while feed not in [found["feed"] for found in get(f"{url}/v1/feeds").get("feeds", [])]:
             self.assertLess(time.monotonic(), deadline, f"there is no feed {feed}")
@@ -122,7 +122,7 @@ class Configurations(unittest.TestCase):
     def test_the_command_reads_them(self):
         for block in all_blocks("json5"):
             with self.subTest(block.place), tempfile.TemporaryDirectory() as folder:
-                # The files and variables that it names have something that can be a secret.
+                # The files and variables that it names contain valid secrets.
                 for name in re.findall(r"/etc/feedstore/([\w.-]+)", block.code):
                     path = pathlib.Path(folder, name)
                     path.write_text("a-secret-for-tests")

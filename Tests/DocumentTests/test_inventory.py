@@ -1,4 +1,4 @@
-"""Every code block of the documents is tested somewhere, or says why not. `python3 blocks.py` lists all of them."""
+"""Every code block of the documents is tested, or says why not. `python3 blocks.py` lists all of them."""
 
 import re
 import unittest
@@ -19,18 +19,18 @@ class Inventory(unittest.TestCase):
         self.assertEqual({*TESTED, *ELSEWHERE, *ILLUSTRATIONS} - kinds, set())
 
     def test_code_is_fenced(self):
-        """Markdown also takes indented lines for code, which has no info string."""
+        """Markdown also treats indented lines as code, which cannot have an info string."""
         for page in PAGES:
             text = FENCE.sub("\n", page.read_text())
             with self.subTest(page.name):
                 self.assertNotIn("```", text)
-                # After a line of a list, indented lines belong to it.
+                # Indented lines after a list item belong to it.
                 paragraphs = re.split(r"\n{2,}", text)
                 for before, paragraph in zip(paragraphs, paragraphs[1:]):
                     is_in_list = re.search(r"^ *(?:[-*]|\d+\.) ", before, re.MULTILINE)
                     self.assertFalse(paragraph.startswith("    ") and not is_in_list, paragraph)
 
-    def test_what_is_tested_elsewhere_is_there(self):
+    def test_blocks_tested_elsewhere_exist(self):
         for kind, (_, path) in ELSEWHERE.items():
             with self.subTest(kind):
                 self.assertTrue((ROOT / path).exists())

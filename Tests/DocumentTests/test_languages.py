@@ -13,7 +13,7 @@ sys.path.append(str(ROOT / "docs" / "site"))
 
 from api import import_options, toolchain  # noqa: E402
 
-# What a block needs around it.
+# The code around a block.
 CLIENT = """
 import FeedClient
 import Kafka
@@ -22,7 +22,7 @@ func example(kafka: KafkaConfiguration) async throws {{
 {code}
 }}
 """
-# The names of UIKit that the block uses, with UIKit's own signatures.
+# The parts of UIKit that the block uses, with UIKit's signatures.
 UIKIT = """
 import Feed
 import FeedClient
@@ -84,10 +84,10 @@ class Swift(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertNotIn("warning:", result.stderr)
 
-    def test_what_uses_a_client_compiles(self):
+    def test_blocks_with_a_client_compile(self):
         self.compile("swift client", CLIENT)
 
-    def test_what_uses_uikit_compiles(self):
+    def test_blocks_with_uikit_compile(self):
         self.compile("swift uikit", UIKIT)
 
 
@@ -101,7 +101,7 @@ class JavaScript(unittest.TestCase):
                 (pathlib.Path(folder) / "main.mjs").write_text(PAGE)
                 result = subprocess.run(["node", "main.mjs"], cwd=folder, capture_output=True, encoding="utf-8")
                 self.assertEqual(result.returncode, 0, result.stderr)
-                # A reload, the deletion, and a refusal that says that the feed is not there.
+                # A reload, the deletion, and a response that the feed does not exist.
                 self.assertEqual(
                     result.stdout,
                     '{"drawn":[[[],"reload"],[[],null],[[],null]],"urls":["/v1/feeds/a%2Fb/changes","/v1/feeds/a%2Fb/changes"]}\n')

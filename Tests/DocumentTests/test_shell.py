@@ -1,4 +1,4 @@
-"""The shell blocks of each page, in order, as a reader runs them; and the output that the page shows."""
+"""The shell blocks of each page, in order, as a reader runs them, and the output that the page shows."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ class ShellBlocks(unittest.TestCase):
             raise AssertionError(f"there is no {FEEDSTORE}; build it with: swift build --product feedstore")
         cls.cluster = StandIn()
         cls.addClassCleanup(cls.cluster.close)
-        # As the pages assume, but for the quick start, which finds them there.
+        # As the pages assume; only the quick start has to find them itself.
         cls.feedstore(cls.cluster.servers, "topics", "--create", "--partitions", "4", "--replication-factor", "1")
 
     @staticmethod

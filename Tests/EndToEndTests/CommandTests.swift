@@ -4,7 +4,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// What the built command does not do, and how it says so.
+/// Uses of the built command that it refuses, and their messages.
 final class CommandTests {
   private let folder: URL
 
@@ -15,7 +15,7 @@ final class CommandTests {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// Runs it beside a file of one record, which must stay as it is.
+  /// Runs it next to a file with one record, which must not change.
   private func refusal(_ arguments: String...) throws -> String {
     let file = folder.appendingPathComponent("news.ndjson")
     let content = Data((#"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n").utf8)
@@ -28,7 +28,7 @@ final class CommandTests {
   }
 
   @Test(arguments: ["--output", "--rejected"])
-  func `replay does not write what it reads`(option: String) throws {
+  func `replay does not overwrite its input`(option: String) throws {
     let message = "\(option) is news.ndjson, which is also read; name another file"
     #expect(try refusal("replay", "news.ndjson", option, "news.ndjson") == "feedstore: \(message)\n")
   }
@@ -37,7 +37,7 @@ final class CommandTests {
     ("kafka.foo=1", "set the property foo = (not shown)"),
     ("kafka.session.timeout.ms=abc", #"set the property session.timeout.ms = "abc""#),
   ])
-  func `what librdkafka does not take is refused before anything is said to be there`(
+  func `a property that librdkafka rejects is refused before anything is announced`(
     setting: String,
     what: String
   ) throws {
@@ -46,8 +46,7 @@ final class CommandTests {
     #expect(refusal.contains("CONFIGURATION.md"))
   }
 
-  @Test func `an address for HTTP that is none is named by its key, and nothing is said to be there`() throws
-  {
+  @Test func `an invalid HTTP address is named by its key, and nothing is announced`() throws {
     let refusal = try refusal(
       "run",
       "--embedded",
@@ -60,14 +59,14 @@ final class CommandTests {
     #expect(!refusal.contains("http.tokenFile"))
   }
 
-  @Test func `demo does not write its history and play a file`() throws {
+  @Test func `demo does not both write its history and play a file`() throws {
     let message =
       "unexpected argument 'news.ndjson' with --write, which writes the synthetic history; leave out one of them"
     let refusal = try refusal("demo", "news.ndjson", "--write", "news.ndjson")
     #expect(refusal == "feedstore: \(message)\n")
   }
 
-  @Test func `the version says what was built and what it runs with`() throws {
+  @Test func `the version includes the commit and the loaded librdkafka`() throws {
     let run = try CommandRun(["--version"], in: folder)
     #expect(run.exitCode == 0)
     let text = try #require(

@@ -7,7 +7,7 @@ import Foundation
 import Kafka
 import Testing
 
-/// `feedstore config`, as it was built.
+/// `feedstore config`, run as the built command.
 struct ConfigCommandTests {
   private let folder: TemporaryFolder
 
@@ -29,7 +29,7 @@ struct ConfigCommandTests {
     return Dictionary(rows.map { ($0[0], Array($0.dropFirst())) }) { first, _ in first }
   }
 
-  @Test func `it prints every key with its value, its unit and where it comes from`() throws {
+  @Test func `it prints every key with its value, its unit and its source`() throws {
     try write("feedstore.json5", "{\n coalesce: { window: '2s' },\n kafka: { 'group.id': 'g' } }")
     let run = try config(
       ["--config", "feedstore.json5", "--set", "workers=3"],
@@ -47,7 +47,7 @@ struct ConfigCommandTests {
     for key in PipelineConfiguration.keys { #expect(rows[key] != nil, "\(key)") }
   }
 
-  @Test func `secrets are in no output and in no error`() throws {
+  @Test func `secrets appear in no output and no error`() throws {
     let secret = "hunter2-hunter2-hunter2"
     try write("password", secret + "\n")
     try write(
@@ -75,7 +75,7 @@ struct ConfigCommandTests {
     #expect(all.map(\.exitCode) == [0, 0, 2, 2, 0, 2, 0])
   }
 
-  @Test func `a configuration with a secret that others may read is refused with the remedy`() throws {
+  @Test func `a configuration with an exposed secret is refused with the remedy`() throws {
     try write("feedstore.json5", "{\n kafka: { 'sasl.password': 'hunter2' } }", mode: 0o644)
     let run = try config(["--config", "feedstore.json5"])
     #expect(run.exitCode == 2 && run.output == "")
@@ -111,7 +111,7 @@ struct ConfigCommandTests {
     #expect(token["variable"] as? String == "FEEDSTORE_HTTP_TOKEN")
   }
 
-  @Test func `with --check the cluster's topics are looked at`() throws {
+  @Test func `with --check the cluster's topics are checked`() throws {
     let ground = try Ground(partitions: 3)
     defer { ground.cluster.stop() }
     let servers = ["FEEDSTORE_KAFKA_BOOTSTRAP_SERVERS": ground.cluster.bootstrapServers]
@@ -134,7 +134,7 @@ struct ConfigCommandTests {
     (["http.enabled=true", "http.address=0.0.0.0"], "http.tokenFile: "),
     (["http.enabled=true", "http.token=short"], "http.token: "),
   ])
-  func `what no daemon could begin with is refused before the brokers are asked`(
+  func `an invalid configuration is refused before the brokers are contacted`(
     settings: [String],
     what: String
   ) throws {
@@ -144,7 +144,7 @@ struct ConfigCommandTests {
     #expect(run.error.contains(what), "\(run.error)")
   }
 
-  @Test func `every command warns of a variable that sets nothing, and takes what others set`() throws {
+  @Test func `every command warns of a variable that sets nothing, and applies the others`() throws {
     try write("input", #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n")
     let run = try CommandRun(
       ["replay", "input"],
@@ -157,7 +157,7 @@ struct ConfigCommandTests {
     #expect(run.error.contains(warning) && !run.error.contains("hunter2"))
   }
 
-  @Test func `without brokers there is nothing to check against`() throws {
+  @Test func `without a bootstrap address, --check is refused`() throws {
     let run = try config(["--check"])
     #expect(run.exitCode == 2 && run.error.contains("kafka.bootstrap.servers is not set"))
   }

@@ -66,7 +66,7 @@ struct DaemonTests {
     #expect(changesets.first?.timestamp == time + 5)
   }
 
-  @Test func `unequal partition counts are refused before anything is read`() async throws {
+  @Test func `different partition counts are refused before anything is read`() async throws {
     let ground = try Ground(partitions: 2, sections: 3)
     defer { ground.cluster.stop() }
     let error = await #expect(throws: DaemonError.self) {
@@ -76,7 +76,7 @@ struct DaemonTests {
     #expect(error?.message.contains("feeds.sections has 3 partitions and feeds.items has 2") == true)
   }
 
-  @Test func `a property that Kafka does not know is a mistake of the configuration`() async throws {
+  @Test func `a property that Kafka does not know is a configuration error`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.kafka.append(ConfigurationPair(name: "no.such.property", value: "1"))
@@ -87,7 +87,7 @@ struct DaemonTests {
     #expect(error?.message.contains("no.such.property") == true)
   }
 
-  @Test func `a request to stop ends the wait for brokers that are not there`() async throws {
+  @Test func `a stop request ends the wait for unreachable brokers`() async throws {
     let ground = try Ground()
     ground.cluster.stop()
     let stop = StopRequest()
@@ -96,7 +96,7 @@ struct DaemonTests {
     #expect(report.counters == StoreCounters())
   }
 
-  @Test func `partitions that are revoked are published first, and their state is dropped`() async throws {
+  @Test func `revoked partitions are published first, and their state is dropped`() async throws {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     try ground.produce(
@@ -114,7 +114,7 @@ struct DaemonTests {
     while received < 2, let event = await iterator.next() {
       if case .received(let count) = event { received += count }
     }
-    // Nothing has been published: the window is an hour. Now another one joins the group.
+    // Nothing has been published, because the window is an hour. Now another daemon joins the group.
     let stopSecond = StopRequest()
     async let second = ground.daemon(stop: stopSecond) { event in
       if case .assigned(let count) = event, count > 0 { stopSecond.request() }

@@ -9,7 +9,7 @@ import Testing
 @testable import FeedTools
 
 struct DemoTests {
-  @Test func `the demo ends with replicas that are the same as the store`() async throws {
+  @Test func `at the end of the demo, the replicas equal the store`() async throws {
     let lines = Mutex<[String]>([])
     let demo = Demo(PipelineConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) {
       line in

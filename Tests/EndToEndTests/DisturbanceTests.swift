@@ -11,7 +11,7 @@ import Testing
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// Brokers that go, come back, move or are slow, and bounds that are met on the way.
+/// Brokers that fail, return, move or are slow, and limits that are reached.
 struct DisturbanceTests {
   private static let lines = DemoHistory.lines.prefix(400).map {
     $0.replacing("feeds.sections", with: "feeds.items")
@@ -23,7 +23,7 @@ struct DisturbanceTests {
     return ground
   }
 
-  /// Runs a daemon over all lines that were published, and compares its feeds with those of a replay.
+  /// Runs a daemon over all published lines, and compares its feeds with those of a replay.
   private func check(
     _ ground: Ground,
     _ run: FaultRun = FaultRun(records: lines.count),
@@ -38,7 +38,7 @@ struct DisturbanceTests {
     #expect(report.feeds == expected.feeds)
   }
 
-  @Test func `brokers that go in the middle of a transaction are waited for`() async throws {
+  @Test func `brokers that fail within a transaction are waited for`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -70,7 +70,7 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
-  @Test func `a commit that is answered late is asked for again, and nothing is withdrawn`() async throws {
+  @Test func `a commit with a late response is retried, and nothing is rolled back`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -110,7 +110,7 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
-  @Test func `a queue that is full is waited for`() async throws {
+  @Test func `a full queue is waited for`() async throws {
     var ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -122,7 +122,7 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
-  @Test func `a flush of several transactions publishes what one would`() async throws {
+  @Test func `a flush in several transactions publishes the same as in one`() async throws {
     var ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -151,7 +151,7 @@ struct DisturbanceTests {
     #expect(sizes.withLock { $0.first?.contains("100000") } == true)
   }
 
-  @Test func `a record that is too large for a segment ends the daemon, with the reason`() async throws {
+  @Test func `a record that is too large for a segment stops the daemon with the reason`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -176,7 +176,7 @@ struct DisturbanceTests {
     Refusal(request: .joinGroup, error: .groupAuthorizationFailed),
     Refusal(request: .fetch, error: .topicAuthorizationFailed),
   ])
-  func `what only somebody can change ends the daemon, with the reason`(refusal: Refusal) async throws {
+  func `an error that requires an operator stops the daemon with the reason`(refusal: Refusal) async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -191,7 +191,7 @@ struct DisturbanceTests {
   }
 
   @Test
-  func `a coordinator that takes longer to answer than a question may take at first is asked for longer`()
+  func `a coordinator that answers later than the first timeout is given more time`()
     async throws
   {
     let ground = try Self.ground(brokers: 2)
@@ -207,7 +207,7 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
-  @Test func `a record that is refused while offsets are added ends the daemon, with the reason`()
+  @Test func `a record that is rejected while offsets are added stops the daemon with the reason`()
     async throws
   {
     var ground = try Self.ground(brokers: 2)
@@ -219,7 +219,7 @@ struct DisturbanceTests {
     try ground.cluster.setCoordinator(.transaction("refused-0"), broker: 1)
     try ground.cluster.setCoordinator(.group("feedstore"), broker: 2)
     _ = try await ground.publish(Self.lines)
-    // The broker that takes the records answers long before the one that takes the offsets.
+    // The broker with the records answers long before the one with the offsets.
     try ground.cluster.setRoundTrip(2, milliseconds: 1_000)
     try ground.cluster.pushRequestErrors(.produce, [.messageTooLarge])
     let run = FaultRun(records: Self.lines.count)
@@ -230,7 +230,7 @@ struct DisturbanceTests {
     #expect(run.ways.isEmpty)
   }
 
-  @Test func `a rejected record that is too large is cut, and says so`() async throws {
+  @Test func `a rejected record that is too large is truncated and marked as such`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
     let value = [UInt8](repeating: UInt8(ascii: "x"), count: 2_000_000)
@@ -264,7 +264,7 @@ struct DisturbanceTests {
     }
     try ground.produce(records, to: "feeds.items")
     let stop = StopRequest()
-    // Each worker tells of what it has committed since its start.
+    // Each worker reports what it has committed since its start.
     let assigned = Mutex<Set<Int>>([])
     let committed = Mutex(0)
     let report = try await ground.daemon(stop: stop) { event in
@@ -285,7 +285,7 @@ struct DisturbanceTests {
     #expect(assigned.withLock { $0 }.contains(4), "half of the two topics' eight")
   }
 
-  @Test func `a worker that cannot go on ends the others`() async throws {
+  @Test func `a worker that fails stops the others`() async throws {
     var ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     ground.configuration.workers = 2
@@ -296,7 +296,7 @@ struct DisturbanceTests {
     #expect(error?.message.contains("TRANSACTIONAL_ID_AUTHORIZATION_FAILED") == true)
   }
 
-  @Test func `in the middle of a slow transaction the worker hears of its partitions' loss`() async throws {
+  @Test func `within a slow transaction, the worker learns that its partitions were lost`() async throws {
     var ground = try Self.ground(partitions: 2, brokers: 2)
     defer { ground.cluster.stop() }
     try ground.cluster.setCoordinator(.group("feedstore"), broker: 1)
@@ -311,7 +311,7 @@ struct DisturbanceTests {
     let (cluster, slow) = (ground.cluster, ground)
     try cluster.setCoordinator(.transaction("slow-0"), broker: 2)
 
-    // The coordinator goes before the first transaction, and comes back for the other daemon.
+    // The coordinator fails before the first transaction, and returns for the other daemon.
     let isDown = Mutex(false)
     let isReading = AsyncStream<DaemonEvent>.makeStream()
     let run = FaultRun(records: Self.lines.count)
@@ -344,10 +344,10 @@ struct DisturbanceTests {
     _ = try await first
   }
 
-  @Test func `partitions that were lost are published by nobody until they are restored`() async throws {
+  @Test func `lost partitions are not published until they are restored`() async throws {
     var ground = try Self.ground()
     defer { ground.cluster.stop() }
-    // The window stays open until the group says that the member is none.
+    // The window stays open until the group has removed the member.
     ground.configuration.store.coalescing.maxRecords = Self.lines.count
     _ = try await ground.publish(Array(Self.lines.dropLast(100)))
     let (cluster, published, running) = (ground.cluster, ground, ground)

@@ -21,9 +21,9 @@ struct EmbeddedInputTests {
       #"{"key":"a","value":{"op":"section.upsert","section":"s","data":{"n":\#(number),"text":"\#(text)"}}}"#
   }
 
-  /// Runs a daemon with its embedded broker, and tells its address when others may write.
+  /// Runs a daemon with its embedded broker, and calls `use` once others may write.
   ///
-  /// - Parameter use: what others do, while the daemon runs.
+  /// - Parameter use: writes to the broker while the daemon runs.
   private static func run(
     _ log: Log = Ground.quiet,
     publishing use: @escaping @Sendable (PipelineConfiguration) async throws -> Int
@@ -56,7 +56,7 @@ struct EmbeddedInputTests {
     return try await running
   }
 
-  @Test func `a burst larger than the embedded broker keeps waits until it is read, and is taken whole`()
+  @Test func `a burst larger than the embedded broker's capacity is held back, and applied completely`()
     async throws
   {
     let file = try DemoFile(Self.lines.joined(separator: "\n"))
@@ -79,7 +79,7 @@ struct EmbeddedInputTests {
     #expect(report.feeds.map(\.feed) == ["a"])
   }
 
-  @Test func `a record that is larger than half of what it keeps is refused, and costs the others nothing`()
+  @Test func `a record larger than half of the capacity is refused, and other records are not affected`()
     async throws
   {
     let section = #"{"op":"section.upsert","section":"s"}"#

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import FeedDaemon
 
-/// Watches a daemon until it has committed all records.
+/// Observes a daemon until it has committed all records.
 final class FaultRun: Sendable {
   let stop = StopRequest()
   private let records: Int
@@ -13,13 +13,13 @@ final class FaultRun: Sendable {
   private struct State {
     var ways: [FaultTests.Way] = []
     var committed = 0
-    /// What was committed when the reading began again from the start.
+    /// What was committed when reading restarted from the beginning.
     var committedBefore = 0
   }
 
   init(records: Int) { self.records = records }
 
-  /// How the daemon got over what failed.
+  /// How the daemon recovered from each failure.
   var ways: [FaultTests.Way] { state.withLock { $0.ways } }
 
   func note(_ event: DaemonEvent) {
@@ -28,7 +28,7 @@ final class FaultRun: Sendable {
       case .withdrawn: state.ways.append(.withdrawn)
       case .recovering:
         state.ways.append(.recovering)
-        // Of all partitions; what moves is restored by itself.
+        // Counts all partitions; partitions that move are restored separately.
         state.committedBefore = state.committed
       case .committed(let counters): state.committed = counters.records
       default: break

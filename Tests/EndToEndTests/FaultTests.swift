@@ -8,16 +8,16 @@ import Testing
 
 @testable import FeedTools
 
-/// What brokers answer in the middle of transactions, and what the daemon makes of it.
+/// Errors from brokers within transactions, and the daemon's recovery.
 ///
-/// The embedded cluster keeps no committed offsets and hides no aborted records; so a store that is restored
-/// reads all input again, and it is the feeds at the end that are looked at.
+/// The embedded cluster keeps no committed offsets and does not hide aborted records. A restored store therefore reads
+/// all input again, and the test compares the final feeds.
 struct FaultTests {
-  /// How the daemon gets over a fault.
+  /// How the daemon recovers.
   enum Way: String, Sendable {
-    /// The call is made again, by librdkafka or the daemon: nothing is withdrawn.
+    /// The call is retried, by librdkafka or the daemon; nothing is rolled back.
     case again
-    /// The transaction is aborted, and its input read again.
+    /// The transaction is aborted, and its input is read again.
     case withdrawn
     /// The producer is replaced, and feeds are restored.
     case recovering
@@ -38,7 +38,7 @@ struct FaultTests {
   }
 
   @Test(arguments: [
-    // Not known to have failed, but an abort is refused if it has not.
+    // The outcome is unknown, and an abort is refused if the commit succeeded.
     Fault(.endTxn, [.requestTimedOut], .withdrawn),
     Fault(.endTxn, [.coordinatorNotAvailable, .coordinatorNotAvailable], .again),
     Fault(.endTxn, [.notCoordinator], .again),
@@ -55,13 +55,13 @@ struct FaultTests {
     Fault(.addPartitionsToTxn, [.invalidProducerEpoch], .recovering),
     Fault(.addOffsetsToTxn, [.concurrentTransactions], .again),
     Fault(.addOffsetsToTxn, [.notCoordinator], .again),
-    // So librdkafka has it; other brokers refuse the abort as well, which is fatal.
+    // librdkafka treats it this way. Other brokers also refuse the abort, which is fatal.
     Fault(.addOffsetsToTxn, [.producerFenced], .withdrawn),
     Fault(.txnOffsetCommit, [.illegalGeneration], .withdrawn),
     Fault(.txnOffsetCommit, [.unknownMember], .withdrawn),
     Fault(.txnOffsetCommit, [.fencedInstance], .withdrawn),
     Fault(.txnOffsetCommit, [.coordinatorNotAvailable, .notCoordinator], .again),
-    // As long as a coordinator takes to move or to start.
+    // For as long as a coordinator needs to move or to start.
     Fault(.txnOffsetCommit, Array(repeating: .coordinatorLoading, count: 5), .again),
     Fault(.txnOffsetCommit, [.transport], .again),
     Fault(.txnOffsetCommit, [.invalidProducerEpoch], .recovering),
@@ -70,7 +70,7 @@ struct FaultTests {
     Fault(.produce, [.requestTimedOut], .again),
     Fault(.produce, [.notEnoughReplicas, .notEnoughReplicas], .again),
     Fault(.produce, [.notEnoughReplicasAfterAppend], .again),
-    // Brokers say the next of a record; this would be one that fails, and the abort would be refused as well.
+    // Brokers return the next error for a record. This one would fail, and the abort would be refused as well.
     Fault(.produce, [.producerFenced], .withdrawn),
     Fault(.produce, [.invalidProducerEpoch], .recovering),
     Fault(.initProducerID, [.producerFenced], .recovering),
@@ -79,7 +79,7 @@ struct FaultTests {
     Fault(.initProducerID, [.notCoordinator, .transport], .again),
     Fault(.findCoordinator, [.coordinatorNotAvailable, .coordinatorNotAvailable], .again),
   ])
-  func `an error ends in its class, and the feeds are what they would be without`(
+  func `each error is recovered from as its class requires, and the feeds are correct`(
     fault: Fault
   ) async throws {
     var ground = try Ground(isOneInput: true)

@@ -12,7 +12,7 @@ import Testing
 @testable import FeedKafka
 @testable import FeedTools
 
-/// Followers of a daemon that runs.
+/// Followers of a running daemon.
 struct FollowTests {
   private static func record(
     _ feed: String,
@@ -64,7 +64,7 @@ struct FollowTests {
     try await following
   }
 
-  /// Takes what a command writes, and ends it after so many lines.
+  /// Collects a command's output, and closes it after a number of lines.
   private final class Output: Sendable {
     private let text = Mutex("")
     private let lines: Int
@@ -100,7 +100,7 @@ struct FollowTests {
     ) { output.write($0) }
   }
 
-  @Test func `the commands print the history, the state, and what is known of a feed`() async throws {
+  @Test func `the commands print the history, the state and the description of a feed`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
@@ -134,7 +134,7 @@ struct FollowTests {
     }
   }
 
-  @Test func `the commands say why a changeset is a difference`() async throws {
+  @Test func `the commands explain why a changeset is a difference`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
@@ -151,7 +151,7 @@ struct FollowTests {
     #expect(report.contains(why) && report.contains("diff"), "\(report)")
   }
 
-  @Test func `who is stopped before the topic was read does not say that there is nothing`() async throws {
+  @Test func `a command stopped before the topic was read does not report missing feeds`() async throws {
     let ground = try Ground()
     ground.cluster.stop()
     let stop = StopRequest()
@@ -168,7 +168,7 @@ struct FollowTests {
     await #expect(throws: StoppedEarly.self) { try await inspection.run() }
   }
 
-  @Test func `why nothing could be read is told`() async throws {
+  @Test func `a topic that cannot be read is reported with the reason`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.changesets = "nothing.here"
@@ -179,7 +179,7 @@ struct FollowTests {
     #expect(error?.code == .missingTopic)
   }
 
-  @Test func `a state that nobody tells is not waited for without an end`() async throws {
+  @Test func `the wait for a state that never arrives is limited`() async throws {
     var ground = try Ground()
     ground.cluster.stop()
     ground.configuration.startupTimeoutMilliseconds = 0
@@ -217,12 +217,12 @@ struct FollowTests {
     )
   }
 
-  /// Everything that a client has, in text.
+  /// Everything that a client knows, as text.
   private static func documents(_ client: FeedClient) -> [String] {
     client.contents().map { String(decoding: $0.reloadDocument(), as: UTF8.self) }
   }
 
-  @Test func `a client goes on from what was saved, while the daemon went on`() async throws {
+  @Test func `a client continues from a saved state while the daemon continues`() async throws {
     var ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
@@ -243,7 +243,7 @@ struct FollowTests {
     let saved = first.feeds()
 
     try ground.produce(Array(records.suffix(30)), to: "feeds.items")
-    // The embedded cluster keeps no offsets of transactions: all is read again.
+    // The embedded cluster keeps no transactional offsets, so all input is read again.
     _ = try await ground.runDaemon(applying: records.count)
     let second = try Self.client(ground, path) { _, facility, message in
       if facility == "SAVEDSTATE" { Issue.record("\(message)") }
@@ -269,7 +269,7 @@ struct FollowTests {
     #expect(saved.count == 5)
     #expect(Self.documents(second) == Self.documents(all))
     #expect(second.feeds() == all.feeds())
-    // Each changeset since, and none before; what came before the first was taken is told by the state.
+    // Each changeset since then, and none before; the state covers the earlier ones.
     for feed in saved {
       let last = try #require(all.content(of: feed.feed)?.description.revision)
       #expect(last > feed.revision)
@@ -277,7 +277,7 @@ struct FollowTests {
     }
   }
 
-  @Test func `a file that is something else, or cannot be written, is refused before anything is done`()
+  @Test func `a file of another kind, or an unwritable one, is refused before anything is done`()
     async throws
   {
     let ground = try Ground()
@@ -294,13 +294,13 @@ struct FollowTests {
       #expect(error?.message.contains("--state is \"\(path)\", which ") == true)
     }
     #expect(FileManager.default.contents(atPath: notes) == Data("my notes\n".utf8))
-    // Nothing is lost with an empty one.
+    // An empty file may be overwritten.
     let empty = folder.appendingPathComponent("empty").path
     try Data().write(to: URL(fileURLWithPath: empty))
     #expect(try await following(ground, [], .json, Output(), state: empty).printSnapshot() == [])
   }
 
-  @Test func `the command goes on from its file`() async throws {
+  @Test func `the command continues from its file`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
@@ -311,7 +311,7 @@ struct FollowTests {
     #expect(try await following(ground, [], .json, Output(), state: path).printSnapshot() == [])
     try ground.produce([Self.record("a", "x", 2)], to: "feeds.items")
     _ = try await ground.runDaemon(applying: 3)
-    // The state that was saved, or a newer one of a feed that changed before it was printed.
+    // The saved state, or a newer one of a feed that changed before it was printed.
     let history = Output(lines: 2)
     try await following(ground, [], .json, history, beginsWithHistory: true, state: path).run()
     #expect(history.all.allSatisfy { $0.contains("\"reason\":\"keyframe\"") })

@@ -11,7 +11,7 @@ import Testing
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// An embedded cluster with FeedStore's topics, and what runs on it in one test.
+/// An embedded cluster with FeedStore's topics, for one test.
 struct Ground {
   let cluster: EmbeddedCluster
   var configuration = PipelineConfiguration()
@@ -19,8 +19,8 @@ struct Ground {
   static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
 
   /// - Parameters:
-  ///   - partitions: of the inputs and of the changesets topic.
-  ///   - rejected: of the rejected topic.
+  ///   - partitions: the number of partitions of the inputs and of the changesets topic.
+  ///   - rejected: the number of partitions of the rejected topic.
   init(
     partitions: Int32 = 1,
     sections: Int32? = nil,
@@ -39,10 +39,10 @@ struct Ground {
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
       ConfigurationPair(name: "fetch.wait.max.ms", value: "20"),
       ConfigurationPair(name: "heartbeat.interval.ms", value: "200"),
-      // The embedded cluster waits nearly so long before it gives revoked partitions to others.
+      // Before it assigns revoked partitions, the embedded cluster waits for almost this long.
       ConfigurationPair(name: "session.timeout.ms", value: "6000"),
     ]
-    // Windows end where a test says so.
+    // Windows end only where a test requests it.
     configuration.store.coalescing.windowMilliseconds = 3_600_000
     configuration.store.coalescing.idleWindowMilliseconds = 3_600_000
     configuration.store.coalescing.backlogMaxRecords = 0
@@ -61,12 +61,12 @@ struct Ground {
     Daemon(configuration, stop: stop, log: log, onEvent: onEvent)
   }
 
-  /// A log whose lines are looked at.
+  /// A log that passes its lines to the test.
   static func log(_ level: LogLevel = .info, _ onLine: @escaping @Sendable (String) -> Void) -> Log {
     Log(level: level, output: DiagnosticOutput(isTerminal: false, write: onLine))
   }
 
-  /// Runs a daemon until it has applied so many records, and stops it well.
+  /// Runs a daemon until it has applied a number of records, and stops it.
   func runDaemon(
     applying records: Int,
     log: Log = quiet,
@@ -104,7 +104,7 @@ struct Ground {
     return try await publisher.run()
   }
 
-  /// Appends records as they are, one after the other.
+  /// Appends records in order, without changes.
   func produce(_ records: [StoredRecord], to topic: String) throws {
     try Self.produce(records, to: topic, client)
   }
@@ -132,7 +132,7 @@ struct Ground {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  /// Everything that a topic holds, by partition and offset.
+  /// All records of a topic, by partition and offset.
   func contents(of topic: String, partitions: Int32) throws -> [StoredRecord] {
     let consumer = try Consumer(configuration: client, log: { _, _, _ in })
     try consumer.assign(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-/// The built command on texts that are meant to break a parser.
+/// The built command with texts that are designed to break a parser.
 final class HostileTextTests {
   private let folder: URL
 
@@ -23,7 +23,7 @@ final class HostileTextTests {
     String(decoding: try Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
   }
 
-  @Test func `nesting of ten thousand levels needs no stack`() throws {
+  @Test func `nesting of ten thousand levels does not overflow the stack`() throws {
     let depth = 9_990
     func nested(_ name: String, _ value: String) -> String {
       String(repeating: "{\"\(name)\": ", count: depth) + value + String(repeating: "}", count: depth)
@@ -43,7 +43,7 @@ final class HostileTextTests {
       stackKilobytes: 256
     )
     #expect(replay.exitCode == 0, "\(replay.error)")
-    // Not with String.contains, which takes a minute for that.
+    // `String.contains` would take a minute.
     let output = try Data(contentsOf: folder.appendingPathComponent("output.ndjson"))
     let patched = [nested(#"\u0061"#, "2").dropLast(), nested("b", "{}").dropFirst()].joined(separator: ",")
     #expect(output.range(of: Data(patched.utf8.filter { $0 != 0x20 })) != nil)
@@ -52,7 +52,7 @@ final class HostileTextTests {
     #expect(verify.exitCode == 0, "\(verify.output) \(verify.error)")
   }
 
-  /// Records with values that are JSON, are none, or are not UTF-8.
+  /// Records with values that are JSON, invalid, or not UTF-8.
   private func hostileLines() -> [[UInt8]] {
     let tails: [[UInt8]] = [
       [], [0xC3], [0xE2, 0x82], [0xF0, 0x9F, 0x98], [0x80], [0xC0, 0x80], [0xED, 0xA0, 0x80],
@@ -78,7 +78,7 @@ final class HostileTextTests {
     return lines
   }
 
-  @Test func `every kernel of simdjson comes to the same changesets and the same rejected records`() throws {
+  @Test func `every simdjson kernel leads to the same changesets and rejected records`() throws {
     try write(hostileLines())
     var expected: [String]?
     for kernel in JSONIndexer.kernels + ["none of them"] {
@@ -88,7 +88,7 @@ final class HostileTextTests {
         environment: ["SIMDJSON_FORCE_IMPLEMENTATION": kernel]
       )
       #expect(run.exitCode == 0, "\(kernel): \(run.error)")
-      // What is wrong with a text is the same; where it was noticed may not be.
+      // The fault is the same; the position where it was noticed may differ.
       let rejected = try read("rejected.ndjson").replacing(
         /"feedstore.error.message","(?:[^"\\]|\\.)*"/,
         with: ""

@@ -9,7 +9,7 @@ import Testing
 
 @testable import FeedKafka
 
-/// What is committed outside of transactions the embedded cluster keeps.
+/// The embedded cluster keeps offsets that are committed outside of transactions.
 struct InputStartOnClusterTests {
   private static let record = StoredRecord("a", "{\"op\":\"section.upsert\",\"section\":\"s\"}")
 
@@ -27,19 +27,19 @@ struct InputStartOnClusterTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `input is read from the committed offset, whatever fails for a moment`() async throws {
+  @Test func `input is read from the committed offset, despite transient errors`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
     try ground.produce(Array(repeating: Self.record, count: 5), to: "feeds.items")
     try commit(3, ground)
     try ground.cluster.pushRequestErrors(.offsetFetch, [.coordinatorNotAvailable, .unstableOffsetCommit])
-    // A broker may not have heard yet of a topic that others tell of.
+    // A broker may not know a topic yet that others know.
     try ground.cluster.pushRequestErrors(.listOffsets, [.transport, .unknownTopicOrPartition, .unknown])
     let report = try await ground.runDaemon(applying: 2)
     #expect(report.counters.records == 2)
   }
 
-  @Test func `input that is gone stops the daemon, or is passed over if that is asked for`() async throws {
+  @Test func `lost input stops the daemon, or is skipped if so configured`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     try ground.produce(Array(repeating: Self.record, count: 5), to: "feeds.items")
@@ -54,7 +54,7 @@ struct InputStartOnClusterTests {
     #expect(report.counters.records == 5)
   }
 
-  @Test func `that input is passed over is committed, also when nothing follows`() async throws {
+  @Test func `skipping lost input is committed, even if no record follows`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     try commit(8, ground)
@@ -68,14 +68,15 @@ struct InputStartOnClusterTests {
     #expect(report.counters.flushes == 1)
   }
 
-  @Test func `changesets that end before what is committed stop their partition, and no other`() async throws
+  @Test func `changesets that end before the committed position stop their partition, and no other`()
+    async throws
   {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     for partition in 0..<2 as Range<Int32> {
       let records = (0..<2).map { StoredRecord(partition: partition, "a\(partition)", Self.text($0)) }
       try ground.produce(records, to: "feeds.items")
-      // As if there had been changesets in both, up to here.
+      // As if both partitions had had changesets up to here.
       try commit(1, metadata: "changesets=\(partition)", partition: partition, ground)
     }
     let lines = Mutex<[String]>([])

@@ -6,14 +6,14 @@ import Kafka
 import Synchronization
 import Testing
 
-/// What brokers answer in the middle of a flush of several transactions.
+/// Errors from brokers within a flush of several transactions.
 struct LargeFlushFaultTests {
-  /// What the group says to a worker that has lost its partitions has to come before anything of a flush is published:
-  /// so every transaction asks it, also those that move no offsets.
+  /// A worker that has lost its partitions must learn it before any part of a flush is published. So every transaction
+  /// asks the group, even without offsets to commit.
   @Test func `a group that refuses the worker refuses the first transaction of a flush`() async throws {
     var ground = try Ground(isOneInput: true)
     defer { ground.cluster.stop() }
-    // One flush of three feeds, each in a transaction of its own.
+    // One flush of three feeds, each in its own transaction.
     ground.configuration.store.coalescing.maxRecords = 3
     ground.configuration.maxTransactionBytes = 1
     let lines = ["a", "b", "c"].map { #"{"key":"\#($0)","value":{"op":"section.upsert","section":"s"}}"# }
@@ -33,7 +33,7 @@ struct LargeFlushFaultTests {
       run.note(event)
     }.run()
     #expect(run.ways == [.withdrawn])
-    // What was sent of an aborted transaction can be read on the embedded cluster, but need not have been sent.
+    // The embedded cluster shows records of aborted transactions, but they need not have been sent.
     let keys = try #require(sent.withLock { $0 })
     #expect(keys == [] || keys == ["k0/a"])
     let expected = try await ReplayedOutput(lines, ground.configuration.store)

@@ -11,14 +11,14 @@ import Testing
 @testable import FeedDaemon
 @testable import FeedTools
 
-/// Batches that take longer to apply than a member of the group may take between two polls.
+/// Batches that take longer to apply than the maximum time between two polls.
 struct LongBatchTests {
   private static let lines = DemoHistory.lines.prefix(120).map {
     $0.replacing("feeds.sections", with: "feeds.items")
   }
 
-  /// A member that must poll every 8 s, so that a machine that stands still for some seconds costs no membership;
-  /// librdkafka wants the session to be no longer, and the embedded cluster takes 3 s for the first to join.
+  /// A member that must poll every 8 s, so that a stall of some seconds does not end its membership. librdkafka
+  /// requires a session of at most that, and the first join on the embedded cluster takes 3 s.
   private static func ground(partitions: Int32 = 1) throws -> Ground {
     var ground = try Ground(partitions: partitions, isOneInput: true)
     ground.configuration.kafka += [
@@ -28,16 +28,16 @@ struct LongBatchTests {
     return ground
   }
 
-  /// Milliseconds of a record: the batch of 120 takes more than the 8 s.
+  /// Milliseconds for each record: the batch of 120 takes more than 8 s.
   private static let recordMilliseconds: Int32 = 90
 
-  /// A clock that lets a record take long: it is looked at before each, and is late by that.
+  /// A clock that delays each record: it is read before each one, and sleeps for that long.
   private static let slowClock: @Sendable () -> Int64 = {
     _ = poll(nil, 0, recordMilliseconds)
     return MonotonicClock.milliseconds()
   }
 
-  @Test func `a batch that takes longer than a poll may be away costs no membership`() async throws {
+  @Test func `a batch longer than the poll interval does not end the membership`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -47,7 +47,7 @@ struct LongBatchTests {
     var daemon = ground.daemon(stop: stop) { event in
       events.withLock { $0.append(event) }
       guard case .received(let count) = event else { return }
-      // Mostly in one batch. What was received is applied before the daemon stops.
+      // Usually in one batch. Received records are applied before the daemon stops.
       if received.withLock({
         $0 += count
         return $0
@@ -66,9 +66,9 @@ struct LongBatchTests {
     #expect(report.feeds == expected.feeds)
   }
 
-  /// The embedded cluster drops the offsets of transactions, so who has the partition next reads it from the beginning,
-  /// and passes over what was published.
-  @Test func `a rebalance in the middle of a batch takes what moves, and goes on with the rest`()
+  /// The embedded cluster ignores transactional offsets, so the partition's next owner reads it from the beginning, and
+  /// skips what was published.
+  @Test func `a rebalance within a batch takes the moved partitions, and the others continue`()
     async throws
   {
     let ground = try Self.ground(partitions: 2)
@@ -77,7 +77,7 @@ struct LongBatchTests {
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
     var daemon = ground.daemon(stop: stop) { continuation.yield($0) }
-    // Slower and slower, so that the other has time to join before everything is applied.
+    // Increasingly slow, so that the other member can join before everything is applied.
     let looks = Atomic(0)
     let isReleased = Atomic(false)
     daemon.coarseClock = {
@@ -96,7 +96,7 @@ struct LongBatchTests {
     while let event = await iterator.next() {
       if case .received = event { break }
     }
-    // Another joins while the batch is applied.
+    // Another member joins while the batch is applied.
     let stopOther = StopRequest()
     async let other = ground.daemon(stop: stopOther) { event in
       if case .assigned(let count) = event, count > 0 { stopOther.request() }
@@ -111,7 +111,7 @@ struct LongBatchTests {
     }
     #expect(publishedAtRelease < Self.lines.count, "the batch was interrupted")
     _ = try await other
-    // The partition comes back, and whoever reads all again has what the records come to.
+    // The partition returns, and its owner, which reads everything again, reaches the same state.
     var isBack = false
     while let event = await iterator.next() {
       if case .assigned(let count) = event, count > 0 { isBack = true }

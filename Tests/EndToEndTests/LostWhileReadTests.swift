@@ -9,7 +9,7 @@ import Testing
 @testable import FeedDaemon
 @testable import FeedKafka
 
-/// Of a partition the embedded cluster keeps 5 MiB: what is not read before more is written, is gone.
+/// The embedded cluster keeps 5 MiB of a partition: records that are not read before more are written are lost.
 struct LostWhileReadTests {
   private static let recordCount = 120
   private static let records = (0..<recordCount).map { number in
@@ -20,7 +20,7 @@ struct LostWhileReadTests {
     )
   }
 
-  /// A daemon that fetches next to nothing ahead, with one record to begin with.
+  /// A daemon that prefetches almost nothing, with one record to start with.
   private static func ground(_ policy: LostInputPolicy) throws -> Ground {
     var ground = try Ground()
     ground.configuration.lostInput = policy
@@ -29,9 +29,9 @@ struct LostWhileReadTests {
     return ground
   }
 
-  /// Runs the daemon, and writes all the records while it is busy with the first.
+  /// Runs the daemon, and writes all records while it is busy with the first.
   ///
-  /// - Parameter isEnough: told where the input begins now, and how many records were received since.
+  /// - Parameter isEnough: receives the current first offset of the input, and the number of records received since.
   private static func run(
     _ ground: Ground,
     until isEnough: @escaping @Sendable (_ low: Int, _ received: Int) -> Bool
@@ -53,7 +53,7 @@ struct LostWhileReadTests {
     return (report, state.withLock { $0.low })
   }
 
-  /// - Returns: where the input begins then.
+  /// - Returns: the first offset of the input after that.
   private static func flood(_ ground: Ground) -> Int64 {
     do {
       try ground.produce(records, to: "feeds.items")
@@ -70,7 +70,7 @@ struct LostWhileReadTests {
     }
   }
 
-  @Test func `input that goes while it is read stops the daemon`() async throws {
+  @Test func `input that is lost while it is read stops the daemon`() async throws {
     let ground = try Self.ground(.fail)
     defer { ground.cluster.stop() }
     let error = await #expect(throws: DaemonError.self) {
@@ -82,7 +82,7 @@ struct LostWhileReadTests {
     #expect(error?.message.contains("start feedstore again") == true)
   }
 
-  @Test func `or is passed over if that is asked for`() async throws {
+  @Test func `input that is lost while it is read is skipped if so configured`() async throws {
     let ground = try Self.ground(.continue)
     defer { ground.cluster.stop() }
     let (report, low) = try await Self.run(ground) { low, received in low + received > Self.recordCount }

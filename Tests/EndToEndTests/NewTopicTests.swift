@@ -10,9 +10,9 @@ import Testing
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// Topics that brokers do not tell of yet when they are first asked.
+/// Topics that brokers do not know yet when they are first queried.
 struct NewTopicTests {
-  @Test func `a daemon that is started right after its topics were created waits for them`() async throws {
+  @Test func `a daemon that starts right after its topics were created waits for them`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.rejected = "late"
@@ -21,7 +21,7 @@ struct NewTopicTests {
     #expect(report.counters.records == 1)
   }
 
-  @Test func `input that the group left to nobody, as a broker did not know it yet, is read`() async throws {
+  @Test func `input that was not assigned, because a broker did not know it yet, is read`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
     try ground.produce([StoredRecord("a", #"{"op":"section.upsert","section":"s"}"#)], to: "feeds.items")
@@ -30,7 +30,7 @@ struct NewTopicTests {
       for topic in ["feeds.items", "feeds.sections"] { try? cluster.setTopicError(topic, error) }
     }
     let log = Ground.log { line in
-      // After the daemon was told of the topics, and before it shares them out.
+      // After the daemon has found the topics, and before the group assigns them.
       if line.contains("event=group.joining") { setError(.unknownTopicOrPartition) }
       if line.contains("partitions=none") { setError(nil) }
     }
@@ -38,7 +38,7 @@ struct NewTopicTests {
     #expect(report.counters.records == 1)
   }
 
-  @Test func `records are published to a topic that was just created`() async throws {
+  @Test func `records are published to a new topic`() async throws {
     let ground = try Ground()
     defer { ground.cluster.stop() }
     let file = try DemoFile(#"{"topic":"late","ts":0,"key":"a","value":{"op":"feed.delete"}}"#)
@@ -54,7 +54,7 @@ struct NewTopicTests {
     #expect(try await publisher.run().topics == ["late": 1])
   }
 
-  @Test func `verify, follow, rejects and the check of topics wait for a topic that was just created`()
+  @Test func `verify, follow, rejects and config --check wait for a new topic`()
     async throws
   {
     var ground = try Ground()
@@ -93,7 +93,7 @@ struct NewTopicTests {
     #expect(try await setup.run().isFit)
   }
 
-  @Test func `a topic that nobody creates is waited for, and then named`() async throws {
+  @Test func `a missing topic is waited for, and then named`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.rejected = "nowhere"
@@ -107,7 +107,7 @@ struct NewTopicTests {
     #expect(lines.withLock { $0.filter { $0.contains(told) }.count } == 1)
   }
 
-  /// A log that creates the topic as soon as somebody says that it waits for it.
+  /// A log that creates the topic when a line reports the wait for it.
   private static func creating(_ topic: String, _ ground: Ground) -> Log {
     let cluster = ground.cluster
     return Ground.log(.warning) { line in

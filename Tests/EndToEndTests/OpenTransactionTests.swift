@@ -10,8 +10,8 @@ import Testing
 @testable import FeedKafka
 @testable import FeedPipeline
 
-/// On the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names, as the embedded one withholds nothing; topics are left
-/// behind.
+/// On the cluster named by `FEEDSTORE_TEST_BOOTSTRAP`, because the embedded one does not withhold records. Its topics
+/// are not deleted.
 struct OpenTransactionTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
 
@@ -36,7 +36,7 @@ struct OpenTransactionTests {
   }
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
-  func `an open transaction holds up its partition, and no other`() async throws {
+  func `an open transaction delays its partition, and no other`() async throws {
     let servers = try #require(Self.bootstrapServers)
     let configuration = try Self.configuration(servers)
     let client: KafkaConfiguration = ["bootstrap.servers": servers]
@@ -69,7 +69,7 @@ struct OpenTransactionTests {
     }
     let stopAgain = StopRequest()
     let log = Log(level: .warning, output: output)
-    // The other partition is restored first, on its own.
+    // The other partition is restored first, separately.
     let restored = Mutex(0)
     let report = try await Daemon(configuration, stop: stopAgain, log: log) { event in
       guard case .restored(let partitions, _) = event else { return }
@@ -83,14 +83,14 @@ struct OpenTransactionTests {
     #expect(isAborted.withLock { $0 }, "only the other partition was waited for")
   }
 
-  /// A transaction of somebody else with a record in partition 1, which nobody ends until `abort`.
+  /// Another producer's transaction with a record in partition 1, open until `abort`.
   private final class Transaction: Sendable {
     private let producer: Mutex<TransactionalProducer>
 
     init(_ client: KafkaConfiguration, topic: String) throws {
       var client = client
       client["transactional.id"] = topic
-      // The most that brokers allow by default: it must not end by itself, however busy the machine is.
+      // The brokers' default maximum: it must not time out, however busy the machine is.
       client["transaction.timeout.ms"] = "900000"
       let producer = try TransactionalProducer(configuration: client, log: { _, _, _ in })
       try producer.initTransactions(timeoutMilliseconds: 120_000)

@@ -7,9 +7,9 @@ import Testing
 @testable import FeedDaemon
 @testable import Kafka
 
-/// How the records of a publication are queued, also when the producer's queue is full in between.
+/// Queueing the records of a publication, also if the producer's queue fills up.
 struct PublicationWriterTests {
-  /// Records of one feed that is filled, and some that are rejected.
+  /// Records that fill one feed, and some that are rejected.
   private func records(items: Int, rejected: Int) -> [OracleRecord] {
     (0..<items + rejected).map { offset in
       let value =
@@ -27,7 +27,7 @@ struct PublicationWriterTests {
     }
   }
 
-  /// Writes a publication through a producer whose queue holds few records, and reads it back.
+  /// Writes a publication through a producer with a small queue, and reads it back.
   private func write(
     _ records: [OracleRecord],
     queued: Int,
@@ -84,7 +84,7 @@ struct PublicationWriterTests {
     return (ground, writer, timesFull, expected)
   }
 
-  @Test func `a full queue interrupts the writing, and nothing is lost, doubled or out of order`()
+  @Test func `a full queue interrupts writing, and records are neither lost, repeated nor reordered`()
     async throws
   {
     let written = try await write(records(items: 60, rejected: 30), queued: 7)
@@ -110,8 +110,7 @@ struct PublicationWriterTests {
     #expect(rejected.allSatisfy { $0.headers["feedstore.source.partition"] == "3" })
   }
 
-  @Test func `it knows how far the changesets topic reaches once the transaction is committed`() async throws
-  {
+  @Test func `after the commit, the end of the changesets topic is known`() async throws {
     var written = try await write(records(items: 10, rejected: 2), queued: 1_000)
     defer { written.ground.cluster.stop() }
     let count = Int64(written.part.count)
@@ -120,7 +119,9 @@ struct PublicationWriterTests {
     #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count + 1)")
   }
 
-  @Test func `a rejected record that is too long is cut, and its lengths are told`() async throws {
+  @Test func `a rejected record that is too long is truncated, with its original sizes in headers`()
+    async throws
+  {
     let record = OracleRecord(
       topic: "feeds.items",
       partition: 1,

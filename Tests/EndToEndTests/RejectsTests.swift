@@ -12,9 +12,9 @@ import Testing
 @testable import FeedKafka
 @testable import FeedTools
 
-/// `feedstore rejects` on what a daemon rejected.
+/// `feedstore rejects` on records that a daemon rejected.
 struct RejectsTests {
-  /// Two partitions, and a rejected topic with as many; a record in each is rejected, and one is applied.
+  /// Two partitions, and a rejected topic with as many. One record in each is rejected, and one is applied.
   private static func written() async throws -> Ground {
     var ground = try Ground(partitions: 2, rejected: 2)
     ground.configuration.store.coalescing.maxRecords = 1
@@ -62,7 +62,7 @@ struct RejectsTests {
     ).run()
   }
 
-  @Test func `what was rejected is listed, by code and time too`() async throws {
+  @Test func `rejected records are listed, also by code and time`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let (lines, report) = try await Self.list(ground)
@@ -83,7 +83,7 @@ struct RejectsTests {
     #expect(try await Self.list(ground) { $0.sinceMilliseconds = 1_795_168_801_001 }.lines == [])
   }
 
-  @Test func `a listing ends when nobody reads it any more`() async throws {
+  @Test func `a listing ends when its output is closed`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     #expect(try await Self.list(ground) { $0.write = { _ in false } }.report.records == 1)
@@ -103,7 +103,7 @@ struct RejectsTests {
   @Test(arguments: [
     ("2/0", "the topic has the partitions 0 to 1"), ("1/99", "the partition has the offsets 0 to "),
   ])
-  func `a record that is not there is named with what there is`(place: String, reason: String) async throws {
+  func `a missing record is reported with the existing offsets`(place: String, reason: String) async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let named = try #require(RejectedPlace(place))
@@ -123,7 +123,7 @@ struct RejectsTests {
     let input = try ground.contents(of: "feeds.items", partitions: 2)
     let record = try #require(input.last)
     #expect(record.partition == 1 && record.keyText == "shop" && record.valueText == value)
-    // This cluster keeps no offsets of transactions: it is all read again, and what was applied is passed over.
+    // The embedded cluster keeps no transactional offsets: all input is read again, and applied records are skipped.
     let report = try await ground.runDaemon(applying: input.count)
     #expect(report.text.contains("unknown-section"), "what was not repaired")
     let changesets = try ground.contents(of: "feeds.changesets", partitions: 2).compactMap(\.valueText)
@@ -132,7 +132,7 @@ struct RejectsTests {
     )
   }
 
-  @Test func `what can be applied now is sent as it is`() async throws {
+  @Test func `a record that can be applied now is sent unchanged`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     #expect(try await Self.publish(ground, ["0/0"]).isComplete)
@@ -154,7 +154,7 @@ struct RejectsTests {
     #expect(try ground.contents(of: "feeds.items", partitions: 2).count == 3)
   }
 
-  @Test func `the command names what is wrong with its arguments, and what to do`() throws {
+  @Test func `the command names invalid arguments and the remedy`() throws {
     let folder = FileManager.default.temporaryDirectory
     let arguments = [
       (["list", "--code", "nothing"], "--code is 'nothing'; allowed: missing-key, "),
@@ -175,7 +175,7 @@ struct RejectsTests {
     }
   }
 
-  @Test func `the command takes a record through a file and back`() async throws {
+  @Test func `the command saves a record to a file, and publishes it from there`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(

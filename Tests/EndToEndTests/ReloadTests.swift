@@ -3,7 +3,7 @@ import Foundation
 import HTTPTestSupport
 import Testing
 
-/// SIGHUP, to the command as it was built.
+/// SIGHUP to the built command.
 struct ReloadTests {
   private let folder: TemporaryFolder
 
@@ -14,7 +14,8 @@ struct ReloadTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
   }
 
-  @Test func `it takes over the token and the log level, names what needs a restart, and survives mistakes`()
+  @Test
+  func `it applies the token and the log level, names changes that need a restart, and survives errors`()
     throws
   {
     let manager = try TestSupervisor(isAbstract: false)

@@ -10,12 +10,12 @@ import Testing
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// The daemon and a replay of the same records publish the same.
+/// The daemon and a replay publish the same for the same records.
 struct ReplayAgreementTests {
-  @Test func `what is published through Kafka is what a replay writes, byte for byte`() async throws {
+  @Test func `the daemon publishes the same bytes as a replay`() async throws {
     var ground = try Ground(isOneInput: true)
     defer { ground.cluster.stop() }
-    // Windows of so many records are the same for both.
+    // Windows of a fixed number of records are the same for both.
     ground.configuration.store.coalescing.maxRecords = 400
     let lines = DemoHistory.lines.map { $0.replacing("feeds.sections", with: "feeds.items") }
 
@@ -38,7 +38,7 @@ struct ReplayAgreementTests {
     #expect(rejected.map(\.headers) == expected.rejected.map(\.headers))
   }
 
-  @Test func `a flush that is aborted is done again, and nothing is applied twice or left out`()
+  @Test func `an aborted flush is repeated, and records are neither applied twice nor skipped`()
     async throws
   {
     var ground = try Ground(isOneInput: true)
@@ -59,7 +59,7 @@ struct ReplayAgreementTests {
     }
     let report = try await daemon.run()
     #expect(warnings.withLock { lines in lines.contains { $0.contains("event=transaction.aborted") } })
-    // The embedded cluster does not hide the records of an aborted transaction, so the store is looked at.
+    // The embedded cluster does not hide records of aborted transactions, so the store is compared.
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     #expect(report.counters.records == lines.count)
     #expect(report.counters.flushes == 8)

@@ -5,7 +5,7 @@ import Kafka
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// What a replay publishes, as records.
+/// The output of a replay, as records.
 struct ReplayedOutput {
   private(set) var changesets: [StoredRecord] = []
   private(set) var rejected: [StoredRecord] = []
@@ -16,7 +16,7 @@ struct ReplayedOutput {
     let reader = ReplayReader(paths: [file.path])
     let store = FeedStore(options: options)
     while true {
-      // The window never ends by time here, so the records' own does.
+      // Windows never end by time here, so the records' own times can be used.
       let outcome = try await store.apply(reader, time: .records)
       if await store.isPublicationDue { await take(store, options) }
       if outcome == .exhausted { break }

@@ -11,10 +11,10 @@ import Testing
 @testable import FeedKafka
 @testable import FeedTools
 
-/// The embedded cluster drops transactional offsets, so a second daemon reads its input from the beginning:
-/// what was published before counts as applied already.
+/// The embedded cluster ignores transactional offsets, so a second daemon reads its input from the beginning, and skips
+/// records that were published.
 struct RestoreTests {
-  /// Without deletions: a feed that was deleted passes through its states again.
+  /// Without deletions: a deleted feed would pass through its states again.
   private static func records(_ range: Range<Int>) -> [StoredRecord] {
     range.flatMap { number -> [StoredRecord] in
       (0..<3).map { feed in
@@ -39,7 +39,7 @@ struct RestoreTests {
     return ground
   }
 
-  @Test func `a daemon goes on where the one before it ended`() async throws {
+  @Test func `a daemon continues where the previous one ended`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     let first = Self.records(0..<100)
@@ -61,7 +61,7 @@ struct RestoreTests {
     #expect(Self.restored(told) == 4)
     #expect(told.count { $0 == .running } == 1)
 
-    // A feed that is new, and more for those that are there.
+    // Records for a new feed, and more for existing ones.
     let more = Self.records(100..<160)
     try ground.produce(more, to: "feeds.items")
     let after = try await ground.runDaemon(applying: first.count + more.count)
@@ -81,12 +81,12 @@ struct RestoreTests {
     }
   }
 
-  /// Of how many input partitions feeds were restored.
+  /// The number of input partitions whose feeds were restored.
   private static func restored(_ events: [DaemonEvent]) -> Int {
     events.reduce(0) { if case .restored(let partitions, _) = $1 { $0 + partitions } else { $0 } }
   }
 
-  /// What a follower has that was there all the time; it must meet no gap.
+  /// The state of a continuous follower, which must not meet a gap.
   private static func follow(_ records: [StoredRecord]) throws -> [ReplicaSummary] {
     var partitions: [Int32: ReplicaPartition] = [:]
     for record in records {
@@ -108,7 +108,7 @@ struct RestoreTests {
     }
   }
 
-  @Test func `feeds that come back after a rebalance are what they were`() async throws {
+  @Test func `feeds that return after a rebalance are unchanged`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     let records = Self.records(0..<50)
@@ -122,14 +122,14 @@ struct RestoreTests {
     while received < records.count, let event = await iterator.next() {
       if case .received(let count) = event { received += count }
     }
-    // Another one takes its share, and leaves again.
+    // Another daemon joins, and leaves again.
     let stopSecond = StopRequest()
     let report = try await ground.daemon(stop: stopSecond) { event in
       if case .restored(let partitions, _) = event, partitions > 0 { stopSecond.request() }
     }.run()
     #expect(!report.feeds.isEmpty, "its feeds were restored")
 
-    // What had gone is the first one's again; what had stayed was not touched.
+    // The first daemon has the moved partitions again, and the others were not restored again.
     var told: [DaemonEvent] = []
     var isReleased = false
     while let event = await iterator.next() {
@@ -147,17 +147,17 @@ struct RestoreTests {
     #expect(replicas.map(\.checksum) == last.feeds.map(\.checksum))
   }
 
-  /// A partition of the changesets topic that cannot be restored, and what the log says of it.
+  /// A partition of the changesets topic that cannot be restored, and the expected log line.
   struct Damage: Sendable, CustomTestStringConvertible {
     let name: String
-    /// What somebody else writes after the only changeset of `feed-1`, which has this epoch.
+    /// A record from another producer after the only changeset of `feed-1`, which has this epoch.
     let record: @Sendable (_ epoch: String) -> (key: String, value: String)
-    /// How the reason begins, as the log quotes it.
+    /// The beginning of the reason in the log.
     let reason: String
 
     var testDescription: String { name }
 
-    /// A changeset from revision 1 to 2 that changes nothing.
+    /// A changeset from revision 1 to 2 without changes.
     static func delta(_ feed: String, _ epoch: String, parts: String = "") -> (key: String, value: String) {
       let value = """
         {"feed":"\(feed)","epoch":"\(epoch)","revision":2,"base":1\(parts),"mode":"diff",\
@@ -189,7 +189,7 @@ struct RestoreTests {
       reason: #"feed \"feed-1\" has 1 of the 2 parts of revision 2"#
     ),
   ])
-  func `a partition that cannot be restored is stopped, with the place, and the others go on`(
+  func `a partition that cannot be restored is stopped, with the position, and others continue`(
     damage: Damage
   ) async throws {
     let ground = try Self.ground()
@@ -199,7 +199,7 @@ struct RestoreTests {
 
     let lines = Mutex<[String]>([])
     let events = Mutex<[DaemonEvent]>([])
-    // Of three feeds two are in the other partition, with two records each.
+    // Of three feeds, two are in the other partition, with two records each.
     let expected = 4
     @Sendable func received(_ events: [DaemonEvent]) -> Int {
       events.reduce(0) { if case .received(let count) = $1 { $0 + count } else { $0 } }
@@ -211,7 +211,7 @@ struct RestoreTests {
     ) { event in
       events.withLock {
         $0.append(event)
-        // The others are served before all of this one is read.
+        // The other partitions are processed before all of this one is read.
         if received($0) >= expected, $0.contains(.stopped(partition: 1)) { stop.request() }
       }
     }.run()
@@ -224,13 +224,13 @@ struct RestoreTests {
     let line = try #require(lines.withLock { $0.first { $0.contains("event=partition.stopped") } })
     #expect(line.contains("feeds.changesets [1], offset 1: \(damage.reason)"), "\(line)")
     #expect(line.contains("topics.changesets"), "the remedy is named: \(line)")
-    // Nothing was published there, and nothing else was hindered.
+    // Nothing was published there, and other partitions were not affected.
     let after = try ground.contents(of: "feeds.changesets", partitions: 2)
     #expect(after.count { $0.partition == 1 } == 2)
     #expect(after.count { $0.partition == 0 } == before.count { $0.partition == 0 } + 2)
   }
 
-  @Test func `a stopped partition stays so after a slow transaction`() async throws {
+  @Test func `a stopped partition stays stopped after a slow transaction`() async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     let damage = Damage(name: "no record", record: { _ in ("k0/feed-1", "{") }, reason: "")
@@ -238,8 +238,8 @@ struct RestoreTests {
     let received = Mutex(0)
     let commits = AsyncStream<Void>.makeStream()
     let cluster = ground.cluster
-    // The window ends with its thirtieth record; by then the cluster answers late, so that the group is polled in the
-    // middle of the transaction, with everything paused.
+    // The window ends with its thirtieth record. By then the cluster answers slowly, so that the group is polled within
+    // the transaction, with everything paused.
     async let end = ground.runDaemon(applying: 34) { event in
       switch event {
       case .received(let count):
@@ -254,7 +254,7 @@ struct RestoreTests {
       default: break
       }
     }
-    // With the two that were there before, thirty records of the other partition.
+    // With the two existing ones, thirty records of the other partition.
     try ground.produce(Self.records(1..<15), to: "feeds.items")
     var commit = commits.stream.makeAsyncIterator()
     await commit.next()
@@ -265,9 +265,9 @@ struct RestoreTests {
     #expect(try ground.contents(of: "feeds.changesets", partitions: 2).count { $0.partition == 1 } == 2)
   }
 
-  /// Has a daemon publish the first changeset of each feed, and writes what damages partition 1.
+  /// Has a daemon publish the first changeset of each feed, and damages partition 1.
   ///
-  /// - Returns: the changesets before that, of which partition 1 has one.
+  /// - Returns: the changesets before the damage, of which partition 1 has one.
   private static func prepare(_ ground: Ground, _ damage: Damage) async throws -> [StoredRecord] {
     let good = records(0..<1)
     try ground.produce(good, to: "feeds.items")

@@ -2,15 +2,15 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// The built command while it runs; killed with it.
+/// A running instance of the built command, killed when this object is released.
 final class RunningCommand {
   private let process = Process()
   private let error = Pipe()
   private var unread = Data()
 
   /// - Parameters:
-  ///   - folder: where it is run, and what paths are relative to.
-  ///   - environment: variables beside this process's.
+  ///   - folder: the working directory.
+  ///   - environment: variables added to this process's.
   init(_ arguments: [String], in folder: URL, environment: [String: String] = [:]) throws {
     process.executableURL = try BuiltCommand.url
     process.arguments = arguments
@@ -20,7 +20,7 @@ final class RunningCommand {
     process.standardOutput = FileHandle.nullDevice
     process.standardError = error
     try process.run()
-    // So that its end is the end of the pipe.
+    // Closed here, so that the end of the process closes the pipe.
     try error.fileHandleForWriting.close()
   }
 
@@ -36,7 +36,7 @@ final class RunningCommand {
     throw Ended(description: "it ended before it wrote a line with: \(text)")
   }
 
-  /// Waits for its end.
+  /// Waits for the process to end.
   func exitCode() throws -> Int32 {
     while try nextLine() != nil {}
     process.waitUntilExit()

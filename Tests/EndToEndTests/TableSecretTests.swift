@@ -2,7 +2,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// Tables are in another order in each process, as their hashes have a secret of the process. Nobody can see that.
+/// The order of hash tables differs between processes, because their seed is random. The output must not depend on it.
 struct TableSecretTests {
   @Test(arguments: 1...2 as ClosedRange<UInt64>)
   func `every process writes the same bytes for the same records`(seed: UInt64) throws {

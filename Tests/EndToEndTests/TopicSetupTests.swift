@@ -15,7 +15,7 @@ import Testing
 struct TopicSetupTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
 
-  @Test func `where settings are not told, partitions are what is looked at`() async throws {
+  @Test func `if settings cannot be read, only partitions are checked`() async throws {
     let ground = try Ground(partitions: 3, rejected: 1)
     defer { ground.cluster.stop() }
     var setup = TopicSetup(ground.configuration, log: Ground.quiet)
@@ -54,7 +54,7 @@ struct TopicSetupTests {
   }
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
-  func `on a real cluster, topics are created as they are needed, and not again`() async throws {
+  func `on a real cluster, topics are created as required, and only once`() async throws {
     let configuration = try Self.clusterConfiguration()
     let setup = TopicSetup(
       configuration,
@@ -74,7 +74,7 @@ struct TopicSetupTests {
   }
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
-  func `the command ends with 1 when topics are checked that do not fit, and with 0 otherwise`() throws {
+  func `the command exits with 1 if topics do not meet the requirements, and with 0 otherwise`() throws {
     let configuration = try Self.clusterConfiguration()
     let missing = try Self.run(configuration)
     #expect(missing.exitCode == 0, "\(missing.error)")
@@ -100,7 +100,7 @@ struct TopicSetupTests {
   }
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
-  func `a daemon warns of topics that it cannot work with, and runs`() async throws {
+  func `a daemon warns of unsuitable topics, and runs`() async throws {
     var configuration = try Self.clusterConfiguration()
     let topics = configuration.store.topics
     configuration.kafka.append(ConfigurationPair(name: "group.id", value: topics.changesets))
@@ -119,7 +119,7 @@ struct TopicSetupTests {
 
     let stop = StopRequest()
     let warnings = Mutex<[String]>([])
-    // Whatever comes first; the worker does not wait for the check.
+    // In either order, because the worker does not wait for the check.
     let met = Mutex<Set<String>>([])
     @Sendable func meet(_ what: String) {
       let isAll = met.withLock { met in
@@ -143,7 +143,7 @@ struct TopicSetupTests {
     try Self.deleteTopics(configuration)
   }
 
-  /// The cluster, and topics of which there are none.
+  /// The cluster, with names of topics that do not exist.
   private static func clusterConfiguration() throws -> PipelineConfiguration {
     let servers = try #require(bootstrapServers)
     let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."

@@ -11,7 +11,7 @@ import Testing
 @testable import FeedPipeline
 @testable import FeedTools
 
-/// `feedstore verify --topic` on what a daemon wrote.
+/// `feedstore verify --topic` on the output of a daemon.
 struct VerifyTests {
   private static func verify(_ ground: Ground) async throws -> (told: [String], report: VerificationReport) {
     let told = Mutex<[String]>([])
@@ -39,7 +39,7 @@ struct VerifyTests {
     return ground
   }
 
-  @Test func `what a daemon writes is right`() async throws {
+  @Test func `a daemon's output is valid`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let (told, report) = try await Self.verify(ground)
@@ -50,7 +50,7 @@ struct VerifyTests {
     #expect(report.counts.records == stored.count)
   }
 
-  @Test func `what a replay wrote is right once it is published`() async throws {
+  @Test func `a replay's output is valid after publishing`() async throws {
     let ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
     let input = try DemoFile(DemoHistory.lines.prefix(300).joined(separator: "\n"))
@@ -69,11 +69,11 @@ struct VerifyTests {
     #expect(report.isRight && report.counts.records == published.records)
   }
 
-  @Test func `a fault is told with partition and offset`() async throws {
+  @Test func `a fault is reported with partition and offset`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let stored = try ground.contents(of: "feeds.changesets", partitions: 2).filter { $0.partition == 1 }
-    // Somebody else writes: a record again, and one that is none.
+    // Another producer writes a duplicate record and an invalid one.
     var again = try #require(stored.last)
     again.timestamp += 1
     again.headers = [:]
@@ -94,7 +94,7 @@ struct VerifyTests {
     #expect(report.counts.feeds == 3)
   }
 
-  @Test func `an empty topic is right, and one that is not there is named`() async throws {
+  @Test func `an empty topic is valid, and a missing one is named`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     #expect(try await Self.verify(ground).report.isRight)
@@ -105,7 +105,7 @@ struct VerifyTests {
     #expect(error?.code == .missingTopic && error?.message.contains("elsewhere") == true)
   }
 
-  @Test func `brokers that say nothing do not let it wait for ever`() async throws {
+  @Test func `the wait for silent brokers is limited`() async throws {
     let ground = try Ground()
     ground.cluster.stop()
     await #expect(throws: DaemonError.self) { try await Self.verify(ground) }

@@ -1,4 +1,4 @@
-"""examples/follow.py as a command for `conformance/run.py replica`: records in, what there is of their feeds out."""
+"""examples/follow.py as a command for `conformance/run.py replica`: reads records, and writes the states of their feeds."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ import follow  # noqa: E402
 
 
 class Message:
-    """A line of a vector as Kafka's client hands out records."""
+    """A line of a vector in the form of a record from Kafka's client."""
 
     def __init__(self, line):
         self.line = line
@@ -35,7 +35,7 @@ class Message:
 
 
 def answer(feed):
-    # What is stale may be half changed; it is not handed out.
+    # A stale feed may be partially changed, and is not written.
     if feed is None or feed.epoch is None or feed.is_stale:
         return {"epoch": None, "stale": feed is not None and feed.is_stale}
     return {

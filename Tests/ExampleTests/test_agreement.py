@@ -1,4 +1,4 @@
-"""The same states whichever way a feed is followed: FeedClient, examples/follow.py, web/replica.js, and HTTP."""
+"""All followers reach the same states: FeedClient, examples/follow.py, web/replica.js, and HTTP."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from test_follow import FEEDSTORE, PATIENCE_SECONDS, ROOT, SEED, RandomRecords
 
 from follow import follow
 
-# Names that a URL, a key or JSON could get wrong; they are in all partitions of the embedded broker.
+# Names that are difficult in a URL, a key or JSON; they use all partitions of the embedded broker.
 FEEDS = ["f", "g", "ü/ber", "a b+c", "50%", "?x=y#z", '"q"\\', "日本/語", "d0/f", "e", "h", "é"]
 SETTINGS = {
     "http.enabled": "true", "http.port": "0", "coalesce.maxRecords": "4", "keyframe.maxDeltas": "4",
@@ -30,7 +30,7 @@ END = '{"id":"the end",'
 
 
 class Records(RandomRecords):
-    """Random records, and now and then some whose changesets are too long for one record."""
+    """Random records, sometimes with changesets that are too large for one record."""
 
     def _payload(self):
         if self.random.random() < 0.02:
@@ -47,12 +47,12 @@ class Records(RandomRecords):
 
 
 def text(value):
-    """The JSON of a value as FeedStore spells it. That these data come through so is checked below."""
+    """The JSON of a value in FeedStore's spelling, which is checked below."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def in_full(sections):
-    """Sections of a reload document with their empty lists, which it leaves out."""
+    """The sections of a reload document with empty lists, which the document omits."""
     return [{"id": section["id"], "data": section["data"], "items": section.get("items", [])} for section in sections]
 
 
@@ -65,7 +65,7 @@ class Daemon:
             command += ["--set", f"{name}={value}"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.servers = self.process.stdout.readline().strip()
-        # With port 0 the log tells which it is. The rest is read so that the daemon can write on.
+        # With port 0, the log has the actual port. The rest is read so that the daemon does not block.
         serving = next(line for line in self.process.stderr if "serving HTTP" in line)
         self.url = serving.split("url=")[1].split()[0]
         self.reader = threading.Thread(target=deque, args=(self.process.stderr, 0))
@@ -85,7 +85,7 @@ class Daemon:
             input=lines, text=True, check=True, capture_output=True)
 
     def get(self, path):
-        """The text of an answer; None if it is not 200."""
+        """The text of a response; None unless it is 200."""
         try:
             with urllib.request.urlopen(self.url + path, timeout=PATIENCE_SECONDS) as answer:
                 return answer.read().decode()
@@ -141,9 +141,9 @@ class Agreement(unittest.TestCase):
     def agree(self, daemon, page):
         chance = random.Random(SEED)
         daemon.publish({**record, "key": chance.choice(FEEDS)} for record in Records(chance).lines(600))
-        # In windows of their own, so that a changeset is a reconfigure; one of two in a row is no keyframe.
+        # In separate windows, so that each changeset is a reconfigure; of two in a row, one is not a keyframe.
         self.change_data_alone(daemon)
-        # Something by which each feed's end is known.
+        # A final change of each feed.
         deleted = set(chance.sample(FEEDS, 3))
         end = {"op": "item.upsert", "item": "the end", "section": "end"}
         daemon.publish(
@@ -154,13 +154,13 @@ class Agreement(unittest.TestCase):
         documents = {feed: daemon.feed(feed) for feed in FEEDS if feed not in deleted}
         self.assert_much_was_met(daemon)
 
-        # The library: the same bytes.
+        # The library has the same bytes.
         snapshot = subprocess.run(
             [FEEDSTORE, "follow", "--snapshot", "--json", "--set", f"kafka.bootstrap.servers={daemon.servers}"],
             check=True, capture_output=True, encoding="utf-8").stdout
         self.assertEqual(sorted(snapshot.splitlines()), sorted(documents.values()))
 
-        # The others parse: that the spelling survives shows that nothing is lost by that here.
+        # The others parse JSON: if the spelling survives, nothing is lost.
         expected = {}
         for feed, document in documents.items():
             state = json.loads(document)
@@ -169,12 +169,12 @@ class Agreement(unittest.TestCase):
                 **{name: state[name] for name in ("feed", "epoch", "revision", "checksum")},
                 "sections": in_full(state.get("sections", []))})
 
-        # The page, live from the beginning; it tells of a deleted feed that it is gone.
+        # The web follower, from the beginning; it reports that a deleted feed is gone.
         shown = {**expected, **{feed: text({"feed": feed, "mode": "delete"}) for feed in deleted}}
         states = page.wait(lambda states: all(text(states[feed]) == shown[feed] for feed in shown))
         self.assertEqual({feed: text(states[feed]) for feed in shown}, shown)
 
-        # The script, as its users call it and as a module that tells what it met.
+        # The script, as a command and as a module that reports its outcomes.
         lines = subprocess.run(
             [sys.executable, ROOT / "examples" / "follow.py", daemon.servers, "--once"],
             check=True, capture_output=True, encoding="utf-8").stdout.splitlines()
@@ -190,7 +190,7 @@ class Agreement(unittest.TestCase):
             self.wait(lambda: f'"data":"{data}"' in (daemon.feed(feed) or ""), "the item's data")
 
     def assert_much_was_met(self, daemon):
-        """That the run was of use: it had all that can happen to a feed."""
+        """Asserts that the run covered all kinds of changes."""
         met = {"parts": set(), "modes": set(), "lives": {}}
 
         def note(_, name, changeset, __):
@@ -221,7 +221,7 @@ class Agreement(unittest.TestCase):
     def wait(self, condition, what):
         giving_up = time.monotonic() + PATIENCE_SECONDS
         while not condition():
-            self.assertLess(time.monotonic(), giving_up, f"waited in vain for {what}")
+            self.assertLess(time.monotonic(), giving_up, f"timed out waiting for {what}")
 
 
 if __name__ == "__main__":

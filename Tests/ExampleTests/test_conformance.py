@@ -1,4 +1,4 @@
-"""The conformance vectors: they are sound, and examples/follow.py passes them with their runner."""
+"""The conformance vectors: they are consistent, and examples/follow.py passes them with their runner."""
 
 import pathlib
 import subprocess
@@ -12,11 +12,11 @@ FOLLOWER = [sys.executable, str(ROOT / "Tests" / "ExampleTests" / "follow_vector
 
 class Conformance(unittest.TestCase):
     def run_vectors(self, *arguments, **more):
-        # Without other packages, as on a machine that has none.
+        # Without other packages, as on a minimal machine.
         return subprocess.run(
             [sys.executable, "-I", RUNNER, *arguments], capture_output=True, encoding="utf-8", **more)
 
-    def test_the_vectors_are_sound(self):
+    def test_the_vectors_are_consistent(self):
         result = self.run_vectors("check")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
 
@@ -25,8 +25,8 @@ class Conformance(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertRegex(result.stdout, r"^(\d+) of \1 vectors passed\n$")
 
-    def test_a_follower_that_is_wrong_fails(self):
-        """It has the first answer right, for a feed that is not there."""
+    def test_a_wrong_follower_fails(self):
+        """Its first answer is right, because the feed does not exist yet."""
         program = "import sys\nfor line in sys.stdin: print('{\"epoch\":null,\"stale\":false}')"
         result = self.run_vectors("--only", "worked-example", "replica", sys.executable, "-c", program)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)

@@ -1,4 +1,4 @@
-"""examples/follow.py, against what replays write and against a daemon with an embedded broker."""
+"""examples/follow.py, with the output of replays and with a daemon on an embedded broker."""
 
 import json
 import os
@@ -18,12 +18,12 @@ from random_records import RandomRecords  # noqa: E402
 from repository import GOLDEN, FEEDSTORE, replay  # noqa: E402
 
 SEED = int(os.environ.get("FEEDSTORE_SEED", random.randrange(2**32)))
-# How long the daemon may take to publish what it has read, on a machine that others use as well.
+# The timeout for the daemon to publish its input, on a machine that is also used by others.
 PATIENCE_SECONDS = 300
 
 
 def apply(output):
-    """The feeds that a follower has after a replay's output, and what it met on the way."""
+    """A follower's feeds after a replay's output, and the outcomes."""
     feeds, outcomes = {}, set()
     for line in output:
         kind, _, name = line["key"].partition("/")
@@ -39,7 +39,7 @@ def apply(output):
 
 
 def states(output):
-    """What the feeds are at the end, taken from the reloads alone; the replay writes one after each changeset."""
+    """The final feeds, from reloads alone; the replay writes one after each changeset."""
     found = {}
     for line in output:
         kind, _, name = line["key"].partition("/")
@@ -75,7 +75,7 @@ class Follow(unittest.TestCase):
                 expected = states(replay(lines, settings + ["keyframe.maxBytesRatio=0"])["output"])
                 self.assertEqual({name: feed.document() for name, feed in feeds.items()}, expected)
 
-    def test_a_record_that_is_missing_is_a_gap_until_the_next_reload(self):
+    def test_a_missing_record_is_a_gap_until_the_next_reload(self):
         lines = [{"key": "f", "ts": 200 * number, "value": event} for number, event in enumerate([
             {"op": "feed.replace", "sections": [{"id": "s", "items": ["a", "b"]}]},
             {"op": "item.upsert", "item": "a", "data": 1}, {"op": "item.upsert", "item": "a", "data": 2},
@@ -86,7 +86,7 @@ class Follow(unittest.TestCase):
         self.assertEqual(outcomes, ["applied", "gap", "applied", "applied"])
         self.assertEqual([item["data"] for item in feed.document()[0]["items"]], [2, 3])
 
-    def test_a_wrong_position_and_a_wrong_checksum_are_told(self):
+    def test_a_wrong_position_and_a_wrong_checksum_are_reported(self):
         lines = [
             {"key": "f", "value": {"op": "feed.replace", "sections": [{"id": "s", "items": ["a", "b"]}]}},
             {"key": "f", "ts": 500, "value": {"op": "item.delete", "item": "b"}}]
@@ -97,7 +97,7 @@ class Follow(unittest.TestCase):
             with self.assertRaises(ValueError):
                 feed.apply({**second, **fault})
 
-    def test_on_a_broker_the_feeds_are_those_of_a_replay(self):
+    def test_on_a_broker_the_feeds_equal_those_of_a_replay(self):
         print(f"FEEDSTORE_SEED={SEED}")
         lines = [{**line, "topic": "feeds.items"} for line in RandomRecords(random.Random(SEED)).lines(400)]
         expected = states(replay(lines, ["keyframe.maxBytesRatio=0"])["output"])

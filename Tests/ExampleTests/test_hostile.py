@@ -1,4 +1,4 @@
-"""examples/follow.py, where records, topics and brokers are not what it would like."""
+"""examples/follow.py with invalid records, and with failing topics and brokers."""
 
 import contextlib
 import io
@@ -40,7 +40,7 @@ class Message:
 
 
 def reload(name, data="null", revision=1):
-    """The bytes of a reload with one item; its data is spelled as given."""
+    """The bytes of a reload with one item; its data is used unchanged."""
     head = {"feed": name, **EPOCH, "revision": revision, "base": revision - 1, "mode": "reload", "reason": "initial"}
     feed = follow.Feed()
     feed.reload([{"id": "s", "data": None, "items": [{"id": "i", "kind": "", "data": None}]}])
@@ -53,10 +53,10 @@ def delete(name):
 
 
 class Records(unittest.TestCase):
-    """What becomes of single records."""
+    """Single records."""
 
     def take(self, *messages):
-        """The feeds after the records, what was told, and what was warned of."""
+        """The feeds after the records, the reported changes, and the warnings."""
         feeds, told, warnings = {}, [], io.StringIO()
         with contextlib.redirect_stderr(warnings):
             for message in messages:
@@ -72,7 +72,7 @@ class Records(unittest.TestCase):
         self.assertEqual(json.loads(json.dumps(data, allow_nan=False)), data)
         return data
 
-    def test_what_python_cannot_have_stays_text(self):
+    def test_values_beyond_pythons_limits_stay_text(self):
         digits = "7" * 5000
         for spelling, data in [
             (digits, digits), ("-" + digits, "-" + digits), ("1e999", "1e999"), ("[-1E+400]", ["-1E+400"]),
@@ -81,7 +81,7 @@ class Records(unittest.TestCase):
             with self.subTest(spelling[:20]):
                 self.assertEqual(self.data_after(spelling), data)
 
-    def test_what_is_nested_deep_is_text_from_a_level_on(self):
+    def test_deep_values_are_text_from_a_level_on(self):
         for levels in (50, 5_000, 200_000):
             with self.subTest(levels):
                 inner = '{"a]":"\\"["}'
@@ -90,15 +90,15 @@ class Records(unittest.TestCase):
                     data, depth = data[0], depth + 1
                 self.assertEqual(data, {"a]": '"['} if levels == 50 else "[" * (levels - depth) + inner + "]" * (levels - depth))
 
-    def test_deep_lists_side_by_side_and_what_follows_them_are_kept(self):
+    def test_adjacent_deep_lists_and_their_successors_are_kept(self):
         deep = "[" * 500 + "]" * 500
         data = self.data_after(f'[{deep},1,{{"a":{deep},"b":[2]}},"x"]')
         self.assertEqual((data[1], data[2]["b"], data[3]), (1, [2], "x"))
 
-    def test_surrogates_by_themselves_are_kept(self):
+    def test_lone_surrogates_are_kept(self):
         self.assertEqual(self.data_after('"\\ud800"'), "\ud800")
 
-    def test_what_is_no_changeset_is_passed_over_until_the_next_reload(self):
+    def test_invalid_changesets_are_skipped_until_the_next_reload(self):
         checksum = reload("f", revision=2).replace(b'"checksum": "', b'"checksum": "0')
         for value in [
             b"", b"\xff", b"7", b"null", b"[]", b"{}", b"NaN", b'{"a":NaN}', b"[" * 100_000, b'{"mode":[]}', checksum,
@@ -114,16 +114,16 @@ class Records(unittest.TestCase):
                 feeds, told, _ = self.take(Message("k0/f", value))
                 self.assertEqual((feeds[0, "f"].epoch, feeds[0, "f"].is_stale, told), (None, True, []))
 
-    def test_a_key_that_is_none_is_passed_over(self):
+    def test_an_invalid_key_is_skipped(self):
         message = Message("k0/f", reload("f"))
         for key in (None, b"\xff"):
             message._key = key
             self.assertIn("is skipped", self.take(message)[2])
 
-    def test_late_joiners_are_not_told_that_feeds_they_never_had_are_gone(self):
+    def test_the_deletion_of_an_unknown_feed_is_not_reported(self):
         for left in [
             [Message("k0/f", None)], [Message("d2/f", delete("f")), Message("k0/f", None), Message("d1/f", None)],
-            # A delta whose reload compaction took.
+            # A delta whose reload was compacted away.
             [Message("d1/f", reload("f").replace(b"reload", b"diff")), Message("d2/f", delete("f")), Message("k0/f", None)],
         ]:
             feeds, told, _ = self.take(*left)
@@ -141,7 +141,7 @@ class Records(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
-    """What Kafka refuses."""
+    """Errors from Kafka."""
 
     def test_topics_and_partitions(self):
         def error(code):
@@ -186,7 +186,7 @@ class Refusals(unittest.TestCase):
                 self.assertIn("follow.py: there is no topic feeds.changeset, ", result.stderr)
                 self.assertNotIn("Traceback", result.stderr)
 
-            # Straight into two partitions, as producers should not.
+            # Sent directly to two partitions, as producers should not.
             producer = kafka.Producer({"bootstrap.servers": daemon.servers})
             deep = "[" * 1900 + "]" * 1900
             for partition, data in enumerate(["7" * 5000, deep]):

@@ -1,4 +1,4 @@
-"""examples/follow.mjs, against a server that fails as the test wants it to."""
+"""examples/follow.mjs, with a server that fails as the test requires."""
 
 import http.server
 import itertools
@@ -27,7 +27,7 @@ def reload(feed, epoch):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers each request by `answer`; nobody listens at its port before `server_activate`."""
+    """Answers each request with `answer`; its port is closed before `server_activate`."""
 
     daemon_threads = True
 
@@ -50,14 +50,14 @@ class Server(http.server.ThreadingHTTPServer):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        """Status and events; None breaks the connection without a word. A stream ends when the answer has."""
+        """Status and events; None closes the connection without a response. A stream ends after its events."""
         status, events = self.server.answer(self.path.split("/")[3])
         if status is None:
             return
         self.send_response(status)
         self.send_header("Content-Type", "text/event-stream" if status == 200 else "application/problem+json")
         self.end_headers()
-        # Comes again so soon that a test sees many attempts.
+        # Reconnects so soon that a test sees many attempts.
         for event in itertools.chain(["retry: 10\n\n"], events) if status == 200 else ["{}"]:
             self.wfile.write(event.encode())
 
@@ -66,7 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Follower:
-    """The example, and what it has printed."""
+    """The running example, and its output."""
 
     def __init__(self, *arguments):
         self.lines, self.errors, self.changed = [], [], threading.Condition()
@@ -88,7 +88,7 @@ class Follower:
             return self.changed.wait_for(condition, PATIENCE_SECONDS)
 
     def close(self):
-        """Ends it; afterwards all that it printed is there."""
+        """Ends it, after which its output is complete."""
         self.process.terminate()
         self.process.wait()
         for reader in self.readers:
@@ -108,7 +108,7 @@ class PageTests(unittest.TestCase):
         self.addCleanup(follower.close)
         return follower
 
-    def test_what_is_no_url_is_refused_at_once(self):
+    def test_an_invalid_url_is_refused_at_once(self):
         for url in ["notaurl", "localhost:8321", "ftp://localhost", "http://", "http://localhost:99999", "http://a:b@c"]:
             with self.subTest(url):
                 result = subprocess.run(
@@ -117,7 +117,7 @@ class PageTests(unittest.TestCase):
                 self.assertIn(f"'{url}' is not the URL of a daemon", result.stderr)
                 self.assertEqual(len(result.stderr.splitlines()), 1)
 
-    def test_a_daemon_that_cannot_be_reached_is_told_once_for_each_outage(self):
+    def test_an_unreachable_daemon_is_reported_once_for_each_outage(self):
         attempts, changed = {"a": 0, "b": 0}, threading.Condition()
         is_up = threading.Event()
         is_down = threading.Event()
@@ -133,19 +133,19 @@ class PageTests(unittest.TestCase):
 
         def events(feed):
             yield reload(feed, "t/0")
-            # The stream is open until the daemon goes.
+            # The stream is open until the daemon stops.
             is_down.wait(PATIENCE_SECONDS)
 
         server = self.serve(answer)
         follower = self.follow(server.url + "/", "a", "b")
-        # Nobody listens yet.
-        self.assertTrue(follower.wait(lambda: follower.errors), "it does not say that nobody is there")
+        # The server is not listening yet.
+        self.assertTrue(follower.wait(lambda: follower.errors), "it does not report that the server is unreachable")
         server.listen()
         self.assertTrue(follower.wait(lambda: len(follower.lines) == 2), "it does not go on trying")
         self.assertEqual(
             sorted(follower.lines), [f"{feed} reload revision 1: 0 sections, 0 items" for feed in "ab"])
         self.assertEqual(len(follower.errors), 1)
-        # It goes, and is asked for many times in vain.
+        # It stops, and many attempts fail.
         is_up.clear()
         is_down.set()
         with changed:
@@ -156,10 +156,10 @@ class PageTests(unittest.TestCase):
         for line in follower.errors:
             self.assertRegex(line, f"cannot reach {server.url};.* trying again")
 
-    def test_an_answer_that_is_no_stream_is_told_once_until_it_changes(self):
+    def test_an_error_response_is_reported_once_until_it_changes(self):
         answers = iter([
             (404, []), (200, [reload("f", "t/0")]), (404, []), (404, []), (503, []), (503, []), (404, []), (404, []),
-            # Who comes back after an outage is heard again.
+            # After an outage, errors are reported again.
             (None, []), (404, []), (200, [reload("f", "t/1")]), (404, []),
         ])
         is_over = threading.Event()
@@ -180,12 +180,12 @@ class PageTests(unittest.TestCase):
             follower.lines,
             [missing, shown, "f: gone", "f: the server answers 503", missing, missing, shown, "f: gone"])
 
-    def test_json_tells_of_a_feed_that_is_gone(self):
+    def test_json_reports_a_deleted_feed(self):
         delete = {**json.loads(reload("f", "t/0").split("data: ")[1]), "revision": 2, "mode": "delete"}
         answers = iter([
-            # It is deleted before the follower's eyes, and comes again.
+            # It is deleted while it is followed, and is recreated.
             (200, [reload("f", "t/0"), UP_TO_DATE, f"data: {json.dumps(delete)}\n\n"]), (404, []),
-            # It is deleted while the follower is away, once after it had to forget what it has.
+            # It is deleted while the follower is disconnected, once after the follower has discarded its state.
             (200, [reload("f", "t/1"), UP_TO_DATE]), (None, []), (404, []), (404, []),
             (200, [reload("f", "t/2"), UP_TO_DATE, MUST_REFETCH]), (404, []),
             (200, [reload("f", "t/3"), UP_TO_DATE]),
@@ -201,7 +201,7 @@ class PageTests(unittest.TestCase):
         expected = [states[0], gone, states[1], gone, states[2], gone, states[3]]
         self.assertEqual([json.loads(line) for line in follower.lines], expected)
 
-    def test_json_tells_of_a_feed_that_is_not_there(self):
+    def test_json_reports_a_missing_feed(self):
         answers = iter([
             (404, []), (200, [reload("f", "t/0"), UP_TO_DATE]), (404, []), (404, []), (503, []), (404, []), (None, []), (404, []),
             (200, [reload("f", "t/1"), UP_TO_DATE]),
@@ -216,11 +216,11 @@ class PageTests(unittest.TestCase):
         self.assertEqual(found[0], {"feed": "f", "error": "absent"})
         self.assertTrue(follower.wait(lambda: "follow.mjs: f: the server answers 503" in follower.errors), follower.errors)
 
-    def test_a_feed_that_json_cannot_print_is_told_and_ends_nothing(self):
+    def test_a_feed_that_cannot_be_serialised_is_reported_and_others_continue(self):
         deep = "[" * 20_000 + "]" * 20_000
         change = json.loads(reload("f", "t/0").split("data: ")[1])
         sections = f'"sections":[{{"id":"s","data":{deep}}}]'
-        # Of one section s, as xxHash has it.
+        # The checksum of one section s, from xxHash.
         whole = json.dumps({**change, "checksum": CHECKSUM_OF_S})[:-1] + "," + sections + "}"
         answers = iter([(200, [f"data: {whole}\n\n", UP_TO_DATE, reload("f", "t/1"), UP_TO_DATE])])
         server = self.serve(lambda _: next(answers, (503, [])))

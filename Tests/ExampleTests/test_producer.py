@@ -17,7 +17,7 @@ class Producer(unittest.TestCase):
     def test_it_is_short(self):
         self.assertLessEqual(len([line for line in PRODUCER[1].splitlines() if line]), 20)
 
-    def test_its_records_come_to_one_feed(self):
+    def test_its_records_reach_one_feed(self):
         daemon = subprocess.Popen([FEEDSTORE, "run", "--embedded"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             servers = daemon.stdout.readline().decode().strip()
@@ -28,7 +28,8 @@ class Producer(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 topics, partitions, offsets = zip(*(line.split("/") for line in result.stdout.splitlines()))
                 self.assertEqual(sorted(topics), ["feeds.items", "feeds.items", "feeds.sections"])
-                # The same partitioner for both topics: one feed, in the partition that Java's clients choose.
+                # Both topics have the same partitioner: there is one feed, in the partition that the Java client
+                # chooses.
                 self.assertEqual(set(partitions), {self.partition("news", 4)})
             self.assertEqual(self.items(servers), [{"score": 4}])
         finally:
@@ -43,7 +44,7 @@ class Producer(unittest.TestCase):
         raise AssertionError(f"the vectors have no key {key}")
 
     def items(self, servers):
-        """The data of the feed's items, once there are some."""
+        """The data of the feed's items, once there are any."""
         command = [sys.executable, ROOT / "examples" / "follow.py", servers, "--once"]
         giving_up = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < giving_up:

@@ -4,7 +4,7 @@ import Feed
 @testable import FeedClient
 
 extension FeedBoard {
-  /// A board with one partition, as the reader opens it.
+  /// A board with one partition, opened as by the reader.
   static func opened(bootstrapped: Bool = true) -> FeedBoard {
     let board = FeedBoard(partitions: nil)
     _ = board.takeRequest()
@@ -13,7 +13,7 @@ extension FeedBoard {
     return board
   }
 
-  /// Takes records of partition 0, as the reader does.
+  /// Applies records to partition 0, as the reader does.
   @discardableResult
   func take(_ records: some Sequence<ChangesetSource.Record>) -> [Taken] {
     records.map { record in
@@ -31,7 +31,7 @@ extension FeedBoard {
     }
   }
 
-  /// How many updates wait for each subscriber.
+  /// The number of pending updates of each subscriber.
   var waitingCounts: [Int] { withState { $0.subscribers.values.map(\.mailbox.updateCount) } }
 
   func endPartition() {
@@ -48,7 +48,7 @@ extension FeedBoard {
 }
 
 extension FeedUpdate {
-  /// The update in a word or two.
+  /// A short description of the update.
   var summary: String {
     switch self {
     case .present(let content, let passedOver):

@@ -12,10 +12,10 @@ struct ChangesetLog {
 
   private(set) var entries: [Entry] = []
 
-  /// The offset after the last.
+  /// The offset after the last record.
   var end: Int64 { (entries.last?.offset ?? -1) + 1 }
 
-  /// A log of random feeds in many parts.
+  /// A log of random feeds, with many split changesets.
   static func random(_ seed: UInt64, flushes: Int) async throws -> ChangesetLog {
     var random = SplitMix64(seed: seed)
     var options = GeneratorOptions()
@@ -27,7 +27,7 @@ struct ChangesetLog {
     var log = ChangesetLog()
     for _ in 0..<flushes {
       for record in try await source.flush(generator.records(1 + random.below(12))) {
-        // Markers of transactions take up offsets.
+        // Transaction markers occupy offsets.
         log.entries.append(Entry(offset: log.end + (random.chance(10) ? 1 : 0), record: record))
       }
     }
@@ -38,8 +38,7 @@ struct ChangesetLog {
     entries.filter { (offset..<max(offset, end)).contains($0.offset) }
   }
 
-  /// The log as compaction leaves it: of what was before the cut, the last record of each key, without nulls that
-  /// are old.
+  /// The log after compaction: before the cut, only the last record of each key, without old nulls.
   func compacted(upTo cut: Int64, dropsNullsBefore: Int64) -> ChangesetLog {
     var last: [[UInt8]: Int64] = [:]
     for entry in entries where entry.offset < cut { last[entry.record.key] = entry.offset }

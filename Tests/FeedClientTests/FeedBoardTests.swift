@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedClient
 
-/// What subscribers are told, record by record, without a broker.
+/// What subscribers receive, record by record, without a broker.
 struct FeedBoardTests {
   private let source = ChangesetSource()
   private let board = FeedBoard.opened(bootstrapped: false)
@@ -15,7 +15,7 @@ struct FeedBoardTests {
     return updates
   }
 
-  @Test func `a subscriber is told the state at the end of the partition, and then each changeset`()
+  @Test func `a subscriber receives the state at the end of the partition, and then each changeset`()
     async throws
   {
     var iterator = board.updates().makeAsyncIterator()
@@ -48,7 +48,7 @@ struct FeedBoardTests {
     #expect(deletion == records[1].value)
   }
 
-  @Test func `a snapshot that is held stays as it was`() async throws {
+  @Test func `a snapshot does not change while it is held`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
     var iterator = board.updates().makeAsyncIterator()
@@ -62,7 +62,7 @@ struct FeedBoardTests {
     #expect(board.content(of: ByteText("a"))?.snapshot.itemIdentifiers == ["x", "y"])
   }
 
-  @Test func `a reload document is what a replica begins with`() async throws {
+  @Test func `a replica can start from a reload document`() async throws {
     let first = try await source.flush(
       ("a", ChangesetSource.item("x")),
       ("a", "{\"op\":\"section.upsert\",\"section\":\"empty\",\"data\":[1, 2]}")
@@ -85,7 +85,7 @@ struct FeedBoardTests {
     #expect(copied.description.version.deltaCount == 0)
   }
 
-  @Test func `a gap is told once, and the next reload ends it`() async throws {
+  @Test func `a gap is reported once, and the next reload ends it`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
     var iterator = board.updates(of: ["a"]).makeAsyncIterator()
@@ -100,7 +100,7 @@ struct FeedBoardTests {
     #expect(board.collect { $0.descriptions }.map(\.standing) == [.catchingUp])
   }
 
-  @Test func `a gap that is still open at the end of the partition is told, and one that was closed is not`()
+  @Test func `a gap that is open at the end of the partition is reported, and a closed one is not`()
     async throws
   {
     var iterator = board.updates().makeAsyncIterator()
@@ -112,7 +112,7 @@ struct FeedBoardTests {
     #expect(try await next(2, &iterator).map(\.summary) == ["a must refetch", "b present 4"])
   }
 
-  @Test func `parts are joined, and told as they came`() async throws {
+  @Test func `parts are joined, and delivered as they were written`() async throws {
     let source = ChangesetSource(maxMessageBytes: 1_000)
     board.endPartition()
     var iterator = board.updates().makeAsyncIterator()
@@ -132,7 +132,9 @@ struct FeedBoardTests {
     }
   }
 
-  @Test func `who joins between two parts is told the state when the changeset is complete`() async throws {
+  @Test func `a subscriber that joins between two parts receives the state once the changeset is complete`()
+    async throws
+  {
     let source = ChangesetSource(maxMessageBytes: 1_000)
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
@@ -145,7 +147,7 @@ struct FeedBoardTests {
     #expect(try await next(1, &iterator).first?.snapshot?.numberOfItems == 41)
   }
 
-  @Test func `a subscriber that coalesces is bounded, and ends with the newest state`() async throws {
+  @Test func `a coalescing subscriber has a bounded queue, and ends with the newest state`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
     board.endPartition()
     var iterator = board.updates(of: nil, SubscriptionOptions(maximumUpdates: 4)).makeAsyncIterator()
@@ -163,7 +165,7 @@ struct FeedBoardTests {
     #expect(try await next(1, &iterator).map(\.summary) == ["a diff 102"])
   }
 
-  @Test func `bytes that wait are bounded as well`() async throws {
+  @Test func `the bytes of pending updates are bounded as well`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
     var iterator = board.updates(of: nil, SubscriptionOptions(maximumBytes: 3_000)).makeAsyncIterator()
@@ -175,7 +177,7 @@ struct FeedBoardTests {
     #expect(try await next(1, &iterator).map(\.summary) == ["a present 11 for 10"])
   }
 
-  @Test func `a subscriber that pauses the reading is told everything`() async throws {
+  @Test func `a subscriber that pauses reading receives every changeset`() async throws {
     let board = board
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
@@ -196,14 +198,16 @@ struct FeedBoardTests {
     #expect(told == (2...11).map { "a reconfigure \($0)" })
   }
 
-  @Test func `a feed that is not there is told as absent, and followed when it comes`() async throws {
+  @Test func `a feed that does not exist is reported as absent, and followed once it is created`()
+    async throws
+  {
     var iterator = board.updates(of: ["a", "b"]).makeAsyncIterator()
     board.take(try await source.flush(("a", ChangesetSource.item("x")), ("c", ChangesetSource.item("x"))))
     board.endPartition()
     #expect(try await next(2, &iterator).map(\.summary).sorted() == ["a present 1", "b absent"])
     board.take(try await source.flush(("b", ChangesetSource.item("x")), ("c", ChangesetSource.item("y"))))
     #expect(try await next(1, &iterator).map(\.summary) == ["b reload 1"])
-    // Strings that are equal in Unicode's terms, and other bytes.
+    // Canonically equivalent strings with other bytes.
     var accents = board.updates(of: ["e\u{301}"]).makeAsyncIterator()
     #expect(try await next(1, &accents).map(\.summary) == ["e\u{301} absent"])
     board.take(try await source.flush(("\u{E9}", ChangesetSource.item("x"))))
@@ -211,7 +215,7 @@ struct FeedBoardTests {
     #expect(try await next(1, &accents).first?.snapshot?.itemIdentifiers == ["y"])
   }
 
-  @Test func `with its history, a subscription is told every changeset that is there`() async throws {
+  @Test func `a subscription with history receives every changeset of the topic`() async throws {
     var iterator = board.updates(of: nil, SubscriptionOptions(beginsWithHistory: true)).makeAsyncIterator()
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.take(try await source.flush(("a", ChangesetSource.item("y"))))
@@ -233,7 +237,7 @@ struct FeedBoardTests {
     #expect(try await next(1, &iterator).map(\.summary) == ["a absent"])
   }
 
-  @Test func `a topic that was made anew is read anew`() async throws {
+  @Test func `a recreated topic is read from its beginning`() async throws {
     board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
     board.endPartition()
     var iterator = board.updates().makeAsyncIterator()
@@ -253,7 +257,7 @@ struct FeedBoardTests {
     #expect(last == ["a": "a absent", "b": "b present 1"])
   }
 
-  @Test func `the end of the client ends its subscriptions once they have taken their pending updates`()
+  @Test func `when the client ends, subscriptions end after their pending updates`()
     async throws
   {
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
@@ -268,7 +272,7 @@ struct FeedBoardTests {
     #expect(told == [.upToDate])
   }
 
-  @Test func `a reset forgets what is known, ends subscriptions, and follows what was asked for last`()
+  @Test func `a reset discards all feeds, ends subscriptions, and follows the last requested partitions`()
     async throws
   {
     let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 1, beginsWithHistory: true)
@@ -288,7 +292,7 @@ struct FeedBoardTests {
     await #expect(throws: FeedClientError.self) { try await ended.next() }
     #expect(board.takeRequest() == .follow([0, 3]))
 
-    // It is read again from the beginning, and nobody from before holds that up.
+    // It reads from the beginning, and earlier subscribers do not block it.
     var iterator = board.updates().makeAsyncIterator()
     board.open([0], beginnings: [0: 0])
     let records = try await source.flush(("b", ChangesetSource.item("x")), ("c", ChangesetSource.item("x")))
@@ -300,7 +304,7 @@ struct FeedBoardTests {
     #expect(try await iterator.next() == nil)
   }
 
-  @Test func `a subscriber that is cancelled stops waiting`() async throws {
+  @Test func `a cancelled subscriber stops waiting`() async throws {
     let updates = board.updates()
     let task = Task {
       for try await _ in updates {}

@@ -35,7 +35,7 @@ struct FeedClientTests {
     )
   }
 
-  /// Runs a client until it is up to date, and saves it.
+  /// Runs a client until it is up to date, and saves its state.
   private func save(_ cluster: EmbeddedCluster, to file: TemporaryFile) async throws {
     let client = client(cluster)
     #expect(try await client.save(to: file.path) == false)
@@ -48,7 +48,7 @@ struct FeedClientTests {
 
   /// Runs a client until it is up to date.
   ///
-  /// - Returns: what a subscriber to the history was told by then, and why what was saved was refused.
+  /// - Returns: what a subscriber to the history received by then, and why the saved state was refused.
   private func history(
     _ cluster: EmbeddedCluster,
     _ savedState: SavedStateOptions
@@ -95,7 +95,7 @@ struct FeedClientTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a client begins with what is there, follows, and ends when it is asked to`() async throws {
+  @Test func `a client reads the current state, follows, and stops on request`() async throws {
     let cluster = try cluster(partitions: 3)
     defer { cluster.stop() }
     try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
@@ -121,7 +121,7 @@ struct FeedClientTests {
     #expect(client.content(of: "a")?.snapshot.numberOfItems == 2)
   }
 
-  @Test func `partitions come and go while it runs`() async throws {
+  @Test func `partitions can be added and removed while the client runs`() async throws {
     let cluster = try cluster(partitions: 3)
     defer { cluster.stop() }
     try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
@@ -145,7 +145,7 @@ struct FeedClientTests {
     try await running
   }
 
-  @Test func `a slow subscriber pauses the reading, and loses nothing`() async throws {
+  @Test func `a slow subscriber pauses reading, and loses nothing`() async throws {
     let cluster = try cluster(partitions: 1)
     defer { cluster.stop() }
     var records = try await source.flush(("a", ChangesetSource.item("x")))
@@ -157,7 +157,7 @@ struct FeedClientTests {
     async let running: Void = client.run()
     var revisions: [UInt64] = []
     for try await update in slow {
-      // What is read ahead of the subscriber is pending for it.
+      // What was read ahead of the subscriber is queued for it.
       let ahead = (client.content(of: "a")?.description.revision ?? 0) - UInt64(revisions.count)
       #expect(ahead <= 3)
       if case .changed(let changeset, _) = update { revisions.append(changeset.change.revision) }
@@ -168,7 +168,9 @@ struct FeedClientTests {
     try await running
   }
 
-  @Test func `a paused reading still hears of other partitions and of the end`() async throws {
+  @Test func `while reading is paused, requests for other partitions and for a stop take effect`()
+    async throws
+  {
     let cluster = try cluster(partitions: 2)
     defer { cluster.stop() }
     var records = try await source.flush(("a", ChangesetSource.item("x")))
@@ -190,7 +192,7 @@ struct FeedClientTests {
     try await running
   }
 
-  @Test func `a client begins with what another has saved, and reads what came since`() async throws {
+  @Test func `a client starts from another's saved state, and reads newer records`() async throws {
     let cluster = try cluster(partitions: 2)
     defer { cluster.stop() }
     let file = try TemporaryFile()
@@ -198,7 +200,7 @@ struct FeedClientTests {
     try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
     try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
     try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
-    // There is nothing yet, and nothing to say of that.
+    // There is no file yet, which is not an error.
     let whole = try await history(cluster, options)
     #expect(whole.told.sorted() == ["a diff 2", "a reload 1", "b reload 1"])
     #expect(whole.refusals.isEmpty)
@@ -213,7 +215,7 @@ struct FeedClientTests {
     #expect(await client.waitUntilUpToDate())
     #expect(client.content(of: "a")?.snapshot.data(ofItem: "x")?.description == "{\"n\":1,\"p\":\"\"}")
     #expect(client.content(of: "b")?.description.revision == 1)
-    // While it runs, too.
+    // Saving works during a run, too.
     #expect(try await client.save(to: file.path))
     client.stop()
     try await running
@@ -228,7 +230,11 @@ struct FeedClientTests {
     await #expect(throws: FeedClientError.self) { _ = try await client.save(to: file.path + "/none") }
   }
 
-  @Test func `what was saved of another topic is refused, and said, and read anew`() async throws {
+  @Test
+  func
+    `the saved state of another topic is refused with the reason, and the topic is read from its beginning`()
+    async throws
+  {
     let first = try cluster(partitions: 1)
     let file = try TemporaryFile()
     let options = SavedStateOptions(path: file.path)
@@ -246,7 +252,7 @@ struct FeedClientTests {
     #expect(other.told == ["a reload 1"])
     #expect(other.refusals.count == 1)
     #expect(other.refusals.first?.contains("cluster") == true)
-    // Even if the cluster does not say that it is another, the offsets do.
+    // Even without a cluster id, the offsets show that it is another topic.
     var writer = SavedStateWriter(
       SavedStateHeader(topic: Self.topic, cluster: nil, feeds: nil, timeMilliseconds: 0)
     )
@@ -262,7 +268,7 @@ struct FeedClientTests {
     #expect(broken.refusals.count == 1)
   }
 
-  @Test func `a topic or a partition that does not exist is named`() async throws {
+  @Test func `a missing topic or partition is named`() async throws {
     let cluster = try cluster(partitions: 2)
     defer { cluster.stop() }
     let stranger = client(cluster, partitions: [1, 2])
@@ -271,7 +277,7 @@ struct FeedClientTests {
     #expect(error?.message.contains("partition 2") == true)
   }
 
-  @Test func `a topic that does not exist is waited for as long as it may be, and then named`() async throws {
+  @Test func `a missing topic is waited for until the timeout, and then named`() async throws {
     let cluster = try EmbeddedCluster(log: { _, _, _ in })
     defer { cluster.stop() }
     let lines = Mutex<[String]>([])
@@ -287,7 +293,7 @@ struct FeedClientTests {
     #expect(lines.withLock { $0 } == ["waiting for topic nowhere, for up to 1 s"])
   }
 
-  @Test func `a client that has failed is reset and follows again`() async throws {
+  @Test func `a failed client can be reset and run again`() async throws {
     let cluster = try cluster(partitions: 2)
     defer { cluster.stop() }
     try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
@@ -314,7 +320,7 @@ struct FeedClientTests {
     try await running
   }
 
-  @Test func `a client that is cancelled ends`() async throws {
+  @Test func `a cancelled client ends`() async throws {
     let cluster = try cluster(partitions: 1)
     defer { cluster.stop() }
     let client = client(cluster)
@@ -324,7 +330,7 @@ struct FeedClientTests {
     try await task.value
   }
 
-  @Test func `brokers that are not there are waited for, until it is asked to stop`() async throws {
+  @Test func `unreachable brokers are waited for until a stop is requested`() async throws {
     let cluster = try cluster(partitions: 1)
     cluster.stop()
     let client = client(cluster)

@@ -3,7 +3,7 @@ import Testing
 @testable import FeedClient
 
 struct QueueTests {
-  @Test func `what came first goes first, and what is taken out in between is gone`() {
+  @Test func `elements leave in order, without those removed in between`() {
     var queue = Queue<Int>()
     for number in 0..<10 { queue.append(number) }
     #expect(queue.removeFirst() == 0)

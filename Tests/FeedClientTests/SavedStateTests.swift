@@ -5,7 +5,7 @@ import Testing
 
 @testable import FeedClient
 
-/// What is saved of a board, and what another goes on from.
+/// Saving a board, and starting another one from the saved state.
 struct SavedStateTests {
   private static let topic = "feeds.changesets"
   private static let expected = StateLoader.Expectation(
@@ -48,13 +48,13 @@ struct SavedStateTests {
     try #require(try StateLoader.load(file.path, partitions: partitions, expected))
   }
 
-  /// Saves a board, and begins another with that.
+  /// Saves a board, and starts another one from it.
   private func restarted(_ board: FeedBoard) throws -> FeedBoard {
     try save(board)
     return begun(try load())
   }
 
-  /// Everything that is known of the feeds, in text.
+  /// Everything that is known of the feeds, as text.
   private func known(_ board: FeedBoard, withKeys: Bool = true) -> [String] {
     let lost = board.withState { state -> [String] in
       let partition = state.partitions[0]
@@ -72,7 +72,7 @@ struct SavedStateTests {
     } + lost.sorted()
   }
 
-  /// Names the feeds that differ, and no more.
+  /// Reports only the names of feeds that differ.
   private func expectSame(_ found: [String], _ expected: [String], _ place: String) {
     let difference = found.difference(from: expected).map { change in
       switch change {
@@ -86,7 +86,9 @@ struct SavedStateTests {
   private static let seeds = 1...12 as ClosedRange<UInt64>
 
   @Test(arguments: seeds)
-  func `who goes on from what was saved has what one has who never stopped`(seed: UInt64) async throws {
+  func `a follower that restarts from a saved state has what one has that never stopped`(
+    seed: UInt64
+  ) async throws {
     let log = try await ChangesetLog.random(seed, flushes: 120)
     var random = SplitMix64(seed: seed)
     let steady = begun()
@@ -97,7 +99,7 @@ struct SavedStateTests {
       let next = min(log.end, taken + Int64(random.below(40)))
       steady.take(log.entries(from: taken, to: next))
       taken = next
-      // Sometimes it does not get as far as it was when it is saved again.
+      // Sometimes it is saved again before it has caught up.
       let goal = random.chance(30) ? min(taken, (other.positions[0] ?? 0) + Int64(random.below(3))) : taken
       other.take(log.entries(from: other.positions[0] ?? 0, to: goal))
       other = try restarted(other)
@@ -114,7 +116,7 @@ struct SavedStateTests {
     #expect(other.partitionDescriptions.allSatisfy { $0.standing != .bootstrapping })
   }
 
-  @Test func `compaction while nobody follows loses nothing`() async throws {
+  @Test func `compaction while no follower runs loses nothing`() async throws {
     var (inParts, lost) = (0, 0)
     for seed in Self.seeds {
       let log = try await ChangesetLog.random(seed, flushes: 80)
@@ -144,7 +146,7 @@ struct SavedStateTests {
     #expect(inParts > 20 && lost > 20, "what is to be tested came: \(inParts), \(lost)")
   }
 
-  @Test func `only a feed of which a part had come is read again`() async throws {
+  @Test func `only a feed in the middle of a changeset is read again`() async throws {
     let source = ChangesetSource(maxMessageBytes: 1_000)
     let many = "[" + (0..<40).map { ChangesetSource.item("i\($0)", size: 50) }.joined(separator: ",") + "]"
     let parts = try await source.flush(("a", many))
@@ -155,7 +157,7 @@ struct SavedStateTests {
     board.take(parts.prefix(2) + other)
     let next = try restarted(board)
     #expect(next.positions == [0: 0])
-    // What does not fit would lose the feed if it was read.
+    // If it was read, the unexpected record would lose the feed.
     next.take(parts.prefix(2) + gap)
     #expect(next.positions == [0: 3])
     next.take(parts.dropFirst(2))
@@ -164,7 +166,7 @@ struct SavedStateTests {
     #expect(next.content(of: ByteText("a"))?.snapshot.numberOfItems == 40)
   }
 
-  @Test func `a feed that is lost stays lost until its reload comes`() async throws {
+  @Test func `a lost feed stays lost until its reload arrives`() async throws {
     let source = ChangesetSource()
     let board = begun()
     board.take(
@@ -191,7 +193,7 @@ struct SavedStateTests {
     #expect(next.collect { $0.descriptions }.map(\.standing) == [.catchingUp, .catchingUp, .catchingUp])
   }
 
-  @Test func `a history goes on from the state that was saved`() async throws {
+  @Test func `a history continues from the saved state`() async throws {
     let source = ChangesetSource()
     let first = begun()
     first.take(try await source.flush(("a", ChangesetSource.item("x"))))
@@ -209,7 +211,7 @@ struct SavedStateTests {
 
   // MARK: What is saved
 
-  @Test func `what was written after it is told by when all was read`() async throws {
+  @Test func `records after a saved state are dated by the last time at which all were read`() async throws {
     let source = ChangesetSource()
     let board = board()
     func asOf() throws -> Int64? {
@@ -221,7 +223,7 @@ struct SavedStateTests {
     board.noteIdle(at: 1_000)
     board.open([0], beginnings: [0: 0])
     board.noteIdle(at: 2_000)
-    // Nothing says that all was read: it is as old as the beginning.
+    // There was no such time, so it is as old as the start.
     #expect(try asOf() == 1_000)
     board.take(try await source.flush(("a", ChangesetSource.item("x"))))
     board.endPartition()
@@ -239,7 +241,7 @@ struct SavedStateTests {
     #expect(try file.names == ["state"])
   }
 
-  @Test func `only the feeds that are followed are kept, decoded and saved`() async throws {
+  @Test func `only followed feeds are decoded, kept and saved`() async throws {
     let source = ChangesetSource()
     let records = try await source.flush(
       ("a", ChangesetSource.item("x")),
@@ -249,7 +251,7 @@ struct SavedStateTests {
     let kept: Set<ByteText> = [ByteText("a"), ByteText("\u{E9}")]
     let some = begun(keeping: kept)
     some.take(records)
-    // It is not even looked at.
+    // It is not even decoded.
     some.take([ChangesetSource.Record(key: Array("k0/other".utf8), value: Array("no JSON".utf8))])
     #expect(some.collect { $0.contents }.map(\.description.feed.utf8.count) == [1, 2])
     #expect(some.content(of: ByteText("\u{E9}"))?.snapshot.itemIdentifiers == ["y"])
@@ -259,7 +261,7 @@ struct SavedStateTests {
 
     try save(some)
     var expected = Self.expected
-    // Of others nothing is known, so that they cannot be gone on with.
+    // The file does not have the other feeds, so it cannot be used for them.
     for feeds in [nil, [ByteText("a"), ByteText("b")], [ByteText("e\u{301}")]] as [Set<ByteText>?] {
       expected.feeds = feeds
       #expect(throws: SavedStateFault.self) { _ = try load(expected) }
@@ -273,7 +275,7 @@ struct SavedStateTests {
     #expect(try load(expected)[0]?.replicas.replicas.map(\.feed.utf8.count) == [2])
   }
 
-  @Test func `only partitions that are wanted are loaded`() async throws {
+  @Test func `only requested partitions are loaded`() async throws {
     let board = board()
     board.open([0, 1, 2], beginnings: [0: 0, 1: 10, 2: 20])
     board.take(try await ChangesetSource().flush(("a", ChangesetSource.item("x"))))
@@ -296,11 +298,11 @@ struct SavedStateTests {
     }
   }
 
-  @Test func `no file is no state, and no fault`() throws {
+  @Test func `a missing file is no state, and not an error`() throws {
     #expect(try StateLoader.load(file.path, partitions: [0], Self.expected) == nil)
   }
 
-  @Test func `what is damaged is refused, wherever it is`() async throws {
+  @Test func `a damaged file is refused, wherever the damage is`() async throws {
     let seed: UInt64 = 77
     let log = try await ChangesetLog.random(seed, flushes: 30)
     let board = begun()
@@ -323,7 +325,7 @@ struct SavedStateTests {
       try file.write(damaged)
       #expect(refusal() != nil, "seed \(seed), byte \(place) is \(damaged[place])")
     }
-    // Whole lines.
+    // Damage to whole lines.
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
     for index in lines.indices.dropLast() {
       var damaged = lines
@@ -348,7 +350,7 @@ struct SavedStateTests {
     }
   }
 
-  @Test func `what is of something else is refused, and it is said why`() async throws {
+  @Test func `a state of another topic, cluster or feed is refused with the reason`() async throws {
     let board = board()
     board.open([0, 1], beginnings: [0: 0, 1: 0])
     board.take(try await ChangesetSource().flush(("a", ChangesetSource.item("x"))))
@@ -373,7 +375,7 @@ struct SavedStateTests {
     #expect(refusal(expected) == "line 1 is not the header of a saved state")
   }
 
-  @Test func `what is not a part of the topic any more, or too old, is refused`() {
+  @Test func `a state that is not part of the current topic, or too old, is refused`() {
     func partition(behind: [ByteText: Int64] = [:]) -> LoadedPartition {
       LoadedPartition(SavedPartition(number: 3, position: 50, behind: behind, asOf: 1_000_000))
     }
@@ -404,7 +406,7 @@ struct SavedStateTests {
 }
 
 extension FeedBoard {
-  /// Takes records of partition 0, as the reader does.
+  /// Applies records to partition 0, as the reader does.
   fileprivate func take(_ entries: [ChangesetLog.Entry]) {
     for entry in entries {
       entry.record.key.withUnsafeBytes { key in

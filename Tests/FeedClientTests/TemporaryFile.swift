@@ -1,6 +1,6 @@
 import Foundation
 
-/// The path of a file for one test, in a folder that is removed with it.
+/// The path of a file for one test, in a folder that is removed with this object.
 final class TemporaryFile {
   private let folder: URL
   let path: String

@@ -3,23 +3,23 @@ import FeedTestSupport
 import Service
 import Testing
 
-/// The file that is shipped says what the code does.
+/// The shipped configuration file agrees with the code.
 @Suite struct ConfigurationFileTests {
   private static let file: String = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/\(package)/config/feedstore.json5"
   }()
 
-  @Test func itsValuesAreTheDefaults() throws {
+  @Test func `its values are the defaults`() throws {
     #expect(try PipelineConfiguration.load(file: Self.file, assignments: []) == PipelineConfiguration())
   }
 
-  @Test func itHasEveryKeyAndNoOther() throws {
+  @Test func `it has exactly the known keys`() throws {
     let document = try ConfigurationDocument(file: Self.file)
     #expect(Set(document.entries.keys) == Set(PipelineConfiguration.keys))
   }
 
-  @Test func everyKeyHasAcommentAboveIt() throws {
+  @Test func `every key has a comment above it`() throws {
     let lines = try fileLines()
     let document = try ConfigurationDocument(file: Self.file)
     for (key, entry) in document.entries {

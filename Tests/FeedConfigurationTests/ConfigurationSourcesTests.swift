@@ -28,7 +28,9 @@ struct ConfigurationSourcesTests {
     try #require(loaded.readings.first { $0.key == key })
   }
 
-  @Test func `--set replaces the environment, which replaces the file, which replaces the defaults`() throws {
+  @Test func `--set overrides the environment, which overrides the file, which overrides the defaults`()
+    throws
+  {
     let file = "{ coalesce: {\n window: 1,\n idleWindow: 2,\n maxRecords: 3 } }"
     let environment = ["FEEDSTORE_COALESCE_WINDOW": "10", "FEEDSTORE_COALESCE_IDLE_WINDOW": "20ms"]
     let loaded = try load(file, environment: environment, "coalesce.window=1s")
@@ -47,7 +49,7 @@ struct ConfigurationSourcesTests {
     )
   }
 
-  @Test func `every key has a variable of its own, which sets it`() throws {
+  @Test func `every key has its own environment variable`() throws {
     let variables = ConfigurationSources.variables
     let names = variables.keys.map(variables.name)
     #expect(Set(names).count == names.count)
@@ -72,7 +74,7 @@ struct ConfigurationSourcesTests {
     #expect(loaded.unknownVariables == [])
   }
 
-  @Test func `what tests, builds and Kubernetes have in the environment is passed over`() throws {
+  @Test func `variables of tests, builds and Kubernetes are ignored`() throws {
     let loaded = try load(
       environment: [
         "FEEDSTORE_TEST_BOOTSTRAP": "x", "FEEDSTORE_COMMIT": "x", "FEEDSTORE_SERVICE_HOST": "x",
@@ -85,7 +87,7 @@ struct ConfigurationSourcesTests {
     )
   }
 
-  @Test func `an error in a variable names it`() throws {
+  @Test func `an error in a variable names the variable`() throws {
     let error = #expect(throws: ConfigurationError.self) {
       try load(environment: ["FEEDSTORE_HTTP_PORT": "tcp://a"])
     }
@@ -95,7 +97,7 @@ struct ConfigurationSourcesTests {
     )
   }
 
-  @Test func `a token in the environment is as it is`() throws {
+  @Test func `a token in the environment is not parsed`() throws {
     let loaded = try load(environment: ["FEEDSTORE_HTTP_TOKEN": "01234567890123456789"])
     #expect(loaded.configuration.http.token == "01234567890123456789")
     #expect(try reading("http.token", loaded).shown == "(not shown)")
@@ -125,7 +127,7 @@ struct ConfigurationSourcesTests {
     #expect(!shown.values.contains { $0.contains("hunter2") })
   }
 
-  @Test func `what librdkafka does not know is masked`() throws {
+  @Test func `unknown librdkafka properties are masked`() throws {
     let loaded = try load("{}", environment: [:], "kafka.my.thing=hunter2")
     #expect(try reading("kafka.my.thing", loaded).shown == "(not shown)")
     let settings = try KafkaSettings(
@@ -139,10 +141,10 @@ struct ConfigurationSourcesTests {
   }
 
   @Test(arguments: ["ssl.key.location", "ssl.keystore.location", "sasl.kerberos.keytab"])
-  func `a key file that others may read is refused`(name: String) throws {
+  func `a key file that other users can read is refused`(name: String) throws {
     let key = try folder.file("key.pem", "key".utf8)
     chmod(key, 0o640)
-    // Root may have it so.
+    // A file owned by root may be readable by its group, not by others.
     if geteuid() == 0 { chmod(key, 0o644) }
     let error = #expect(throws: ConfigurationError.self) {
       try load("{}", environment: [:], "kafka.\(name)=\(key)")
@@ -156,7 +158,7 @@ struct ConfigurationSourcesTests {
     #expect(missing?.code == .unreadable)
   }
 
-  @Test func `a command's own settings give way to all others`() throws {
+  @Test func `all other sources override a command's own settings`() throws {
     var sources = ConfigurationSources(file: nil, environment: ["FEEDSTORE_HTTP_PORT": "7"], assignments: [])
     sources.command = .init(
       command: "demo",
@@ -169,7 +171,7 @@ struct ConfigurationSourcesTests {
     #expect(try reading("workers", loaded).source.description == "feedstore demo")
   }
 
-  @Test func `numbers are listed with their unit`() throws {
+  @Test func `numbers are listed with their units`() throws {
     let loaded = try load("{}", environment: [:], "coalesce.window=2s")
     let window = try reading("coalesce.window", loaded)
     #expect(window.value == .integer(2_000) && window.unit == .milliseconds)

@@ -3,14 +3,14 @@ import FeedTestSupport
 import Service
 import Testing
 
-/// The tables of the configuration in docs/protocol.md and docs/http.md have every key with its default.
+/// The configuration tables in docs/protocol.md and docs/http.md have every key with its default.
 @Suite struct DocumentedConfigurationTests {
   private static let folder = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     return "/\(package)/docs"
   }()
 
-  @Test func theTableHasEveryKeyWithItsDefault() throws {
+  @Test func `the table has every key with its default`() throws {
     let rows = try rows(of: "protocol.md", under: "## 9 Configuration") + rows(of: "http.md", under: "# HTTP")
     #expect(Set(rows.map(\.key)) == Set(PipelineConfiguration.keys))
     #expect(rows.count == PipelineConfiguration.keys.count)
@@ -18,7 +18,7 @@ import Testing
     #expect(try PipelineConfiguration.load(file: nil, assignments: assignments) == PipelineConfiguration())
   }
 
-  /// The rows of a section with keys, but for those that stand for keys of another page.
+  /// The rows of a section with keys, without those that refer to another page.
   private func rows(of page: String, under heading: Substring) throws -> [(key: String, value: String)] {
     let text = try #require(String(validating: readFile("\(Self.folder)/\(page)"), as: UTF8.self))
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func theDefaultsAreThoseOfTheProtocol() throws {
+  @Test func `the defaults are the protocol's`() throws {
     let configuration = try load()
     #expect(configuration == PipelineConfiguration())
     let store = configuration.store
@@ -47,7 +47,7 @@ import Testing
     #expect(store.topics.rejected == "feeds.rejected")
   }
 
-  /// One legal value other than the default for every key, and where it must arrive.
+  /// A valid value other than the default for each key, and a check that it arrived.
   private static let places: [(assignment: String, arrived: @Sendable (PipelineConfiguration) -> Bool)] = [
     ("coalesce.window=0", { $0.store.coalescing.windowMilliseconds == 0 }),
     ("coalesce.idleWindow=0", { $0.store.coalescing.idleWindowMilliseconds == 0 }),
@@ -109,7 +109,7 @@ import Testing
     ("log.format=json", { $0.logFormat == .json }),
   ]
 
-  @Test func everyKeyArrivesWhereItBelongs() throws {
+  @Test func `every key sets its property`() throws {
     for (assignment, arrived) in Self.places {
       let configuration = try load(assignment)
       #expect(arrived(configuration), "\(assignment)")
@@ -155,7 +155,7 @@ import Testing
     ("log.level=loud", #"one of "debug", "info", "warning", "error""#),
     ("log.format=xml", #"one of "text", "json""#),
   ])
-  func aValueThatIsNotAllowedIsRefusedWithKeyAndRange(_ assignment: String, allowed: String) throws {
+  func `an invalid value is refused with its key and range`(_ assignment: String, allowed: String) throws {
     let error = try refusal(assignment)
     let key = String(assignment.prefix { $0 != "=" })
     #expect(error.key == key)
@@ -166,13 +166,13 @@ import Testing
   }
 
   @Test(arguments: ["", ".", "..", "a b", "a/b", "^feeds.*", "é", String(repeating: "x", count: 250)])
-  func aTopicMustHaveAnameThatKafkaTakes(_ name: String) throws {
+  func `a topic must have a valid Kafka name`(_ name: String) throws {
     let error = try refusal("topics.items=\"\(name)\"")
     #expect(error.code == .outOfRange)
     #expect(error.key == "topics.items")
   }
 
-  @Test func outputTopicsDifferFromTheInputsAndFromEachOther() throws {
+  @Test func `output topics differ from the inputs and from each other`() throws {
     #expect(try refusal("topics.changesets=feeds.items").key == "topics.changesets")
     #expect(try refusal("topics.changesets=feeds.sections").key == "topics.changesets")
     #expect(try refusal("topics.rejected=feeds.sections").key == "topics.rejected")
@@ -182,7 +182,7 @@ import Testing
     #expect(try load("topics.sections=in", "topics.items=in").store.topics.items == "in")
   }
 
-  @Test func theLargestDataMustFitInAmessage() throws {
+  @Test func `the largest data must fit into a message`() throws {
     let error = try refusal("output.maxMessageBytes=66560")
     #expect(error.code == .conflict)
     #expect(error.message.contains("limits.maxDataBytes is 524288 (default)"))
@@ -197,7 +197,7 @@ import Testing
     #expect(try refusal("limits.maxDataBytes=2147483647").code == .conflict)
   }
 
-  @Test func whatKafkaIsToldIsPassedOnAsText() throws {
+  @Test func `librdkafka's properties are passed on as text`() throws {
     var document = try ConfigurationDocument(
       text: """
         { kafka: { "client.id": "x", group: { id: "y" }, "session.timeout.ms": 6000, "linger.ms": 0.5,
@@ -218,16 +218,16 @@ import Testing
     )
   }
 
-  @Test func anUnknownKeyIsRefusedWithTheNearest() throws {
+  @Test func `an unknown key is refused, with the nearest known one`() throws {
     let error = try refusal("coalesce.windw=5")
     #expect(error.code == .unknownKey)
     #expect(error.message == "coalesce.windw (5) is not a known key; did you mean coalesce.window?")
   }
 
-  @Test func theTokenComesFromOnePlace() throws {
+  @Test func `the token comes from one place`() throws {
     var options = HTTPOptions()
     options.tokenFile = "/nonexistent"
-    // Nobody needs it.
+    // No token is needed.
     #expect(try options.bearerToken() == nil)
     options.isEnabled = true
     #expect(throws: ConfigurationError.self) { try options.bearerToken() }
@@ -244,7 +244,7 @@ import Testing
     #expect(try options.bearerToken() == nil)
   }
 
-  @Test func timesAndSizesMayHaveUnits() throws {
+  @Test func `times and sizes may have units`() throws {
     #expect(try load("coalesce.window=1.5s").store.coalescing.windowMilliseconds == 1_500)
     #expect(try load("http.heartbeat=1m").http.heartbeatMilliseconds == 60_000)
     #expect(try load("coalesce.maxBytes=8MiB").store.coalescing.maxBytes == 8 << 20)
@@ -254,7 +254,7 @@ import Testing
   }
 
   @Test(arguments: ["plugin.library.paths", "ssl.engine.location"])
-  func librariesAreLoadedOnlyIfThatIsAllowed(_ name: String) throws {
+  func `libraries are loaded only if that is allowed`(_ name: String) throws {
     let error = try refusal("kafka.\(name)=/tmp/evil.so")
     #expect(error.code == .conflict && error.key == "kafka.\(name)" && error.place == "--set")
     #expect(error.message.contains("kafka.allowPlugins: true"))

@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// Which records count as applied already, where windows published nothing that says so.
+/// Which records count as already applied if their window published nothing.
 @Suite struct AlreadyAppliedTests {
   private static let create = #"{"op":"section.upsert","section":"s"}"#
   private static let insert = #"{"op":"item.upsert","item":"a","section":"s"}"#
@@ -24,7 +24,7 @@ import Testing
       _ = try await store.apply(RecordBatch([record]), time: .records)
     }
 
-    /// Publishes the waiting records; returns the values, nil for a null.
+    /// Publishes the waiting records. Returns the values; nil for a null.
     func publish() async -> [String?] {
       let part = await store.beginFlush()
       let values = part.records.map { record in record.value.map { part.bytes($0).text } }
@@ -35,7 +35,7 @@ import Testing
     var alreadyApplied: Int { get async { await store.counters.noOps[.alreadyApplied] ?? 0 } }
   }
 
-  /// A feed in whose last window records up to 6 cancelled each other out.
+  /// A feed whose last window contained records up to 6, which cancelled each other out.
   private func quietFeed() async throws -> Input {
     let input = Input()
     try await input.apply(Self.create, 0)
@@ -55,7 +55,8 @@ import Testing
     #expect(await input.store.counters.rejectedRecords == 0)
   }
 
-  @Test func `they are in no through, and stay remembered behind a changeset of another topic`() async throws
+  @Test func `such records are in no through, and are remembered after a changeset of another topic`()
+    async throws
   {
     let input = try await quietFeed()
     try await input.apply(#"{"op":"section.reload","section":"s"}"#, 3, topic: "feeds.sections")
@@ -69,7 +70,7 @@ import Testing
     #expect(next.contains(#""through":{"feeds.items":7,"feeds.sections":3}"#))
   }
 
-  @Test func `a roll-back forgets what was not confirmed, and nothing else`() async throws {
+  @Test func `a rollback forgets what was not confirmed, and nothing else`() async throws {
     let input = try await quietFeed()
     try await input.apply(Self.insert, 7)
     try await input.apply(Self.delete, 8)

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 @Suite struct AtomicRecordTests {
-  /// Events that change a feed of two sections, s with a b c and t with d e, in every way.
+  /// Events that change a feed with the sections s (a b c) and t (d e) in every way.
   private static let events = [
     #"{"op":"feed.replace","sections":[{"id":"t","items":["e","a"]},{"id":"u","items":["b"]}]}"#,
     #"{"op":"feed.clear"}"#,
@@ -30,7 +30,7 @@ import Testing
     #"{"op":"item.reconfigure","item":"a"}"#,
     #"{"op":"item.reload","item":"d"}"#,
   ]
-  /// Fails whatever was before: a new item without a section.
+  /// Always fails: a new item without a section.
   private static let failure = #"{"op":"item.upsert","item":"nowhere"}"#
   private static let feed =
     #"{"op":"feed.replace","sections":[{"id":"s","items":["a","b","c"]},{"id":"t","items":["d","e"]}]}"#
@@ -42,7 +42,7 @@ import Testing
 
     init() {
       var options = FeedStoreOptions()
-      // Without keyframes, which come when enough was published, and reloads by size.
+      // Without keyframes, and without reloads because of size.
       options.keyframe.maxDeltas = Int.max
       options.keyframe.maxBytesRatio = 1e9
       options.planner.maxBytesRatio = 1e9
@@ -64,7 +64,7 @@ import Testing
       _ = try await store.apply(batch, time: .records)
     }
 
-    /// Publishes; returns of each changeset what comes after its head's revisions and offsets.
+    /// Publishes. Returns the rest of each changeset after the revisions and offsets in its head.
     func flush() async -> [Substring] {
       await store.checkInvariants()
       let publication = await store.beginFlush()
@@ -77,7 +77,9 @@ import Testing
     }
   }
 
-  @Test func `a record that fails at its last event leaves no trace, whatever came before`() async throws {
+  @Test func `a record that fails at its last event has no effect, whatever its other events did`()
+    async throws
+  {
     let input = Input()
     try await input.apply(Self.feed)
     _ = await input.flush()
@@ -95,10 +97,10 @@ import Testing
     )
   }
 
-  @Test func `a record that fails leaves what the same window has changed before as it was`() async throws {
+  @Test func `a record that fails leaves earlier changes of the same window unchanged`() async throws {
     let input = Input()
     func published(_ before: String, _ failing: String?) async throws -> [Substring] {
-      // Nothing of the run before is kept.
+      // Nothing of the previous run is kept.
       try await input.apply("[{\"op\":\"feed.delete\"},\(Self.feed)]")
       _ = await input.flush()
       try await input.apply(before)

@@ -45,7 +45,7 @@ import Testing
     let reload =
       "{\(head(1, "reload"))" + #""checksum":"CHECKSUM","reason":"initial","sections":"#
       + #"[{"id":"s","data":null,"items":[{"id":"a","kind":"","data":null},{"id":"b","kind":"","data":null}]}]}"#
-    // The first attempt tells the right checksum.
+    // The error of the first attempt contains the right checksum.
     guard
       case .mismatch(let fault) = try replicas.apply(record("k0/f", reload.replacing("CHECKSUM", with: "0")))
     else {
@@ -59,7 +59,7 @@ import Testing
       return
     }
     let before = try #require(replicas.replica(of: "f")).oracleFeed
-    // A right checksum for the old state: whatever is taken over is wrong.
+    // The checksum of the old state: any change would be a mismatch.
     let delta = "{\(head(2, "diff"))" + #""checksum":"0badcafe",\#(lists)}"#
     guard case .mismatch = try replicas.apply(record("d1/f", delta)) else {
       Issue.record("taken: \(lists)")
@@ -70,7 +70,7 @@ import Testing
     #expect(replica.oracleFeed == before && replica.revision == 1 && replica.isStale)
   }
 
-  @Test func `feeds whose ids are canonically equivalent are two feeds`() throws {
+  @Test func `feeds with canonically equivalent ids are two feeds`() throws {
     let replicas = ReplicaPartition()
     for id in ["\u{e9}", "e\u{301}"] {
       let reload =
@@ -84,8 +84,8 @@ import Testing
     #expect(replicas.replicas.count == 2)
   }
 
-  /// Its bytes would be a key like any other, but no text, by which the feed is found again.
-  @Test func `an id with a surrogate escape that has no partner is refused`() throws {
+  /// As bytes it would be a valid key, but it is not valid text, by which feeds are looked up.
+  @Test func `an id with an unpaired surrogate escape is refused`() throws {
     let value =
       #"{"feed":"\ud800","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial","#
       + #""time":"2026-01-01T00:00:00.000Z","through":{"t":1},"checksum":"00000000"}"#
@@ -97,7 +97,7 @@ import Testing
     #expect(replicas.replicas.isEmpty)
   }
 
-  /// Whatever arrives, a follower neither dies nor breaks its state.
+  /// Whatever arrives, a follower neither crashes nor corrupts its state.
   @Test(arguments: RandomCases.seeds(1...4))
   func `mutated records are refused or applied, never fatal`(seed: UInt64) async throws {
     var random = SplitMix64(seed: seed)
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test(arguments: ["feed", "epoch", "revision", "base", "mode", "time", "through", "checksum"])
-  func `a field that stands twice does not stand for one that is missing`(missing: String) throws {
+  func `a duplicate field does not replace a missing one`(missing: String) throws {
     let fields = [
       ("feed", "\"f\""), ("epoch", "\"t/0\""), ("revision", "1"), ("base", "0"), ("mode", "\"reload\""),
       ("time", "\"2026-01-01T00:00:00.000Z\""), ("through", "{}"), ("checksum", "\"00000000\""),

@@ -1,9 +1,9 @@
 import FeedStore
 import Testing
 
-/// When waiting records are published: the three bounds of the protocol, and times at their edges.
+/// When waiting records are published: the three limits of the protocol, and edge cases of times.
 struct CoalescerTests {
-  /// A coalescer by reference, as expectations do not change values.
+  /// A coalescer by reference, because expectations cannot mutate values.
   @dynamicMemberLookup
   private final class Shared {
     private var coalescer: Coalescer
@@ -24,7 +24,7 @@ struct CoalescerTests {
     func fallBehind(_ isBehind: Bool = true) { coalescer.isBehind = isBehind }
   }
 
-  /// - Parameter idle: the idle window; nil for one that is as long as the window.
+  /// - Parameter idle: the idle window; nil for the same length as the window.
   private func coalescer(
     window: Int64 = 100,
     idle: Int64? = nil,
@@ -42,13 +42,13 @@ struct CoalescerTests {
     return Shared(options)
   }
 
-  @Test func `nothing is due while nothing waits`() {
+  @Test func `nothing is due if no records wait`() {
     let coalescer = coalescer()
     #expect(coalescer.deadline == nil)
     #expect(!coalescer.isFlushDue(at: .max))
   }
 
-  @Test func `the window counts from the first record that waits`() {
+  @Test func `the window starts with the first waiting record`() {
     let coalescer = coalescer()
     #expect(!coalescer.add(bytes: 1, at: 1_000))
     #expect(!coalescer.add(bytes: 1, at: 1_099))
@@ -57,13 +57,13 @@ struct CoalescerTests {
     #expect(coalescer.isFlushDue(at: 1_100))
   }
 
-  @Test func `a record that is older than the first one is not due`() {
+  @Test func `a record older than the first one is not due`() {
     let coalescer = coalescer()
     _ = coalescer.add(bytes: 1, at: 1_000)
     #expect(!coalescer.isFlushDue(at: 0))
   }
 
-  @Test func `with a window of 0 every record flushes those before it, however old it is`() {
+  @Test func `with a window of 0, every record flushes those before it, however old it is`() {
     let coalescer = coalescer(window: 0)
     #expect(!coalescer.isFlushDue(at: 5))
     #expect(!coalescer.add(bytes: 1, at: 5))
@@ -71,7 +71,7 @@ struct CoalescerTests {
     #expect(coalescer.isFlushDue(at: 1))
   }
 
-  @Test func `the record that reaches the greatest number is the last`() {
+  @Test func `the record that reaches the maximum number is the last of its window`() {
     let coalescer = coalescer(records: 3)
     #expect(!coalescer.add(bytes: 1, at: 0))
     #expect(!coalescer.add(bytes: 1, at: 0))
@@ -79,14 +79,14 @@ struct CoalescerTests {
     #expect(coalescer.waitingRecords == 3)
   }
 
-  @Test func `the record that reaches the greatest bytes is the last`() {
+  @Test func `the record that reaches the maximum bytes is the last of its window`() {
     let coalescer = coalescer(bytes: 10)
     #expect(!coalescer.add(bytes: 9, at: 0))
     #expect(coalescer.add(bytes: 1, at: 0))
     #expect(coalescer.waitingBytes == 10)
   }
 
-  @Test func `what is no record begins the window, too, and counts as none`() {
+  @Test func `a covered position starts the window, but does not count as a record`() {
     let coalescer = coalescer(records: 1)
     coalescer.begin(at: 50)
     coalescer.begin(at: 70)
@@ -94,7 +94,7 @@ struct CoalescerTests {
     #expect(coalescer.waitingRecords == 0)
   }
 
-  @Test func `after a publication everything begins again`() {
+  @Test func `a publication resets the window and the counts`() {
     let coalescer = coalescer(records: 2, bytes: 10)
     _ = coalescer.add(bytes: 9, at: 0)
     coalescer.reset()
@@ -104,7 +104,7 @@ struct CoalescerTests {
     #expect(coalescer.waitingRecords == 1 && coalescer.waitingBytes == 9)
   }
 
-  @Test func `a window beyond the end of time ends there`() {
+  @Test func `a deadline that would overflow is the end of time`() {
     let coalescer = coalescer(window: 100)
     _ = coalescer.add(bytes: 1, at: .max - 5)
     #expect(coalescer.deadline == .max)
@@ -119,14 +119,14 @@ struct CoalescerTests {
     #expect(coalescer.deadline == 1_010)
   }
 
-  @Test func `what comes soon after a publication waits until a window has passed since that was due`() {
+  @Test func `a record soon after a publication waits until a window has passed since that was due`() {
     let coalescer = coalescer(idle: 10)
     _ = coalescer.add(bytes: 1, at: 1_000)
     coalescer.reset()
     _ = coalescer.add(bytes: 1, at: 1_030)
     #expect(coalescer.deadline == 1_110)
     coalescer.reset()
-    // Not for less than the idle window, though.
+    // But not for less than the idle window.
     _ = coalescer.add(bytes: 1, at: 1_205)
     #expect(coalescer.deadline == 1_215)
     coalescer.reset()
@@ -142,7 +142,7 @@ struct CoalescerTests {
     #expect(coalescer.deadline == 600)
   }
 
-  @Test func `a publication of many records was due when the last of them came`() {
+  @Test func `a publication that reached the maximum number was due with its last record`() {
     let coalescer = coalescer(idle: 10, records: 2)
     _ = coalescer.add(bytes: 1, at: 1_000)
     #expect(coalescer.add(bytes: 1, at: 1_004))
@@ -151,7 +151,7 @@ struct CoalescerTests {
     #expect(coalescer.deadline == 1_104)
   }
 
-  @Test func `an idle window longer than the window is the window`() {
+  @Test func `an idle window longer than the window counts as the window`() {
     let coalescer = coalescer(idle: 500)
     _ = coalescer.add(bytes: 1, at: 1_000)
     #expect(coalescer.deadline == 1_100)
@@ -159,7 +159,7 @@ struct CoalescerTests {
 
   // MARK: The backlog
 
-  @Test func `while the input is behind more records and bytes may wait, and longer`() {
+  @Test func `while the input lags, more records and bytes may wait, and longer`() {
     let coalescer = coalescer(idle: 10, records: 2, bytes: 10)
     coalescer.fallBehind()
     _ = coalescer.add(bytes: 1, at: 1_000)
@@ -173,7 +173,7 @@ struct CoalescerTests {
     #expect(coalescer.add(bytes: 1, at: 1_003), "the twentieth byte")
   }
 
-  @Test func `records that are pending when the input has caught up are due as usual`() {
+  @Test func `once the input has caught up, waiting records are due as usual`() {
     let coalescer = coalescer(idle: 10, records: 2)
     coalescer.fallBehind()
     for _ in 0..<3 { #expect(!coalescer.add(bytes: 1, at: 1_000)) }
@@ -182,14 +182,14 @@ struct CoalescerTests {
     #expect(coalescer.add(bytes: 1, at: 1_000))
   }
 
-  @Test func `bounds of the backlog that are less than the usual ones do not count`() {
+  @Test func `backlog limits smaller than the usual ones have no effect`() {
     let coalescer = coalescer(window: 1_000, records: 100)
     coalescer.fallBehind()
     for _ in 0..<10 { #expect(!coalescer.add(bytes: 1, at: 0)) }
     #expect(coalescer.deadline == 1_000)
   }
 
-  @Test func `with a window of 0 the backlog changes nothing`() {
+  @Test func `with a window of 0, the backlog limits have no effect`() {
     let coalescer = coalescer(window: 0, records: 2)
     coalescer.fallBehind()
     _ = coalescer.add(bytes: 1, at: 0)
@@ -197,14 +197,14 @@ struct CoalescerTests {
     #expect(coalescer.add(bytes: 1, at: 0))
   }
 
-  @Test func `copies of rejected records have no more room while the input is behind`() {
+  @Test func `copies of rejected records have the usual limit while the input lags`() {
     let coalescer = coalescer(records: 2, bytes: 10)
     coalescer.fallBehind()
     #expect(!coalescer.add(bytes: 12, copied: 9, at: 0))
     #expect(coalescer.add(bytes: 1, copied: 10, at: 0))
   }
 
-  /// How many bytes may wait, as the record that reaches them is flushed at once.
+  /// How many bytes may wait: the record that reaches them is flushed at once.
   private func room(_ coalescer: Shared) -> Int {
     var bytes = 1
     while !coalescer.add(bytes: 1, at: 0) { bytes += 1 }
@@ -221,7 +221,7 @@ struct CoalescerTests {
     return coalescer
   }
 
-  @Test func `fewer bytes may wait after a commit that took longer than it may`() {
+  @Test func `after a slow commit, fewer bytes may wait`() {
     let coalescer = slowCoalescer()
     #expect(room(coalescer) == 1_000)
     _ = coalescer.add(bytes: 1_000, at: 0)
@@ -232,7 +232,7 @@ struct CoalescerTests {
     #expect(room(coalescer) == 498)
   }
 
-  @Test func `slow commits leave an eighth of the bytes`() {
+  @Test func `slow commits reduce the bytes to an eighth at least`() {
     let coalescer = slowCoalescer()
     for _ in 0..<5 {
       _ = coalescer.add(bytes: 100, at: 0)
@@ -241,7 +241,7 @@ struct CoalescerTests {
     #expect(room(coalescer) == 125)
   }
 
-  @Test func `more bytes may wait again after commits of half the time, if as much was committed`() {
+  @Test func `after commits of half the time, more bytes may wait again, if that many were committed`() {
     let coalescer = slowCoalescer()
     _ = coalescer.add(bytes: 1_000, at: 0)
     coalescer.publish(in: 1_000)

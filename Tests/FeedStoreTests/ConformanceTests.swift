@@ -4,7 +4,7 @@ import Testing
 
 @testable import Feed
 
-/// `ReplicaPartition` has after each record of the vectors in `conformance/replica` what they say.
+/// `ReplicaPartition` has the expected states after each record of the vectors in `conformance/replica`.
 @Suite struct ConformanceTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
@@ -19,12 +19,12 @@ import Testing
       .map { try OracleJSON.parse(Array($0)) }
   }
 
-  @Test func thereAreVectors() { #expect(Self.names.count >= 60) }
+  @Test func `there are vectors`() { #expect(Self.names.count >= 60) }
 
   @Test(arguments: names)
-  func everyRecordLeadsToTheStateOfTheVector(name: String) throws {
+  func `every record leads to the vector's state`(name: String) throws {
     var partitions: [Int: ReplicaPartition] = [:]
-    // Of which a record was refused, which a replica forgets.
+    // Feeds with a refused record; a replica does not remember those.
     var refused: Set<OracleFeedKey> = []
     for (number, line) in try Self.lines("replica/\(name)").enumerated() {
       let place: Comment = "\(name), line \(number + 1)"
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func keysAreReadAsTheVectorsSay() throws {
+  @Test func `keys are parsed as in the vectors`() throws {
     for line in try Self.lines("keys.ndjson") {
       let key = try #require(line.last("key")?.string)
       key.withUnsafeBytes { bytes in

@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// Ends of input partitions behind which there is no record: what ends a transaction takes up offsets.
+/// Input partitions that end with transaction markers, which occupy offsets without being records.
 struct CoveredEndTests {
   private static let topic = Array("feeds.items".utf8)
 
@@ -59,7 +59,7 @@ struct CoveredEndTests {
     #expect(await store.counters.records == 2)
   }
 
-  @Test func `an end that is withdrawn leaves nothing`() async throws {
+  @Test func `an end that is rolled back leaves nothing`() async throws {
     let store = FeedStore(options: options())
     _ = try await store.apply(RecordBatch([record(0)]), time: .clock(0))
     _ = await store.beginFlush()

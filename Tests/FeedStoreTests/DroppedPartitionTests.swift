@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// Partitions that are given up while others stay.
+/// Partitions that are dropped while others stay.
 struct DroppedPartitionTests {
   private func record(_ offset: Int, partition: Int) -> OracleRecord {
     OracleRecord(
@@ -16,7 +16,7 @@ struct DroppedPartitionTests {
     )
   }
 
-  @Test func `a partition takes its feeds with it, and others keep theirs and their pending changes`()
+  @Test func `a dropped partition loses its feeds, and others keep theirs and their pending changes`()
     async throws
   {
     let budget = StateBudget()
@@ -30,7 +30,7 @@ struct DroppedPartitionTests {
     await store.confirm()
     let both = await store.stateBytes
 
-    // Something waits of the one that stays.
+    // The other partition has a waiting record.
     _ = try await store.apply(RecordBatch([record(1, partition: 1)]), time: .clock(2_000))
     #expect(await !store.isPublicationDue(of: 0))
     await store.drop(partition: 0)
@@ -43,7 +43,7 @@ struct DroppedPartitionTests {
     #expect(part.records.map(\.partition) == [1])
     await store.confirm()
 
-    // It may come back as if it had never been there.
+    // It may be assigned again as if it were new.
     _ = try await store.apply(RecordBatch([record(0, partition: 0)]), time: .clock(3_000))
     await store.drop(partition: 1)
     let again = await store.beginFlush()

@@ -67,11 +67,11 @@ import Testing
     try await driver.run(records)
   }
 
-  // MARK: Lists that are replaced and changed otherwise in one window
+  // MARK: Lists that are both replaced and changed by single events in one window
 
   /// So many that a few single moves are looked up one by one.
   private static let ids = (0..<60).map { "e\($0)" }
-  /// What the single moves lead to: three elements are put before the first. Moving that one behind them would do.
+  /// The result of the single moves: three elements are placed before the first. Moving only the first one is enough.
   private static let order = Array(ids[1...3] + ids[...0] + ids[4...])
 
   private static func singleMoves(of element: String) -> [String] {
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  /// What a record of some events publishes on top of another record.
+  /// What a record of these events publishes after another record.
   private func published(_ events: [String], on base: String) async throws -> String {
     var published: [String] = []
     var driver = StoreDriver(Self.options())

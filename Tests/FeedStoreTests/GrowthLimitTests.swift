@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// The limits of what is kept: items and sections of a feed, feeds of a partition, state of a process.
+/// The limits on state: items and sections of a feed, feeds of a partition, bytes of a process.
 @Suite struct GrowthLimitTests {
   /// A store, and the offset of the next record.
   private final class Input {
@@ -25,7 +25,7 @@ import Testing
       await store.checkInvariants()
     }
 
-    /// Publishes; returns what the records of the window were rejected with.
+    /// Publishes. Returns the codes with which records of the window were rejected.
     @discardableResult
     func flush() async -> [String] {
       let publication = await store.beginFlush()
@@ -42,13 +42,13 @@ import Testing
       return publication.rejected.map(\.rejection.message)
     }
 
-    /// What a record is rejected with; empty if it is applied.
+    /// The message with which a record is rejected; empty if it is applied.
     func rejection(_ value: String?, feed: String = "f") async throws -> String {
       try await apply(value, feed: feed)
       return await flush().joined()
     }
 
-    /// Another store of the same limits that is restored from what was published.
+    /// Another store with the same limits, restored from what was published.
     func restored(_ limits: Limits, _ budget: StateBudget = StateBudget()) async throws -> Input {
       let other = Input(limits, budget)
       other.offset = offset
@@ -80,7 +80,7 @@ import Testing
   // MARK: Agreement
 
   @Test(arguments: [RandomSetting.tightLimits, .tightState])
-  func `random records pass each limit often`(setting: RandomSetting) async throws {
+  func `random records often exceed each limit`(setting: RandomSetting) async throws {
     var met: [String: Int] = [:]
     for seed in 81...83 as ClosedRange<UInt64> {
       var generator = RecordGenerator(seed: seed, options: setting.generator)
@@ -121,7 +121,9 @@ import Testing
     #expect(try await input.rejection(Self.items("s", "a", "b", "c")) == "")
   }
 
-  @Test func `at a full feed single events may pass the limit in between, and a list may not`() async throws {
+  @Test func `at a full feed, single events may exceed the limit temporarily, and a list may not`()
+    async throws
+  {
     var limits = Limits()
     limits.maxItems = 3
     limits.maxSections = 2
@@ -132,14 +134,14 @@ import Testing
       try await input.rejection(Self.upsert("e"))
         == "the record leaves the feed with 4 items, more than limits.maxItems (3)"
     )
-    // c lives elsewhere and moves here; e is new.
+    // c is in another section and moves here; e is new.
     #expect(try await input.rejection(Self.items("s", "b", "d", "c")) == "")
     #expect(try await input.rejection(Self.items("t", "c")) == "")
     #expect(
       try await input.rejection(#"[\#(Self.items("t", "c", "e")),{"op":"item.delete","item":"b"}]"#)
         == "event 0: field 'items' leaves the feed with 4 items, more than limits.maxItems (3)"
     )
-    // Of sections it adds one, which is judged at the end.
+    // It adds one section, which is checked at the end.
     #expect(
       try await input.rejection(#"[\#(Self.items("u", "c")),{"op":"section.delete","section":"t"}]"#) == ""
     )
@@ -149,7 +151,7 @@ import Testing
     )
   }
 
-  @Test func `a feed that is larger than a lowered limit may be listed, and grow no more`() async throws {
+  @Test func `a feed larger than a lowered limit may be listed, but not grow`() async throws {
     let input = Input(Limits())
     #expect(try await input.rejection(Self.items("s", "a", "b", "c", "d")) == "")
     var limits = Limits()
@@ -168,7 +170,7 @@ import Testing
 
   // MARK: Feeds
 
-  @Test func `feeds beyond the limit do not come into being, and a deleted one makes room at once`()
+  @Test func `no feed is created beyond the limit, and a deletion makes room at once`()
     async throws
   {
     var limits = Limits()
@@ -184,22 +186,22 @@ import Testing
         == "event 1 \(message)"
     )
     #expect(await input.store.feedCount == 2)
-    // What is there goes on, also if it is deleted and made again.
+    // Existing feeds can change, and be deleted and recreated.
     #expect(try await input.rejection(Self.upsert("j"), feed: "a") == "")
     #expect(try await input.rejection(#"[{"op":"feed.delete"},\#(Self.upsert("j"))]"#, feed: "a") == "")
-    // Not yet published.
+    // The deletion is not published yet.
     try await input.apply(nil, feed: "b")
     try await input.apply(Self.upsert("i"), feed: "c")
     #expect(await input.flush() == [])
-    // What does nothing is not rejected.
+    // No-ops are not rejected.
     #expect(try await input.rejection(#"{"op":"item.delete","item":"i"}"#, feed: "d") == "")
-    // Withdrawn, the two are as they were.
+    // After a rollback, both are unchanged.
     try await input.apply(nil, feed: "c")
     await input.store.rollBack()
     #expect(try await input.rejection(Self.upsert("i"), feed: "d") == "the record \(message)")
   }
 
-  @Test func `restoring takes more feeds than the limit, and only new ones are rejected`() async throws {
+  @Test func `restoring accepts more feeds than the limit, and only new ones are rejected`() async throws {
     let input = Input(Limits())
     for feed in ["a", "b", "c"] { try await input.apply(Self.upsert("i"), feed: feed) }
     await input.flush()
@@ -214,13 +216,13 @@ import Testing
 
   // MARK: State
 
-  /// The formula of the protocol for a feed of one section and items with short ids and `null` as data.
+  /// The protocol's formula for a feed with one section and items with short ids and `null` as data.
   private static func bytes(items: Int) -> Int {
     1024 + (256 + #"{"id":"s","data":null}"#.utf8.count)
       + items * (128 + #"{"id":"i","kind":"","data":null}"#.utf8.count)
   }
 
-  @Test func `a record that makes the state grow past its limit leaves no trace, and others are applied`()
+  @Test func `a record that would exceed the limit on state has no effect, and others are applied`()
     async throws
   {
     var limits = Limits()
@@ -240,7 +242,7 @@ import Testing
     )
     #expect(try await input.rejection(Self.upsert("i"), feed: "g").contains("limits.maxStateBytes"))
     #expect(await input.store.stateBytes == limits.maxStateBytes)
-    // Of the same size, or smaller.
+    // A change of the same size, or a smaller one.
     #expect(try await input.rejection(#"[\#(Self.upsert("d")),{"op":"item.delete","item":"a"}]"#) == "")
     #expect(try await input.rejection(#"{"op":"item.patch","item":"b","data":true}"#) == "")
     #expect(
@@ -251,7 +253,7 @@ import Testing
     #expect(await input.store.stateBytes == 0)
   }
 
-  @Test func `stores of one process share the limit, and one that goes makes room`() async throws {
+  @Test func `stores of one process share the limit, and a released store makes room`() async throws {
     let budget = StateBudget()
     var limits = Limits()
     limits.maxStateBytes = 2 * Self.bytes(items: 2)
@@ -261,13 +263,13 @@ import Testing
     #expect(try await two?.rejection(Self.items("s", "a", "b")) == "")
     #expect(try await one.rejection(Self.upsert("c")).contains("limits.maxStateBytes"))
     #expect(budget.bytes == limits.maxStateBytes)
-    // A partition that is restored takes the place of what the store had of it.
+    // A restored partition replaces the store's earlier content.
     try await two?.restore(from: one.log)
     #expect(budget.bytes == limits.maxStateBytes)
     two = nil
     #expect(budget.bytes == Self.bytes(items: 2))
     #expect(try await one.rejection(Self.upsert("c")) == "")
-    // Withdrawn, what was added counts no more.
+    // What was added is not counted after a rollback.
     try await one.apply(Self.upsert("d"))
     #expect(budget.bytes == Self.bytes(items: 4))
     await one.store.rollBack()

@@ -7,7 +7,7 @@ import Testing
 /// Flushes that are published in several transactions.
 struct LargeFlushTests {
   @Test(arguments: RandomCases.seeds(61...66))
-  func `transactions that fail in the middle of a flush leave nothing out and publish nothing twice`(
+  func `transactions that fail within a flush neither omit nor repeat changesets`(
     seed: UInt64
   ) async throws {
     var options = FeedStoreOptions()
@@ -17,7 +17,7 @@ struct LargeFlushTests {
     options.maxTransactionBytes = 400
     if seed.isMultiple(of: 2) { options.keyframe.maxDeltas = 3 }
     var generatorOptions = GeneratorOptions()
-    // Some feeds without deletions and rejected records, in most windows.
+    // Most windows have some feeds without deletions and rejected records.
     generatorOptions.feedCount = 25
     generatorOptions.itemCount = 30
     var generator = RecordGenerator(seed: seed, options: generatorOptions)

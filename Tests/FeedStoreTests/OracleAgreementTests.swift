@@ -6,7 +6,10 @@ import Testing
 
 @Suite struct OracleAgreementTests {
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(1...3))
-  func `random records come to what the oracle says`(setting: RandomSetting, seed: UInt64) async throws {
+  func `the store publishes what the oracle does for random records`(
+    setting: RandomSetting,
+    seed: UInt64
+  ) async throws {
     var generator = RecordGenerator(seed: seed, options: setting.generator)
     var driver = StoreDriver(setting.options)
     do {
@@ -17,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(31...32))
-  func `a flush that is rolled back and taken again comes to the same`(
+  func `a flush that is rolled back and repeated publishes the same`(
     setting: RandomSetting,
     seed: UInt64
   ) async throws {

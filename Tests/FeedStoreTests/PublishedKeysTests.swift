@@ -1,20 +1,20 @@
 import ChangesetTestSupport
 import Testing
 
-/// The keys that what a feed publishes comes under.
+/// The keys under which a feed is published.
 struct PublishedKeysTests {
   private func keys(_ records: [ChangesetSource.Record]) -> [String] {
     records.map { String(decoding: $0.key, as: UTF8.self) }
   }
 
-  @Test func `after maxDeltas large deltas a keyframe follows at once, and counting begins anew`()
+  @Test func `after maxDeltas large deltas a keyframe follows at once, and the count restarts`()
     async throws
   {
     let source = ChangesetSource(maxDeltas: 3)
     #expect(keys(try await source.flush(("f", ChangesetSource.item("a")))) == ["k0/f"])
     var published: [[String]] = []
     for number in 1...7 {
-      // Three have many times the bytes of the reload before them, which has the short data.
+      // Every third delta is short; the others have many times the bytes of the previous reload.
       let size = number.isMultiple(of: 3) ? 0 : 2_000
       published.append(keys(try await source.flush(("f", ChangesetSource.item("a", number, size: size)))))
     }
@@ -22,7 +22,7 @@ struct PublishedKeysTests {
     #expect(published[3...] == [["d1/f"], ["d2/f"], ["d3/f", "k0/f"], ["d1/f"]])
   }
 
-  @Test(arguments: 1...4) func `a reload of fewer parts is followed by nulls for the keys that are left over`(
+  @Test(arguments: 1...4) func `a reload with fewer parts is followed by nulls for the remaining keys`(
     parts: Int
   ) async throws {
     func reload(parts: Int) -> String {
@@ -30,7 +30,7 @@ struct PublishedKeysTests {
       let items = (0..<parts).map { #"{"id":"\#($0)","data":"\#(data)"}"# }.joined(separator: ",")
       return #"[{"op":"feed.replace","sections":[{"id":"s","items":[\#(items)]}]},{"op":"feed.reload"}]"#
     }
-    // An item of these fits into a part, and two do not.
+    // One of these items fits into a part, two do not.
     let source = ChangesetSource(maxMessageBytes: 1_200)
     let all = ["k0/f", "k1/f", "k2/f", "k3/f"]
     #expect(keys(try await source.flush(("f", reload(parts: 4)))) == all)

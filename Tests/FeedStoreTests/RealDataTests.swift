@@ -3,13 +3,13 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// The beginnings of real histories, judged like random ones.
+/// The beginnings of real histories, checked like random ones.
 @Suite struct RealDataTests {
   @Test(
     .disabled(if: RealHistory.areAbsent, "the real replay files are not beside the checkout"),
     arguments: RealHistory.all
   )
-  func `a real history is published as the oracle says`(history: RealHistory) async throws {
+  func `a real history is published as by the oracle`(history: RealHistory) async throws {
     let parser = ReplayLineParser()
     var records: [OracleRecord] = []
     for line in try history.lines() {

@@ -5,11 +5,11 @@ import FeedTestSupport
 import Testing
 
 @Suite struct ReplicaAgreementTests {
-  /// A partition of the changesets topic with the replicas that follow it.
+  /// A partition of the changesets topic, with a replica of each feed.
   private final class Follower {
     var log: [JudgedRecord] = []
     let replicas = ReplicaPartition()
-    /// What a screen would show, kept by applying the differences.
+    /// What a screen would show, updated with the differences.
     var snapshots: [[UInt8]: Snapshot] = [:]
 
     func follow(_ change: ReplicaChange) throws {
@@ -68,7 +68,7 @@ import Testing
     RecordGenerator(seed: seed, options: setting.generator)
   }
 
-  /// Compares every replica with what the oracle has as published, content included.
+  /// Compares every replica with the oracle's published feeds, including content.
   private static func compare(_ replicas: ReplicaPartition, _ oracle: Oracle, _ partition: Int) throws {
     var expected: [[UInt8]: OraclePublished] = [:]
     for key in oracle.feedKeys where key.partition == partition {
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  /// Whoever reads the topic from its beginning, compacted up to anywhere, ends with the same state.
+  /// A follower that starts late, on a topic compacted up to any record, ends with the same state.
   private static func joinLate(
     _ log: [JudgedRecord],
     _ oracle: Oracle,
@@ -124,7 +124,7 @@ import Testing
     }
   }
 
-  /// The log as compaction leaves it: of what was before the cut, the last record of each key.
+  /// The log after compaction: before the cut, only the last record of each key.
   private static func compact(_ log: [JudgedRecord], upTo cut: Int, dropsNulls: Bool) -> [JudgedRecord] {
     var last: [[UInt8]: Int] = [:]
     for (index, record) in log[..<cut].enumerated() { last[record.key] = index }
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(41...43))
-  func `a store that is restored from its topic goes on as if it had never stopped`(
+  func `a store that is restored from its topic continues as if it had never stopped`(
     setting: RandomSetting,
     seed: UInt64
   ) async throws {

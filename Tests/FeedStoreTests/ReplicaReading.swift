@@ -3,7 +3,7 @@ import FeedTestSupport
 @testable import Feed
 
 extension Replica {
-  /// What the replica has, for comparing with the oracle.
+  /// The replica's content, to compare with the oracle.
   var oracleFeed: OracleFeed {
     OracleFeed(
       sections: state.currentHandles(FeedState.sectionScope).map { section in
@@ -24,7 +24,7 @@ extension Replica {
 }
 
 extension ReplicaPartition {
-  /// Takes a record as the judge sees it.
+  /// Applies a record of the judge.
   func apply(_ record: JudgedRecord) throws(ReplicaFault) -> ReplicaOutcome {
     let key = UnsafeMutableRawBufferPointer.allocate(byteCount: record.key.count, alignment: 1)
     let value = UnsafeMutableRawBufferPointer.allocate(byteCount: record.value?.count ?? 0, alignment: 1)

@@ -3,7 +3,7 @@ import Feed
 import FeedStore
 import FeedTestSupport
 
-/// Runs records through a store and its publications through the oracle's judge.
+/// Runs records through a store, and checks its publications with the oracle's judge.
 struct StoreDriver {
   private(set) var store: FeedStore
   var oracle: Oracle
@@ -11,13 +11,13 @@ struct StoreDriver {
   private let options: FeedStoreOptions
   /// Called with each flush's records.
   var onFlush: ([JudgedRecord]) throws -> Void = { _ in }
-  /// Whether each flush is first withdrawn, and its records applied again.
+  /// Whether each flush is first rolled back and its records applied again.
   var rollsBack = false
-  /// Where a flush of several transactions fails after one that is not its last; nil for nowhere.
+  /// Chooses where a flush of several transactions fails after one that is not its last; nil for no failures.
   var failures: SplitMix64?
-  /// Transactions that were committed before their flush's last.
+  /// The number of committed transactions that were not the last of their flush.
   private(set) var earlyTransactions = 0
-  /// How often the oracle rejected a record for a limit on what is kept.
+  /// How often the oracle rejected a record, by the limit on state.
   private(set) var passedLimits: [String: Int] = [:]
 
   init(_ options: FeedStoreOptions = FeedStoreOptions()) {
@@ -39,7 +39,7 @@ struct StoreDriver {
     let description: String
   }
 
-  /// Applies the records one by one, comparing every flush, and flushes at the end.
+  /// Applies the records one by one, compares every flush, and flushes at the end.
   mutating func run(_ records: [OracleRecord], checkingInvariants: Bool = true) async throws {
     var window: [OracleRecord] = []
     for record in records {
@@ -47,7 +47,7 @@ struct StoreDriver {
       var flushes: [Flush] = []
       var isTaken = false
       while try await store.apply(batch, time: .records) == .flushDue {
-        // The record is part of the flush unless the flush has to come first.
+        // The record belongs to the flush unless the flush must come first.
         isTaken = batch.current() == nil
         flushes.append(try await flushStore(isTaken ? window + [record] : window))
         window = []
@@ -66,7 +66,7 @@ struct StoreDriver {
     }
   }
 
-  /// Replaces the store by one that starts from nothing but what was published.
+  /// Replaces the store by one that is restored from the published records only.
   mutating func restart(from logs: [Int: [JudgedRecord]]) async throws {
     store = FeedStore(options: options)
     for (partition, log) in logs {
@@ -99,8 +99,8 @@ struct StoreDriver {
     return flush
   }
 
-  /// Publishes a flush by its transactions, some of which are followed by a failure: the rest is then withdrawn,
-  /// and the records are taken again.
+  /// Publishes a flush transaction by transaction. Some are followed by a failure: the rest is then rolled back, and
+  /// the records are applied again.
   private mutating func publish(_ window: [OracleRecord]) async throws -> Flush {
     var flush = Flush()
     var part = await store.beginFlush()
@@ -132,7 +132,7 @@ struct StoreDriver {
     return flush
   }
 
-  /// Begins a flush and takes all its parts.
+  /// Begins a flush and collects all its parts.
   private func collect() async -> Flush {
     var flush = Flush()
     var part = await store.beginFlush()
@@ -186,7 +186,7 @@ struct StoreDriver {
 }
 
 extension JudgedRecord {
-  /// What follows the first slash of the key.
+  /// The part of the key after the first slash.
   fileprivate var feedID: ArraySlice<UInt8> {
     key.drop { $0 != UInt8(ascii: "/") }.dropFirst()
   }

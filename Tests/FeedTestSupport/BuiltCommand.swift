@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The command `feedstore` as it was built with the tests, beside which it stands.
+/// The `feedstore` command that was built with the tests, in the same directory.
 public enum BuiltCommand {
   public struct Missing: Error, CustomStringConvertible {
     public let description: String

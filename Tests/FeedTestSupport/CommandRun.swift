@@ -34,7 +34,7 @@ public struct CommandRun {
     let (output, error) = (Pipe(), Pipe())
     (process.standardOutput, process.standardError) = (output, error)
     try process.run()
-    // What is on standard error fits into a pipe.
+    // The standard error is small enough for a pipe.
     self.output = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     self.error = String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     process.waitUntilExit()

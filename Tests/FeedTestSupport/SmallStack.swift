@@ -1,8 +1,9 @@
 import Glibc
 
-/// A thread of little stack, on which what is recursive over its input ends the process.
+/// Runs code on a thread with a small stack, where unbounded recursion over input ends the process.
 public enum SmallStack {
-  /// Runs the body on such a thread, and waits. Expectations belong after it, as the thread is no test's.
+  /// Runs the body on such a thread, and waits. Put expectations after it, because the thread does not belong to a
+  /// test.
   public static func run<Result>(bytes: Int = 128 << 10, _ body: () throws -> Result) throws -> Result {
     var result: Swift.Result<Result, any Error>?
     withoutActuallyEscaping(body) { body in
@@ -31,7 +32,7 @@ private final class SmallStackWork {
   init(_ body: @escaping () -> Void) { self.body = body }
 }
 
-/// The thread's entry. A free function: a closure that C calls must not inherit anybody's isolation.
+/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
 private func smallStackMain(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let work else { return nil }
   Unmanaged<SmallStackWork>.fromOpaque(work).takeRetainedValue().body()

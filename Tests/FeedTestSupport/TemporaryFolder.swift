@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder for one test, removed with it.
+/// A folder for one test, removed with this object.
 package final class TemporaryFolder {
   package let url: URL
 

@@ -35,7 +35,7 @@ struct ChangesetJudgeTests {
     """
   }
 
-  @Test func writesTheExampleAsTheProtocolShowsIt() throws {
+  @Test func `the example is written as in the protocol`() throws {
     var before = feed("old: | top: d | today: c a e x | jobs:")
     before.sections[1].items[0].data = bytes("{\"score\":1}")
     var after = feed("live: c | today: b e x | top: d | jobs:")
@@ -54,7 +54,7 @@ struct ChangesetJudgeTests {
     forced.itemReconfigures = [bytes("e")]
     var placements = OraclePlacements()
     placements.sections = [bytes("today")]
-    // The judge saw no reload of this feed, so that bytes would ask for a keyframe at once.
+    // The judge saw no reload of this feed, so the byte limit would require a keyframe at once.
     var keyframes = KeyframePolicy()
     keyframes.maxBytesRatio = .infinity
     var judge = ChangesetJudge(keyframes: keyframes)
@@ -62,7 +62,7 @@ struct ChangesetJudgeTests {
     try #require(records.count == 1)
     let checksum = OracleChecksum.text(OracleChecksum.of(after))
     #expect(text(records[0].key) == "d1/h/n")
-    // Of today and top one has moved; which is free.
+    // Either of today and top may be listed as moved.
     let moves = [#"{"id":"today","from":2,"to":1}"#, #"{"id":"top","from":1,"to":2}"#]
     let possible = moves.map { move in
       head(7, "diff") + checksum + """
@@ -90,12 +90,12 @@ struct ChangesetJudgeTests {
       "maxChangedFraction":0.5,"minimumItems":50,"maxKindFraction":0.5,"maxReloadRatio":3,"maxBytesRatio":1.5}
       """
     #expect(records[0].headers.map { "\($0.name): \(text($0.value))" } == headers + [plan])
-    // The judge takes either move, and nothing else.
+    // The judge accepts either move, and nothing else.
     for value in possible {
       var judge = ChangesetJudge(keyframes: keyframes)
       var record = records[0]
       record.value = bytes(value)
-      // The plan follows from what is said to have moved.
+      // The plan depends on the chosen moves.
       let size = "\"differenceBytes\":"
       let ownPlan = plan.dropFirst("feedstore.plan: ".count)
         .replacing("\(size)\(records[0].value?.count ?? 0)", with: "\(size)\(value.utf8.count)")
@@ -116,7 +116,7 @@ struct ChangesetJudgeTests {
     }
   }
 
-  @Test func reasonsComeInOrder() {
+  @Test func `reload reasons are checked in order`() {
     func mode(_ flush: OracleFlush, _ planner: PlannerThresholds = PlannerThresholds()) -> String? {
       var judge = ChangesetJudge(planner: planner)
       let value = judge.expectedRecords(flush).first?.value
@@ -150,7 +150,7 @@ struct ChangesetJudgeTests {
     #expect(mode(change(ten, data), planner) == "reconfigure")
   }
 
-  @Test func keyframesAndTombstonesFollow() {
+  @Test func `keyframes and tombstones follow`() {
     var keyframes = KeyframePolicy()
     keyframes.maxDeltas = 2
     keyframes.maxBytesRatio = 1000
@@ -181,7 +181,7 @@ struct ChangesetJudgeTests {
     )
   }
 
-  @Test func largeChangesetsAreSplitGreedily() throws {
+  @Test func `large changesets are split greedily`() throws {
     var output = OutputOptions()
     output.maxMessageBytes = 300
     var judge = ChangesetJudge(output: output)
@@ -204,7 +204,7 @@ struct ChangesetJudgeTests {
       joined.filter { !$0.hasPrefix("+") }.joined(separator: " ") == "one a b c d e two f g h i j k l three"
     )
     #expect(joined.contains("+one") || joined.contains("+two"))
-    // A smaller reload leaves keys over.
+    // A smaller reload leaves keys unused.
     var requested = OracleForced()
     requested.feedReload = true
     let small = judge.expectedRecords(change(large, feed("one: a"), revision: 2, forced: requested))
@@ -214,7 +214,7 @@ struct ChangesetJudgeTests {
     )
   }
 
-  @Test func theJudgeTakesTheOraclesOwnRecordsAndNoOthers() throws {
+  @Test func `the judge accepts exactly the oracle's own records`() throws {
     for seed in UInt64(1)...12 {
       var options = GeneratorOptions()
       options.isPlain = seed % 3 == 0
@@ -274,7 +274,7 @@ struct ChangesetJudgeTests {
     }
   }
 
-  @Test func aModeTheThresholdsDoNotAskForIsRefused() throws {
+  @Test func `the judge refuses a mode that contradicts the thresholds`() throws {
     var strict = PlannerThresholds()
     strict.maxChanges = 0
     let before = feed("s: a b c | t: d")
@@ -296,7 +296,7 @@ struct ChangesetJudgeTests {
     try byDefault.judge(next, delta)
   }
 
-  @Test func movesAreTheFewestOfAReplacedListAndNoMoreThanWerePlacedOfAnother() throws {
+  @Test func `moves are minimal in a replaced list, and at most the placed elements in another`() throws {
     let before = feed("s: a b c d")
     let after = feed("s: a d b c")
     var replaced = OraclePlacements()
@@ -329,7 +329,7 @@ struct ChangesetJudgeTests {
     }
   }
 
-  @Test func readsWhatAReplayWrote() throws {
+  @Test func `the output of a replay is parsed`() throws {
     let line =
       #"{"topic":"t","partition":2,"offset":0,"ts":5,"headers":["a","b"],"key":"k0/\u0061","value":{"x":1.0}}"#
     let record = try JudgedRecord(replayLine: bytes(line))

@@ -2,13 +2,13 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// The files in `conformance` that are made by the oracle are what it makes.
-/// `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`) writes them anew; the difference is then for a person to read.
+/// The generated files in `conformance` equal the oracle's output. `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`)
+/// rewrites them; review the difference.
 @Suite struct ConformanceFilesTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
 
-  @Test func theFilesAreWhatTheOracleMakes() throws {
+  @Test func `the files equal the oracle's output`() throws {
     let files = try ConformanceVectors(folder: Self.folder).files()
     let writes = ProcessInfo.processInfo.environment["FEEDSTORE_WRITE_CONFORMANCE"] != nil
     for (name, expected) in files {

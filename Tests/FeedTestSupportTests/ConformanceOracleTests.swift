@@ -2,7 +2,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// The vectors in `conformance` that were written by hand hold for the oracle.
+/// The oracle passes the hand-written vectors in `conformance`.
 @Suite struct ConformanceOracleTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
@@ -16,7 +16,7 @@ import Testing
     if case .rejected(let rejection) = outcome { rejection.code.rawValue } else { nil }
   }
 
-  @Test func everyRejectionHasItsCode() throws {
+  @Test func `every rejection has its code`() throws {
     let vectors = try Self.lines("rejections.ndjson")
     for vector in vectors {
       var oracle = Oracle(limits: try ConformanceSettings(vector.last("settings")).limits)
@@ -30,7 +30,7 @@ import Testing
     #expect(codes == Set(OracleRejectCode.allCases.map(\.rawValue)))
   }
 
-  @Test func everyPatchHasItsBytes() throws {
+  @Test func `every patch has its bytes`() throws {
     for vector in try Self.lines("merge-patch.ndjson") {
       let data = try OracleJSON.parse(vector.last("data")?.string ?? [])
       let patch = try OracleJSON.parse(vector.last("patch")?.string ?? [])
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func everyFeedHasItsChecksum() throws {
+  @Test func `every feed has its checksum`() throws {
     for vector in try Self.lines("checksum.ndjson") {
       let sections = (vector.last("sections")?.elements ?? []).map { section in
         OracleSection(

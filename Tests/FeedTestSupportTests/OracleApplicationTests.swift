@@ -36,14 +36,14 @@ struct OracleApplicationTests {
     (#"{"op":"item.move","item":"c","section":"w"}"#, "x: a b | y: d e | z: | w: c"),
     (#"{"op":"item.delete","item":"b"}"#, "x: a c | y: d e | z:"),
   ])
-  func opsHaveTheirEffect(_ event: String, _ result: String) {
+  func `ops have their effects`(_ event: String, _ result: String) {
     var one = OneFeed()
     one.apply(Self.start)
     #expect(one.apply(event) == .applied(noOps: []))
     #expect(one.outlined == result)
   }
 
-  @Test func whatIsAbsentIsKept() {
+  @Test func `absent fields keep their values`() {
     var one = OneFeed()
     one.apply(Self.start)
     one.apply(#"{"op":"feed.replace","sections":[{"id":"y","items":[{"id":"a","data":2}]},{"id":"x"}]}"#)
@@ -55,7 +55,7 @@ struct OracleApplicationTests {
     #expect(one.current == feed("x: a"))
   }
 
-  @Test func arraysAreAllOrNothing() {
+  @Test func `arrays are atomic`() {
     var one = OneFeed()
     one.apply(Self.start)
     let before = one.current
@@ -66,7 +66,7 @@ struct OracleApplicationTests {
     #expect(one.current == before)
   }
 
-  @Test func noOpsHaveTheirReasons() {
+  @Test func `no-ops have their reasons`() {
     var one = OneFeed()
     for (event, reason) in [
       (#"{"op":"item.delete","item":"a"}"#, OracleNoOp.unknownItem),
@@ -81,7 +81,7 @@ struct OracleApplicationTests {
     #expect(one.flush() == nil)
   }
 
-  @Test func forcedEntriesAreForgottenWithWhatTheyName() {
+  @Test func `forced entries are dropped with their elements`() {
     var one = OneFeed()
     one.apply(Self.start)
     _ = one.flush()

@@ -4,7 +4,7 @@ import Testing
 struct OracleFlushTests {
   private static let create = #"{"op":"section.upsert","section":"s"}"#
 
-  @Test func anEpochIsTheRecordThatBroughtTheFeedIntoBeing() {
+  @Test func `an epoch is named after the record that created the feed`() {
     var one = OneFeed()
     one.apply(Self.create, offset: 4)
     one.apply(nil)
@@ -14,12 +14,12 @@ struct OracleFlushTests {
     #expect(first?.epoch == "feeds.sections/12")
     #expect(first?.through == ["feeds.items": 5, "feeds.sections": 12])
     #expect(first?.revision == 1 && first?.base == 0 && first?.time == 7)
-    // Deleted and made again within a window: the same epoch.
+    // Deleted and recreated within a window: the same epoch.
     one.apply(#"[{"op":"feed.delete"},{"op":"feed.replace","sections":[]}]"#, offset: 20)
     let second = one.flush()
     #expect(second?.epoch == "feeds.sections/12" && second?.revision == 2 && second?.after == OracleFeed())
     #expect(second?.through == ["feeds.items": 20, "feeds.sections": 12])
-    // Published as deleted: a new one.
+    // Published as deleted: a new epoch.
     one.apply(nil, offset: 21)
     #expect(one.flush()?.after == nil)
     one.apply(Self.create, offset: 22)
@@ -28,7 +28,7 @@ struct OracleFlushTests {
     #expect(third?.through == ["feeds.items": 22])
   }
 
-  @Test func whatCancelsOutIsNotPublishedButRemembered() {
+  @Test func `changes that cancel out are not published, but remembered`() {
     var one = OneFeed()
     one.apply(Self.create, offset: 0)
     _ = one.flush()
@@ -47,7 +47,7 @@ struct OracleFlushTests {
     #expect(one.flush()?.through == ["feeds.items": 6, "feeds.sections": 3])
   }
 
-  @Test func whatWasTakenIsNotAppliedAgain() {
+  @Test func `records are not applied again`() {
     var one = OneFeed()
     one.apply(Self.create, offset: 5)
     #expect(one.apply(#"{"op":"item.upsert","item":"a","section":"s"}"#, offset: 5) == .alreadyApplied)
@@ -58,7 +58,7 @@ struct OracleFlushTests {
     #expect(one.flush()?.through == ["feeds.items": 6])
   }
 
-  @Test func windowsEndByTimeCountAndBytes() {
+  @Test func `windows end by time, count and bytes`() {
     func flushes(_ coalescing: OracleCoalescing, _ timestamps: [Int]) -> [Int] {
       var oracle = Oracle(coalescing: coalescing)
       var counts: [Int] = []
@@ -77,7 +77,7 @@ struct OracleFlushTests {
     }
     let steady = OracleCoalescing(idleWindowMilliseconds: 100)
     #expect(flushes(steady, [0, 50, 99, 100, 40, 199, 200]) == [3, 3, 1])
-    // The example of the protocol's page.
+    // The example in docs/protocol.md.
     #expect(flushes(OracleCoalescing(), [0, 40, 90, 130, 200, 500]) == [1, 2, 2, 1])
     #expect(flushes(OracleCoalescing(windowMilliseconds: 0), [5, 5, 4]) == [1, 1, 1])
     #expect(flushes(OracleCoalescing(maxRecords: 2), [0, 0, 0]) == [2, 1])
@@ -85,7 +85,7 @@ struct OracleFlushTests {
     #expect(flushes(OracleCoalescing(maxBytes: 23), [0, 0, 0]) == [3])
   }
 
-  @Test func changesAreOrderedByPartitionThenBytes() {
+  @Test func `changes are ordered by partition, then by bytes`() {
     var oracle = Oracle()
     for (offset, place) in [(1, "b"), (0, "é"), (0, "z"), (0, "e\u{301}")].enumerated() {
       let key = bytes(place.1)

@@ -11,7 +11,7 @@ struct OracleJSONTests {
     #expect(text(try OracleJSON.parse(bytes(json)).minified) == json)
   }
 
-  @Test func dropsWhiteSpaceOutsideStringsOnly() throws {
+  @Test func `white space outside strings is removed`() throws {
     let json = try OracleJSON.parse(bytes(" { \"a b\" :\t[ 1 ,\r\n 2 ] } "))
     #expect(text(json.minified) == #"{"a b":[1,2]}"#)
     #expect(json.last("a b").map { text($0.minified) } == "[1,2]")
@@ -24,7 +24,7 @@ struct OracleJSONTests {
     #""\ud800\ud800""#,
     #"{"\ud83d":1}"#, "\u{FEFF}1", "\u{a0}1", "1\u{0}", "[1 2]", "{\"a\":1 \"b\":2}", "{,}", "[,]", "{\"a\"}",
   ])
-  func refusesWhatIsNoJSON(_ json: String) {
+  func `invalid JSON is refused`(_ json: String) {
     #expect(throws: OracleJSONError.invalidJSON) { try OracleJSON.parse(bytes(json)) }
   }
 
@@ -36,18 +36,18 @@ struct OracleJSONTests {
     #expect(throws: OracleJSONError.invalidUTF8) { try OracleJSON.parse(json) }
   }
 
-  @Test func decodesStrings() throws {
+  @Test func `strings are decoded`() throws {
     let json = try OracleJSON.parse(bytes(#""\"\\\/\b\f\n\r\t\u00e9\u20AC\ud83d\ude00é""#))
     #expect(json.string == bytes("\"\\/\u{8}\u{c}\n\r\té€😀é"))
   }
 
-  @Test func countsDepth() throws {
+  @Test func `the depth is counted`() throws {
     for (json, depth) in [("1", 0), ("[]", 1), ("{}", 1), ("[1,[2]]", 2), ("{\"a\":{\"b\":[]}}", 3)] {
       #expect(try OracleJSON.parse(bytes(json)).depth == depth)
     }
   }
 
-  @Test func survivesAMillionBrackets() {
+  @Test func `a million brackets do not overflow the stack`() {
     let open = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
     let closed = open + [UInt8](repeating: UInt8(ascii: "]"), count: 1_000_000)
     #expect(throws: OracleJSONError.tooDeep(1_000_000)) { try OracleJSON.parse(closed) }

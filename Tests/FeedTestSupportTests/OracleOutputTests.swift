@@ -11,7 +11,7 @@ struct OracleOutputTests {
     for (input, hash) in vectors { #expect(OracleXXH32.hash(bytes(input)) == hash) }
   }
 
-  @Test func theChecksumIsASumOverNeighbours() {
+  @Test func `the checksum is a sum over neighbours`() {
     var feed = feed("today: a b | live:")
     feed.sections[0].items[1].kind = bytes("ad")
     let parts = ["s\0\0today", "s\0today\0live", "i\0today\0\0a\0", "i\0today\0a\0b\0ad"]
@@ -21,7 +21,7 @@ struct OracleOutputTests {
     #expect(OracleChecksum.text(0xABC) == "00000abc")
   }
 
-  @Test func timesAreWrittenWithThreeDigits() {
+  @Test func `times have three fractional digits`() {
     let times = [
       (1_795_168_800_250, "2026-11-20T10:00:00.250Z"), (0, "1970-01-01T00:00:00.000Z"),
       (951_827_696_789, "2000-02-29T12:34:56.789Z"), (-1, "1969-12-31T23:59:59.999Z"),
@@ -29,7 +29,7 @@ struct OracleOutputTests {
     for (milliseconds, text) in times { #expect(OracleTime.text(milliseconds: milliseconds) == text) }
   }
 
-  @Test func stringsEscapeOnlyWhatTheyMust() {
+  @Test func `strings have only required escapes`() {
     var text = OracleText()
     text.addString("\"\\/\u{0}\u{8}\t\n\u{c}\r\u{1f}\u{7f}é😀")
     #expect(
@@ -37,7 +37,7 @@ struct OracleOutputTests {
     )
   }
 
-  @Test func theFewestMovesAreTheFewest() {
+  @Test func `the fewest moves are minimal`() {
     for order in Permutations.of(6) {
       let base = (0..<6).map { [UInt8($0)] }
       let list = OracleOrder(
@@ -47,7 +47,7 @@ struct OracleOutputTests {
         isReplaced: true,
         placed: []
       )
-      // The plain way: the smallest of all sets whose complement keeps its order.
+      // By brute force: the smallest set whose complement keeps its order.
       let sizes = (0..<64).compactMap { mask -> Int? in
         let fixed = order.filter { mask >> $0 & 1 == 0 }
         return fixed == fixed.sorted() ? 6 - fixed.count : nil
@@ -58,14 +58,14 @@ struct OracleOutputTests {
     }
   }
 
-  @Test func movesAreBoundedAndNotIdle() {
+  @Test func `moves are bounded, and each changes a position`() {
     let base = ["a", "b", "c", "d"].map(bytes)
     func order(_ result: String, placed: String) -> OracleOrder {
       let ids = result.map { bytes(String($0)) }
       let set = Set(placed.map { bytes(String($0)) })
       return OracleOrder(name: "list", base: base, result: ids, isReplaced: placed.isEmpty, placed: set)
     }
-    // d came first because b and then c were placed last.
+    // d is first because b and c were placed last, one after the other.
     #expect(order("adbc", placed: "bc").complaint(about: [bytes("d")]) == nil)
     #expect(order("adbc", placed: "bc").complaint(about: [bytes("b"), bytes("c")]) == nil)
     #expect(order("adbc", placed: "").complaint(about: [bytes("b"), bytes("c")]) != nil)

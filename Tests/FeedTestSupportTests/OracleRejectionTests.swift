@@ -35,7 +35,7 @@ struct OracleRejectionTests {
       (
         #"{"op":"feed.replace","sections":[{"id":"s","items":["x"]},{"id":"t","items":["x"]}]}"#, .duplicateID
       ),
-      // The form of all events comes before the application of any.
+      // The form of all events is checked before any is applied.
       (#"[{"op":"item.upsert","item":"new"},{"op":"x"}]"#, .unknownOp),
       (
         #"[{"op":"item.upsert","item":"new"},{"op":"item.move","item":"a","at":{"after":"z"}}]"#,
@@ -43,13 +43,13 @@ struct OracleRejectionTests {
       ),
     ] as [(String, OracleRejectCode?)]
   )
-  func codesAreThoseOfTheTable(_ value: String, _ code: OracleRejectCode?) {
+  func `the codes are those of the table`(_ value: String, _ code: OracleRejectCode?) {
     var one = OneFeed()
     one.apply(#"{"op":"section.replace","section":"today","items":["a","b"]}"#)
     #expect(one.code(value) == code)
   }
 
-  @Test func theKeyComesFirst() {
+  @Test func `the key is checked first`() {
     var limits = Limits()
     limits.maxRecordBytes = 400
     var oracle = Oracle(limits: limits)
@@ -68,7 +68,7 @@ struct OracleRejectionTests {
     #expect(code(bytes("hn"), nil) == nil)
   }
 
-  @Test func limitsHold() {
+  @Test func `limits are enforced`() {
     var limits = Limits()
     limits.maxDataBytes = 9
     limits.maxItems = 2
@@ -86,7 +86,7 @@ struct OracleRejectionTests {
     #expect(one.code(#"{"op":"item.upsert","item":"a","section":"s","kind":"123456"}"#) == .limitExceeded)
     #expect(one.code("[5,5,5,5]") == .limitExceeded)
     #expect(one.code(#"{"op":"section.replace","section":"s","items":["a","b","c"]}"#) == .limitExceeded)
-    // In between a record may pass a limit by single events, but not by a list.
+    // Single events may exceed a limit temporarily, but a list may not.
     let listing =
       #"[{"op":"section.replace","section":"s","items":["a","b","c"]},{"op":"item.delete","item":"a"}]"#
     #expect(one.code(listing) == .limitExceeded)

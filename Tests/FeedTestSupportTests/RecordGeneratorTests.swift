@@ -3,7 +3,7 @@ import FeedTestSupport
 import Testing
 
 struct RecordGeneratorTests {
-  @Test func theSameSeedGivesTheSameRecords() {
+  @Test func `a seed always gives the same records`() {
     var one = RecordGenerator(seed: 7)
     var other = RecordGenerator(seed: 7)
     var third = RecordGenerator(seed: 8)
@@ -12,7 +12,7 @@ struct RecordGeneratorTests {
     #expect(records != third.records(200))
   }
 
-  @Test func everythingHappens() {
+  @Test func `all kinds of records are generated`() {
     var options = GeneratorOptions()
     options.badPercent = 10
     var generator = RecordGenerator(seed: 3, options: options)
@@ -47,7 +47,7 @@ struct RecordGeneratorTests {
     #expect(applied > 1500 && already > 0 && deleted > 0 && crossed > 100)
   }
 
-  @Test func theBadRecordsAreBad() {
+  @Test func `the bad records are rejected`() {
     var options = GeneratorOptions()
     options.badPercent = 100
     options.repeatedOffsetPercent = 0
@@ -63,7 +63,7 @@ struct RecordGeneratorTests {
     }
   }
 
-  @Test func permutationsAreAllThereIs() {
+  @Test func `permutations are complete`() {
     #expect(Permutations.of(3) == [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]])
     #expect(Permutations.of(0) == [[]])
     #expect(Set(Permutations.of(6)).count == 720)

@@ -1,11 +1,11 @@
 import FeedTestSupport
 import Testing
 
-/// What the protocol, section 10.2, says of records that a producer sends twice.
+/// Records that a producer sends twice (protocol, section 10.2).
 @Suite struct SentTwiceTests {
   private static let key = OracleFeedKey(partition: 0, id: bytes("f0"))
 
-  /// Records with one event each, of one feed.
+  /// Records with one event each, for one feed.
   private func records(_ seed: UInt64) -> [OracleRecord] {
     var options = GeneratorOptions()
     options.feedCount = 1
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: RandomCases.seeds(1...10))
-  func oneEventSentTwiceLeavesTheContentAsItIs(seed: UInt64) {
+  func `sending an event twice does not change the content`(seed: UInt64) {
     var oracle = Oracle()
     var changed = 0
     for (number, record) in records(seed).enumerated() {
@@ -37,7 +37,7 @@ import Testing
     #expect(changed > 50)
   }
 
-  @Test func anArrayOfEventsMayNot() {
+  @Test func `sending an array of events twice may change the content`() {
     var one = OneFeed()
     one.apply(#"{"op":"section.replace","section":"s","items":["b","c","d"]}"#)
     let array =

@@ -25,7 +25,7 @@ func outline(_ feed: OracleFeed?) -> String? {
   }
 }
 
-/// A feed's oracle that is handed one value after the other.
+/// One feed's oracle, which takes values one by one.
 struct OneFeed {
   var oracle: Oracle
   private var offset = 0
@@ -54,7 +54,7 @@ struct OneFeed {
     return oracle.apply(record)
   }
 
-  /// The code a value is rejected with, nil when it is not.
+  /// The code with which a value is rejected; nil if it is accepted.
   mutating func code(_ value: String?) -> OracleRejectCode? {
     if case .rejected(let rejection) = apply(value) { rejection.code } else { nil }
   }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import FeedTools
 
-/// What docs/protocol.md shows as the output of its examples is the output.
-/// `FEEDSTORE_UPDATE_GOLDEN=1` writes it into the page; the difference is then for a person to read.
+/// The outputs of the examples in docs/protocol.md are correct. `FEEDSTORE_UPDATE_GOLDEN=1` rewrites them in the page;
+/// review the difference.
 @Suite(.serialized) struct DocumentedExampleTests {
   private static let page: String = {
     let package = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
@@ -53,12 +53,12 @@ import Testing
     return blocks(of: lines).filter { $0.part == "input" }.map(\.name)
   }()
 
-  @Test func thereAreExamples() {
+  @Test func `the page has examples`() {
     #expect(Set(Self.names) == ["", "split", "shrink", "leftover", "patch"])
   }
 
   @Test(arguments: names)
-  func anExampleInTheProtocolIsWhatReplayWrites(name: String) async throws {
+  func `an example in the protocol equals the output of a replay`(name: String) async throws {
     var lines = try Self.text(of: Self.page).split(separator: "\n", omittingEmptySubsequences: false)
     let blocks = Self.blocks(of: lines).filter { $0.name == name }
     let input = try #require(blocks.first { $0.part == "input" })
@@ -78,7 +78,7 @@ import Testing
       options: options
     )
     _ = try await replay.run()
-    // From the last on, so that the places of the others stay.
+    // From the last to the first, so that the positions of the others stay valid.
     for block in blocks.reversed() where block.part != "input" {
       let found = try temporary.read(block.part)
       if ProcessInfo.processInfo.environment["FEEDSTORE_UPDATE_GOLDEN"] != nil {
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func theTermsOfTheChecksumAreRight() throws {
+  @Test func `the terms of the checksum are correct`() throws {
     let lines = try Self.text(of: Self.page).split(separator: "\n", omittingEmptySubsequences: false)
     let block = try #require(Self.blocks(of: lines).first { $0.name == "checksum" })
     var sum: UInt32 = 0

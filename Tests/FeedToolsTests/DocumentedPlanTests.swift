@@ -6,9 +6,9 @@ import FoundationEssentials
 import Service
 import Testing
 
-/// The table of reloads and their cost in docs/protocol.md has the figures that replays come to.
+/// The table of reloads and their cost in docs/protocol.md has the figures of replays.
 struct DocumentedPlanTests {
-  /// A row of the table: a feed of so many items, and the event that changes it.
+  /// A row of the table: the size of a feed, and the event that changes it.
   struct Case: Sendable, CustomTestStringConvertible {
     let name: String
     let items: Int
@@ -48,7 +48,7 @@ struct DocumentedPlanTests {
     },
   ]
 
-  @Test(arguments: cases) func `a row of the table is what a replay comes to`(row: Case) async throws {
+  @Test(arguments: cases) func `a row of the table equals the result of a replay`(row: Case) async throws {
     let temporary = try TemporaryFolder()
     let records = [Self.feed(0..<row.items), row.event()].enumerated().map { number, event in
       #"{"ts":\#(number * 1000),"key":"f","value":\#(event)}"# + "\n"

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// The seeds of a target: inputs that are known to be worth trying, among them those that once showed a bug.
+/// The seeds of a target: useful inputs, including those that once revealed a bug.
 public enum FuzzCorpus {
-  /// Where the seeds of all targets are, each in a folder of its own.
+  /// The folder with the seeds, one subfolder for each target.
   public static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appendingPathComponent("Corpus")
 
-  /// The seeds of a target by the names of their files, in the order of the names.
+  /// The seeds of a target, sorted by file name.
   public static func seeds(of target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
     let files = try FileManager.default.contentsOfDirectory(
       at: folder.appendingPathComponent(target.name),

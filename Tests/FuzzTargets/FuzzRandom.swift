@@ -1,6 +1,6 @@
 import FeedTestSupport
 
-/// Random choices, the same for the same seed.
+/// Random choices, determined by a seed.
 typealias FuzzRandom = SplitMix64
 
 extension SplitMix64 {

@@ -1,9 +1,9 @@
 import FeedTestSupport
 public import Foundation
 
-/// Tries a target with its seeds and with random inputs, without coverage: what `swift test` can do.
+/// Runs a target with its seeds and random inputs, without coverage, within `swift test`.
 public struct FuzzRun {
-  /// Why a run ended before its time.
+  /// Why a run ended early.
   public struct Found: Error, CustomStringConvertible {
     public let description: String
   }
@@ -11,16 +11,16 @@ public struct FuzzRun {
   private let target: FuzzTarget
   private let file: URL
 
-  /// - Parameter folder: where the input is written that shows a bug.
+  /// - Parameter folder: where the input is written that reveals a bug.
   public init(_ target: FuzzTarget, keepingInputsIn folder: URL) {
     self.target = target
     file = folder.appendingPathComponent("fuzz-\(target.name)")
   }
 
   /// - Parameters:
-  ///   - seed: of the random choices.
-  ///   - end: asked after each input, with how many there were: whether to end.
-  /// - Returns: how many inputs were tried.
+  ///   - seed: the seed of the random choices.
+  ///   - end: called after each input with their number; returns whether to end.
+  /// - Returns: the number of inputs.
   public func run(seed: UInt64, until end: (Int) -> Bool) throws -> Int {
     try FileManager.default.createDirectory(
       at: file.deletingLastPathComponent(),
@@ -49,7 +49,7 @@ public struct FuzzRun {
   }
 
   private func tryOut(_ input: [UInt8], _ handle: FileHandle, _ which: String) throws {
-    // Before it is tried: a crash leaves it there.
+    // Written before it is tried, so that it survives a crash.
     try handle.truncate(atOffset: 0)
     try handle.seek(toOffset: 0)
     try handle.write(contentsOf: Data(input))

@@ -1,15 +1,15 @@
-/// Something that parses, and what must hold whatever it is given.
+/// A parser, and the properties that must hold for any input.
 ///
-/// An input ends in one of three ways: every property holds, ``check`` throws a ``FuzzFailure``, or the process
-/// crashes. The last two are bugs.
+/// For each input, all properties hold, or ``check`` throws a ``FuzzFailure``, or the process crashes. The last two are
+/// bugs.
 public struct FuzzTarget: Sendable {
-  /// As on the command line; the folder of its seeds has this name, too.
+  /// The name on the command line, and of the folder with its seeds.
   public let name: String
-  /// Gives it one input.
+  /// Tries one input.
   public let check: @Sendable ([UInt8]) throws(FuzzFailure) -> Void
-  /// Words and characters that mean something to it.
+  /// Words and characters with a meaning for the parser.
   let tokens: [String]
-  /// Makes an input from nothing; nil where changed seeds do.
+  /// Generates an input; nil if only mutated seeds are used.
   let generate: (@Sendable (inout FuzzRandom) -> [UInt8])?
 
   init(
@@ -24,13 +24,13 @@ public struct FuzzTarget: Sendable {
     self.check = check
   }
 
-  /// All there are.
+  /// All targets.
   public static let all: [FuzzTarget] = [
     .inputRecord, .replayLine, .replica, .verifier, .savedState, .configuration, .httpHead, .percentEncoding,
     .mergePatch,
   ]
 
-  /// No input is longer: what costs more time or memory than its length lets expect is found all the same.
+  /// The maximum input size. It suffices to find costs out of proportion to the length.
   public static let maxInputBytes = 64 << 10
 }
 

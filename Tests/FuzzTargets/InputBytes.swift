@@ -1,8 +1,7 @@
 import Feed
 
 extension [UInt8] {
-  /// Calls the body with a copy of the bytes that is exactly as long, so that an address sanitizer sees what reads
-  /// beyond it.
+  /// Calls the body with a copy of the bytes of exact size, so that an address sanitizer detects reads beyond the end.
   func withOwnSpan<Result, Failure: Error>(
     _ body: (ByteSpan) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -12,7 +11,7 @@ extension [UInt8] {
     return try body(ByteSpan(UnsafeRawBufferPointer(copy)))
   }
 
-  /// The lines, each a record or the like.
+  /// The lines of the input.
   var lines: [[UInt8]] {
     split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
   }

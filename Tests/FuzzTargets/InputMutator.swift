@@ -1,6 +1,6 @@
 import FeedTestSupport
 
-/// Changes inputs in ways that leave much of their structure as it is.
+/// Mutates inputs in ways that preserve much of their structure.
 public struct InputMutator: Sendable {
   private let tokens: [[UInt8]]
   private let seeds: [[UInt8]]
@@ -23,14 +23,14 @@ public struct InputMutator: Sendable {
     0x00, 0x1F, 0x7F, 0x80, 0xBF, 0xC0, 0xC3, 0xED, 0xF0, 0xF4, 0xFF,
   ]
 
-  /// A seed with some changes; now and then without.
+  /// A mutated seed, sometimes unchanged.
   func next(_ random: inout FuzzRandom) -> [UInt8] {
     var input = seeds.isEmpty ? [] : random.pick(seeds)
     for _ in 0..<random.below(random.chance(20) ? 20 : 5) { change(&input, &random) }
     return Array(input.prefix(FuzzTarget.maxInputBytes))
   }
 
-  /// The input with one change or a few.
+  /// The input with one or a few mutations.
   public func changed(_ input: [UInt8], seed: UInt64) -> [UInt8] {
     var (input, random) = (input, FuzzRandom(seed: seed))
     for _ in 0...random.below(3) { change(&input, &random) }
@@ -56,7 +56,7 @@ public struct InputMutator: Sendable {
     }
   }
 
-  /// Puts something else in the place of a string or a number.
+  /// Replaces a string or a number.
   private func replaceWord(_ input: inout [UInt8], near place: Int, _ random: inout FuzzRandom) {
     func isEnd(_ byte: UInt8) -> Bool { "\"{}[],:\n\t ".utf8.contains(byte) }
     guard let start = input[place...].firstIndex(where: { !isEnd($0) }) else { return }
@@ -90,7 +90,7 @@ public struct InputMutator: Sendable {
     input.insert(contentsOf: other[from..<to], at: place)
   }
 
-  /// Puts a part into brackets, now and then many.
+  /// Puts brackets around a part, sometimes many.
   private func nest(_ input: inout [UInt8], _ start: Int, _ end: Int, _ random: inout FuzzRandom) {
     let depth = random.chance(90) ? 1 : random.below(600)
     let isArray = random.chance(50)

@@ -2,7 +2,7 @@ import Feed
 import FeedTestSupport
 
 extension Snapshot {
-  /// The content as the oracle has it.
+  /// The content as an oracle's feed.
   var oracleFeed: OracleFeed {
     get throws(FuzzFailure) {
       do {

@@ -2,7 +2,7 @@ import Foundation
 import FuzzTargets
 import Testing
 
-/// Every target with its seeds and with random inputs: a few, or for as long as `FEEDSTORE_FUZZ_SECONDS` says.
+/// Every target with its seeds and some random inputs, or for as long as `FEEDSTORE_FUZZ_SECONDS` says.
 /// `FEEDSTORE_FUZZ_SEED` repeats the random inputs.
 @Suite struct FuzzTests {
   private static let inputCount = 200
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: FuzzTarget.all)
-  func `what parses holds its promises, whatever it is given`(target: FuzzTarget) throws {
+  func `the properties of a parser hold for any input`(target: FuzzTarget) throws {
     let seed = Self.setting("FEEDSTORE_FUZZ_SEED").flatMap { UInt64($0) } ?? UInt64.random(in: 0...UInt64.max)
     let seconds = Self.setting("FEEDSTORE_FUZZ_SECONDS").flatMap { Double($0) }
     let clock = ContinuousClock()
@@ -30,14 +30,14 @@ import Testing
   }
 
   @Test(arguments: FuzzTarget.all)
-  func `a target has seeds that are short`(target: FuzzTarget) throws {
+  func `a target has short seeds`(target: FuzzTarget) throws {
     let seeds = try FuzzCorpus.seeds(of: target)
     #expect(!seeds.isEmpty)
     for seed in seeds { #expect(seed.bytes.count <= 4096, "\(seed.name)") }
   }
 
-  /// Without this a target could pass by looking at nothing.
-  @Test func `a property that does not hold is found, and the input is kept`() throws {
+  /// Otherwise a target could pass without checking anything.
+  @Test func `a violated property is found, and the input is kept`() throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-fuzz-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let run = FuzzRun(.neverBraces, keepingInputsIn: folder)

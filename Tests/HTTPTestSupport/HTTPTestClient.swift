@@ -1,7 +1,6 @@
 import Glibc
 
-/// A client over a plain socket, which sends what it is told, right or wrong. Reading blocks until there is
-/// something.
+/// A client on a plain socket, which sends requests unchanged, valid or not. Reads block until data arrives.
 public final class HTTPTestClient {
   public struct Failure: Error {
     public let message: String
@@ -9,20 +8,20 @@ public final class HTTPTestClient {
     public init(message: String) { self.message = message }
   }
 
-  /// Lives at least as long, such as the server.
+  /// An object to keep alive, such as the server.
   public var owner: AnyObject?
   private var descriptor: Int32
-  /// What was received and not yet used.
+  /// Received bytes that have not been used yet.
   public private(set) var received: [UInt8] = []
 
-  /// - Parameter receiveBufferBytes: For a client that is to take little; nil for the system's default.
+  /// - Parameter receiveBufferBytes: for a client that should receive little; nil for the system's default.
   public init(port: Int, receiveBufferBytes: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(message: "socket: \(String(cString: strerror(errno)))") }
     if var bytes = receiveBufferBytes {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
-    // Not to be passed: a test that waits for what does not come should fail and not hang.
+    // A test that waits for missing data should fail instead of hanging.
     var limit = timeval(tv_sec: 600, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
@@ -60,16 +59,16 @@ public final class HTTPTestClient {
     }
   }
 
-  /// Sends a request with a header field `Host`, and those given; then content if there is some.
+  /// Sends a request with `Host` and the given header fields, then the content if there is any.
   public func request(_ line: String, _ headers: String..., body: String? = nil) throws {
     let length = body.map { ["Content-Length: \($0.utf8.count)"] } ?? []
     let fields = (["Host: localhost"] + headers + length).map { $0 + "\r\n" }.joined()
     try send("\(line) HTTP/1.1\r\n\(fields)\r\n\(body ?? "")")
   }
 
-  /// Reads one answer with its content.
+  /// Reads one response with its content.
   ///
-  /// - Parameter isHead: Whether none comes, whatever the header fields say.
+  /// - Parameter isHead: whether there is no content, whatever the header fields say.
   public func response(isHead: Bool = false) throws -> HTTPTestResponse {
     var response = try head()
     if isHead || response.status == 304 || response.status == 204 { return response }
@@ -77,7 +76,7 @@ public final class HTTPTestClient {
     return response
   }
 
-  /// Reads the head of an answer only.
+  /// Reads only the head of a response.
   public func head() throws -> HTTPTestResponse {
     try HTTPTestResponse(head: read(through: "\r\n\r\n"))
   }
@@ -86,13 +85,13 @@ public final class HTTPTestClient {
   public func chunk() throws -> String { String(decoding: try chunkBytes(), as: UTF8.self) }
 
   private func chunkBytes() throws -> ArraySlice<UInt8> {
-    // One character in Swift.
+    // A single Character in Swift.
     let size = try read(through: "\r\n").dropLast()
     guard let count = Int(size, radix: 16) else { throw Failure(message: "\(size) is not a chunk's size") }
     return try take(count + 2).dropLast(2)
   }
 
-  /// Reads chunks until what they hold ends with a text.
+  /// Reads chunks until their content ends with a text.
   public func chunks(through end: String) throws -> String {
     var text = ""
     while !text.hasSuffix(end) {
@@ -103,7 +102,7 @@ public final class HTTPTestClient {
     return text
   }
 
-  /// Reads chunks until what they hold contains some bytes, which takes O(n) for n bytes.
+  /// Reads chunks until their content contains some bytes. O(n) for n bytes.
   public func content(until wanted: String) throws -> [UInt8] {
     var content: [UInt8] = []
     while true {
@@ -111,7 +110,7 @@ public final class HTTPTestClient {
       let chunk = try chunkBytes()
       guard !chunk.isEmpty else { throw Failure(message: "the stream ended after \(content.count) bytes") }
       content += chunk
-      // Text without zeros, which C may search: it takes a tenth of the time.
+      // The text has no zeros, so a C function can search it, in a tenth of the time.
       let isFound = (content[searched...] + [0]).withUnsafeBytes {
         strstr($0.baseAddress!.assumingMemoryBound(to: CChar.self), wanted) != nil
       }
@@ -119,7 +118,7 @@ public final class HTTPTestClient {
     }
   }
 
-  /// Whether the server has closed the connection and nothing more comes. Waits until one or the other.
+  /// Whether the server has closed the connection and no data is left. Waits for either.
   public func isAtEnd() -> Bool {
     received.isEmpty && (try? fill()) == nil
   }
@@ -147,7 +146,7 @@ public final class HTTPTestClient {
   private func fill() throws {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     var count = recv(descriptor, &bytes, bytes.count, 0)
-    // A process that was stopped and goes on is told so.
+    // A process that was stopped and continued receives EINTR.
     while count < 0, errno == EINTR { count = recv(descriptor, &bytes, bytes.count, 0) }
     guard count > 0 else {
       if count == 0 { throw Failure(message: "the connection was closed") }

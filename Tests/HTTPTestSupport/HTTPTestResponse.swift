@@ -1,4 +1,4 @@
-/// An answer as it was received.
+/// A response as received.
 public struct HTTPTestResponse {
   public let status: Int
   public let headers: [(name: String, value: String)]

@@ -1,17 +1,17 @@
 import Glibc
 
-/// What a service manager is for a service: a datagram socket that it sends notices to.
+/// A service manager's end of the protocol: a datagram socket that receives notices.
 public final class TestSupervisor: Sendable {
-  /// What `NOTIFY_SOCKET` would be.
+  /// The value for `NOTIFY_SOCKET`.
   public let address: String
   private let descriptor: Int32
 
-  /// - Parameter isAbstract: whether the socket's name is no path.
+  /// - Parameter isAbstract: whether the socket's name is abstract instead of a path.
   public init(isAbstract: Bool) throws {
     let name = "feedstore-notify-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     address = isAbstract ? "@" + name : "/tmp/" + name
     descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    // A test that waits for what does not come should fail and not hang.
+    // A test that waits for missing data should fail instead of hanging.
     var limit = timeval(tv_sec: 600, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     var own = sockaddr_un()
@@ -36,7 +36,7 @@ public final class TestSupervisor: Sendable {
     if address.hasPrefix("/") { unlink(address) }
   }
 
-  /// The next datagram; it is waited for.
+  /// Waits for the next datagram.
   public func receive() throws -> String {
     var bytes = [UInt8](repeating: 0, count: 4096)
     let count = recv(descriptor, &bytes, bytes.count, 0)

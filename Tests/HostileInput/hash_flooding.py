@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures whether input made against a hash table costs more than other input.
+"""Measures whether input crafted against a hash table costs more than other input.
 
     swift build -c release --product feedstore
     /usr/bin/python3 Tests/HostileInput/hash_flooding.py .build/release/feedstore
 
-For items, sections, kinds, names of members and feed keys it writes two replay files: one whose texts stand close
-together in a table that takes the low bits of unseeded XXH3 for places and probes linearly, and one with random texts of
-the same length. It prints the processor time in user mode of `feedstore replay` on each, the medians of several runs, and
-their ratio. Such a table takes quadratic time on the first: 15 to 200 times as long.
+For items, sections, kinds, member names and feed keys, it writes two replay files: one with texts that collide in a
+table that uses the low bits of unseeded XXH3 with linear probing, and one with random texts of the same length. It
+prints the user time of `feedstore replay` on each, the medians of several runs, and their ratio. Such a table takes
+quadratic time on the first file: 15 to 200 times as long.
 
 It needs python3-xxhash.
 """
@@ -27,9 +27,9 @@ ALPHABET = string.ascii_letters + string.digits
 
 
 def texts(generator, count, bits=None):
-    """That many different texts of six characters.
+    """So many different texts of six characters.
 
-    With `bits` all of them have one of the first places in a table of so many bits, where 1 in 64 has.
+    With `bits`, all hash to the first slots of a table with 2^bits slots, which 1 in 64 random texts do.
     """
     found = {}
     bound = (1 << bits) // 64 if bits else None
@@ -45,7 +45,7 @@ def line(value, key="feed", time=0):
 
 
 def item_lines(ids):
-    """One record that lists all of them, one that lists them in another order, and deletions that find nothing."""
+    """One record with all of them, one with another order, and deletions of missing elements."""
     section = {"op": "section.replace", "section": "s", "items": ids}
     return [line(section), line(section | {"items": ids[::-1]}, time=1000)]
 
@@ -73,7 +73,7 @@ def feed_lines(keys):
     return [line({"op": "feed.replace", "sections": []}, key, number) for number, key in enumerate(keys)]
 
 
-# What it makes, how many texts it takes, and the bits of the table that they fill to less than two thirds.
+# The generator, the number of texts, and the bits of the table, which is then less than two thirds full.
 CASES = {
     "item ids": (item_lines, 80_000, 17),
     "section ids": (section_lines, 40_000, 16),
@@ -84,7 +84,7 @@ CASES = {
 
 
 def user_seconds(command, path):
-    """The processor time that a replay takes in user mode."""
+    """The user time of a replay."""
     arguments = [command, "replay", str(path), "--output", "/dev/null", "--rejected", "/dev/null", "--strict",
                  "--set", "limits.maxDataBytes=8000000", "--set", "limits.maxSections=100000",
                  "--set", "output.maxMessageBytes=9000000"]
@@ -113,7 +113,7 @@ def main():
             paths = [pathlib.Path(folder) / which for which in ("ordinary", "hostile")]
             for path, made in zip(paths, (texts(generator, count), texts(generator, count, bits))):
                 path.write_text("\n".join(lines(made)) + "\n")
-            # By turns, so that both have the same of what else the machine does.
+            # Alternating, so that other load on the machine affects both equally.
             times = [[user_seconds(arguments.feedstore, path) for path in paths] for _ in range(arguments.runs)]
             ordinary, hostile = (statistics.median(column) for column in zip(*times))
             worst = max(worst, hostile / ordinary)

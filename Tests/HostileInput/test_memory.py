@@ -1,4 +1,4 @@
-"""What feeds without content cost: by the most memory that replays of few and of many have had."""
+"""The memory of feeds without content, from the peak memory of replays of few and of many."""
 import os
 import pathlib
 import tempfile
@@ -14,7 +14,7 @@ FILLED = '{"op":"section.replace","section":"s","items":[%s]}' % ",".join(
 
 
 def peak_bytes(path):
-    """The most memory that a replay has had. A process begins with what its parent has, which here is less."""
+    """The peak memory of a replay. It starts at the parent's, which is less here."""
     quiet = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", os.O_WRONLY, 0) for descriptor in (1, 2)]
     arguments = [COMMAND, "replay", path, "--output", "/dev/null", "--rejected", "/dev/null", "--strict"]
     process = os.posix_spawn(COMMAND, arguments, os.environ, file_actions=quiet)
@@ -33,7 +33,7 @@ def bytes_per_feed(*values):
                 time = 0
                 for feed in range(count):
                     for value in values:
-                        # A window each, so that pending changes are nothing beside the feeds.
+                        # Each has its own window, so that pending changes are negligible compared with the feeds.
                         time += 1_000
                         lines.write('{"ts":%d,"key":"feed %d","value":%s}\n' % (time, feed, value))
             peaks.append(peak_bytes(path))
@@ -44,13 +44,13 @@ class EmptyFeeds(unittest.TestCase):
     def test_a_feed_without_sections_takes_less_than_a_kilobyte(self):
         self.assertIn(bytes_per_feed(EMPTY), Between(100, 1_000))
 
-    def test_a_feed_whose_sections_went_takes_little_more(self):
-        # It took 15 kB when tables kept their memory.
+    def test_a_feed_with_deleted_sections_takes_little_more(self):
+        # Before tables released memory, it took 15 kB.
         self.assertIn(bytes_per_feed(FILLED, EMPTY), Between(100, 1_300))
 
 
 class Between:
-    """Numbers between two; less than the first would mean that something else was measured."""
+    """Asserts a range. Less than the minimum would mean that something else was measured."""
 
     def __init__(self, low, high):
         self.low, self.high = low, high

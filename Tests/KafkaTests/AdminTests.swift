@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-/// What an admin client makes of a cluster that knows no admin requests, and of none at all.
+/// An admin client on a cluster without admin requests, and without a cluster.
 struct AdminTests {
   private let timeoutMilliseconds: Int32 = 120_000
 
@@ -9,7 +9,7 @@ struct AdminTests {
     try AdminClient(configuration: fixture.configuration(), log: Fixture.log)
   }
 
-  @Test func `a request that the brokers do not know fails for each topic, by name`() throws {
+  @Test func `a request that the brokers do not support fails for each topic, by name`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("there", partitions: 2)
@@ -37,8 +37,8 @@ struct AdminTests {
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// The embedded brokers hang up on the question: librdkafka's own admin request for it ends the process then
-  /// (librdkafka issue 4605), now and then.
+  /// The embedded brokers close the connection on this request. librdkafka's own admin request for it would sometimes
+  /// abort the process then (librdkafka issue 4605).
   @Test func `a group that cannot be described is an error that names it, however often`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
@@ -52,7 +52,7 @@ struct AdminTests {
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  @Test func `metadata is told as to any other client`() throws {
+  @Test func `metadata is available as for any other client`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("there", partitions: 3)
@@ -66,18 +66,18 @@ struct AdminTests {
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  @Test func `when time is over before the next answer, what was told last counts`() throws {
+  @Test func `if the timeout passes before the next response, the last one is used`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
     _ = try admin.metadata(["gone"], timeoutMilliseconds: timeoutMilliseconds)
     try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
-    // Answers come every 1.6 s, and none just when the time is over.
+    // Responses take 1.6 s, so none arrives near the timeout.
     #expect(try admin.waitForTopics(["gone"], timeoutMilliseconds: 8_800).missing == ["gone"])
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  @Test func `a topic that cannot be is refused before anything is sent`() throws {
+  @Test func `an invalid topic is refused before anything is sent`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
@@ -89,7 +89,7 @@ struct AdminTests {
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  @Test func `nothing is asked for nothing, and a closed client says so`() throws {
+  @Test func `empty requests do nothing, and a closed client reports that`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let admin = try admin(fixture)

@@ -1,12 +1,12 @@
 import Kafka
 import Testing
 
-/// Admin calls on the cluster that `FEEDSTORE_TEST_BOOTSTRAP` names.
+/// Admin requests on the cluster named by `FEEDSTORE_TEST_BOOTSTRAP`.
 @Suite(
   .enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
 )
 struct BrokerAdminTests {
-  @Test func `a topic is created with its settings, not twice, and deleted`() throws {
+  @Test func `a topic is created once with its settings, and deleted`() throws {
     let servers = try #require(RealBroker.bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
@@ -25,7 +25,7 @@ struct BrokerAdminTests {
     ).get()
     #expect(settings["cleanup.policy"] == "compact")
     #expect(settings["min.cleanable.dirty.ratio"] == "0.1")
-    // A default of the brokers is told as well.
+    // The brokers' defaults are included.
     #expect(settings["max.message.bytes"].flatMap { Int($0) } != nil)
 
     let again = try admin.createTopics([specification], timeoutMilliseconds: 120_000)
@@ -48,7 +48,7 @@ struct BrokerAdminTests {
     try admin.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a group's members are told with what they read`() throws {
+  @Test func `a group's members are listed with their partitions`() throws {
     let servers = try #require(RealBroker.bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"

@@ -21,7 +21,7 @@ import Testing
       "cgrp": { "state": "up", "list":[1, {"a":[]}, "x"] }, "tx":9 }
     """
 
-  @Test func `what is of use is read, and the rest is passed over`() {
+  @Test func `the used statistics are read, and the rest is skipped`() {
     var expected = ClientStatistics()
     expected.queuedOperations = 3
     expected.producedMessages = 22
@@ -48,15 +48,15 @@ import Testing
     ("-1", -1), ("0", 0), ("-0", 0), ("9223372036854775807", Int.max), ("-9223372036854775807", -Int.max),
     ("-9223372036854775808", Int.min), ("18446744073709551615", -1), ("-", 0), ("1.5", 1), ("\"7\"", 0),
   ])
-  func `a whole number of 64 bits is read, with a sign or without`(_ spelling: String, _ number: Int) {
+  func `a 64-bit integer is read, with or without a sign`(_ spelling: String, _ number: Int) {
     #expect(Self.read(#"{"replyq":\#(spelling),"msg_cnt":5}"#).queuedOperations == number)
     #expect(Self.read(#"{"replyq":\#(spelling),"msg_cnt":5}"#).producedMessages == 5)
   }
 
-  @Test func `text that is cut off anywhere, or has other bytes, ends the reading`() {
+  @Test func `truncated or changed text ends the scan`() {
     let bytes = Array(Self.text.utf8)
     for count in 0...bytes.count {
-      // On the heap, with nothing behind it that an address sanitizer would let pass.
+      // On the heap and of exact size, so that an address sanitizer detects reads beyond the end.
       let part = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
       defer { part.deallocate() }
       part.copyBytes(from: bytes[..<count])

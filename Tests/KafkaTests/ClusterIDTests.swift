@@ -3,7 +3,7 @@ import Testing
 @testable import Kafka
 
 struct ClusterIDTests {
-  @Test func `the cluster's id is known with its metadata`() throws {
+  @Test func `the cluster's id is known after a metadata request`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("some", partitions: 1, recordsEach: 1)

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 
 struct ConfigurationTests {
-  @Test func `a property that does not exist is named, without its value, which may be a secret`() throws {
+  @Test func `an unknown property is named, without its value, which may be a secret`() throws {
     let error = #expect(throws: KafkaError.self) {
       try Consumer(configuration: ["no.such.property": "hunter2"], log: Fixture.log)
     }
@@ -12,15 +12,15 @@ struct ConfigurationTests {
     #expect(error?.isRetriable == false)
   }
 
-  @Test func `it can be asked whether there is a property of a name`() {
+  @Test func `one can ask whether a property exists`() {
     #expect(KafkaConfiguration.knows("queued.min.messages"))
     #expect(!KafkaConfiguration.knows("queued.least.messages"))
-    // One of topics'.
+    // A topic property.
     #expect(KafkaConfiguration.knows("acks"))
     #expect(!KafkaConfiguration.isMasked("acks") && KafkaConfiguration.isMasked("sasl.username"))
   }
 
-  @Test func `a value that is not valid is named with its property`() throws {
+  @Test func `an invalid value is named with its property`() throws {
     let error = #expect(throws: KafkaError.self) {
       try Producer(configuration: ["acks": "some"], log: Fixture.log)
     }
@@ -28,7 +28,7 @@ struct ConfigurationTests {
     #expect(error?.message.contains("some") == true)
   }
 
-  @Test func `a combination that librdkafka refuses says why`() throws {
+  @Test func `an invalid combination is refused with the reason`() throws {
     let error = #expect(throws: KafkaError.self) {
       try Producer(
         configuration: ["max.in.flight.requests.per.connection": "6"],
@@ -44,7 +44,7 @@ struct ConfigurationTests {
   func `a secret is not shown`(name: String) throws {
     #expect(KafkaConfiguration.isMasked(name))
     let error = #expect(throws: KafkaError.self) {
-      // librdkafka takes any text for the key files, and the other property fails.
+      // librdkafka accepts any text for the key files; the other property fails.
       try Producer(configuration: [name: "hunter2", "no.such.property": "hunter2"], log: Fixture.log)
     }
     #expect(error?.message.contains("hunter2") == false)
@@ -56,14 +56,14 @@ struct ConfigurationTests {
     ("enable.partition.eof", "false"),
     ("partition.assignment.strategy", "range"),
   ])
-  func `a consumer refuses what it cannot work with`(name: String, value: String) throws {
+  func `a consumer refuses values that it cannot work with`(name: String, value: String) throws {
     let error = #expect(throws: KafkaError.self) {
       try Consumer(configuration: KafkaConfiguration([(name, value)]), log: Fixture.log)
     }
     #expect(error?.message.contains("\(name) = \"\(value)\"") == true)
   }
 
-  @Test func `producers ask for the right transactional id`() throws {
+  @Test func `producers require the right transactional id`() throws {
     #expect(throws: KafkaError.self) { try TransactionalProducer(configuration: [:], log: Fixture.log) }
     #expect(throws: KafkaError.self) {
       try Producer(configuration: ["transactional.id": "mine"], log: Fixture.log)

@@ -30,7 +30,7 @@ struct DeliveryTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a full queue is an error of its own that polling cures`() throws {
+  @Test func `a full queue is an error that polling resolves`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -50,7 +50,7 @@ struct DeliveryTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `an error that a broker answers with is a delivery error`() throws {
+  @Test func `a broker's error is a delivery error`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -65,7 +65,7 @@ struct DeliveryTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `closing with records that cannot be delivered says how many`() throws {
+  @Test func `closing with undeliverable records reports their number`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -77,7 +77,7 @@ struct DeliveryTests {
     #expect(error?.message.contains("2 records") == true)
   }
 
-  @Test func `what librdkafka logs and reports reaches the handler and the batch`() throws {
+  @Test func `librdkafka's log lines reach the handler, and its errors the batch`() throws {
     let lines = Mutex<[String]>([])
     let consumer = try Consumer(configuration: ["bootstrap.servers": "127.0.0.1:1"]) {
       level,

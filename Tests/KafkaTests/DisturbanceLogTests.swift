@@ -2,11 +2,11 @@ import Kafka
 import Synchronization
 import Testing
 
-/// How loud the log is about what goes by itself.
+/// The log level of errors that librdkafka recovers from.
 struct DisturbanceLogTests {
-  @Test func `a connection that fails is a warning, and that all brokers are down is an error`() throws {
+  @Test func `a failed connection is a warning, and all brokers down is an error`() throws {
     let levels = Mutex<[String: Set<KafkaLogLevel>]>([:])
-    // Nobody listens there.
+    // Nothing listens there.
     let consumer = try Consumer(configuration: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"]) {
       level,
       name,

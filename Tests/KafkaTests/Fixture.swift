@@ -59,7 +59,7 @@ extension Producer {
   }
 }
 
-/// Lends the bytes of a text; nil stays nil.
+/// Calls with the bytes of a text; nil stays nil.
 func withBytes<Result>(_ text: String?, _ body: (UnsafeRawBufferPointer?) throws -> Result) rethrows -> Result
 {
   guard let text else { return try body(nil) }
@@ -79,7 +79,7 @@ struct Record: Equatable {
   var value: String?
 }
 
-/// Polls one consumer and copies what comes.
+/// Polls one consumer and copies its records.
 final class Collector {
   let consumer: Consumer
   let batch: MessageBatch
@@ -121,7 +121,7 @@ final class Collector {
     events += batch.events
   }
 
-  /// Polls until the condition holds; five minutes are there only so that a broken test ends.
+  /// Polls until the condition holds. The limit of five minutes only ends a broken test.
   func poll(
     until condition: () -> Bool,
     _ comment: Comment,

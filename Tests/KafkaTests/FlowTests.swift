@@ -3,12 +3,12 @@ import Kafka
 import Synchronization
 import Testing
 
-/// Pausing, resuming and seeking, on partitions assigned by hand.
+/// Pausing, resuming and seeking assigned partitions.
 struct FlowTests {
   private let first = TopicPartition(topic: "numbers", partition: 0)
   private let second = TopicPartition(topic: "numbers", partition: 1)
 
-  @Test func `pause and resume touch only what is paused by us, and lose nothing`() throws {
+  @Test func `pause and resume affect only partitions paused by the consumer, and lose nothing`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 100)
@@ -19,7 +19,7 @@ struct FlowTests {
     try collector.poll(until: { collector.values(0).count >= 10 }, "the first records come")
     try consumer.pause([first])
     #expect(consumer.pausedPartitions == [first])
-    // Twice is once; what is not paused is not resumed.
+    // Pausing twice counts once; a partition that is not paused is not resumed.
     try consumer.pause([first])
     try consumer.resume([second])
     #expect(consumer.pausedPartitions == [first])
@@ -62,7 +62,7 @@ struct FlowTests {
     #expect(collector.values(0) == (5..<20).map { String($0) })
     #expect(collector.values(1) == (0..<20).map { String($0) })
 
-    // Assigned anew, nothing is paused any more.
+    // A new assignment starts without pauses.
     try consumer.pause([first])
     try consumer.assign([.init(first, offset: 19)])
     #expect(consumer.pausedPartitions.isEmpty)
@@ -74,7 +74,7 @@ struct FlowTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `seek goes on at the offset`() throws {
+  @Test func `seek continues at the offset`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 1, recordsEach: 30)
@@ -91,11 +91,11 @@ struct FlowTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `seek waits as long as it is told`() throws {
+  @Test func `seek waits for the given time`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 1, recordsEach: 30)
-    // Holds up the thread that answers, longer than a thousandth of the time.
+    // Blocks the responding thread for more than a thousandth of the timeout.
     let heldUp = Mutex(0)
     let consumer = try Consumer(configuration: fixture.configuration(["debug": "topic"])) {
       _,

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Kafka
 
-/// What brokers tell of a consumer group. The embedded ones know nothing of that, so a fake one does.
+/// Listing the members of a consumer group. The embedded brokers do not support it, so a fake one does.
 struct GroupDescriptionTests {
   private static let timeoutMilliseconds: Int32 = 120_000
 
-  /// Asks a broker of its own for the members of `readers`.
+  /// Lists the members of `readers` on a new fake broker.
   private func describe(
     _ answers: FakeAnswers,
     timeoutMilliseconds: Int32 = Self.timeoutMilliseconds
@@ -22,7 +22,7 @@ struct GroupDescriptionTests {
     return try members.get()
   }
 
-  /// An assignment as the group's leader writes it.
+  /// An assignment as encoded by the group's leader.
   private func assignment(_ topics: [(name: String, partitions: [Int32])]) -> [UInt8] {
     var assignment = FakeAnswerWriter()
     assignment.append(Int16(1))
@@ -34,7 +34,7 @@ struct GroupDescriptionTests {
     return assignment.bytes
   }
 
-  @Test func `members are told with client id, host and partitions`() throws {
+  @Test func `members are listed with client id, host and partitions`() throws {
     let group = FakeGroup(
       name: "readers",
       members: [
@@ -75,7 +75,7 @@ struct GroupDescriptionTests {
     #expect(try describe(FakeAnswers(groups: [FakeGroup(name: "readers")])).isEmpty)
   }
 
-  @Test func `a member without an assignment, or with one that cannot be read, has no partitions`() throws {
+  @Test func `a member without a valid assignment has no partitions`() throws {
     let whole = assignment([("feeds.items", [0])])
     let unread: [[UInt8]] = [[], assignment([]), [0xff], Array("{\"a\":1}".utf8), whole.dropLast(5)]
     let members = unread.enumerated().map {
@@ -89,7 +89,7 @@ struct GroupDescriptionTests {
 
   /// 30 is GROUP_AUTHORIZATION_FAILED, 15 COORDINATOR_NOT_AVAILABLE.
   @Test(arguments: [30, 15] as [Int16])
-  func `an error of the group or of the listing is one that names the group`(code: Int16) throws {
+  func `an error of the group or of the listing names the group`(code: Int16) throws {
     let refused = FakeGroup(name: "readers", error: code)
     for answers in [FakeAnswers(groups: [refused]), FakeAnswers(listingError: code)] {
       let error = #expect(throws: KafkaError.self) { try describe(answers) }
@@ -108,7 +108,7 @@ struct GroupDescriptionTests {
     #expect(error?.message.contains("could not describe group readers: ") == true)
   }
 
-  @Test func `a broker that does not answer does not hide what another one tells`() throws {
+  @Test func `a broker that does not answer does not hide another's answer`() throws {
     let silent = try FakeBroker(FakeAnswers(unanswered: .apiVersions))
     defer { silent.stop() }
     let group = FakeGroup(name: "readers", members: [FakeGroup.Member(clientID: "a", host: "b")])
@@ -117,8 +117,8 @@ struct GroupDescriptionTests {
     #expect(members.map(\.clientID) == ["a"])
   }
 
-  /// Nobody listens on port 1.
-  @Test func `a broker that refuses connections does not hide what another one tells`() throws {
+  /// Nothing listens on port 1.
+  @Test func `a broker that refuses connections does not hide another's answer`() throws {
     let group = FakeGroup(name: "readers", members: [FakeGroup.Member(clientID: "a", host: "b")])
     let answers = FakeAnswers(groups: [group], others: [1])
     let members = try describe(answers, timeoutMilliseconds: 5_000)

@@ -8,8 +8,8 @@ struct GroupTests {
     TopicPartition(topic: "numbers", partition: 1),
   ]
 
-  /// One test for all that needs two members, as the first join of a group takes 3 s.
-  @Test func `what moves goes when its owner is ready, and what stays is read on`() throws {
+  /// A single test for everything with two members, because the first join of a group takes 3 s.
+  @Test func `revoked partitions move when their owner is ready, and the others are read on`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let total = 3_000
@@ -35,7 +35,7 @@ struct GroupTests {
     #expect(revoking.kind == .revoking && revoking.partitions.count == 1)
     #expect(one.told.last == revoking)
 
-    // Until it is ready, the group waits, nothing is read, and it is a member like before.
+    // Until then the group waits, nothing is read, and the member stays in the group.
     let stays = try #require(both.first { !revoking.partitions.contains($0) })
     let goes = revoking.partitions[0]
     let read = one.collector.records.count
@@ -61,20 +61,20 @@ struct GroupTests {
       },
       "both read their partition to its end"
     )
-    // Nothing is left out, and nothing comes twice.
+    // No record is missing or repeated.
     let numbers = (0..<total).map { Optional(String($0)) }
     #expect(one.collector.values(stays.partition) == numbers)
     #expect(one.collector.values(goes.partition) == Array(numbers.prefix(Int(count))))
     #expect(two.collector.values(goes.partition) == numbers, "nothing was committed")
 
-    // What one leaves, the other gets as well, and goes on with what it has.
+    // When one member leaves, the other one gets its partitions and keeps its own.
     try one.consumer.close(timeoutMilliseconds: 120_000)
     try two.poll(until: { two.consumer.held == Set(both) }, "the member that is left has all")
     #expect(two.told.allSatisfy { $0.kind == .assigned })
     try two.consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `partitions of another topic go along`() throws {
+  @Test func `partitions of companion topics follow`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 3)
@@ -93,7 +93,9 @@ struct GroupTests {
     try member.consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `who is put out learns it before anything is committed, and loses all`() throws {
+  @Test func `a member that was removed learns it before anything is committed, and loses all partitions`()
+    throws
+  {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 1)
@@ -103,7 +105,7 @@ struct GroupTests {
     let membership = try #require(try member.consumer.groupMetadata().membership)
     #expect(membership.generation > 0 && !membership.memberID.isEmpty)
     try fixture.cluster.pushRequestErrors(.heartbeat, [.unknownMember])
-    // Not polled: the owner may be in the middle of something.
+    // Not polled, as an owner that is busy does.
     var refusal: KafkaError?
     while refusal == nil {
       do throws(KafkaError) { _ = try member.consumer.groupMetadata() } catch { refusal = error }
@@ -116,8 +118,8 @@ struct GroupTests {
     try member.consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  /// librdkafka 2.0.2 must not wait for a call that never comes, nor end the process.
-  @Test func `a member leaves at whatever moment`() throws {
+  /// librdkafka 2.0.2 must neither wait for a call that never comes nor abort the process.
+  @Test func `a member can leave at any moment`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 1)
@@ -126,7 +128,7 @@ struct GroupTests {
     try joining.consumer.subscribe("numbers")
     for _ in 0..<10 { try joining.collector.pollOnce() }
     try joining.consumer.close(timeoutMilliseconds: 120_000)
-    // With an assignment, then a revocation that it has not completed.
+    // With an assignment, then with a revocation that is not completed.
     let one = try Member(fixture)
     one.completes = false
     try one.consumer.subscribe("numbers")
@@ -140,7 +142,7 @@ struct GroupTests {
     try two.poll(until: { two.told.count == 2 }, "it is to give them up")
     #expect(two.told[1].kind == .revoking)
     try two.consumer.close(timeoutMilliseconds: 120_000)
-    // With one that it has not polled for.
+    // With a rebalance that was not polled.
     let three = try Member(fixture)
     try three.consumer.subscribe("numbers")
     try three.poll(until: { three.told.count == 1 }, "it has partitions")
@@ -148,7 +150,7 @@ struct GroupTests {
     try three.consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a consumer without a group says what is missing`() throws {
+  @Test func `a consumer without a group reports what is missing`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let consumer = try fixture.consumer()
@@ -167,12 +169,12 @@ struct GroupTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  /// A member of a group, and what it was told.
+  /// A member of a group, with the rebalances that it received.
   private final class Member {
     let consumer: Consumer
     let collector: Collector
     var told: [Rebalance] = []
-    /// Whether it completes what it is told at once.
+    /// Whether it completes rebalances at once.
     var completes = true
 
     init(_ fixture: Fixture) throws {
@@ -205,7 +207,7 @@ struct GroupTests {
       if completes { try complete(rebalance) }
     }
 
-    /// Reads on where it is, as an owner has to.
+    /// Completes a rebalance, and continues reading where it was, as an owner must.
     func complete(_ rebalance: Rebalance) throws {
       try consumer.complete(rebalance)
       let next = consumer.held.subtracting(rebalance.partitions).map { partition in

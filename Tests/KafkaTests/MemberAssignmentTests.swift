@@ -3,7 +3,7 @@ import Testing
 @testable import Kafka
 
 struct MemberAssignmentTests {
-  /// Version 1, topics "a" with partitions 0 and 258 and "bc" with 7, no bytes of the assignor's own.
+  /// Version 1, topics "a" with partitions 0 and 258 and "bc" with 7, no bytes from the assignor.
   private static let written: [UInt8] =
     [0, 1] + [0, 0, 0, 2]
     + [0, 1, 0x61] + [0, 0, 0, 2] + [0, 0, 0, 0] + [0, 0, 1, 2]
@@ -21,7 +21,7 @@ struct MemberAssignmentTests {
     #expect(partitions([0, 0] + [0, 0, 0, 0]) == [])
   }
 
-  @Test func `bytes that end too soon, or count more than there is, are no assignment`() {
+  @Test func `truncated bytes or too large counts are not an assignment`() {
     #expect(partitions([]) == nil)
     for length in 0..<(Self.written.count - 4) {
       #expect(partitions(Array(Self.written.prefix(length))) == nil)

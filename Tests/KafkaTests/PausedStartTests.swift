@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-/// Partitions that the group assigns, of which nothing may be asked before their owner knows where to begin.
+/// Assigned partitions that must not be read before their owner knows where to start.
 struct PausedStartTests {
   private static let topic = "numbers"
 
@@ -36,7 +36,7 @@ struct PausedStartTests {
       assigned = rebalance.partitions
     }
     var first: Int64 = 0
-    // Long enough for the broker to answer a fetch, if there was one.
+    // Long enough for a response, if there was a fetch.
     for _ in 0..<20 {
       first = try consumer.queryWatermarks(partition, timeoutMilliseconds: 120_000).low
     }
@@ -44,7 +44,7 @@ struct PausedStartTests {
     #expect(consumer.pausedPartitions == [partition])
     #expect(first > 0)
 
-    // As a restoration ends, and with it the wait for what may have come.
+    // As at the end of a restore.
     try consumer.seek([TopicPartitionOffset(partition, offset: first)], timeoutMilliseconds: 120_000)
     try consumer.resume([partition])
     var offsets: [Int64] = []

@@ -2,7 +2,7 @@ import Kafka
 import Testing
 
 struct RoundTripTests {
-  @Test func `keys, values, headers and times come back as they were, nulls as nulls`() throws {
+  @Test func `keys, values, headers and times are read as written, nulls as nulls`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("records", partitions: 1)
@@ -29,7 +29,7 @@ struct RoundTripTests {
     try withBytes("gone") { key in
       try producer.produce(topic: "records", partition: 0, key: key, value: nil, headers: headers)
     }
-    // Empty bytes without an address are empty, not null.
+    // Empty bytes with a nil address are empty, not null.
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
     try producer.produce(topic: "records", partition: 0, key: empty, value: empty)
     try producer.produce(topic: "records", partition: 0, key: nil, value: empty)
@@ -99,7 +99,7 @@ struct RoundTripTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a poll brings no more than the batch holds, and nothing is lost between polls`() throws {
+  @Test func `a poll returns at most the batch's capacity, and nothing is lost between polls`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 500)
@@ -132,12 +132,12 @@ struct RoundTripTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `topics that do not exist are values, and are not created by asking`() throws {
+  @Test func `missing topics are values, and requesting them does not create them`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("here", partitions: 3)
 
-    // librdkafka keeps quiet about a topic for 30 s otherwise: it may have just been created.
+    // Otherwise librdkafka does not report a missing topic for 30 s, because it could be new.
     let consumer = try fixture.consumer(["topic.metadata.propagation.max.ms": "100"])
     for _ in 0..<2 {
       let metadata = try consumer.metadata(["nowhere", "here"], timeoutMilliseconds: 120_000)
@@ -145,8 +145,8 @@ struct RoundTripTests {
       #expect(metadata.missing == ["nowhere"])
     }
 
-    // Nor does reading one throw: the error is an event that names the topic. (The embedded cluster would
-    // create it.)
+    // Reading a missing topic does not throw either: the error is an event that names the topic. (The embedded cluster
+    // would create it.)
     try fixture.cluster.setTopicError("nowhere", .unknownTopicOrPartition)
     let collector = Collector(consumer)
     try consumer.assign([.init(topic: "nowhere", partition: 0, offset: 0)])
@@ -174,7 +174,7 @@ struct RoundTripTests {
     try consumer.assign([.init(topic: "numbers", partition: 0, offset: 0)])
     while try consumer.poll(into: batch, timeoutMilliseconds: 50) == 0 {}
     #expect(batch.count > 0)
-    // librdkafka would wait for ever for messages that are not handed back.
+    // librdkafka would wait for ever for messages that are not returned.
     try consumer.close(timeoutMilliseconds: 120_000)
     #expect(batch.isEmpty)
     let error = #expect(throws: KafkaError.self) {

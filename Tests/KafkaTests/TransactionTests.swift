@@ -1,9 +1,9 @@
 import Kafka
 import Testing
 
-/// What the embedded cluster can show of transactions: the calls and their errors, not their isolation.
+/// Transactions on the embedded cluster: the calls and their errors, not isolation.
 struct TransactionTests {
-  @Test func `records and offsets go through a transaction`() throws {
+  @Test func `records and offsets are committed in a transaction`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -32,7 +32,7 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a record that is refused makes the commit ask for an abort, and the next transaction works`()
+  @Test func `a rejected record makes the commit require an abort, and the next transaction works`()
     throws
   {
     let fixture = try Fixture()
@@ -54,7 +54,7 @@ struct TransactionTests {
     #expect(failures.errors.first?.message.contains("output [0]") == true)
     try producer.abort()
 
-    // librdkafka may fail the next transaction, too, while it renews the producer's epoch: abort, try again.
+    // librdkafka may also fail the next transaction while it renews the producer's epoch: abort and retry.
     var attempts = 0
     while true {
       attempts += 1
@@ -73,7 +73,7 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `offsets of a member that the group has dropped require an abort`() throws {
+  @Test func `offsets of a member that the group has removed require an abort`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     let consumer = try fixture.consumer(["group.id": "group"])
@@ -91,7 +91,7 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a coordinator that moves is followed`() throws {
+  @Test func `a producer follows a coordinator that moves`() throws {
     let fixture = try Fixture(brokerCount: 2)
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -109,7 +109,7 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a producer that is fenced is told so, for good`() throws {
+  @Test func `a fenced producer fails permanently`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
@@ -140,7 +140,7 @@ struct TransactionTests {
     #expect(throws: KafkaError.self) { try producer.begin() }
   }
 
-  @Test func `starting without a coordinator times out and can be retried`() throws {
+  @Test func `initialising without a coordinator times out and can be retried`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.cluster.setBrokerDown(nil)

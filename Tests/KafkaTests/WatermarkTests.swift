@@ -4,7 +4,7 @@ import Testing
 
 struct WatermarkTests {
   @Test(arguments: 1...3)
-  func `an end that is asked for again is not taken for the beginning`(failures: Int) throws {
+  func `an end offset that is requested again is not confused with the first offset`(failures: Int) throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 1, recordsEach: 5)
@@ -26,7 +26,7 @@ struct WatermarkTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a partition without a leader is asked again until it has one`() throws {
+  @Test func `a partition without a leader is queried until it has one`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 2, recordsEach: 5)
@@ -43,7 +43,7 @@ struct WatermarkTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  @Test func `a partition that is not there is no passing matter`() throws {
+  @Test func `a missing partition is not a transient error`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 2, recordsEach: 5)
@@ -57,7 +57,7 @@ struct WatermarkTests {
   }
 
   @Test(arguments: [false, true])
-  func `a leader that is gone is not waited for when another leads`(isKnown: Bool) throws {
+  func `a new leader is found, without waiting for the old one`(isKnown: Bool) throws {
     let fixture = try Fixture(brokerCount: 2)
     defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 1, recordsEach: 5)
@@ -75,7 +75,7 @@ struct WatermarkTests {
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 
-  /// Asks until there is an answer; five minutes are there only so that a broken test ends.
+  /// Repeats the request until there is a response. The limit of five minutes only ends a broken test.
   private func askAgain(_ consumer: Consumer, _ partition: TopicPartition) throws -> Watermarks {
     let giveUp = ContinuousClock.now + .seconds(300)
     while true {

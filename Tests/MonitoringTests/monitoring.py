@@ -1,4 +1,4 @@
-"""Where Prometheus is, and what the rules and the dashboard ask it."""
+"""Finds Prometheus, and the queries of rules and dashboard."""
 
 import json
 import os
@@ -14,7 +14,7 @@ RULE_TESTS = ROOT / "config" / "prometheus" / "feedstore.rules.test.yml"
 SCRAPE = ROOT / "config" / "prometheus" / "scrape.example.yml"
 DASHBOARD = ROOT / "config" / "grafana" / "feedstore.json"
 FEEDSTORE = pathlib.Path(os.environ.get("FEEDSTORE", ROOT / ".build" / "debug" / "feedstore"))
-# Where `make` unpacks Debian's package, without installing it: a service would be started.
+# Where `make` unpacks Debian's package, without installing it, because that would start a service.
 UNPACKED = ROOT / ".build" / "prometheus" / "usr" / "bin"
 ABSENT = "there is no Prometheus: `make setup-prometheus` gets Debian's"
 

@@ -25,16 +25,16 @@ from collections import deque
 from monitoring import ABSENT, FEEDSTORE, RULES, dashboard_queries, metric_names, program, rules
 
 BOOTSTRAP = os.environ.get("FEEDSTORE_TEST_BOOTSTRAP")
-# Nothing waits so long; what does, hangs.
+# No wait takes this long unless something hangs.
 PATIENCE_SECONDS = 300
 TOKEN = "a-token-for-tests"
 PARTITIONS = 4
-# The thread of a follower, which has a second copy of the feeds.
+# The follower's thread, which has a second copy of the feeds.
 FOLLOWER = "feed client"
 
 
 def wait_for(what, condition):
-    """The first true value of a condition."""
+    """Waits for a condition, and returns its first true value."""
     limit = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < limit:
         if value := condition():
@@ -50,7 +50,7 @@ def free_port():
 
 
 class Child:
-    """A process whose log is kept and which is ended with the test."""
+    """A process that is stopped with the test, and whose log is kept."""
 
     def __init__(self, command, **more):
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more)
@@ -109,7 +109,7 @@ class Prometheus(Child):
         self.port = free_port()
         (folder / "token").write_text(TOKEN)
         shutil.copy(RULES, folder)
-        # JSON is YAML. Rules are looked at often, so that the test need not wait.
+        # JSON is valid YAML. Rules are evaluated often, so that the test need not wait.
         (folder / "prometheus.yml").write_text(json.dumps({
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [RULES.name],
@@ -130,7 +130,7 @@ class Prometheus(Child):
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}", timeout=60) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
-            # It has just been started.
+            # It has only just started.
             if error.code == 503:
                 return None
             raise AssertionError(f"{parameters}: {error.read().decode()}") from None
@@ -148,7 +148,7 @@ class Prometheus(Child):
 
 
 class Load:
-    """Records of all kinds, right and wrong, as long as it runs."""
+    """Sends valid and invalid records of all kinds until it is stopped."""
 
     def __init__(self, settings):
         self.random = random.Random(7)
@@ -229,8 +229,8 @@ class PrometheusTests(unittest.TestCase):
             checked = subprocess.run([program("promtool"), "check", "metrics"], input=text, capture_output=True, text=True)
             self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
-    def test_prometheus_takes_openmetrics(self):
-        # It asks for that by itself; a sample that it does not take would fail the whole scrape.
+    def test_prometheus_accepts_openmetrics(self):
+        # Prometheus requests that format, and an invalid sample would fail the whole scrape.
         for target in self.prometheus.ask("targets")["activeTargets"]:
             self.assertEqual((target["health"], target["lastError"]), ("up", ""))
         kind, _ = self.daemons[0].get("/metrics", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5")
@@ -238,7 +238,7 @@ class PrometheusTests(unittest.TestCase):
 
     def test_both_formats_have_the_same_series(self):
         for daemon in self.daemons:
-            # Some may come between two requests.
+            # Series may be added between two requests.
             wait_for("the same series in both formats", lambda: self.series(daemon, "text/plain")
                      == self.series(daemon, "application/openmetrics-text"))
 
@@ -260,7 +260,7 @@ class PrometheusTests(unittest.TestCase):
                 with self.subTest(rule["record"]):
                     wait_for(f"data of {rule['record']}", lambda: self.prometheus.query(rule["record"]))
 
-    def test_every_metric_that_alerts_ask_for_is_there(self):
+    def test_every_metric_of_alerts_exists(self):
         for rule in rules():
             for name in metric_names(rule["expr"]):
                 with self.subTest(name):
@@ -283,11 +283,11 @@ class PrometheusTests(unittest.TestCase):
         owned = self.prometheus.query("sum(feedstore_partitions_owned)")
         self.assertEqual(owned[0]["value"][1], str(PARTITIONS))
 
-    def test_an_instance_that_is_gone_is_seen(self):
+    def test_a_missing_instance_is_detected(self):
         settings = self.settings | {"kafka.group.id": self.settings["kafka.group.id"] + ".other"}
         daemon = Daemon(settings | {"http.feeds": "true"})
         wait_for("a daemon that is ready", daemon.is_ready)
-        # What another test expects not to be there.
+        # Metrics that another test expects to be absent.
         self.assertIn(FOLLOWER, daemon.threads)
         with tempfile.TemporaryDirectory() as folder:
             prometheus = Prometheus(pathlib.Path(folder), [f"127.0.0.1:{daemon.port}"])

@@ -1,4 +1,4 @@
-"""The rules by promtool, and that rules, dashboard and documentation know of one another."""
+"""Checks the rules with promtool, and that rules, dashboard and documentation agree."""
 
 import pathlib
 import re
@@ -29,7 +29,7 @@ class RuleTests(unittest.TestCase):
         self.promtool("test", "rules", RULE_TESTS)
 
     def test_the_scrape_configuration_is_valid(self):
-        # It names the rules beside it.
+        # It refers to the rules in the same directory.
         with tempfile.TemporaryDirectory() as folder:
             for file in RULES, SCRAPE:
                 pathlib.Path(folder, file.name).write_text(file.read_text())
@@ -53,7 +53,7 @@ class RuleTests(unittest.TestCase):
             for part in "**Meaning.**", "**Check.**", "**Action.**":
                 self.assertIn(part, section, name)
 
-    def test_alerts_ask_for_what_is_recorded_or_documented(self):
+    def test_alerts_use_only_recorded_or_documented_metrics(self):
         recorded = {rule["record"] for rule in rules() if "record" in rule}
         for rule in rules():
             for name in metric_names(rule["expr"]):
@@ -71,7 +71,7 @@ class RuleTests(unittest.TestCase):
 
 
 def is_documented(name):
-    """Whether docs/http.md names a metric; parts of histograms and summaries by their family."""
+    """Whether docs/http.md has a metric, or its family for parts of histograms and summaries."""
     family = re.sub(r"_(bucket|sum|count)$", "", name)
     return f"`{name}`" in HTTP or f"`{family}`" in HTTP or name.startswith("process_")
 

@@ -1,4 +1,4 @@
-/// What went wrong in a run on a cluster.
+/// A failure of a run on a cluster.
 public struct BrokerFailure: Error, CustomStringConvertible {
   public let description: String
 
@@ -6,7 +6,7 @@ public struct BrokerFailure: Error, CustomStringConvertible {
     self.description = description
   }
 
-  /// Throws unless a condition holds; unlike `#expect` it ends the run, whose log files are then named.
+  /// Throws unless a condition holds. Unlike `#expect`, it ends the run, and the message then names the log files.
   public static func check(_ condition: Bool, _ description: @autoclosure () -> String) throws(BrokerFailure)
   {
     if !condition { throw BrokerFailure(description()) }

@@ -1,11 +1,11 @@
 public import FeedTestSupport
 
-/// The fields before the entries of a changeset, and the key it stands under.
+/// The fields before a changeset's entries, and its key.
 public struct ChangesetHead {
   public let key: OracleFeedKey
-  /// What stands before the slash of the record's key.
+  /// The part of the record's key before the slash.
   public let slot: String
-  /// Nil for a null; then nothing that follows means anything.
+  /// nil for a Kafka null; the other fields are undefined then.
   public let json: OracleJSON?
   public let epoch: String
   public let revision: Int
@@ -54,6 +54,6 @@ public struct ChangesetHead {
 
   public var isKeyframe: Bool { reason == "keyframe" }
 
-  /// The place of the record in the input that the epoch is named after.
+  /// The offset of the input record that the epoch is named after.
   public var epochOffset: Int { epoch.split(separator: "/").last.flatMap { Int($0) } ?? -1 }
 }

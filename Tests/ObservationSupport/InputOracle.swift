@@ -1,11 +1,11 @@
 public import FeedTestSupport
 
-/// What the oracle makes of the input, read back from the topics: partition by partition, in order.
+/// The oracle's result for the input, read from the topics partition by partition, in order.
 public struct InputOracle: Sendable {
   public private(set) var feeds: [OracleFeedKey: OracleFeed] = [:]
   public private(set) var rejected: [Observation.Source: Observation.Rejected] = [:]
   public private(set) var records = 0
-  /// The checksum of a feed after each of its records, by the records' places.
+  /// The checksum of a feed after each of its records, by the records' positions.
   private var checksums: [OracleFeedKey: [Place: String]] = [:]
 
   private struct Place: Hashable {
@@ -13,7 +13,7 @@ public struct InputOracle: Sendable {
     var offset: Int
   }
 
-  /// - Parameter records: all input there is. The two topics have no feed in common, so that their order does not matter.
+  /// - Parameter records: the whole input. No feed is in both topics, so their relative order does not matter.
   public init(_ records: [TopicRecord]) {
     var oracle = Oracle()
     for record in records { take(record.oracleRecord, &oracle) }
@@ -40,7 +40,7 @@ public struct InputOracle: Sendable {
     }
   }
 
-  /// What is wrong with what was seen; empty if nothing is.
+  /// What is wrong with the observed output; empty if nothing is.
   public func complaints(about observation: Observation) -> [String] {
     var complaints = observation.violations
     complaints += observation.claims.compactMap { complaint(about: $0) }
@@ -55,7 +55,7 @@ public struct InputOracle: Sendable {
     return complaints
   }
 
-  /// Whether these are the feeds there are at the end.
+  /// Compares the final feeds.
   public func complaints(about found: [OracleFeedKey: OracleFeed]) -> [String] {
     Set(feeds.keys).union(found.keys).sorted().compactMap { key in
       if feeds[key] == found[key] { return nil }
@@ -65,7 +65,7 @@ public struct InputOracle: Sendable {
     }
   }
 
-  /// Whether a feed is, or was, what a changeset says it is after the records it covers.
+  /// Whether a changeset's claim matches the feed after the records it covers.
   public func complaint(about claim: ObservedClaim) -> String? {
     guard claim.through.count == 1, let (topic, offset) = claim.through.first else {
       return "\(name(claim.key)) has records of \(claim.through.count) topics"

@@ -1,16 +1,16 @@
 public import FeedTestSupport
 
-/// What a replica has that reads the changesets topic from its beginning to its end, by the protocol's rules
-/// for replicas: what was cleaned away may be missing.
+/// A replica that reads the changesets topic from its beginning to its end, by the protocol's rules for replicas:
+/// compacted records may be missing.
 public struct LateJoiner: Sendable {
   public private(set) var feeds: [OracleFeedKey: ObservedFeed] = [:]
   public private(set) var records = 0
-  /// After a gap deltas are passed over until the next reload.
+  /// Feeds with a gap, whose deltas are skipped until the next reload.
   private var stale: Set<OracleFeedKey> = []
 
   public init() {}
 
-  /// The end of the topic: a gap may have been closed by a later reload, and has to be.
+  /// The end of the topic: every gap must have been closed by a later reload.
   public func finish() throws(BrokerFailure) {
     try BrokerFailure.check(stale.isEmpty, "\(stale.count) feeds have a gap at the end")
   }
@@ -22,7 +22,7 @@ public struct LateJoiner: Sendable {
     }
   }
 
-  /// Takes the next record.
+  /// Applies the next record.
   public mutating func take(_ record: TopicRecord) throws {
     records += 1
     let head = try ChangesetHead(record)

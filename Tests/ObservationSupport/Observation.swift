@@ -1,12 +1,12 @@
 public import FeedTestSupport
 public import Kafka
 
-/// What was seen of the output so far, and what was wrong with it.
+/// The output observed so far, and what was wrong with it.
 ///
-/// It expects every record there ever was: revisions without gaps, none twice, each with the checksum of the
-/// state it leads to, and each for records that the one before it did not cover.
+/// It expects every record: revisions without gaps or repetitions, each with the checksum of the resulting state, and
+/// each for records that the previous one did not cover.
 public struct Observation: Sendable {
-  /// Where a rejected record came from.
+  /// The origin of a rejected record.
   public struct Source: Sendable, Hashable {
     public var topic: String
     public var partition: Int
@@ -26,20 +26,20 @@ public struct Observation: Sendable {
   public private(set) var rejected: [Source: Rejected] = [:]
   private var rejectedPlaces: [Source: String] = [:]
   public private(set) var violations: [String] = []
-  /// The offset after what was read.
+  /// The next offset of each partition.
   public var positions: [TopicPartition: Int64] = [:]
-  /// Records, rejected ones and nulls included.
+  /// The number of records, including rejected ones and nulls.
   public private(set) var records = 0
-  /// Records without nulls, by who published them: `ce_source`.
+  /// The number of records without nulls, by publisher (`ce_source`).
   public private(set) var published: [String: Int] = [:]
   /// The same by partition.
   public private(set) var publishedByPartition: [Int32: Int] = [:]
   /// Who published last, by partition.
   public private(set) var lastSource: [Int32: String] = [:]
-  /// Deletions of feeds, and epochs that began, seen so far.
+  /// The number of deleted feeds, and of new epochs.
   public private(set) var deletions = 0
   public private(set) var epochs = 0
-  /// The newest epoch of each feed, by the offset it is named after.
+  /// The newest epoch of each feed, by the offset in its name.
   private var newestEpoch: [OracleFeedKey: Int] = [:]
   private var parts: [OracleFeedKey: [OracleJSON]] = [:]
 

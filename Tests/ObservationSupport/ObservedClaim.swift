@@ -1,6 +1,6 @@
 public import FeedTestSupport
 
-/// What a changeset says a feed is after a record of the input: to be compared with the oracle.
+/// A changeset's claim about a feed after an input record, to compare with the oracle.
 public struct ObservedClaim: Sendable, Hashable {
   public let key: OracleFeedKey
   public let through: [String: Int]

@@ -1,6 +1,6 @@
 public import FeedTestSupport
 
-/// A feed as a follower of the changesets topic has it.
+/// A feed as a follower of the changesets topic sees it.
 public struct ObservedFeed: Sendable {
   public var feed: OracleFeed
   public var epoch: String

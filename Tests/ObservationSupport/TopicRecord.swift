@@ -41,7 +41,7 @@ public struct TopicRecord: Sendable {
     )
   }
 
-  /// The record as the oracle takes it.
+  /// The record for the oracle.
   public var oracleRecord: OracleRecord {
     OracleRecord(
       topic: topic,

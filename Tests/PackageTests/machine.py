@@ -1,4 +1,4 @@
-"""A Debian of its own: a folder made by debootstrap, in which commands run, or which systemd boots as a container."""
+"""A separate Debian: a directory made by debootstrap, for commands in a chroot or as a booted container."""
 
 import os
 import pathlib
@@ -10,16 +10,16 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUITE = "bookworm"
-# No command here takes nearly so long, but for a build on a busy machine.
+# No command takes nearly this long, except a build on a busy machine.
 LIMIT_SECONDS = 900
-# What is waited for takes seconds. A suite that waits in vain must leave time for the others.
+# Waits usually take seconds. A suite with a failing wait must leave time for the others.
 WAITING_SECONDS = 300
-# Debian's settings for those who test packages: what is written need not survive a loss of power.
+# Debian's setting for package tests: files need not survive a power failure.
 _UNSAFE_IO = "force-unsafe-io\n"
 
 
 def missing_tools(*tools):
-    """What keeps these tests from running here, or None."""
+    """Why these tests cannot run here; None if they can."""
     if os.geteuid() != 0:
         return "this needs root: chroot and containers are made"
     missing = [tool for tool in tools if not shutil.which(tool)]
@@ -31,13 +31,13 @@ def run(*command, check=True, **options):
         [str(word) for word in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_SECONDS, **options
     )
     if check and result.returncode != 0:
-        # What a package manager says fills many screens, and the last of it is what counts.
+        # A package manager prints much, and the end matters most.
         raise AssertionError(f"{command} ended with {result.returncode}:\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}")
     return result
 
 
 def mirror():
-    """Where the machine itself gets its packages from."""
+    """The machine's own package sources."""
     listed = run("apt-get", "indextargets", "--format", "$(SITE) $(CODENAME) $(COMPONENT)").stdout.split("\n")
     for line in listed:
         site, *names = line.split()[:3] or [""]
@@ -47,13 +47,13 @@ def mirror():
 
 
 class Machine:
-    """What debootstrap makes, with further packages."""
+    """A new Debian made by debootstrap, with further packages."""
 
     def __init__(self, *packages):
         self._folder = tempfile.TemporaryDirectory(prefix="feedstore-debian-", ignore_cleanup_errors=True)
         self.root = pathlib.Path(self._folder.name) / "root"
         self._booted = None
-        # What was downloaded once is there again.
+        # Downloaded packages are cached.
         cache = "/var/cache/apt/archives"
         run(
             "debootstrap", "--variant=minbase", f"--cache-dir={cache}", f"--include={','.join(packages)}", SUITE, self.root, mirror()
@@ -82,7 +82,7 @@ class Machine:
         return self.run("apt-get", "--yes", "--no-install-recommends", *arguments, check=check)
 
     def boot(self):
-        """Has systemd boot it, with the network of this machine, so that a broker here can be reached."""
+        """Boots it with systemd, on this machine's network, so that it can reach a local broker."""
         self._log = open(self.root.parent / "boot.log", "wb")
         self._booted = subprocess.Popen(
             [
@@ -101,7 +101,7 @@ class Machine:
     def halt(self):
         if self._booted is None:
             return
-        # Of nspawn, a first SIGTERM shuts the container down.
+        # The first SIGTERM to nspawn shuts the container down.
         self._booted.send_signal(signal.SIGTERM)
         try:
             self._booted.wait(60)
@@ -112,7 +112,7 @@ class Machine:
         self._log.close()
 
     def wait_until(self, holds, what):
-        """Asks again and again; nobody tells when it holds."""
+        """Polls a condition, because there is no notification."""
         giving_up = time.monotonic() + WAITING_SECONDS
         while not holds():
             if self._booted is not None and self._booted.poll() is not None:
@@ -122,10 +122,10 @@ class Machine:
             time.sleep(0.1)
 
     def _init(self):
-        """The process of the container's systemd as it is called outside; None if there is none yet."""
+        """The id of the container's systemd on this machine; None before it runs."""
         try:
             children = pathlib.Path(f"/proc/{self._booted.pid}/task/{self._booted.pid}/children").read_text().split()
-            # Before it has become systemd, it has not moved into the container's root.
+            # Until it has become systemd, it is not in the container's root yet.
             return next((int(child) for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n"), None)
         except (FileNotFoundError, ProcessLookupError):
             return None

@@ -1,7 +1,7 @@
-"""The image: the Dockerfile is built, and what comes out is run as it should be, without rights and on a root that is read-only.
+"""The image: builds the Dockerfile, and runs the result without privileges on a read-only root.
 
-Its base images are made here by debootstrap. In the one with the compiler, that is replaced by what it has built already
-(`make package-binary`): everything else in the Dockerfile happens as it stands there.
+debootstrap makes the base images. The one with the compiler contains an existing binary (`make package-binary`) in
+place of the compiler; everything else in the Dockerfile is executed unchanged.
 """
 
 import json
@@ -21,7 +21,7 @@ from machine import ROOT, Machine, missing_tools, run
 
 BINARY = ROOT / ".build/package/release/feedstore"
 REASON = missing_tools("debootstrap", "buildah", "unshare")
-# What the Makefile and the Dockerfile ask of it.
+# The commands that the Makefile and the Dockerfile run.
 COMPILER = """#!/bin/sh
 case "$1" in
   --version) echo 'Swift version 6.3.1' ;;
@@ -45,7 +45,7 @@ class ImageTests(unittest.TestCase):
         machine = Machine("ca-certificates")
         cls.addClassCleanup(machine.close)
         cls.commit_image(machine, "localhost/debian:test")
-        # As Swift's own image has it.
+        # As in Swift's own image.
         machine.apt("update")
         machine.apt("install", "binutils")
         compiler = machine.path("/usr/bin/swift")
@@ -74,7 +74,7 @@ class ImageTests(unittest.TestCase):
         cls.buildah("commit", "--quiet", "--rm", container, name)
 
     def command(self, *words):
-        """What runs words as the image's user, with no capabilities, on the image's root that is read-only."""
+        """A command line that runs words as the image's user, without capabilities, on the read-only root."""
         script = (
             'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && '
             'exec chroot "$0" setpriv --reuid=10001 --regid=10001 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"'
@@ -87,7 +87,7 @@ class ImageTests(unittest.TestCase):
     def configuration(self):
         return json.loads(self.buildah("inspect", "--type=image", "feedstore:test").stdout)["Docker"]["config"]
 
-    def test_it_is_for_a_user_without_rights(self):
+    def test_it_runs_as_an_unprivileged_user(self):
         told = self.configuration()
         self.assertEqual(told["User"], "10001:10001")
         self.assertEqual((told["Entrypoint"], told["Cmd"]), (["feedstore"], ["run"]))
@@ -96,12 +96,12 @@ class ImageTests(unittest.TestCase):
         changed = run("find", self.root, "-xdev", "-perm", "/6000", "-newer", self.root / "usr/lib/feedstore/healthcheck").stdout
         self.assertEqual(changed, "", "nothing in it gives rights of its own")
 
-    def test_the_command_runs_and_says_what_it_is(self):
+    def test_the_command_runs_and_prints_its_version(self):
         self.assertRegex(self.in_image("feedstore", "--version").stdout, r"^feedstore [0-9.]+ \(commit [0-9a-z-]+, librdkafka [0-9.]+\)\n$")
         self.assertFalse((self.root / "usr/lib/feedstore/sbom.sh").exists())
         self.assertTrue((self.root / "usr/share/doc/feedstore/copyright").exists())
 
-    def test_the_daemon_needs_nothing_to_write_to(self):
+    def test_the_daemon_writes_no_files(self):
         command = self.command("feedstore", "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0")
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as daemon:
             try:
@@ -117,7 +117,7 @@ class ImageTests(unittest.TestCase):
                 expected = 0 if self.status(port) == 200 else 1
                 self.assertEqual(alive.returncode, expected, alive.stderr)
             finally:
-                # The group: with its user, the daemon has put off being killed with its parent.
+                # The process group: the daemon runs as another user, and is not killed with its parent.
                 os.killpg(daemon.pid, signal.SIGKILL)
                 daemon.communicate()
 
@@ -127,7 +127,7 @@ class ImageTests(unittest.TestCase):
         except urllib.error.HTTPError as error:
             return error.code
 
-    def test_the_health_check_asks_whether_the_daemon_lives(self):
+    def test_the_health_check_requests_livez(self):
         for answer, expected in (("HTTP/1.1 200 OK", 0), ("HTTP/1.1 503 Service Unavailable", 1), ("", 1)):
             with self.subTest(answer), answering(answer) as port:
                 told = self.in_image("/usr/lib/feedstore/healthcheck", check=False, FEEDSTORE_HTTP_PORT=str(port))
@@ -152,7 +152,7 @@ class ImageTests(unittest.TestCase):
 
 
 class answering:
-    """A server that gives one answer to one request; the port is free afterwards."""
+    """A server that answers one request; afterwards the port is free."""
 
     def __init__(self, answer):
         self._answer = answer
@@ -166,7 +166,7 @@ class answering:
     def _serve(self):
         connection, _ = self._listener.accept()
         with connection:
-            # All of the head, which comes in several pieces.
+            # The whole head, which arrives in several pieces.
             head = b""
             while not head.endswith(b"\r\n\r\n"):
                 head += connection.recv(4096)

@@ -1,6 +1,6 @@
-"""deploy/kubernetes: what Kubernetes' own schemas say of it, and whether its parts fit each other and the command.
+"""deploy/kubernetes: valid by Kubernetes' schemas, and consistent with itself and the command.
 
-The schemas are those of the package kubernetes-validate, of which `make setup-slow-test` fetches the file.
+The schemas come from the package kubernetes-validate, which `make setup-slow-test` downloads.
 """
 
 import json
@@ -17,9 +17,9 @@ from machine import ROOT, run
 FOLDER = ROOT / "deploy/kubernetes"
 BINARY = ROOT / ".build/package/release/feedstore"
 WHEELS = sorted((ROOT / ".build/wheels").glob("kubernetes_validate-*.whl"))
-# The oldest and the newest that it has.
+# The oldest and the newest version that it has.
 VERSIONS = ("v1.25.0", "v1.37.0")
-# Of the Prometheus operator's API, what is used here: its schema comes with the operator only.
+# The parts of the Prometheus operator's API that are used; its schema comes only with the operator.
 SERVICE_MONITOR = {
     "type": "object",
     "required": ["apiVersion", "kind", "metadata", "spec"],
@@ -78,7 +78,7 @@ class KubernetesTests(unittest.TestCase):
         (self.container,) = self.pod["containers"]
 
     @unittest.skipUnless(WHEELS, "kubernetes-validate is not there; `make setup-slow-test` fetches it")
-    def test_the_schemas_of_kubernetes_know_every_field(self):
+    def test_every_field_is_in_kubernetes_schemas(self):
         with zipfile.ZipFile(WHEELS[-1]) as wheel:
             for version in VERSIONS:
                 folder = f"kubernetes_validate/kubernetes-json-schema/{version}-local-strict"
@@ -94,14 +94,14 @@ class KubernetesTests(unittest.TestCase):
                     with self.subTest(version, name=name):
                         validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
                         self.assertEqual([error.message for error in validator.iter_errors(resource)], [])
-                        # That it would find something.
+                        # Checks that an error would be found.
                         self.assertFalse(validator.is_valid(resource | {"spec": {"nothing": 1}, "data": 3}))
 
     def test_every_file_is_used(self):
         files = {path.name for path in FOLDER.glob("*.yaml")}
         self.assertEqual(files, {"kustomization.yaml", *resources()})
 
-    def test_they_choose_the_same_pods(self):
+    def test_selectors_match_the_same_pods(self):
         labels = self.kinds["StatefulSet"]["spec"]["template"]["metadata"]["labels"]
         self.assertEqual(self.kinds["StatefulSet"]["spec"]["selector"]["matchLabels"], labels)
         self.assertEqual(self.kinds["Service"]["spec"]["selector"], labels)
@@ -120,14 +120,14 @@ class KubernetesTests(unittest.TestCase):
         (endpoint,) = self.kinds["ServiceMonitor"]["spec"]["endpoints"]
         self.assertEqual(endpoint["port"], service["name"])
 
-    def test_each_pod_has_names_that_stay(self):
+    def test_each_pod_has_stable_names(self):
         (variable,) = self.container["env"]
         self.assertEqual(variable, {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
         configured = self.kinds["ConfigMap"]["data"]["feedstore.json5"]
         self.assertIn('"group.instance.id": "${env:POD_NAME}"', configured)
         self.assertNotIn('"transactional.id"', configured)
 
-    def test_pods_have_no_rights(self):
+    def test_pods_are_unprivileged(self):
         self.assertTrue(self.pod["securityContext"]["runAsNonRoot"])
         user = re.search(r"^USER (\d+):(\d+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
         context = self.pod["securityContext"]
@@ -136,7 +136,7 @@ class KubernetesTests(unittest.TestCase):
         self.assertTrue(own["readOnlyRootFilesystem"] and not own["allowPrivilegeEscalation"])
         self.assertEqual(own["capabilities"], {"drop": ["ALL"]})
 
-    def test_what_is_mounted_is_where_the_configuration_says(self):
+    def test_mounts_match_the_configuration(self):
         volumes = {volume["name"]: volume for volume in self.pod["volumes"]}
         mounted = {mount["mountPath"]: volumes[mount["name"]] for mount in self.container["volumeMounts"]}
         file = pathlib.PurePosixPath(self.container["args"][self.container["args"].index("--config") + 1])
@@ -148,7 +148,7 @@ class KubernetesTests(unittest.TestCase):
         self.assertEqual(endpoint["authorization"]["credentials"], {"name": secret["secretName"], "key": token.name})
 
     @unittest.skipUnless(BINARY.exists(), "`make package-binary` has not built the command")
-    def test_the_command_takes_the_configuration(self):
+    def test_the_command_accepts_the_configuration(self):
         file = ROOT / ".build/tests/kubernetes.json5"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(self.kinds["ConfigMap"]["data"]["feedstore.json5"])

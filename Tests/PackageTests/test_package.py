@@ -1,6 +1,6 @@
 """The Debian package: built, and in a clean Debian installed, started by systemd, upgraded, rolled back, removed and purged.
 
-FEEDSTORE_TEST_BOOTSTRAP names the broker; the suite's runner brings a stand-in along.
+FEEDSTORE_TEST_BOOTSTRAP names the broker; the suite's runner provides a stand-in.
 """
 
 import json
@@ -14,7 +14,7 @@ from machine import ROOT, Machine, missing_tools, run
 
 NEWER = "9.0.0"
 CONFIGURATION = "/etc/feedstore/feedstore.json5"
-# Of this run; both inputs are one topic.
+# The topics of this run; both inputs are one topic.
 INPUT = f"feedstore.test.package.{os.getpid()}"
 BINARY = ROOT / ".build/package/release/feedstore"
 DEB_SCRIPT = ROOT / "packaging/deb.sh"
@@ -50,7 +50,7 @@ class PackageTests(unittest.TestCase):
     def test_lintian_has_no_complaints(self):
         self.assertEqual(run("lintian", "--allow-root", "--fail-on=error,warning", self.package, check=False).stdout, "")
 
-    def test_the_binary_needs_nothing_of_swifts(self):
+    def test_the_binary_needs_no_swift_libraries(self):
         with tempfile.TemporaryDirectory() as folder:
             run("dpkg-deb", "--extract", self.package, folder)
             needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run("readelf", "-d", f"{folder}/usr/bin/feedstore").stdout)
@@ -62,7 +62,7 @@ class PackageTests(unittest.TestCase):
         for package in ("libc6", "librdkafka1", "libmicrohttpd12", "libsimdjson14", "zlib1g", "systemd-standalone-sysusers"):
             self.assertRegex(depends, rf"(^|[ |]){package}\b")
 
-    def test_the_examples_find_what_they_import(self):
+    def test_the_examples_find_their_imports(self):
         with tempfile.TemporaryDirectory() as folder:
             run("dpkg-deb", "--extract", self.package, folder)
             example = pathlib.Path(folder) / "usr/share/doc/feedstore/examples/clients/follow.mjs"
@@ -77,7 +77,7 @@ class PackageTests(unittest.TestCase):
             exposure = float(re.search(r"Overall exposure level for feedstore.service: ([0-9.]+)", told)[1])
             self.assertLessEqual(exposure, 2.0, told)
 
-    def test_a_life_of_the_package(self):
+    def test_the_package_can_be_installed_upgraded_and_removed(self):
         if "FEEDSTORE_TEST_BOOTSTRAP" not in os.environ:
             self.skipTest("FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
         machine = Machine("systemd", "systemd-sysv", "man-db")
@@ -100,7 +100,7 @@ class PackageTests(unittest.TestCase):
         self.purge(before)
 
     def files(self, machine):
-        """Files that may not be there after a purge: where packages and administrators put things."""
+        """Files that must not exist after a purge, in directories for packages and administrators."""
         return {
             path for folder in ("etc", "usr/bin", "usr/lib", "usr/share", "var/lib", "lib")
             for path in run("find", ".", "-name", "*feedstore*", cwd=machine.root / folder).stdout.split()
@@ -122,7 +122,7 @@ class PackageTests(unittest.TestCase):
 
     def start(self):
         machine = self.machine
-        # As it is installed, it says what is missing, and is not started again and again.
+        # After installation it reports what is missing, and is not restarted repeatedly.
         machine.run("systemctl", "start", "feedstore", check=False)
         machine.wait_until(lambda: self.state() == "failed", "the service has ended without a broker")
         self.assertEqual(machine.run("systemctl", "show", "-P", "ExecMainStatus", "feedstore").stdout, "2\n")
@@ -147,7 +147,7 @@ class PackageTests(unittest.TestCase):
         self.assertRegex(status, r"Seccomp:\t2\n")
 
     def repair(self):
-        """A record that is rejected comes into the feed after all."""
+        """Repairs a rejected record, which is then applied."""
         self.publish('{"op":"item.upsert","item":"c"}')
         listed = lambda: self.as_service("rejects", "list", "--json").stdout.splitlines()
         self.machine.wait_until(listed, "the record is rejected")
@@ -158,7 +158,7 @@ class PackageTests(unittest.TestCase):
         self.machine.path("/srv/repaired.json").write_text('{"op":"item.upsert","item":"c","section":"top"}')
         self.as_service("rejects", "publish", place, "--value", "/srv/repaired.json")
         self.wait_for_item("c")
-        # What ends the daemon's transaction has an offset as well, and is no record.
+        # The marker that ends the daemon's transaction has an offset as well, but is not a record.
         marker = self.as_service("rejects", "show", f"{record['partition']}/{record['offset'] + 1}", check=False)
         self.assertEqual(marker.returncode, 1)
         self.assertIn("there is no record", marker.stderr)
@@ -208,7 +208,7 @@ class PackageTests(unittest.TestCase):
         return self.machine.run("journalctl", "--unit=feedstore", "--output=cat", "--no-pager").stdout
 
     def as_service(self, *command, check=True):
-        """Runs the command as the service's user, whom its configuration is for."""
+        """Runs the command as the service's user, with its configuration."""
         inside = ["setpriv", "--reuid=feedstore", "--regid=feedstore", "--clear-groups", "feedstore", *command, "--config", CONFIGURATION]
         return self.machine.run(*inside, check=check)
 

@@ -1,4 +1,4 @@
-"""Random records for a few feeds: good ones, and ones whose form is wrong."""
+"""Random records for a few feeds: valid ones, and ones with an invalid form."""
 
 import json
 
@@ -57,7 +57,7 @@ class RandomRecords:
         ]
 
     def every_mistake(self):
-        """One record for each field of each operation that is missing, and for each wrong value that it has."""
+        """One record for each missing field of each operation, and for each invalid value."""
         payloads = []
         for op, fields in FIELDS.items():
             whole = {"op": op, **{field.rstrip("?"): self._value(field) for field in fields}}
@@ -84,7 +84,7 @@ class RandomRecords:
             if not field.endswith("?") or self.random.random() < 0.6:
                 event[field.rstrip("?")] = self._value(field)
         if self.random.random() < 0.1:
-            # What other operations would take offence at is ignored here.
+            # Fields that are invalid only in other operations are ignored here.
             own = {field.rstrip("?") for field in FIELDS[op]} | {"op"}
             name = self.random.choice([name for name in [*WRONG, "note"] if name not in own])
             event[name] = self.random.choice(WRONG.get(name, ["any"]))

@@ -1,4 +1,4 @@
-"""Where things are in the repository, and how they are read."""
+"""Finds and reads files of the repository."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 with warnings.catch_warnings():
-    # Debian 12 has nothing else; later versions of jsonschema have both.
+    # Debian 12 has only this API; later versions of jsonschema have both.
     warnings.simplefilter("ignore", DeprecationWarning)
     from jsonschema import RefResolver
 
@@ -33,7 +33,7 @@ def resolver(uri):
 
 
 def validator(uri, schema):
-    """For a schema that stands in the document at a URI."""
+    """For a schema in the document at a URI."""
     return Draft202012Validator(schema, resolver=resolver(uri))
 
 
@@ -75,7 +75,7 @@ def golden_replays():
 
 
 def replay(lines, settings):
-    """What `feedstore replay` makes of records: output and rejected ones."""
+    """The output of `feedstore replay` for records, and the rejected ones."""
     if not FEEDSTORE.exists():
         raise AssertionError(f"there is no {FEEDSTORE}; build it with: swift build --product feedstore")
     with tempfile.TemporaryDirectory() as folder:

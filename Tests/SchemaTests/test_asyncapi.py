@@ -1,4 +1,4 @@
-"""docs/asyncapi.yaml is sound: references lead somewhere, schemas and examples are valid, topics are the protocol's."""
+"""docs/asyncapi.yaml is valid: references resolve, schemas and examples are valid, topics are the protocol's."""
 
 import re
 import unittest
@@ -46,7 +46,7 @@ class AsyncAPITests(unittest.TestCase):
         return value
 
     def schema(self, described):
-        """A schema that stands here, or in another file and another format."""
+        """An inline schema, or one in another file and format."""
         return described["schema"] if "schema" in described else described
 
     def test_objects_have_the_fields_of_asyncapi(self):
@@ -71,7 +71,7 @@ class AsyncAPITests(unittest.TestCase):
                         self.assertLessEqual(set(binding), KAFKA_FIELDS[kind])
                         self.assertEqual(binding["bindingVersion"], "0.5.0")
 
-    def test_every_reference_leads_somewhere(self):
+    def test_every_reference_resolves(self):
         found = list(references(self.document))
         self.assertTrue(found)
         for path, reference in found:

@@ -1,4 +1,4 @@
-"""Links between the documents lead somewhere, and so do the sections of the protocol that are cited anywhere."""
+"""Links between the documents resolve, and cited sections of the protocol exist."""
 
 import json
 import re
@@ -14,7 +14,7 @@ PICTURE = re.compile(r'(?:src|srcset)="([^"]+)"')
 # A section or chapter by its number.
 CITATION = re.compile(r"(?:\b[Ss]ections?|\b[Cc]hapters?|§) ?([0-9]+(?:\.[0-9]+)?)\b")
 COMMENT = re.compile(r"\n\s*(?:///?|#|\*)?\s*")
-# A number after these is that of another document.
+# A number after one of these belongs to another document.
 OTHER_DOCUMENT = re.compile(r"RFC [0-9]+|manual page|required by$")
 
 sys.path.append(str(ROOT / "docs" / "site"))
@@ -23,7 +23,7 @@ from pages import github_anchor  # noqa: E402
 
 
 def files(*folders):
-    """The files in some folders, without what was built there."""
+    """The files in some folders, without build results."""
     for folder in folders:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and ".build" not in path.parts:
@@ -41,7 +41,7 @@ def prose(path):
 
 
 def anchors(path):
-    """What headings are called in links, as GitHub has it."""
+    """The anchors of headings, as on GitHub."""
     found = {}
     for heading in HEADING.findall(prose(path)):
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
@@ -56,7 +56,7 @@ def sections():
 
 
 class Documents(unittest.TestCase):
-    def test_every_link_leads_somewhere(self):
+    def test_every_link_resolves(self):
         self.assertGreater(len(list(pages())), 8)
         for page in pages():
             text = prose(page)
@@ -80,7 +80,7 @@ class Documents(unittest.TestCase):
                 chapter, section = chapter + 1, 0
                 self.assertEqual(number, str(chapter))
 
-    def test_every_section_that_is_cited_is_there(self):
+    def test_every_cited_section_exists(self):
         known, cited = set(sections()), 0
         folders = (
             "Sources", "Tests", "examples", "web", "config", "conformance", "Fuzz", "Benchmarks", "docs", "deploy", "packaging")
@@ -108,13 +108,13 @@ class Documents(unittest.TestCase):
                 with self.subTest(package):
                     self.assertIn(f"`{package}`", readme)
 
-    def test_the_sections_that_the_vectors_name_are_there(self):
+    def test_the_sections_in_the_vectors_exist(self):
         manifest = json.loads((ROOT / "conformance" / "manifest.json").read_text())
         for vector in manifest["store"] + manifest["replica"]:
             with self.subTest(vector["name"]):
                 self.assertLessEqual(set(vector["sections"]), set(sections()))
 
-    def test_references_within_the_protocol_name_what_they_lead_to(self):
+    def test_references_within_the_protocol_have_the_right_title(self):
         for text, number in re.findall(r"\[([0-9]+(?:\.[0-9]+)?)\]\(#([0-9]+)-", prose(PROTOCOL)):
             self.assertEqual(text.replace(".", ""), number)
 

@@ -1,4 +1,4 @@
-"""Every line that a daemon logs as JSON is as its schema says."""
+"""Every JSON log line of a daemon matches the schema."""
 
 import json
 import socket
@@ -46,7 +46,7 @@ class LogTests(unittest.TestCase):
         self.assertEqual((restored["feeds"], restored["stateBytes"], restored["worker"]), (0, 0, 0))
         self.assertEqual((lines[-1]["event"], lines[-1]["records"]), ("shutdown.completed", 0))
 
-    def test_a_daemon_that_cannot_start_says_why(self):
+    def test_a_daemon_that_cannot_start_logs_the_reason(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             daemon = self.start("--set", "http.enabled=true", "--set", f"http.port={port}")
@@ -55,12 +55,12 @@ class LogTests(unittest.TestCase):
         self.assertEqual((lines[-1]["event"], lines[-1]["level"], lines[-1]["exitCode"]), ("shutdown.failed", "error", 1))
         self.assertIn(str(port), lines[-1]["message"])
 
-    def test_the_level_is_that_of_the_line(self):
+    def test_lines_have_the_levels_of_their_events(self):
         daemon = self.start("--set", "log.level=warning")
         first = self.parse(daemon.stderr.readline())
         self.assertEqual((first["event"], first["level"]), ("startup.embedded-broker", "warning"))
 
-    def test_a_line_that_is_none_is_refused(self):
+    def test_an_invalid_line_is_refused(self):
         line = {"time": "2026-11-20T10:00:00.250Z", "level": "info", "event": "http.serving", "message": "serving HTTP", "url": "x"}
         schema = named_validator("log-line")
         self.assertTrue(schema.is_valid(line))

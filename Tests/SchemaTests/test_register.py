@@ -1,4 +1,4 @@
-"""The register of workarounds for librdkafka (docs/librdkafka.md) names code and tests that exist, and misses none."""
+"""The register of workarounds for librdkafka (docs/librdkafka.md) names existing code and tests, and is complete."""
 
 import re
 import unittest
@@ -7,10 +7,10 @@ from repository import ROOT
 from test_documents import files
 
 REGISTER = ROOT / "docs" / "librdkafka.md"
-# Of a table: not its head, and not the line below that.
+# A row of a table, but not its head or the line below that.
 ROW = re.compile(r"^\| (?!code \|)(?!-)(.+) \|$", re.MULTILINE)
 CODE = re.compile(r"\[`([\w.]+)`\]\(\.\./([^)]+)\)")
-# What a comment says of a version: "librdkafka 2.0.2", "since 2.2", "before 2.1", "issue 4605".
+# References to versions in comments: "librdkafka 2.0.2", "since 2.2", "before 2.1", "issue 4605".
 VERSION = re.compile(r"librdkafka \d+\.\d|(?:since|before) \d+\.\d|issue \d{3,}")
 
 
@@ -47,7 +47,7 @@ class Register(unittest.TestCase):
         for path in files("Sources"):
             if path.suffix != ".swift":
                 continue
-            # A sentence may continue on the next line of a comment; what is quoted says nothing of a version.
+            # A sentence may continue on the next line of a comment; quoted text does not refer to a version.
             text = re.sub(r"\s*\n\s*///?\s*", " ", path.read_text())
             text = re.sub(r"`[^`\n]*`", "", text)
             if VERSION.search(text):

@@ -1,4 +1,4 @@
-"""The schemas say what FeedStore takes and writes: they agree with its replays, golden and random."""
+"""The schemas describe FeedStore's input and output: they agree with golden and random replays."""
 
 import collections
 import copy
@@ -15,7 +15,7 @@ from repository import (
     resolver,
 )
 
-# What a schema can find; the others depend on the feed, on the limits, or on more than one place in the record.
+# Codes that a schema can detect; others depend on the feed, on limits, or on several places in the record.
 FORM_CODES = {"unknown-op", "missing-field", "invalid-field"}
 
 
@@ -53,15 +53,15 @@ def open_objects(schema):
 
 
 class SchemaTests(unittest.TestCase):
-    """The schemas as such."""
+    """The schemas themselves."""
 
-    def test_every_schema_is_one(self):
+    def test_every_schema_is_valid(self):
         self.assertTrue(SCHEMAS_BY_URI)
         for uri, schema in SCHEMAS_BY_URI.items():
             with self.subTest(uri):
                 Draft202012Validator.check_schema(schema)
 
-    def test_every_reference_leads_somewhere(self):
+    def test_every_reference_resolves(self):
         for uri, schema in SCHEMAS_BY_URI.items():
             for reference in references(schema):
                 with self.subTest(uri, reference=reference):
@@ -77,12 +77,12 @@ class SchemaTests(unittest.TestCase):
         headers = asyncapi_validator("rejectedHeaders").schema["properties"]
         self.assertEqual(headers["feedstore.error.code"]["enum"], codes)
 
-    def test_the_changeset_that_the_protocol_shows_is_one(self):
+    def test_the_protocols_example_changeset_is_valid(self):
         shown = re.search(r"^```json changeset\n(.*?)^```", PROTOCOL.read_text(), re.MULTILINE | re.DOTALL)[1]
         named_validator("changeset").validate(json.loads(shown))
 
-    def test_the_schema_for_followers_is_the_writers_but_open(self):
-        """`FEEDSTORE_UPDATE_GOLDEN=1` writes it anew."""
+    def test_the_schema_for_followers_is_the_open_form_of_the_writers(self):
+        """`FEEDSTORE_UPDATE_GOLDEN=1` rewrites it."""
         expected = opened(named_validator("changeset").schema)
         text = json.dumps(expected, indent=2, ensure_ascii=False) + "\n"
         path = SCHEMAS / "changeset-reader.schema.json"
@@ -90,7 +90,7 @@ class SchemaTests(unittest.TestCase):
             path.write_text(text)
         self.assertEqual(path.read_text(), text)
 
-    def test_followers_take_what_a_later_minor_version_may_add(self):
+    def test_followers_accept_additions_of_a_later_minor_version(self):
         changeset = protocol_example()["output"][0]["value"]
         later = {**changeset, "reason": "a-new-one", "later": [1]}
         later["sections"] = [{**section, "later": None} for section in later["sections"]]
@@ -98,8 +98,8 @@ class SchemaTests(unittest.TestCase):
         named_validator("changeset-reader").validate(later)
         self.assertFalse(named_validator("changeset-reader").is_valid({**later, "mode": "transmogrify"}))
 
-    def test_lines_of_rejected_records_are_as_their_schema_says(self):
-        """RejectedCopyTests has what the command writes, for the same records."""
+    def test_lines_of_rejected_records_match_their_schema(self):
+        """RejectedCopyTests has the command's output for the same records."""
         tests = (PROTOCOL.parents[1] / "Tests/FeedToolsTests/Rejects/RejectedCopyTests.swift").read_text()
         lines = re.findall(r'^ +(\{"partition".*\})$', re.sub(r"\\#\n +", "", tests), re.MULTILINE)
         self.assertEqual(len(lines), 2)
@@ -108,7 +108,7 @@ class SchemaTests(unittest.TestCase):
             self.assertFalse(named_validator("rejected-line").is_valid(line | {"offset": -1}))
 
     def first_column(self, text, before):
-        """What stands as code in the first column of the table that follows a sentence."""
+        """The code in the first column of the table after a sentence."""
         self.assertIn(before, text)
         table = re.search(r"(?:^\|.*\n)+", text[text.index(before):], re.MULTILINE)[0]
         return re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
@@ -150,7 +150,7 @@ class ReplayTests(unittest.TestCase):
         return counts
 
     def check_input(self, lines, rejected):
-        """What was taken is valid, and what was rejected for its form is not; counts the records by code."""
+        """Accepted records are valid, and those rejected for their form are not; counts the records by code."""
         codes = {}
         for number, line in enumerate(rejected):
             why = headers(line)
@@ -173,7 +173,7 @@ class ReplayTests(unittest.TestCase):
         return counts
 
     def value_of(self, line, code):
-        """Whether a record is a Kafka null, and its value where that is JSON."""
+        """Whether a record is a Kafka null, and its value if that is JSON."""
         text = line.get("payload")
         if "value" in line:
             return line["value"] is None, line["value"]
@@ -190,7 +190,7 @@ class ReplayTests(unittest.TestCase):
             self.assertGreater(counts[what], 0, what)
 
     def test_lines_in_base64(self):
-        """The schema takes those lines that a replay takes."""
+        """The schema accepts the same lines as a replay."""
         values = [{"payloadBase64": "/w=="}, {"keyBase64": "/w==", "payload": ""}, {"keyBase64": "", "payloadBase64": "YWI="}]
         for line in values:
             with self.subTest(line):
@@ -212,7 +212,7 @@ class ReplayTests(unittest.TestCase):
                 self.check_valid(self.lines, line, "the line")
                 replay([line], [])
 
-    def test_every_mistake_of_form(self):
+    def test_every_error_of_form(self):
         lines = RandomRecords(random.Random(0)).every_mistake()
         rejected = replay(lines, [])["rejected"]
         counts = self.check_input(lines, rejected)
@@ -235,7 +235,7 @@ class ReplayTests(unittest.TestCase):
             self.assertGreater(counts[what], 0, f"{what}; FEEDSTORE_SEED={seed}")
 
     def test_a_changeset_with_a_field_missing_or_more_is_refused(self):
-        # These may be missing without another sign of it.
+        # Omitting one of these cannot be detected otherwise.
         optional = {"sections", "items", "delete", "insert", "move", "reconfigure", "reload"}
         for name, lines in [*golden_replays(), ("the protocol's example", protocol_example())]:
             for line in lines["output"]:
@@ -256,7 +256,7 @@ class ReplayTests(unittest.TestCase):
         self.assertFalse(self.changesets.is_valid(changed), f"{what} at {path}: {str(changed)[:1000]}")
 
     def objects(self, value, path=()):
-        """All objects of a changeset whose fields are the protocol's."""
+        """All objects of a changeset with fields defined by the protocol."""
         if isinstance(value, list):
             value = dict(enumerate(value))
         elif isinstance(value, dict):

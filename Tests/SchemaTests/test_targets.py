@@ -1,4 +1,4 @@
-"""Each folder with Swift files in Sources and Tests is a target: those of any other folder are not built, and nobody is told."""
+"""Each folder with Swift files in Sources and Tests is a target; files in other folders would silently not be built."""
 
 import re
 import unittest

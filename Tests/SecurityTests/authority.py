@@ -1,4 +1,4 @@
-"""Certificates for one run of the tests, made with `openssl` and never kept."""
+"""Temporary certificates for the tests, made with `openssl`."""
 
 import functools
 import pathlib
@@ -12,7 +12,7 @@ def _openssl(*arguments):
 
 
 class Authority:
-    """Signs certificates; keys are of an elliptic curve, as these are made in no time."""
+    """Signs certificates. Keys use elliptic curves, which are fast to generate."""
 
     def __init__(self, folder, name):
         self.folder = pathlib.Path(folder)
@@ -35,7 +35,7 @@ class Authority:
         self._serial += 1
         common = ("-in", request, "-extfile", extensions, "-out", certificate)
         if is_expired:
-            # `openssl x509` cannot sign what has ended already; `openssl ca` can.
+            # `openssl x509` cannot sign an expired certificate; `openssl ca` can.
             self._issue_expired(request, extensions, certificate)
         else:
             _openssl(

@@ -30,7 +30,7 @@ def run(*words, settings, input=None):
 
 
 def complaints(lines):
-    """The warnings and errors of a log, each only once: not the counts of those that were repeated."""
+    """The warnings and errors of a log, without the counts of repetitions."""
     return [line for line in lines if re.match(r"\S+Z (warning|error) ", line) and " repeated=" not in line]
 
 
@@ -43,7 +43,7 @@ class Running:
             stderr=subprocess.STDOUT, text=True, env=environment(**more),
         )
         self.lines = []
-        # A line that does not come ends the command, and with it the waiting.
+        # If the line does not arrive, the command is stopped, which ends the wait.
         self._limit = threading.Timer(TIMEOUT, self._process.kill)
         self._limit.start()
 
@@ -58,7 +58,7 @@ class Running:
         self._process.stdout.close()
 
     def wait_for(self, text):
-        """Reads what it prints and logs up to a line that has the text, and returns that."""
+        """Reads its output and log up to a line with a text, and returns that line."""
         for line in self._process.stdout:
             self.lines.append(line)
             if text in line:
@@ -66,11 +66,11 @@ class Running:
         raise AssertionError(f"it ended and did not say {text!r}:\n" + "".join(self.lines))
 
     def reload(self):
-        """Has it read its configuration again."""
+        """Makes it reload its configuration."""
         self._process.send_signal(signal.SIGHUP)
 
     def stop(self):
-        """Ends it well; returns its exit code."""
+        """Stops it; returns its exit code."""
         self._process.terminate()
         self.lines += self._process.stdout
         return self._process.wait(TIMEOUT)

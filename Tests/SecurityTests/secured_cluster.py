@@ -14,10 +14,10 @@ TOPICS = {"feeds.sections": {}, "feeds.items": {}, "feeds.changesets": {"cleanup
 
 
 class SecuredCluster:
-    """A cluster with FeedStore's topics; a context, which ends it."""
+    """A cluster with FeedStore's topics; a context manager that stops it."""
 
     def __init__(self, certificate=None, clients=None, mechanisms=(), users=None, has_topics=True, ports=(0, 0)):
-        """`certificate` is a pair of files; `clients` the authority whose certificates clients must show; 0 is any port."""
+        """`certificate` is a pair of files; `clients` is the authority of client certificates; port 0 is any port."""
         tls = certificate and security.tls_context(*certificate, clients)
         self.rules = security.Security(tls, mechanisms, users)
         self._has_topics = has_topics
@@ -48,7 +48,7 @@ class SecuredCluster:
         self._thread.join()
 
     def cut(self):
-        """Ends every connection, so that clients have to say again who they are."""
+        """Closes every connection, so that clients must authenticate again."""
 
         async def cut():
             for one in self.cluster.brokers:

@@ -1,4 +1,4 @@
-"""The daemon's listener with HTTPS."""
+"""The daemon's HTTPS server."""
 
 import http.client
 import json
@@ -32,7 +32,7 @@ class HTTPSTests(unittest.TestCase):
         }
 
     def start(self, settings):
-        """A daemon, and the port that it says it serves."""
+        """A daemon, and the port in its log."""
         daemon = self.enterContext(command.Running("run", settings=settings))
         line = daemon.wait_for("serving HTTP")
         self.assertIn("url=https://127.0.0.1:", line)
@@ -52,7 +52,7 @@ class HTTPSTests(unittest.TestCase):
         return response.status, response.read()
 
     def read_changeset(self, response):
-        """The data of the next message without an event's name."""
+        """The data of the next message without an event name."""
         is_event = False
         while True:
             line = response.readline().decode()
@@ -74,7 +74,7 @@ class HTTPSTests(unittest.TestCase):
         self.publish(settings, "a")
         with command.Running("follow", "--from", "beginning", settings=settings) as follower:
             follower.wait_for('"news"')
-        # The daemon's own follower may be a little later.
+        # The daemon's own follower may be slightly behind.
         while self.get(connection, "/v1/feeds/news")[0] != 200:
             pass
         stream = self.connect(port)
@@ -87,7 +87,7 @@ class HTTPSTests(unittest.TestCase):
             self.assertIn(item, json.dumps(self.read_changeset(response)))
         self.assertEqual(daemon.stop(), 0, daemon.lines)
 
-    def test_plain_text_is_refused_and_says_why(self):
+    def test_plain_text_is_refused_with_the_reason(self):
         _, port = self.start(self.settings())
         with socket.create_connection(("127.0.0.1", port), command.TIMEOUT) as plain:
             plain.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -96,10 +96,10 @@ class HTTPSTests(unittest.TestCase):
         self.assertIn("https-only", answer)
         with self.assertRaises(ssl.SSLCertVerificationError):
             self.get(self.connect(port, trusted=self.others), "/livez")
-        # Other connections go on.
+        # Other connections are not affected.
         self.assertEqual(self.get(self.connect(port), "/livez")[0], 200)
 
-    def test_only_clients_with_a_certificate_of_the_authority_come_in(self):
+    def test_only_clients_with_a_certificate_of_the_authority_are_accepted(self):
         _, port = self.start(self.settings(clientAuthority=self.ours.certificate))
         status, body = self.get(self.connect(port), "/livez")
         self.assertEqual(status, 403)
@@ -109,14 +109,14 @@ class HTTPSTests(unittest.TestCase):
         self.assertEqual(self.get(self.connect(port, self.ours.issue("client")), "/livez")[0], 200)
 
     def replace(self, certificate, key, files):
-        """Puts a certificate and its key into files that a daemon has read."""
+        """Replaces the certificate and key files that a daemon has read."""
         for source, target in zip(files, (certificate, key)):
             target.write_bytes(source.read_bytes())
 
     def subject(self, connection):
         return dict(pair for part in connection.sock.getpeercert()["subject"] for pair in part)["commonName"]
 
-    def test_a_reload_shows_another_certificate_to_new_connections(self):
+    def test_a_reload_replaces_the_certificate_for_new_connections(self):
         certificate, key = self.folder / "shown.crt", self.folder / "shown.key"
         key.touch(mode=0o600)
         self.replace(certificate, key, self.ours.issue("first"))
@@ -143,7 +143,7 @@ class HTTPSTests(unittest.TestCase):
         self.assertIn("changed=nothing", daemon.wait_for("event=config.reloaded"))
         self.assertEqual(daemon.stop(), 0, daemon.lines)
 
-    def test_a_reload_says_what_only_a_restart_changes(self):
+    def test_a_reload_names_changes_that_need_a_restart(self):
         path = self.folder / "feedstore.json5"
 
         def write(**tls):
@@ -180,7 +180,7 @@ class HTTPSTests(unittest.TestCase):
             self.assertIn("restart it", daemon.wait_for("event=config.reload-failed"))
             self.assertEqual(daemon.stop(), 0, daemon.lines)
 
-    def test_files_that_cannot_be_used_are_refused_with_the_remedy(self):
+    def test_unusable_files_are_refused_with_the_remedy(self):
         other_key = self.others.issue("server")[1]
         exposed = self.folder / "exposed.key"
         exposed.write_bytes(self.key.read_bytes())

@@ -1,4 +1,4 @@
-"""TLS and SASL between the command and brokers: what works, and what is said of each thing that does not."""
+"""TLS and SASL between the command and brokers: what works, and the message for each failure."""
 
 import pathlib
 import tempfile
@@ -38,7 +38,7 @@ def users(*mechanisms):
 
 
 def failures():
-    """By name: what the cluster asks, what the client does, and words of cause and remedy."""
+    """By name: the cluster's requirements, the client's settings, and words of cause and remedy."""
     broker = OURS.issue("broker")
     mutual = {"certificate": broker, "clients": OURS.certificate}
     return {
@@ -69,7 +69,7 @@ def failures():
 
 class KafkaSecurityTests(unittest.TestCase):
     def check_flow(self, settings):
-        """What is published to the running daemon comes out."""
+        """Asserts that the running daemon publishes its input."""
         result = command.run("publish", "-", settings=settings, input=RECORD)
         self.assertEqual(result.returncode, 0, result.stderr)
         with command.Running("follow", "--from", "beginning", settings=settings) as follower:
@@ -77,7 +77,7 @@ class KafkaSecurityTests(unittest.TestCase):
             self.assertEqual(follower.stop(), 0, follower.lines)
 
     def check_service(self, cluster, settings):
-        """Every command works: the daemon publishes, and the others see what it does."""
+        """Asserts that every command works: the daemon publishes, and the others read it."""
         settings = settings | OUTPUT | {"kafka.bootstrap.servers": cluster.servers}
 
         def check(*words):
@@ -107,7 +107,7 @@ class KafkaSecurityTests(unittest.TestCase):
             with self.subTest(name), SecuredCluster(**rules) as cluster:
                 self.check_service(cluster, settings)
 
-    def test_each_failure_is_told_once_with_cause_and_remedy_and_ends_the_daemon(self):
+    def test_each_failure_is_logged_once_with_cause_and_remedy_and_stops_the_daemon(self):
         for name, (rules, settings, cause, remedy) in failures().items():
             with self.subTest(name), SecuredCluster(**rules) as cluster:
                 settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 1500}
@@ -124,7 +124,7 @@ class KafkaSecurityTests(unittest.TestCase):
                 self.assertIn("startup.timeout", last)
                 self.assertNotIn("-password", result.stderr)
 
-    def test_the_tools_say_the_same_and_end(self):
+    def test_the_tools_report_the_same_and_exit(self):
         tools = [("topics",), ("publish", "-"), ("follow",), ("follow", "--snapshot"), ("verify", "--topic"), ("rejects", "list")]
         tools.append(("config", "--check"))
         rules, settings, cause, remedy = failures()["wrong password for SCRAM"]
@@ -139,7 +139,7 @@ class KafkaSecurityTests(unittest.TestCase):
                     self.assertIn(cause, last)
                     self.assertIn(remedy, last)
 
-    def test_a_command_that_gives_up_earlier_says_why(self):
+    def test_a_command_that_gives_up_earlier_reports_the_reason(self):
         rules, settings, cause, remedy = failures()["wrong password"]
         with SecuredCluster(**rules) as cluster:
             settings = settings | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 600_000}
@@ -153,14 +153,14 @@ class KafkaSecurityTests(unittest.TestCase):
             servers = cluster.servers
         settings = sasl("SCRAM-SHA-256") | {"kafka.bootstrap.servers": servers, "startup.timeout": 0}
         with command.Running("run", settings=settings) as daemon:
-            # The start may not fail for any time at all, and yet it waits.
+            # The startup timeout is zero, and yet the daemon waits.
             daemon.wait_for("event=startup.waiting-for-brokers")
             ports = [int(server.rpartition(":")[2]) for server in servers.split(",")]
             with SecuredCluster(**users("SCRAM-SHA-256"), ports=ports):
                 daemon.wait_for("event=restore.finished")
                 self.assertEqual(daemon.stop(), 0)
 
-    def test_a_password_that_is_changed_later_is_told_and_does_not_end_the_daemon(self):
+    def test_a_later_password_change_is_logged_and_does_not_stop_the_daemon(self):
         with SecuredCluster(**users("SCRAM-SHA-256")) as cluster:
             settings = sasl("SCRAM-SHA-256") | OUTPUT | {"kafka.bootstrap.servers": cluster.servers, "startup.timeout": 0}
             with command.Running("run", settings=settings) as daemon:

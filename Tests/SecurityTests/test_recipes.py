@@ -1,4 +1,4 @@
-"""The configurations in docs/operating.md, as they are there but for hosts and paths."""
+"""The configurations in docs/operating.md, with other hosts and paths."""
 
 import http.client
 import pathlib
@@ -38,7 +38,7 @@ class RecipeTests(unittest.TestCase):
         return path
 
     def check(self, title, **rules):
-        """The daemon starts with it, and each tool takes it."""
+        """Asserts that the daemon and each tool work with it."""
         with SecuredCluster((self.folder / "server.crt", self.folder / "server.key"), **rules) as cluster:
             path = self.configuration(title, cluster.servers)
             with command.Running("run", "--config", path, settings={}) as daemon:

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Set once; who waits for it blocks its thread until then.
+/// A flag that is set once. Waiting for it blocks the thread.
 final class BlockingFlag: Sendable {
   private let ends: [Int32]
 
@@ -19,7 +19,7 @@ final class BlockingFlag: Sendable {
     _ = write(ends[1], &byte, 1)
   }
 
-  /// Returns at once if it is set, also a second time.
+  /// Returns at once if the flag is set, also on later calls.
   func wait() {
     var descriptor = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
     while poll(&descriptor, 1, -1) < 0 {}

@@ -28,7 +28,7 @@ import Testing
     ]
   )
 
-  /// A tool with commands of two words.
+  /// A tool with two-word commands.
   private let grouped = CommandLineSpecification(
     "tool",
     version: "1",
@@ -60,7 +60,7 @@ import Testing
     try #require(throws: UsageError.self) { try specification.parse(arguments) }
   }
 
-  @Test func optionsAndFilesMayBeMixed() throws {
+  @Test func `options and files may be mixed`() throws {
     let invocation = try invocation(
       "replay",
       "a",
@@ -80,20 +80,20 @@ import Testing
     #expect(invocation.flag("strict"))
   }
 
-  @Test func whatIsNotGivenIsAbsent() throws {
+  @Test func `options that are not given are absent`() throws {
     let invocation = try invocation("replay", "a")
     #expect(invocation.value("config") == nil)
     #expect(invocation.values("set").isEmpty)
     #expect(!invocation.flag("strict"))
   }
 
-  @Test func afterTwoHyphensEverythingIsAnArgument() throws {
+  @Test func `after two hyphens everything is an argument`() throws {
     let invocation = try invocation("replay", "--", "--strict", "--", "--help")
     #expect(invocation.arguments == ["--strict", "--", "--help"])
     #expect(!invocation.flag("strict"))
   }
 
-  @Test func aValueMayBeEmptyOrBeginWithOneHyphen() throws {
+  @Test func `a value may be empty or begin with one hyphen`() throws {
     #expect(try invocation("replay", "a", "--config", "-").value("config") == "-")
     #expect(try invocation("replay", "a", "--config=").value("config") == "")
     #expect(try invocation("replay", "a", "--config=--x").value("config") == "--x")
@@ -129,13 +129,13 @@ import Testing
     (["replay"], .missingArgument, "'tool replay' needs FILE..., but 0 given; see 'tool replay --help'"),
     (["run", "x"], .unexpectedArgument, "unexpected argument 'x'; see 'tool run --help'"),
   ])
-  func aMistakeIsNamed(_ arguments: [String], code: UsageError.Code, message: String) throws {
+  func `a mistake is named`(_ arguments: [String], code: UsageError.Code, message: String) throws {
     let error = try usageError(arguments)
     #expect(error.code == code)
     #expect(error.message == message)
   }
 
-  @Test func aNumberIsCheckedAgainstItsRange() throws {
+  @Test func `a number is checked against its range`() throws {
     let invocation = try invocation("replay", "a", "--limit", "12")
     #expect(try invocation.integer("limit", default: 1, in: 0...20) == 12)
     #expect(try invocation.number("limit", default: 1, in: 0...20) == 12)
@@ -150,7 +150,7 @@ import Testing
     #expect(try self.invocation("replay", "a").integer("limit", default: 7, in: 0...9) == 7)
   }
 
-  @Test func aCommandMayHaveTwoWords() throws {
+  @Test func `a command may have two words`() throws {
     guard case .run(let list) = try grouped.parse(["letters", "list", "--all"]),
       case .run(let send) = try grouped.parse(["letters", "send", "1", "2"])
     else { throw UsageError(.missingCommand, "printed") }
@@ -158,7 +158,7 @@ import Testing
     #expect(send.command.name == "letters send" && send.arguments == ["1", "2"])
   }
 
-  @Test func theFirstOfTwoWordsHasItsOwnHelp() throws {
+  @Test func `the first of two words has its own help`() throws {
     let help = """
       usage: tool letters COMMAND [OPTION]...
 
@@ -200,17 +200,21 @@ import Testing
       "'tool letters send' needs N..., but 0 given; see 'tool letters send --help'"
     ),
   ])
-  func aMistakeInTwoWordsIsNamed(_ arguments: [String], code: UsageError.Code, message: String) throws {
+  func `a mistake in a two-word command is named`(
+    _ arguments: [String],
+    code: UsageError.Code,
+    message: String
+  ) throws {
     let error = try #require(throws: UsageError.self) { try grouped.parse(arguments) }
     #expect(error.code == code)
     #expect(error.message == message)
   }
 
-  @Test func theVersionIsPrinted() throws {
+  @Test func `the version is printed`() throws {
     #expect(try printed("--version") == "tool 1.2.3\n")
   }
 
-  @Test func theHelpListsTheCommands() throws {
+  @Test func `the help lists the commands`() throws {
     let help = """
       usage: tool COMMAND [OPTION]...
 
@@ -230,7 +234,7 @@ import Testing
     #expect(try printed("help") == help)
   }
 
-  @Test func aCommandsHelpIsAlignedAndWrapped() throws {
+  @Test func `a command's help is aligned and wrapped`() throws {
     let help = """
       usage: tool replay FILE... [--config FILE] [--set KEY=VALUE]... [--strict]
              [--limit N]
@@ -257,13 +261,13 @@ import Testing
     #expect(try printed("help", "replay") == help)
   }
 
-  @Test func theExitCodesAreThoseOfTheContract() {
+  @Test func `the exit codes are the documented ones`() {
     #expect(ExitCode.done.rawValue == 0)
     #expect(ExitCode.failed.rawValue == 1)
     #expect(ExitCode.usage.rawValue == 2)
   }
 
-  @Test func exitingEndsTheProcessWithTheCode() async {
+  @Test func `exiting ends the process with the code`() async {
     await #expect(processExitsWith: .exitCode(2)) { ExitCode.usage.exit() }
   }
 }

@@ -11,7 +11,7 @@ import Testing
     try document(text).entries[key]?.value
   }
 
-  @Test func nestedObjectsAndDottedKeysMeanTheSame() throws {
+  @Test func `nested objects and dotted keys are equivalent`() throws {
     for text in [
       "{ a: { b: { c: 1 } } }", "{ 'a.b.c': 1 }", "{ \"a.b\": { c: 1 } }", "{ a: { 'b.c': 1, }, }",
     ] {
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func valuesKeepTheirTypes() throws {
+  @Test func `values keep their types`() throws {
     #expect(try value("{ a: 0x10 }", "a") == .integer(16))
     #expect(try value("{ a: 1e3 }", "a") == .integer(1000))
     #expect(try value("{ a: 5.0 }", "a") == .integer(5))
@@ -34,11 +34,11 @@ import Testing
     #expect(try value("{ a: {} }", "a") == .object([:]))
   }
 
-  @Test func commentsAndByteOrderMarksAreSkipped() throws {
+  @Test func `comments and byte order marks are skipped`() throws {
     #expect(try value("\u{FEFF}// one\n{ /* two */ a: 1, // '}\n}", "a") == .integer(1))
   }
 
-  @Test func anEntryKnowsItsLine() throws {
+  @Test func `an entry has its line`() throws {
     let document = try document("{\n  // a\n  a: 1, /*\n */ b: {\n  c: 'x\\\ny', d: 2 } }")
     #expect(document.entries["a"]?.place == "test.json5:3")
     #expect(document.entries["b.c"]?.place == "test.json5:5")
@@ -62,14 +62,14 @@ import Testing
     ("", 1, "the configuration is empty; write {}"),
     ("// all of it\n", 2, "a value is missing at the end"),
   ])
-  func aSyntaxErrorNamesTheLine(_ text: String, line: Int, message: String) throws {
+  func `a syntax error has its line`(_ text: String, line: Int, message: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
     #expect(error.code == .syntax)
     #expect(error.description == "test.json5:\(line): \(message)")
   }
 
   @Test(arguments: ["{\n\n a: 1e999 }", "{\n\n a: 0123 }"])
-  func aNumberThatCannotBeReadNamesItsKey(_ text: String) throws {
+  func `an unreadable number is reported with its key`(_ text: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
     #expect(error.key == "a")
     #expect(error.place == "test.json5:3")
@@ -80,7 +80,7 @@ import Testing
     "{ a: " + String(repeating: "[", count: 300) + String(repeating: "]", count: 300) + "}",
     "{ a: " + String(repeating: "{ b: ", count: 32) + "1" + String(repeating: "}", count: 32) + "}",
   ])
-  func deepNestingIsRefusedAndDoesNotOverflowTheStack(_ text: String) async throws {
+  func `deep nesting is refused and does not overflow the stack`(_ text: String) async throws {
     let worker = WorkerThread(name: "small", stackSize: 256 << 10)
     defer { worker.stop() }
     let error = await withTaskExecutorPreference(worker) { @concurrent in
@@ -89,7 +89,7 @@ import Testing
     #expect(error?.message == "nested deeper than 32 levels")
   }
 
-  @Test func theDeepestThatIsReadFitsOnASmallStack() async throws {
+  @Test func `the deepest accepted nesting fits on a small stack`() async throws {
     let worker = WorkerThread(name: "small", stackSize: 256 << 10)
     defer { worker.stop() }
     let text = "{ a: " + String(repeating: "[", count: 31) + String(repeating: "]", count: 31) + "}"
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func deepNestingInAnAssignmentIsTakenAsText() throws {
+  @Test func `an assignment with deep nesting is a string`() throws {
     let text = String(repeating: "[", count: 300) + String(repeating: "]", count: 300)
     var document = ConfigurationDocument()
     try document.set("a=" + text)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: ["5", "[]", "'x'", "null"])
-  func whatIsNotAnObjectIsRefused(_ text: String) throws {
+  func `a document that is not an object is refused`(_ text: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
     #expect(error.code == .syntax)
     #expect(error.message.contains("it must be an object"))
@@ -122,17 +122,17 @@ import Testing
     ("{ 'a.b': 1,\n a: { b: 2 } }", "a.b"),
     ("{ a: { b: 1 },\n a: { c: 2 } }", "a"),
   ])
-  func aKeySetTwiceIsAnError(_ text: String, key: String) throws {
+  func `setting a key twice is an error`(_ text: String, key: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
     #expect(error.code == .duplicateKey)
     #expect(error.description == "test.json5:2: \(key) is set twice, first in line 1; remove one of the two")
   }
 
-  @Test func objectsInAlistMayHaveTheSameKeys() throws {
+  @Test func `objects in a list may have the same keys`() throws {
     #expect(try document("{ a: [{ b: 1 }, { b: 2 }] }").entries.count == 1)
   }
 
-  @Test func assignmentsReplaceWhatWasSet() throws {
+  @Test func `assignments override earlier settings`() throws {
     var document = try document("{ a: { b: 1, c: 2 } }")
     try document.set("a.b=3")
     try document.set("a.c=4")
@@ -150,7 +150,7 @@ import Testing
     #expect(document.entries["a"]?.value == .string(text))
   }
 
-  @Test func anAssignedObjectMayNotSetAkeyTwice() throws {
+  @Test func `an assigned object must not set a key twice`() throws {
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set("a={ b: 1, b: 2 }") }
     #expect(error.code == .duplicateKey)
@@ -158,14 +158,14 @@ import Testing
   }
 
   @Test(arguments: ["a", "=1", ""])
-  func anAssignmentNeedsAkeyAndAnEqualsSign(_ text: String) throws {
+  func `an assignment needs a key and an equals sign`(_ text: String) throws {
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set(text) }
     #expect(error.code == .assignment)
     #expect(error.message.hasPrefix("'\(text)' is not KEY=VALUE"))
   }
 
-  @Test func aFileThatCannotBeReadIsNamed() throws {
+  @Test func `a file that cannot be read is named`() throws {
     let error = try #require(throws: ConfigurationError.self) {
       try ConfigurationDocument(file: "/nowhere/feedstore.json5")
     }

@@ -3,8 +3,8 @@ import Service
 import Testing
 
 @Suite struct ConfigurationNumberTests {
-  /// The decoder looks at the byte after it, which is whatever the memory held before, and some bytes stop it.
-  @Test func `a number that fits no integer may stand at the end`() throws {
+  /// The decoder reads the byte after the number, which may be any byte in memory, and some values trap.
+  @Test func `a number that fits no integer may be at the end`() throws {
     for fill in 1...255 as ClosedRange<UInt8> {
       for size in stride(from: 16, through: 96, by: 8) {
         let blocks = (0..<20).compactMap { _ in malloc(size) }

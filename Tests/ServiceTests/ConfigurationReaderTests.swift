@@ -13,7 +13,7 @@ import Testing
     case green
   }
 
-  @Test func whatIsNotSetHasItsDefault() throws {
+  @Test func `an unset key has its default`() throws {
     var reader = try reader("{}")
     #expect(try reader.integer("a", default: 7, in: 0...9) == 7)
     #expect(try reader.number("b", default: 0.5, in: 0...1) == 0.5)
@@ -24,7 +24,7 @@ import Testing
     #expect(reader.place(of: "a") == "default")
   }
 
-  @Test func whatIsSetIsRead() throws {
+  @Test func `set values are read`() throws {
     var reader = try reader("{ a: 0, b: 1, c: false, d: '', e: 'red' }")
     #expect(try reader.integer("a", default: 7, in: 0...9) == 0)
     #expect(try reader.number("b", default: 0.5, in: 0...1) == 1)
@@ -35,7 +35,7 @@ import Testing
     try reader.finish()
   }
 
-  @Test func anErrorNamesPlaceKeyValueAndRange() throws {
+  @Test func `an error has the source, key, value and range`() throws {
     var reader = try reader("{\n a: 10, b: 'x', c: 1e30, d: { e: 1 }, f: 0.5, g: '1' }")
     func description(_ read: (inout ConfigurationReader) throws -> Void) throws -> String {
       try #require(throws: ConfigurationError.self) { try read(&reader) }.description
@@ -74,7 +74,7 @@ import Testing
     )
   }
 
-  @Test func onAcommandLineAstringNeedsNoQuotes() throws {
+  @Test func `a string on a command line needs no quotes`() throws {
     var reader = try reader("{}", set: "a=true", "b=1.50", "c='x'", "d=null")
     #expect(try reader.string("a", default: "") == "true")
     #expect(try reader.string("b", default: "") == "1.50")
@@ -82,7 +82,7 @@ import Testing
     #expect(try reader.string("d", default: "") == "null")
   }
 
-  @Test func anUnknownKeyIsFoundAndTheNearestSuggested() throws {
+  @Test func `an unknown key is reported with the nearest known one`() throws {
     var reader = try reader("{\n coalesce: {\n widnow: 5 } }")
     _ = try reader.integer("coalesce.window", default: 1, in: 0...9)
     _ = try reader.integer("planner.window", default: 1, in: 0...9)
@@ -94,7 +94,7 @@ import Testing
     )
   }
 
-  @Test func anUnknownKeyNearNoneListsThemAll() throws {
+  @Test func `an unknown key without a near one lists all keys`() throws {
     var reader = try reader("{ zebra: 1 }")
     _ = try reader.integer("coalesce.window", default: 1, in: 0...9)
     _ = try reader.pairs(prefix: "kafka.")
@@ -102,7 +102,7 @@ import Testing
     #expect(error.message == "zebra (1) is not a known key; allowed: coalesce.window, kafka.*")
   }
 
-  @Test func anEmptySectionIsAllowedIfItsNameIsKnown() throws {
+  @Test func `an empty section is allowed if its name is known`() throws {
     var known = try reader("{ coalesce: {}, kafka: {} }")
     _ = try known.integer("coalesce.window", default: 1, in: 0...9)
     #expect(try known.pairs(prefix: "kafka.").isEmpty)
@@ -111,7 +111,7 @@ import Testing
     #expect(throws: ConfigurationError.self) { try unknown.finish() }
   }
 
-  @Test func aPrefixIsPassedOnAsText() throws {
+  @Test func `the keys under a prefix are passed on as text`() throws {
     var reader = try reader(
       "{ kafka: { 'b.c': 1, a: { x: true, y: 'z' } }, kafkaesque: 1 }",
       set: "kafka.d=1.50",
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test(arguments: ["null", "[1]", "{}"])
-  func whatHasNoTextCannotBePassedOn(_ value: String) throws {
+  func `values without a text form cannot be passed on`(_ value: String) throws {
     var reader = try reader("{ kafka: { a: \(value) } }")
     let error = try #require(throws: ConfigurationError.self) { try reader.pairs(prefix: "kafka.") }
     #expect(error.code == .wrongType)

@@ -20,22 +20,22 @@ struct ConfigurationReferencesTests {
     try #require(throws: ConfigurationError.self) { try document(text) }
   }
 
-  @Test func `variables stand for their values, alone and in text`() throws {
+  @Test func `variables are replaced by their values, alone and within text`() throws {
     let variables = ["A": "x y", "B": "", "C": "${env:A}"]
     #expect(try value("${env:A}", variables) == .string("x y"))
     #expect(try value("<${env:A}|${env:B}>", variables) == .string("<x y|>"))
-    // What they hold is not looked at once more.
+    // References in a variable's value are not resolved.
     #expect(try value("${env:C}", variables) == .string("${env:A}"))
   }
 
-  @Test func `a dollar sign stands for itself, and two before a brace for one`() throws {
+  @Test func `a dollar sign is literal, and two before a brace are one`() throws {
     #expect(try value("$5") == .string("$5"))
     #expect(try value("$$") == .string("$$"))
     #expect(try value("$${env:A}") == .string("${env:A}"))
     #expect(try value("$$${env:A}", ["A": "x"]) == .string("$${env:A}"))
   }
 
-  @Test func `what a reference stands for keeps its spelling where text is wanted`() throws {
+  @Test func `a resolved reference keeps its spelling for string keys`() throws {
     for text in ["007", "1.50", "true", "\"quoted\"", "null", "{}", "[1]", "'"] {
       var reader = ConfigurationReader(try document("${env:A}", ["A": text]))
       #expect(try reader.string("kafka.sasl.password", default: "") == text)
@@ -55,7 +55,7 @@ struct ConfigurationReferencesTests {
     ("a${env:A", "has a '${' without a '}'"),
     ("${file:/nowhere/secret}", "refers to a file: cannot read /nowhere/secret: No such file or directory"),
   ])
-  func `a reference to nothing is refused with the key, the place and the remedy`(
+  func `a reference that cannot be resolved is refused with the key, the source and the remedy`(
     text: String,
     message: String
   ) throws {
@@ -64,7 +64,7 @@ struct ConfigurationReferencesTests {
     #expect(error.message.hasPrefix("kafka.sasl.password " + message), "\(error)")
   }
 
-  @Test func `a file stands for its text without the last line break`() throws {
+  @Test func `a file is replaced by its text without the last line break`() throws {
     for (content, text) in [
       ("secret\n", "secret"), ("secret\r\n", "secret"), ("a\nb\n\n", "a\nb\n"), ("", ""),
     ] {
@@ -73,7 +73,7 @@ struct ConfigurationReferencesTests {
     }
   }
 
-  @Test func `a file that others may read is refused`() throws {
+  @Test func `a file that other users can read is refused`() throws {
     let file = try SecretTestFile("secret\n", mode: 0o644)
     let error = try refusal("${file:\(file.path)}")
     #expect(error.message.contains("(mode 0644); chmod"))
@@ -93,7 +93,7 @@ struct ConfigurationReferencesTests {
     #expect(try refusal("${file:\(text.path)}").message.contains("is not UTF-8"))
   }
 
-  @Test func `what is set over a reference is not looked up`() throws {
+  @Test func `a reference that is overridden is not resolved`() throws {
     var document = ConfigurationDocument()
     try document.set("a=${env:NOWHERE}")
     try document.set("a=1")
@@ -101,7 +101,7 @@ struct ConfigurationReferencesTests {
     #expect(document.entries["a"]?.value == .integer(1))
   }
 
-  @Test func `a wrong value is told by its reference`() throws {
+  @Test func `an error about a wrong value shows its reference`() throws {
     var document = ConfigurationDocument()
     try document.set("n=${env:A}")
     try document.resolve { _ in "hunter2" }

@@ -20,7 +20,7 @@ struct ConfigurationVariablesTests {
     return (document.entries, unknown.map(\.description))
   }
 
-  @Test func `a key's variable has its words in capitals`() {
+  @Test func `a key's variable has the key's words in capitals`() {
     #expect(
       variables.keys.map(variables.name) == [
         "APP_COALESCE_WINDOW", "APP_COALESCE_IDLE_WINDOW", "APP_LIMITS_MAX_ID_BYTES",
@@ -29,7 +29,7 @@ struct ConfigurationVariablesTests {
     )
   }
 
-  @Test func `variables set keys, and what is passed on`() throws {
+  @Test func `variables set keys and properties in the passed-on section`() throws {
     let (entries, unknown) = apply([
       "APP_COALESCE_IDLE_WINDOW": "5", "APP_KAFKA_GROUP_ID": "007", "APP_KAFKA_ON_LOST_INPUT": "fail",
       "HOME": "/",
@@ -45,7 +45,7 @@ struct ConfigurationVariablesTests {
     #expect(try reader.pairs(prefix: "kafka.") == [ConfigurationPair(name: "group.id", value: "007")])
   }
 
-  @Test func `a variable that sets nothing is told, with the nearest name and without its value`() {
+  @Test func `a variable that sets nothing is reported, with the nearest name and without its value`() {
     let (entries, unknown) = apply([
       "APP_COALESCE_WINDW": "hunter2", "APP_KAFKA_GROUPID": "hunter2", "APP_ZZZ": "hunter2",
     ])

@@ -3,7 +3,7 @@ import Service
 import Synchronization
 import Testing
 
-/// docs/operating.md and the schema of a log line have every event, and every event is used.
+/// docs/operating.md and the schema of log lines have every event, and every event is used.
 struct DocumentedLogEventTests {
   private static let package = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
@@ -11,7 +11,7 @@ struct DocumentedLogEventTests {
     try String(contentsOf: URL(filePath: "\(package)/\(path)"), encoding: .utf8)
   }
 
-  @Test func `names are unique, and lower-case words with points and hyphens`() {
+  @Test func `names are unique, and lower-case words with dots and hyphens`() {
     for event in LogEvent.allCases {
       #expect(event.rawValue.wholeMatch(of: /[a-z]+(\.[a-z]+(-[a-z]+)*)+/) != nil, "\(event.rawValue)")
     }
@@ -47,7 +47,7 @@ struct DocumentedLogEventTests {
   }
 
   @Test(arguments: LogFormat.allCases)
-  func `the line that the page shows is written so`(format: LogFormat) throws {
+  func `the sample line in the page is what the log writes`(format: LogFormat) throws {
     let lines = Mutex<[String]>([])
     var clocks = LogClocks()
     clocks.wall = { 1_795_168_800_250 }
@@ -64,7 +64,7 @@ struct DocumentedLogEventTests {
     #expect(try Self.text("docs/operating.md").contains("\n\(line)```"), "\(line)")
   }
 
-  @Test func `every event is written somewhere`() throws {
+  @Test func `every event is used`() throws {
     let paths = try FileManager.default.subpathsOfDirectory(atPath: "\(Self.package)/Sources")
       .filter { $0.hasSuffix(".swift") && !$0.hasSuffix("/LogEvent.swift") }
     var used: Set<String> = []

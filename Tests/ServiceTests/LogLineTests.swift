@@ -3,7 +3,7 @@ import Testing
 
 @testable import Service
 
-/// How lines are written, and that no text breaks them.
+/// The format of lines, which no text can break.
 struct LogLineTests {
   private func written(
     _ format: LogFormat,
@@ -15,7 +15,7 @@ struct LogLineTests {
       .written(format, milliseconds: 0, repeated: repeated)
   }
 
-  /// The members of a line in JSON.
+  /// The members of a JSON line.
   private func members(
     _ message: String,
     _ fields: LogFields = [:],
@@ -43,12 +43,12 @@ struct LogLineTests {
     }
   }
 
-  /// Everything below 0x180, what ends lines, what changes the order of text, and what is outside of the basic plane.
+  /// Everything below 0x180, line separators, directional controls, and characters outside the basic plane.
   private static let hostile =
     (0..<0x180).compactMap(Unicode.Scalar.init).map(String.init).joined()
     + "\u{2028}\u{2029}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{FEFF}\u{FFFD}\u{1F600}\u{10FFFF}"
 
-  @Test func `text in JSON is what it was`() throws {
+  @Test func `text in JSON is unchanged`() throws {
     let members = try members(Self.hostile, ["a": Self.hostile, "b": ""])
     #expect(members["message"] == .text(Self.hostile))
     #expect(members["a"] == .text(Self.hostile))
@@ -59,7 +59,7 @@ struct LogLineTests {
   }
 
   @Test(arguments: LogFormat.allCases)
-  func `nothing in a line steers a terminal or ends the line`(format: LogFormat) {
+  func `no text can control a terminal or end a line`(format: LogFormat) {
     let line = written(format, Self.hostile, ["a": Self.hostile])
     for scalar in line.unicodeScalars {
       #expect(scalar.value >= 0x20 && scalar.value != 0x7F && !(0x80..<0xA0).contains(scalar.value))
@@ -74,7 +74,7 @@ struct LogLineTests {
     #expect(text.hasPrefix("a\u{FFFD}") && text.hasSuffix("b"))
   }
 
-  @Test func `numbers and booleans are no text in JSON`() throws {
+  @Test func `numbers and booleans are not strings in JSON`() throws {
     let members = try members(
       "",
       [
@@ -94,7 +94,7 @@ struct LogLineTests {
     #expect(members["endless"] == .text("-inf"))
   }
 
-  @Test func `a figure is readable in text, and a number with its unit in JSON`() throws {
+  @Test func `a figure is formatted in text, and a number with its unit in JSON`() throws {
     let fields: LogFields = [
       "state": LogFigure.bytes(3_400_000), "bytes": LogFigure.bytes(5),
       "rate": LogFigure.bytesPerSecond(1_500), "wait": LogFigure.duration(milliseconds: 1_500),
@@ -114,7 +114,7 @@ struct LogLineTests {
     #expect(LogFigure.duration(milliseconds: .max).number == "\(Int64.max)")
   }
 
-  @Test func `a value that is no plain word is in quotes in text`() {
+  @Test func `a value that is not a plain word is quoted in text`() {
     let line = written(
       .text,
       "a\nb\u{1B}[2J",
@@ -130,7 +130,7 @@ struct LogLineTests {
     )
   }
 
-  @Test func `a name stands once in an object`() throws {
+  @Test func `a name occurs once in an object`() throws {
     let members = try members("x", ["time": 1, "event": 2, "a": 3, "a": 4, "repeated": 5], repeated: 6)
     #expect(members["time"] == .text("1970-01-01T00:00:00.000Z"))
     #expect(members["time_"] == .number(1))
@@ -142,7 +142,7 @@ struct LogLineTests {
   }
 
   @Test(arguments: LogFormat.allCases, ["a", "\u{1}", "\u{1F600}", "\""])
-  func `a line has a greatest length, and is whole`(format: LogFormat, character: String) throws {
+  func `a line has a maximum length, and is well-formed`(format: LogFormat, character: String) throws {
     let long = String(repeating: character, count: 100_000)
     let fields: LogFields = ["a": long, "b": long, "c": long, "d": long, "e": 1]
     let line = written(format, long, fields, repeated: 7)

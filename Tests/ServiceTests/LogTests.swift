@@ -11,7 +11,7 @@ import Testing
     return Log(level: level, format: format, output: recorded.output(isTerminal: false), clocks: clocks)
   }
 
-  @Test func aLineHasTimeLevelMessageEventAndFields() {
+  @Test func `a line has time, level, message, event and fields`() {
     log(.info).write(.restoreFinished, "restored", ["feeds": 12, "topic": "feeds.items"])
     #expect(
       recorded.writes == [
@@ -20,7 +20,7 @@ import Testing
     )
   }
 
-  @Test func aLineNeedsNoFields() {
+  @Test func `a line needs no fields`() {
     log(.info).write(.inputRetrying, "transient Kafka error; retrying")
     #expect(
       recorded.text
@@ -28,7 +28,7 @@ import Testing
     )
   }
 
-  @Test func aLineOfJSONIsOneObject() {
+  @Test func `a line of JSON is one object`() {
     log(.info, .json).with(["worker": 0]).write(.restoreFinished, "restored", ["topic": "feeds.items"])
     #expect(
       recorded.text
@@ -37,7 +37,7 @@ import Testing
     )
   }
 
-  @Test func aLevelIncludesThoseAfterIt() {
+  @Test func `a level includes those after it`() {
     let log = log(.warning)
     log.write(.kafkaClientDebug, "1")
     log.write(.groupJoining, "2")
@@ -46,7 +46,7 @@ import Testing
     #expect(recorded.writes.map { $0.split(separator: " ")[2] } == ["3", "4"])
   }
 
-  @Test func theLevelOfALogAndOfThoseMadeOfItChanges() {
+  @Test func `changing the level affects a log and those derived from it`() {
     let log = log(.warning)
     let other = log.with(["worker": 0])
     other.write(.groupJoining, "1")
@@ -58,7 +58,7 @@ import Testing
     #expect(log.level == .error)
   }
 
-  @Test func whatIsOffIsNotEvaluated() {
+  @Test func `messages below the level are not evaluated`() {
     let evaluated = Mutex(0)
     func evaluate() -> String {
       evaluated.withLock { $0 += 1 }
@@ -71,12 +71,12 @@ import Testing
     #expect(evaluated.withLock { $0 } == 2)
   }
 
-  @Test func fieldsOfALogStandAtTheEnd() {
+  @Test func `fields of a log are at the end`() {
     log(.info).with(["worker": 0]).with(["partition": 3]).write(.inputError, "lost", ["code": 7])
     #expect(recorded.text.hasSuffix("lost event=input.error code=7 worker=0 partition=3\n"))
   }
 
-  @Test func theLogGoesToStandardErrorAndIsNoTerminalThere() async throws {
+  @Test func `the log goes to standard error, which is not a terminal in tests`() async throws {
     let result = await #expect(
       processExitsWith: .exitCode(0),
       observing: [\.standardErrorContent, \.standardOutputContent]

@@ -17,7 +17,7 @@ import Testing
     ]
   )
 
-  @Test func `a page has what the help has`() {
+  @Test func `a page has the same content as the help`() {
     let page = #"""
       .TH "TOOL" 1 "" "tool 1.2.3" "User Commands"
       .nh
@@ -120,7 +120,7 @@ import Testing
     #expect(page == expected)
   }
 
-  @Test func `what is no configuration is refused with its line`() {
+  @Test func `an invalid configuration is refused with its line`() {
     let error = #expect(throws: ConfigurationError.self) {
       try ConfigurationManual(text: "{\n a b }", name: "some")
     }

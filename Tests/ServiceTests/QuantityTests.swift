@@ -6,7 +6,7 @@ import Testing
     (0, "0"), (999, "999"), (1000, "1,000"), (-1000, "-1,000"), (-999, "-999"), (1_234_567, "1,234,567"),
     (Int.min, "-9,223,372,036,854,775,808"),
   ])
-  func aCountHasThousandsSeparators(_ value: Int, text: String) {
+  func `a count has thousands separators`(_ value: Int, text: String) {
     #expect(Quantity.count(value) == text)
   }
 
@@ -14,7 +14,7 @@ import Testing
     (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (12_345_678, "12.3 MB"), (999_949, "999.9 kB"),
     (999_950, "1.0 MB"), (Int.max, "9.2 EB"), (-1500, "-1.5 kB"),
   ])
-  func bytesHaveAunit(_ value: Int, text: String) {
+  func `sizes have a unit`(_ value: Int, text: String) {
     #expect(Quantity.bytes(value) == text)
   }
 
@@ -22,7 +22,7 @@ import Testing
     (0, "0 µs"), (850_999, "850 µs"), (12_345_678, "12.3 ms"), (4_560_000_000, "4.56 s"),
     (125_000_000_000, "2:05"), (3_725_000_000_000, "1:02:05"), (-125_000_000_000, "-2:05"),
   ])
-  func aDurationHasAunitThatFits(_ nanoseconds: Int64, text: String) {
+  func `a duration has a suitable unit`(_ nanoseconds: Int64, text: String) {
     #expect(Quantity.duration(nanoseconds: nanoseconds) == text)
   }
 
@@ -31,11 +31,11 @@ import Testing
     (0.007, 2, "0.01"),
     (1.005, 3, "1.005"), (Double.infinity, 1, "inf"), (1e300, 1, "1e+300"),
   ])
-  func aNumberHasFixedDigits(_ value: Double, digits: Int, text: String) {
+  func `a number has a fixed number of digits`(_ value: Double, digits: Int, text: String) {
     #expect(Quantity.fixed(value, digits: digits) == text)
   }
 
-  @Test func aReportIsAligned() {
+  @Test func `a report is aligned`() {
     var report = ReportTable("replay")
     report.add("records", count: 1_234_567)
     report.add("read", bytes: 45_600_000)
@@ -57,7 +57,7 @@ import Testing
     )
   }
 
-  @Test func aReportNeedsNoTitleAndNoRows() {
+  @Test func `a report needs neither title nor rows`() {
     #expect(ReportTable().text == "")
     #expect(ReportTable("nothing").text == "nothing\n")
   }

@@ -1,7 +1,7 @@
 import Service
 import Synchronization
 
-/// A diagnostic output that keeps what was written.
+/// A diagnostic output that records what is written.
 final class RecordedOutput: Sendable {
   private let written = Mutex<[String]>([])
 

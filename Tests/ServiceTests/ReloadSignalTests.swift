@@ -2,9 +2,9 @@ import Glibc
 import Service
 import Testing
 
-/// Each in a process of its own, as signals concern a whole process.
+/// Each test runs in its own process, because signals concern a whole process.
 struct ReloadSignalTests {
-  @Test func `each signal is a request, and the process goes on`() async {
+  @Test func `each signal is a request, and the process continues`() async {
     await #expect(processExitsWith: .exitCode(42)) {
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else { exit(1) }
@@ -22,7 +22,7 @@ struct ReloadSignalTests {
     }
   }
 
-  @Test func `signals that come while a request is under way are one more request`() async {
+  @Test func `signals during a request are merged into one more request`() async {
     await #expect(processExitsWith: .exitCode(42)) {
       var (begun, released): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
       guard pipe(&begun) == 0, pipe(&released) == 0 else { exit(1) }
@@ -32,7 +32,7 @@ struct ReloadSignalTests {
         _ = write(tell, &byte, 1)
         _ = read(wait, &byte, 1)
       }
-      // Handled in this thread, and so before the call returns.
+      // Handled on this thread, and therefore before the call returns.
       var signals = sigset_t()
       sigemptyset(&signals)
       sigaddset(&signals, SIGHUP)
@@ -43,7 +43,7 @@ struct ReloadSignalTests {
       for _ in 0..<100 { pthread_kill(pthread_self(), SIGHUP) }
       for _ in 0..<2 { _ = write(release, &byte, 1) }
       guard read(told, &byte, 1) == 1 else { exit(3) }
-      // A third one would come before the one that is asked for now.
+      // A third request would arrive before the one sent next.
       for _ in 0..<3 { _ = write(release, &byte, 1) }
       pthread_kill(pthread_self(), SIGHUP)
       guard read(told, &byte, 1) == 1 else { exit(4) }
@@ -53,7 +53,7 @@ struct ReloadSignalTests {
     }
   }
 
-  @Test func `the signal is taken over once`() async {
+  @Test func `the signal is installed once`() async {
     await #expect(processExitsWith: .failure) {
       ReloadSignal.install {}
       ReloadSignal.install {}

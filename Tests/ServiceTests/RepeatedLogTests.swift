@@ -2,7 +2,7 @@ import Service
 import Synchronization
 import Testing
 
-/// Lines that say the same, under a clock that stands still unless it is told to go on.
+/// Repeated lines, under a clock that stands still until the test advances it.
 struct RepeatedLogTests {
   private let recorded = RecordedOutput()
   private let time = VirtualTime()
@@ -11,7 +11,7 @@ struct RepeatedLogTests {
     Log(level: level, output: recorded.output(isTerminal: false), clocks: time.clocks)
   }
 
-  /// What was written, without time and level.
+  /// The written lines, without time and level.
   private var told: [String] { recorded.writes.map { String($0.dropFirst(33).dropLast()) } }
 
   @Test func `a warning is written at once, and then counted`() {
@@ -30,7 +30,7 @@ struct RepeatedLogTests {
     #expect(time.pending == 0, "nobody waits for what is over")
   }
 
-  @Test func `errors that differ are written`() {
+  @Test func `different errors are written`() {
     let log = log()
     for error in ["a", "b", "a"] { log.write(.inputError, "lost", ["error": error]) }
     log.write(.inputRetrying, "lost", ["error": "a"])
@@ -42,7 +42,7 @@ struct RepeatedLogTests {
     #expect(told.count == 7 && told.last == "lost event=input.error repeated=1 error=a")
   }
 
-  @Test func `figures and times do not tell lines apart, and the newest are written`() {
+  @Test func `lines that differ only in figures and times are repetitions, and the newest is written`() {
     let log = log()
     for (milliseconds, count) in [(12, 1), (1_003, 2), (9, 3)] {
       log.write(
@@ -68,7 +68,7 @@ struct RepeatedLogTests {
     ("10.0.0.1:9092", "10.0.0.2:9092"), ("t-1ms", "t-2ms"), ("1 message", "2 messages"),
     ("error 3s4", "error 5s4"),
   ])
-  func `numbers that name something tell lines apart`(first: String, second: String) {
+  func `lines that differ in an identifying number are not repetitions`(first: String, second: String) {
     let log = log()
     for text in [first, second] { log.write(.inputError, text) }
     #expect(told.count == 2)
@@ -79,13 +79,13 @@ struct RepeatedLogTests {
     ("Timed out 3 in-flight, 1 out-queue", "Timed out 10 in-flight, 0 out-queue"),
     ("in flight (timeout #1)", "in flight (timeout #23)"),
   ])
-  func `numbers that say how long or how often do not`(first: String, second: String) {
+  func `lines that differ in a duration or a count are repetitions`(first: String, second: String) {
     let log = log()
     for text in [first, second] { log.write(.inputError, text) }
     #expect(told.count == 1)
   }
 
-  @Test func `what all workers say of the brokers is counted together`() {
+  @Test func `repetitions about brokers are counted over all workers`() {
     let log = log()
     for worker in 0..<4 {
       log.with(["worker": worker]).write(.startupWaitingForBrokers, "waiting", ["error": "down"])
@@ -96,7 +96,7 @@ struct RepeatedLogTests {
     #expect(told.last == "waiting event=startup.waiting-for-brokers repeated=3 error=down worker=3")
   }
 
-  @Test func `what says how things stand is always written`() {
+  @Test func `events that report the state are always written`() {
     let log = log(.debug)
     for _ in 0..<3 {
       log.write(.groupAssigned, "assigned", ["partitions": "a/0"])
@@ -106,7 +106,7 @@ struct RepeatedLogTests {
     #expect(time.pending == 0)
   }
 
-  @Test func `a log that is gone is not waited for`() {
+  @Test func `a released log cancels its checks`() {
     do {
       let log = log()
       for _ in 0..<2 { log.write(.inputError, "x") }
@@ -116,7 +116,7 @@ struct RepeatedLogTests {
   }
 }
 
-/// A clock, and what is to be done at which time.
+/// A clock with scheduled actions.
 private final class VirtualTime: Sendable {
   private struct State {
     var now: Int64 = 0

@@ -15,7 +15,7 @@ struct SecretKeyTests {
   @Test(arguments: [
     "kafka.sasl.username", "kafka.sasl.mechanisms", "kafka.ssl.key.location", "kafka.ssl.keystore.location",
   ])
-  func `what is said of a secret is masked, and may be in a file that others read`(key: String) {
+  func `a value derived from a secret is masked, and may be in a readable file`(key: String) {
     #expect(!SecretKey.isSecret(key) && SecretKey.isMasked(key))
   }
 
@@ -23,7 +23,7 @@ struct SecretKeyTests {
     "kafka.bootstrap.servers", "kafka.ssl.ca.location", "http.tokenFile", "http.metricsWithoutToken",
     "kafka.security.protocol", "topics.items",
   ])
-  func `what is no secret is shown`(key: String) {
+  func `other values are shown`(key: String) {
     #expect(!SecretKey.isSecret(key) && !SecretKey.isMasked(key))
   }
 
@@ -31,7 +31,7 @@ struct SecretKeyTests {
     "{ kafka: {\n 'sasl.password': hunter2 } }", "{ kafka: {\n 'sasl.password': [hunter2] } }",
     "{ http: {\n token: hunter2x } }",
   ])
-  func `a secret without quotes is not repeated`(text: String) throws {
+  func `an unquoted secret is not repeated`(text: String) throws {
     let error = try #require(throws: ConfigurationError.self) {
       try ConfigurationDocument(text: text, name: "f")
     }
@@ -42,7 +42,7 @@ struct SecretKeyTests {
   @Test(arguments: [
     "kafka.sasl.password hunter2", "kafka={'sasl.password':'hunter2','sasl.password':'hunter2'}",
   ])
-  func `an assignment that is none does not repeat a secret`(assignment: String) throws {
+  func `an invalid assignment does not repeat a secret`(assignment: String) throws {
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set(assignment) }
     #expect(!error.description.contains("hunter2") && error.description.contains("password"), "\(error)")
@@ -58,13 +58,13 @@ struct SecretKeyTests {
     }
     #expect(error.message == "http.token is (not shown); allowed: true or false")
     #expect(error.value == "(not shown)")
-    // What an unknown key is for, nobody knows.
+    // The value of an unknown key could be a secret.
     let unknown = try #require(throws: ConfigurationError.self) { try reader.finish() }
     #expect(unknown.message == "http.tokn is not a known key; did you mean http.token?")
     #expect(unknown.value == nil)
   }
 
-  @Test func `a file with a secret in it may not be read by others`() throws {
+  @Test func `a file with a secret must not be readable by others`() throws {
     let secret = "{ kafka: {\n 'sasl.password': 'hunter2' } }"
     let exposed = try SecretTestFile(secret, mode: 0o644)
     let error = try #require(throws: ConfigurationError.self) {
@@ -82,7 +82,7 @@ struct SecretKeyTests {
   }
 
   @Test(arguments: ["''", "'${env:PASSWORD}'", "'${file:/etc/password}'", "'x${env:PASSWORD}'"])
-  func `a file that refers to secrets may be read by others`(value: String) throws {
+  func `a file that refers to secrets may be readable by others`(value: String) throws {
     let file = try SecretTestFile(
       "{ kafka: { 'sasl.password': \(value), 'sasl.username': 'u' } }",
       mode: 0o644

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file for one test, removed with it.
+/// A file for one test, removed with this object.
 final class SecretTestFile {
   let path: String
 

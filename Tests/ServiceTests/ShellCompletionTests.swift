@@ -2,7 +2,7 @@ import Foundation
 import Service
 import Testing
 
-/// What shells offer with the scripts. Shells that are not installed are left out.
+/// What shells complete with the scripts. Shells that are not installed are skipped.
 @Suite struct ShellCompletionTests {
   private static let specification = CommandLineSpecification(
     "tool",
@@ -37,7 +37,7 @@ import Testing
     FileManager.default.isExecutableFile(atPath: "/usr/bin/\(shell.rawValue)")
   }
 
-  /// The lines that a shell prints that has read the script.
+  /// The output lines of a shell that has loaded the script.
   private static func lines(_ shell: Shell, _ options: [String], _ commands: String) throws -> Set<String> {
     let folder = FileManager.default.temporaryDirectory
       .appendingPathComponent("feedstore-\(UUID().uuidString)")
@@ -77,8 +77,8 @@ import Testing
   ]
 
   @Test(.enabled(if: isThere(.bash), "bash is not installed"))
-  func `bash offers what the specification has`() throws {
-    // Where it divides words by '=' as well.
+  func `bash completes the specification`() throws {
+    // Also where bash splits words at '='.
     let more: [(words: [String], offered: Set<String>)] = [
       (["tool", "--"], ["--help", "--version"]), (["tool", "letters", "--"], ["--help"]),
       (["tool", "read", "--from", "=", "be"], ["beginning"]),
@@ -96,7 +96,7 @@ import Testing
         _tool 2>/dev/null; for reply in "${COMPREPLY[@]}"; do echo "$reply"; done
         """
       )
-      // At the first word the options of the program itself are offered as well.
+      // For the first word, the program's own options are completed as well.
       let expected = words == ["tool", ""] ? offered.union(["--help", "--version"]) : offered
       let group: Set<String> = words == ["tool", "letters", ""] ? ["--help"] : []
       #expect(found == expected.union(group), "\(words)")
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(.enabled(if: isThere(.fish), "fish is not installed"))
-  func `fish offers what the specification has`() throws {
+  func `fish completes the specification`() throws {
     for (words, offered) in Self.common {
       let line = words.joined(separator: " ")
       let found = try Self.lines(.fish, ["--no-config"], "source ./script; complete -C '\(line)'")
@@ -114,8 +114,8 @@ import Testing
   }
 
   @Test(.enabled(if: isThere(.zsh), "zsh is not installed"))
-  func `zsh is told what the specification has`() throws {
-    // Its own functions work in its line editor only: they print what they are told.
+  func `zsh receives the specification`() throws {
+    // zsh's completion functions work only in its line editor; these replacements print their arguments.
     let functions = """
       compdef() { :; }; compadd() { print -rl -- "$@"; }; _describe() { print -rl -- ${(P)2}; }
       _arguments() { print -rl -- "$@"; print "at $CURRENT"; }; source ./script

@@ -3,10 +3,10 @@ import Service
 import Synchronization
 import Testing
 
-/// Each in a process of its own, as signals concern a whole process.
+/// Each test runs in its own process, because signals concern a whole process.
 @Suite struct ShutdownSignalsTests {
   @Test(arguments: [SIGINT, SIGTERM])
-  func theFirstSignalIsArequest(_ signal: Int32) async {
+  func `the first signal is a request`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(40 + signal)) { [signal] in
       let told = Mutex<Int32>(0)
       let toldPipe = TestPipe()
@@ -20,17 +20,17 @@ import Testing
       guard await waited == signal, shutdown.isRequested, shutdown.signal == signal else { exit(2) }
       toldPipe.read()
       guard told.withLock({ $0 }) == signal else { exit(3) }
-      // Who asks later is told, too.
+      // A later wait returns as well.
       guard await shutdown.wait() == signal else { exit(4) }
       exit(40 + signal)
     }
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
-  func theSecondSignalEndsTheProcessAsShellsSayIt(_ signal: Int32) async {
+  func `the second signal ends the process with the shells' exit code`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(128 + signal)) { [signal] in
       let entered = TestPipe()
-      // The callback never returns: the second signal must not need it.
+      // The callback never returns: the second signal must not depend on it.
       _ = ShutdownSignals.install { _ in
         entered.write()
         TestPipe().read()
@@ -38,13 +38,13 @@ import Testing
       kill(getpid(), SIGTERM)
       entered.read()
       kill(getpid(), signal)
-      // Not to be passed: nobody writes.
+      // Blocks for ever: nothing is written.
       TestPipe().read()
       exit(1)
     }
   }
 
-  @Test func waitingEndsWhenTheTaskIsCancelled() async {
+  @Test func `waiting ends when the task is cancelled`() async {
     await #expect(processExitsWith: .exitCode(0)) {
       let shutdown = ShutdownSignals.install()
       let waiting = Task { await shutdown.wait() }
@@ -53,14 +53,14 @@ import Testing
     }
   }
 
-  @Test func theSignalsAreTakenOverOnce() async {
+  @Test func `the signals are installed once`() async {
     await #expect(processExitsWith: .failure) {
       _ = ShutdownSignals.install()
       _ = ShutdownSignals.install()
     }
   }
 
-  @Test func aBrokenPipeIsAnError() async {
+  @Test func `a broken pipe is an error`() async {
     await #expect(processExitsWith: .exitCode(EPIPE)) {
       ShutdownSignals.ignoreBrokenPipes()
       let pipe = TestPipe()
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func anAbortEndsTheProcessWithoutTheRuntimesHandler() async {
+  @Test func `an abort ends the process without the runtime's handler`() async {
     await #expect(processExitsWith: .signal(SIGABRT)) {
       ShutdownSignals.endOnAbort()
       var action = sigaction()
@@ -81,7 +81,7 @@ import Testing
   }
 }
 
-/// A pipe to wait on.
+/// A pipe to block on.
 private final class TestPipe: Sendable {
   private let ends: [Int32]
 

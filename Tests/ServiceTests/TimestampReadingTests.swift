@@ -13,12 +13,12 @@ import Testing
       ("0s", 1_000_000_000),
     ] as [(String, Int64)]
   )
-  func `a time, a day and how long ago are read`(text: String, expected: Int64) {
+  func `a time, a date and a duration ago are parsed`(text: String, expected: Int64) {
     #expect(Timestamp.milliseconds(since: text, now: 1_000_000_000) == expected)
   }
 
   @Test(arguments: 0..<200)
-  func `what is written is read again`(number: Int) {
+  func `written times can be parsed`(number: Int) {
     var random = SystemRandomNumberGenerator()
     // In the years 0 to 9999.
     let time = Int64.random(in: -62_167_219_200_000...253_402_300_799_999, using: &random)
@@ -30,7 +30,7 @@ import Testing
     "2026-11-20T10:00Z",
     "2026-11-20T10:00:00", "-5m", "5", "5w", "1.5h", "99999999999d", "٣h",
   ])
-  func `anything else is not`(text: String) {
+  func `anything else is refused`(text: String) {
     #expect(Timestamp.milliseconds(since: text, now: 0) == nil)
   }
 }

@@ -17,12 +17,12 @@ import Testing
     #expect(Timestamp.rfc3339(milliseconds: milliseconds) == text)
   }
 
-  @Test func extremeTimesAreWrittenToo() {
+  @Test func `extreme times can be formatted`() {
     #expect(Timestamp.rfc3339(milliseconds: .max).hasSuffix(".807Z"))
     #expect(Timestamp.rfc3339(milliseconds: .min).hasPrefix("-"))
   }
 
-  @Test func theMonotonicClockDoesNotGoBack() {
+  @Test func `the monotonic clock does not go back`() {
     var last = MonotonicClock.nanoseconds()
     for _ in 0..<1000 {
       let now = MonotonicClock.nanoseconds()
@@ -32,11 +32,11 @@ import Testing
     #expect(MonotonicClock.milliseconds() >= last / 1_000_000)
   }
 
-  @Test func theWallClocksUnitsAgree() {
+  @Test func `the wall clock's units agree`() {
     let before = WallClock.nanoseconds()
     let milliseconds = WallClock.milliseconds()
     #expect(milliseconds >= before / 1_000_000)
-    // After this was written.
+    // Later than this test was written.
     #expect(milliseconds > 1_700_000_000_000)
   }
 }

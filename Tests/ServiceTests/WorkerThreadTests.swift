@@ -7,7 +7,7 @@ import Testing
   private actor Counter {
     private(set) var count = 0
 
-    /// Counts, and says on which thread.
+    /// Increments the count, and returns the thread that runs it.
     func increment() -> pthread_t {
       count += 1
       return pthread_self()
@@ -18,7 +18,7 @@ import Testing
     pthread_self()
   }
 
-  @Test func aTaskRunsOnTheThreadAndNowhereElse() async {
+  @Test func `a task runs only on the thread`() async {
     let worker = WorkerThread(name: "worker")
     #expect(!worker.isCurrent)
     let threads = await withTaskExecutorPreference(worker) { @concurrent in
@@ -32,7 +32,7 @@ import Testing
     worker.stop()
   }
 
-  @Test func aDefaultActorStaysOnTheThreadThatCallsIt() async {
+  @Test func `a default actor stays on the thread that calls it`() async {
     let worker = WorkerThread(name: "worker")
     let counter = Counter()
     await withTaskExecutorPreference(worker) { @concurrent in
@@ -49,7 +49,7 @@ import Testing
     worker.stop()
   }
 
-  @Test func twoWorkersHaveTwoThreads() async {
+  @Test func `two workers have two threads`() async {
     let first = WorkerThread(name: "first")
     let second = WorkerThread(name: "second")
     async let firstThread = withTaskExecutorPreference(first) { @concurrent in pthread_self() }
@@ -59,7 +59,7 @@ import Testing
     second.stop()
   }
 
-  @Test func manyTasksAllComplete() async {
+  @Test func `many tasks all complete`() async {
     let worker = WorkerThread(name: "worker")
     let counter = Counter()
     await withTaskGroup(of: Bool.self) { group in
@@ -76,10 +76,10 @@ import Testing
     worker.stop()
   }
 
-  @Test func stoppingFirstRunsWhatIsEnqueued() async {
+  @Test func `stopping first runs enqueued jobs`() async {
     let worker = WorkerThread(name: "worker")
     let done = SharedCount()
-    // The first job blocks the thread until all the others are enqueued and the stop is on its way.
+    // The first job blocks the thread until all others are enqueued and the stop has begun.
     let gate = BlockingFlag()
     var tasks = [Task(executorPreference: worker) { gate.wait() }]
     for _ in 0..<100 {
@@ -93,7 +93,7 @@ import Testing
     worker.stop()
   }
 
-  @Test func theThreadHasItsName() async throws {
+  @Test func `the thread has its name`() async throws {
     let worker = WorkerThread(name: "a-name-longer-than-15-bytes")
     #expect(worker.name == "a-name-longer-t")
     let name = await withTaskExecutorPreference(worker) { @concurrent in readThreadName() }
@@ -101,15 +101,15 @@ import Testing
     worker.stop()
   }
 
-  @Test func theStackIsAsLargeAsAsked() async {
+  @Test func `the stack has the requested size`() async {
     let worker = WorkerThread(name: "worker", stackSize: 32 << 20)
-    // 16 MiB of the stack are touched: more than a thread has by default.
+    // Uses 16 MiB of the stack: more than the default.
     let depth = await withTaskExecutorPreference(worker) { @concurrent in descend(levels: 1024) }
     #expect(depth == 1024)
     worker.stop()
   }
 
-  @Test func aTaskAfterTheEndStopsTheProcess() async {
+  @Test func `a task after the end stops the process`() async {
     await #expect(processExitsWith: .failure) {
       let worker = WorkerThread(name: "worker")
       worker.stop()
@@ -118,7 +118,7 @@ import Testing
   }
 }
 
-/// A count for jobs that are not isolated.
+/// A count for nonisolated jobs.
 private final class SharedCount: Sendable {
   private let count = Atomic(0)
 
@@ -129,7 +129,7 @@ private final class SharedCount: Sendable {
   }
 }
 
-/// A thread's name as the kernel has it.
+/// The name of the thread, from the kernel.
 private func readThreadName() -> String {
   guard let file = fopen("/proc/thread-self/comm", "r") else { return "" }
   defer { fclose(file) }
@@ -138,7 +138,7 @@ private func readThreadName() -> String {
   return String(decoding: bytes[..<count], as: UTF8.self)
 }
 
-/// Uses 16 KiB of the stack a level.
+/// Uses 16 KiB of the stack per level.
 @inline(never)
 private func descend(levels: Int) -> Int {
   withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { bytes in

@@ -7,7 +7,7 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 IS_TRANSACTIONAL = 0x10
 IS_CONTROL = 0x20
 _COMPRESSION = 0x07
-# The checksum is of what follows it.
+# The checksum covers what follows it.
 _CHECKSUM_AT = 17
 _CHECKED_FROM = 21
 
@@ -37,7 +37,7 @@ class Batch:
 
     def __init__(self, data):
         self.data = bytearray(data)
-        # When it was appended, by the monotonic clock.
+        # The time of its append, by the monotonic clock.
         self.arrival = 0.0
         (
             self.base,
@@ -76,12 +76,12 @@ class Batch:
         return self.attributes & _COMPRESSION != 0
 
     def place(self, base):
-        """Gives it its offset, which the checksum does not cover."""
+        """Sets its offset, which the checksum does not cover."""
         self.base = base
         struct.pack_into(">q", self.data, 0, base)
 
     def records(self):
-        """Offset, key and bytes of each record; the key is None for null. Not of compressed batches."""
+        """Offset, key and bytes of each record; the key is None for null. Compressed batches are not supported."""
         position = HEADER.size
         for _ in range(self.count):
             start = position
@@ -94,7 +94,7 @@ class Batch:
             position = end
 
     def keeping(self, records):
-        """The same batch with some of its records, given by their bytes, as a cleaner leaves it."""
+        """The same batch with only some of its records, given by their bytes, as after compaction."""
         data = self.data[: HEADER.size] + b"".join(records)
         struct.pack_into(">i", data, 8, len(data) - 12)
         struct.pack_into(">i", data, 57, len(records))
@@ -103,7 +103,7 @@ class Batch:
 
 
 def split(data):
-    """The batches that a request has for one partition."""
+    """The batches in a request for one partition."""
     position = 0
     while position < len(data):
         length = 12 + struct.unpack_from(">i", data, position + 8)[0]
@@ -137,5 +137,5 @@ def _varint(data, position):
 
 
 def _zigzag(value):
-    """A small number that is not negative."""
+    """A small non-negative number."""
     return bytes([value << 1])

@@ -1,4 +1,4 @@
-"""One address of the cluster."""
+"""One broker of the cluster."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ _GREATEST_REQUEST = 104_857_600
 
 
 class Broker:
-    """All share what they know; each answers for what it leads."""
+    """Brokers share all data; each serves what it leads."""
 
     host = "127.0.0.1"
 
@@ -21,10 +21,10 @@ class Broker:
         self.cluster = cluster
         self.number = number
         self.port = port
-        # The chance of a request, and of an answer, to get lost with its connection.
+        # The probability that a request, or a response, is lost with its connection.
         self._faults = faults
         self._server = None
-        # Of those that are open: what writes to it, and the task that serves it, which nobody else holds.
+        # Open connections: the writer, and the task that serves it, to which there is no other reference.
         self._connections = {}
         self.is_up = True
 
@@ -38,7 +38,7 @@ class Broker:
         self._server.close()
 
     def go(self):
-        """Goes away without a word: connections are cut, and new ones at once. The port stays its own."""
+        """Stops abruptly: open connections are cut, and new ones at once. The port stays reserved."""
         self.is_up = False
         for writer in list(self._connections):
             writer.transport.abort()
@@ -51,23 +51,23 @@ class Broker:
             writer.transport.abort()
             return
         self._connections[writer] = asyncio.current_task()
-        # The end of a connection may come in the middle of a request.
+        # A connection may end within a request.
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             await self._answer(reader, writer)
         writer.transport.abort()
         del self._connections[writer]
 
     async def _answer(self, reader, writer):
-        """Answers one request after the other; the next is not looked at before."""
+        """Answers requests in sequence."""
         session = self.cluster.security.session()
         while not session.is_refused:
             (size,) = struct.unpack(">i", await reader.readexactly(4))
             if not 0 <= size <= _GREATEST_REQUEST:
-                # Such as a greeting of TLS.
+                # For example a TLS ClientHello.
                 return
             request = await reader.readexactly(size)
             if not session.is_open and not requests.is_open_to_all(request):
-                # Kafka does not say why either.
+                # Kafka does not report a reason either.
                 return
             faults = 0 if requests.is_administrative(request) else self._faults
             if random.random() < faults:
@@ -75,7 +75,7 @@ class Broker:
             try:
                 answer = await requests.handle(self, request, session)
             except Exception:
-                # A fault of the stand-in's own.
+                # A bug in the stand-in.
                 traceback.print_exc()
                 return
             if random.random() < faults:
@@ -83,6 +83,6 @@ class Broker:
             if answer is not None:
                 writer.write(struct.pack(">i", len(answer)) + answer)
                 await writer.drain()
-        # What was refused is told before the connection ends.
+        # An error is sent before the connection is closed.
         writer.close()
         await writer.wait_closed()

@@ -1,4 +1,4 @@
-"""The cluster: topics, groups and transactions, and which broker answers for what."""
+"""The cluster: topics, groups and transactions, and the brokers that serve them."""
 
 import asyncio
 import random
@@ -26,12 +26,12 @@ class Cluster:
         self.groups = groups.Groups()
         self.transactions = transactions.Transactions(self, marker_seconds)
         self._abort_seconds = abort_seconds
-        # Until then leaders and coordinators that have moved are not ready.
+        # Leaders and coordinators that moved are not ready until then.
         self._settled_at = 0.0
         self.brokers = [broker.Broker(self, number + 1, port, faults) for number, port in enumerate(ports)]
 
     async def start(self):
-        """Opens the ports; returns what clients need as `bootstrap.servers`."""
+        """Opens the ports; returns the value for `bootstrap.servers`."""
         for one in self.brokers:
             await one.start()
         return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
@@ -42,7 +42,7 @@ class Cluster:
             one.stop()
 
     async def run(self):
-        """Does what happens by itself, until it is cancelled."""
+        """Runs periodic work until it is cancelled."""
         ticks = 0
         last = time.monotonic()
         next_abort = last
@@ -52,7 +52,7 @@ class Cluster:
             late = time.monotonic() - last - _TICK_SECONDS
             last += late + _TICK_SECONDS
             if late > _MOST_LATE_SECONDS:
-                # The machine stood still, and what clients sent meanwhile is still to be read.
+                # The machine stalled, and requests that clients sent meanwhile are still unread.
                 self.groups.delay(late)
                 self.transactions.delay(late)
                 continue
@@ -66,7 +66,7 @@ class Cluster:
                     one.clean()
 
     async def restart(self, seconds):
-        """Takes every broker away for a while, one after the other, as a rolling restart does."""
+        """Stops every broker for a while, one after the other, as a rolling restart does."""
         for one in self.brokers:
             self._move(one.go)
             await asyncio.sleep(seconds)
@@ -74,7 +74,7 @@ class Cluster:
             await asyncio.sleep(seconds)
 
     def _move(self, change):
-        """Lets a broker come or go. Those who take over need a while, and give members of groups another session."""
+        """Starts or stops a broker. Its successors need a while, and restart the sessions of group members."""
         before = {group.name: self.coordinator(group.name) for group in self.groups.all}
         change()
         for group in self.groups.all:
@@ -91,14 +91,14 @@ class Cluster:
         while not self.is_settled:
             await asyncio.sleep(_TICK_SECONDS / 10)
 
-    # Who answers for what
+    # Leaders and coordinators
 
     def leader(self, name, index):
-        """The broker that leads a partition; the next one while it is away."""
+        """The broker that leads a partition; the next one while it is down."""
         return self._first_up(zlib.crc32(name.encode()) + index)
 
     def coordinator(self, key):
-        """The broker that coordinates a group or a transactional id; the next one while it is away."""
+        """The broker that coordinates a group or a transactional id; the next one while it is down."""
         return self._first_up(zlib.crc32(key.encode()))
 
     def _first_up(self, preference):

@@ -1,4 +1,4 @@
-"""Kafka's error codes, as far as they are told here."""
+"""Kafka's error codes, as far as they are used here."""
 
 NONE = 0
 OFFSET_OUT_OF_RANGE = 1
@@ -32,7 +32,7 @@ PRODUCER_FENCED = 90
 
 
 class KafkaError(Exception):
-    """An error that is told to the client by its code."""
+    """An error whose code is sent to the client."""
 
     def __init__(self, code):
         super().__init__(code)

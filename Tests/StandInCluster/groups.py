@@ -1,4 +1,4 @@
-"""Consumer groups, by the classic protocol: members, generations, and offsets, also those of open transactions."""
+"""Consumer groups with the classic protocol: members, generations, and offsets, including those of open transactions."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ import uuid
 
 import errors
 
-# A group's first member waits so long for others.
+# How long a group's first member waits for others.
 _INITIAL_DELAY = 0.2
 _MIN_SESSION = 6
 _MAX_SESSION = 1800
@@ -22,12 +22,12 @@ class Member:
         self.protocols = []
         self.assignment = b""
         self.heard = time.monotonic()
-        # The answers that it waits for.
+        # The responses that it waits for.
         self.joining = None
         self.syncing = None
 
     def hear(self):
-        """Gives it another session."""
+        """Restarts its session."""
         self.heard = time.monotonic()
 
     @property
@@ -35,7 +35,7 @@ class Member:
         return self.joining is not None or self.syncing is not None
 
     def answer(self, name, result):
-        """Gives the answer that it waits for, if it does: a value, or an error's code to be raised."""
+        """Completes a pending response with a value, or with an error code to raise."""
         future = getattr(self, name)
         if future is None:
             return
@@ -59,21 +59,21 @@ class Group:
         self.protocol = ""
         self.leader = ""
         self.members = {}
-        # Ids that were given, to be shown with the next request.
+        # Assigned ids, which the next request must contain.
         self._promised = set()
         self._deadline = 0.0
         self._not_before = 0.0
         self.offsets = {}
-        # Offsets of open transactions, by producer, and the last epoch of each.
+        # Offsets of open transactions by producer, and the latest epoch of each.
         self._pending = {}
         self._epochs = {}
 
     # Members
 
     async def join(self, client, member, instance, session, rebalance, kind, protocols, asks_for_id):
-        """Takes part in the next generation.
+        """Joins the next generation.
 
-        Returns its number, the protocol, the leader's id, the member's own, and for the leader all members.
+        Returns its number, the protocol, the leader's id, the member's own id, and for the leader all members.
         """
         if not _MIN_SESSION <= session <= _MAX_SESSION:
             raise errors.KafkaError(errors.INVALID_SESSION_TIMEOUT)
@@ -118,7 +118,7 @@ class Group:
         return await future
 
     async def _replace(self, old, client, instance, session, rebalance, protocols):
-        """A member that was started again under the name of its instance."""
+        """Handles a member that restarts with the same instance name."""
         one = Member(client, instance)
         one.session, one.rebalance = session, rebalance
         one.protocols, one.assignment = protocols, old.assignment
@@ -129,7 +129,7 @@ class Group:
         if leader == old.id:
             self.leader = one.id
         if self.state == Group.STABLE and self._common_protocols()[:1] == [self.protocol]:
-            # It is told the leader's old id, so that it asks for what it had and assigns nothing.
+            # It receives the old leader's id, so that it syncs for its old partitions and assigns none.
             return self.generation, self.protocol, leader, one.id, []
         return await self._rejoin(one)
 
@@ -145,7 +145,7 @@ class Group:
             one.answer("syncing", errors.KafkaError(errors.REBALANCE_IN_PROGRESS))
 
     def proceed(self):
-        """Removes members that were not heard of, and begins the next generation when all are there."""
+        """Removes silent members, and begins the next generation once all have joined."""
         now = time.monotonic()
         for one in list(self.members.values()):
             if not one.is_waiting and now > one.heard + one.session:
@@ -164,7 +164,7 @@ class Group:
             self._begin_generation(joined)
 
     def _common_protocols(self):
-        """Those that all members know, in the order of the first."""
+        """The protocols that all members support, in the order of the first member."""
         known = [[name for name, _ in one.protocols] for one in self.members.values()]
         return [name for name in known[0] if all(name in names for names in known)] if known else []
 
@@ -191,7 +191,7 @@ class Group:
             self._prepare()
 
     def check(self, member, generation, instance):
-        """Whether a request is of a member, and of this generation."""
+        """Checks that a request comes from a member of this generation."""
         if instance is not None:
             static = next((one for one in self.members.values() if one.instance == instance), None)
             if static is not None and static.id != member:
@@ -204,7 +204,7 @@ class Group:
         return one
 
     async def sync(self, member, generation, instance, assignments):
-        """Waits for the leader's assignments; returns the member's own."""
+        """Waits for the leader's assignments; returns the member's."""
         one = self.check(member, generation, instance)
         one.hear()
         if self.state == Group.PREPARING:
@@ -233,7 +233,7 @@ class Group:
         self.proceed()
 
     def hear_all(self):
-        """Gives all members another session, as a new coordinator does."""
+        """Restarts all members' sessions, as a new coordinator does."""
         for one in self.members.values():
             one.hear()
 
@@ -251,7 +251,7 @@ class Group:
         return producer in self._pending
 
     def commit_later(self, producer, epoch, member, generation, instance, offsets):
-        """Notes offsets of a transaction, which count once it is committed."""
+        """Stores offsets of a transaction, which take effect when it is committed."""
         if epoch < self._epochs.get(producer, epoch):
             raise errors.KafkaError(errors.INVALID_PRODUCER_EPOCH)
         if member or generation >= 0:
@@ -279,7 +279,7 @@ class Groups:
         self._known = {}
 
     def delay(self, seconds):
-        """Gives members more time."""
+        """Extends the members' sessions."""
         for group in self._known.values():
             for one in group.members.values():
                 one.heard += seconds

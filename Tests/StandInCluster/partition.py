@@ -1,4 +1,4 @@
-"""The log of a partition, with what producers and transactions have to do with it."""
+"""The log of a partition, with its producers and transactions."""
 
 import bisect
 import collections
@@ -9,7 +9,7 @@ import errors
 
 
 class _Producer:
-    """What is known of a producer: its epoch, and its last batches, by which one that is sent again is known."""
+    """The state of a producer: its epoch, and its last batches, to recognise duplicates."""
 
     def __init__(self, epoch):
         self.epoch = epoch
@@ -20,13 +20,13 @@ class Partition:
     def __init__(self, max_bytes, segment_bytes):
         self.log = []
         self.start = 0
-        # The offset of the next record, and the high watermark: there are no replicas to wait for.
+        # The offset of the next record, which is also the high watermark, because there are no replicas to wait for.
         self.end = 0
         self.max_bytes = max_bytes
         self.segment_bytes = segment_bytes
-        # Where open transactions begin, by producer.
+        # The first offsets of open transactions, by producer.
         self.open = {}
-        # Producer, first offset and marker's offset of aborted transactions, in the markers' order.
+        # Producer, first offset and marker offset of aborted transactions, in the order of the markers.
         self.aborted = []
         self._producers = {}
         self._waiting = set()
@@ -36,7 +36,7 @@ class Partition:
         return min(self.open.values(), default=self.end)
 
     def append(self, data):
-        """Appends what a producer sent; returns its offset.
+        """Appends a producer's batch; returns its offset.
 
         Raises errors.KafkaError as a broker would: for an old epoch, a gap in the sequence, or too large a batch.
         """
@@ -54,7 +54,7 @@ class Partition:
         return offset
 
     def _check(self, batch):
-        """The offset of a batch that is there already; None for one to append."""
+        """The offset of a duplicate batch; None for a new one."""
         if batch.producer < 0:
             return None
         producer = self._producers.get(batch.producer)
@@ -86,7 +86,7 @@ class Partition:
         return batch.base
 
     def end_transaction(self, producer, epoch, is_commit):
-        """Appends the marker; from now on the producer's older epochs can append nothing."""
+        """Appends the marker, which fences the producer's older epochs."""
         known = self._producers.setdefault(producer, _Producer(epoch))
         if epoch > known.epoch:
             known.epoch = epoch
@@ -100,7 +100,7 @@ class Partition:
     # Reading
 
     def read(self, offset, max_bytes, is_committed):
-        """What stands from an offset on, at least one batch if there is one, and the aborted transactions in it."""
+        """Batches from an offset on, at least one if there is one, and the aborted transactions in them."""
         end = self.last_stable if is_committed else self.end
         if not self.start <= offset <= self.end:
             raise errors.KafkaError(errors.OFFSET_OUT_OF_RANGE)
@@ -126,7 +126,7 @@ class Partition:
         return -1, -1
 
     def wait(self, future):
-        """Has a future told when something is appended."""
+        """Completes a future when something is appended."""
         self._waiting.add(future)
 
     def forget(self, future):
@@ -141,7 +141,7 @@ class Partition:
     # Deleting
 
     def delete_before(self, offset):
-        """Deletes the oldest records; returns the first offset that is left."""
+        """Deletes the oldest records; returns the new first offset."""
         if offset == -1:
             offset = self.end
         if offset > self.end:
@@ -151,7 +151,7 @@ class Partition:
         return self.start
 
     def clean(self, lag_milliseconds):
-        """Keeps of each key the last record, of those older than some time; drops what was aborted."""
+        """Compacts records older than a given age: keeps the last one of each key, and drops aborted ones."""
         until = time.monotonic() - lag_milliseconds / 1000
         count = 0
         while (

@@ -1,6 +1,6 @@
-"""What each of Kafka's requests does: https://kafka.apache.org/protocol.html.
+"""The implementation of Kafka's requests: https://kafka.apache.org/protocol.html.
 
-Handlers take the broker that was asked, the request's version, its fields, and the answer to be written.
+Handlers receive the broker, the request's version, its fields, and the response to write.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ _BROKER_SETTINGS = {
 
 
 def is_administrative(data):
-    """Whether clients do not try such a request again by themselves."""
+    """Whether clients do not retry such a request by themselves."""
     return wire.Reader(data).i16() in _ADMINISTRATIVE
 
 
 def is_open_to_all(data):
-    """Whether clients may send such a request before they have said who they are."""
+    """Whether clients may send such a request before authentication."""
     return wire.Reader(data).i16() in _OPEN_TO_ALL
 
 
 async def handle(broker, data, session):
-    """The answer to a request of a connection; None if it wants none."""
+    """The response to a request; None if it requires none."""
     reader = wire.Reader(data)
     key, version, correlation = reader.i16(), reader.i16(), reader.i32()
     least, most, first_flexible, handler = _HANDLERS[key]
@@ -38,7 +38,7 @@ async def handle(broker, data, session):
     writer = wire.Writer()
     writer.i32(correlation)
     if not least <= version <= most:
-        # Only the question for versions may be too new; it is answered as in its first version.
+        # Only ApiVersions may have an unknown version; it is answered as version 0.
         assert key == _API_VERSIONS, f"request {key} in version {version}"
         writer.i16(errors.UNSUPPORTED_VERSION)
         _write_versions(writer, 0)
@@ -55,7 +55,7 @@ async def handle(broker, data, session):
 
 
 def _code(action):
-    """The code of the error that an action ends with."""
+    """The error code with which an action ends."""
     try:
         action()
     except errors.KafkaError as error:
@@ -64,7 +64,7 @@ def _code(action):
 
 
 def _topics(reader, part):
-    """Topic by topic its name and what `part` reads for each partition; None for null."""
+    """For each topic, its name and what `part` reads for each partition; None for null."""
 
     def topic():
         name, parts = reader.text(), reader.array(part)
@@ -75,7 +75,7 @@ def _topics(reader, part):
 
 
 def _write_topics(writer, topics, part):
-    """Topic by topic its name, and each of its parts as `part` writes it."""
+    """Writes for each topic its name, and each of its parts with `part`."""
 
     def topic(entry):
         writer.text(entry[0])
@@ -204,7 +204,7 @@ async def _produce(broker, version, reader, writer):
         try:
             found = _led(broker, topic, index)
             if name is not None:
-                # Where the producer's id and epoch stand in a batch.
+                # The position of the producer's id and epoch in a batch.
                 producer = int.from_bytes(data[43:51], "big", signed=True)
                 epoch = int.from_bytes(data[51:53], "big", signed=True)
                 if producer not in found.open:
@@ -276,7 +276,7 @@ async def _fetch(broker, version, reader, writer):
 
 
 def _read_all(broker, topics, most, is_committed):
-    """What there is for each partition, how many bytes that is, and whether something failed."""
+    """The available data of each partition, its size, and whether there was an error."""
     results, size, failed = {}, 0, False
     for topic, parts in topics:
         for index, offset, most_of_part in parts:
@@ -665,7 +665,7 @@ _NEVER = 99
 _OPEN_TO_ALL = (17, _API_VERSIONS, 36)
 # Topics are created, deleted and described.
 _ADMINISTRATIVE = (19, 20, 32)
-# By key: the least and the greatest version, the first that is flexible, and what answers.
+# By API key: the minimum and maximum version, the first flexible one, and the handler.
 _HANDLERS = {
     0: (3, 7, _NEVER, _produce),
     1: (4, 5, _NEVER, _fetch),

@@ -1,4 +1,4 @@
-"""Who may come in: TLS, and SASL by PLAIN and SCRAM (RFC 5802, RFC 7677), as Kafka's listeners do it."""
+"""TLS, and SASL with PLAIN and SCRAM (RFC 5802, RFC 7677), as in Kafka's listeners."""
 
 import asyncio
 import asyncio.sslproto
@@ -16,11 +16,11 @@ _ITERATIONS = 4096
 
 
 class Refusal(Exception):
-    """The client is not who it says it is; the text is for the client, and says no more than Kafka does."""
+    """Authentication failed; the text is sent to the client, and reveals no more than Kafka's."""
 
 
 class Security:
-    """What all listeners of a cluster ask of clients. Users may change at any time, and count for new connections."""
+    """The requirements of all listeners. Users may change at any time, which affects new connections."""
 
     def __init__(self, tls=None, mechanisms=(), users=None):
         self.tls = tls
@@ -32,7 +32,7 @@ class Security:
 
 
 class _TellingProtocol(asyncio.sslproto.SSLProtocol):
-    """Asyncio's forgets to send the alert that says why a handshake failed, as Kafka's brokers do."""
+    """Sends the TLS alert with the reason of a failed handshake, as Kafka's brokers do and asyncio does not."""
 
     def _on_handshake_complete(self, error):
         if error is not None:
@@ -44,7 +44,7 @@ asyncio.sslproto.SSLProtocol = _TellingProtocol
 
 
 def tls_context(certificate, key, client_authority=None):
-    """For listeners; with an authority, only clients come in that show a certificate of it."""
+    """For listeners; with an authority, clients must present a certificate of it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     if client_authority is not None:
@@ -54,17 +54,17 @@ def tls_context(certificate, key, client_authority=None):
 
 
 class Session:
-    """How far one connection has come with SASL."""
+    """The SASL state of one connection."""
 
     def __init__(self, security):
         self._security = security
         self._exchange = None
         self.is_open = not security.mechanisms
-        # Whether the connection ends after the answer, as after a failed attempt.
+        # Whether the connection is closed after the response, as after a failed attempt.
         self.is_refused = False
 
     def begin(self, mechanism):
-        """Returns the error code for the mechanism, and the mechanisms there are."""
+        """Returns the error code for the mechanism, and the supported mechanisms."""
         known = self._security.mechanisms
         if self.is_open:
             return errors.ILLEGAL_SASL_STATE, known
@@ -77,7 +77,7 @@ class Session:
         return errors.NONE, known
 
     def proceed(self, message):
-        """Takes what the client sends; returns what it is answered. Throws a refusal."""
+        """Processes a client's token; returns the response. Raises a refusal."""
         if self._exchange is None:
             self.is_refused = True
             raise Refusal("SaslAuthenticate came before SaslHandshake")
@@ -124,7 +124,7 @@ def _scram(users, mechanism):
     signature = mac(stored, signed)
     proof = base64.b64decode(fields["p"])
     key = bytes(left ^ right for left, right in zip(proof, signature))
-    # Kafka takes more in front of it as well: librdkafka 2.0.2 puts its own part there a second time.
+    # Kafka also accepts a longer prefix: librdkafka 2.0.2 repeats its own part.
     if not fields["r"].endswith(nonce) or not hmac.compare_digest(hashlib.new(name, key).digest(), stored):
         raise Refusal(refusal)
     yield b"v=" + base64.b64encode(mac(mac(salted, b"Server Key"), signed)), True

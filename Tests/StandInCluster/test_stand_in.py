@@ -1,4 +1,4 @@
-"""What tests rely on in the stand-in, or any cluster, seen through librdkafka: `python3 . -- python3 -m unittest`."""
+"""The behaviour of the stand-in, or any cluster, that tests rely on, through librdkafka: `python3 . -- python3 -m unittest`."""
 
 import os
 import time
@@ -27,7 +27,7 @@ class StandInTests(unittest.TestCase):
         return producer
 
     def read(self, topic, isolation="read_committed"):
-        """What a reader of that isolation finds until it is told that there is no more."""
+        """The records that a reader with that isolation level finds up to the end."""
         settings = {"group.id": f"g-{topic}", "isolation.level": isolation, "enable.partition.eof": True}
         consumer = Consumer(SERVERS | settings)
         consumer.assign([TopicPartition(topic, 0, 0)])
@@ -43,7 +43,7 @@ class StandInTests(unittest.TestCase):
         return found
 
     def wait_to_read(self, topic, expected):
-        """Reads until that is found: markers and cleaners take their time."""
+        """Reads until the expected records are found, because markers and cleaners take a while."""
         deadline = time.monotonic() + TIMEOUT
         while time.monotonic() < deadline:
             found = self.read(topic)
@@ -56,7 +56,7 @@ class StandInTests(unittest.TestCase):
             producer.produce(topic, value, key=key, partition=0)
         self.assertEqual(producer.flush(TIMEOUT), 0)
 
-    def test_aborted_records_are_not_seen_and_open_ones_wait(self):
+    def test_aborted_records_are_invisible_and_open_ones_wait(self):
         topic = self.make_topic()
         one, other = self.make_producer(f"{topic}-1"), self.make_producer(f"{topic}-2")
         one.begin_transaction()
@@ -72,7 +72,7 @@ class StandInTests(unittest.TestCase):
         one.commit_transaction(TIMEOUT)
         self.wait_to_read(topic, ["open", "behind"])
 
-    def test_a_producer_is_fenced_by_another_of_its_name_and_what_it_began_is_aborted(self):
+    def test_a_producer_with_the_same_id_fences_another_and_aborts_its_transaction(self):
         topic = self.make_topic()
         zombie = self.make_producer(f"{topic}-1")
         zombie.begin_transaction()
@@ -96,7 +96,7 @@ class StandInTests(unittest.TestCase):
         quick.begin_transaction()
         self.send(quick, topic, "quick")
         quick.commit_transaction(TIMEOUT)
-        # It is seen once the other, which is before it, has been aborted.
+        # It is visible once the previous transaction has been aborted.
         self.wait_to_read(topic, ["quick"])
         with self.assertRaises(KafkaException):
             slow.commit_transaction(TIMEOUT)
@@ -124,7 +124,7 @@ class StandInTests(unittest.TestCase):
                 producer.abort_transaction(TIMEOUT)
             (found,) = reader.committed([TopicPartition(topic, 0)], TIMEOUT)
             self.assertEqual(found.offset, expected)
-        # Another member makes another generation, of which the first knows nothing yet.
+        # Another member causes a new generation, of which the first member has not learned yet.
         stale = reader.consumer_group_metadata()
         other = Consumer(SERVERS | {"group.id": topic})
         joined = []
@@ -142,7 +142,7 @@ class StandInTests(unittest.TestCase):
 
     def test_a_batch_that_is_larger_than_a_segment_is_refused(self):
         topic = self.make_topic(segment_bytes="1000")
-        # All come in one batch, however slowly they are produced; the commit does not wait so long.
+        # A single batch, however slowly they are produced; the commit does not wait that long.
         producer = self.make_producer(f"{topic}-1", linger_ms=10_000)
         producer.begin_transaction()
         for _ in range(3):

@@ -2,7 +2,7 @@
 
 import partition
 
-# Those of Apache Kafka 3.9, of the settings that anybody asks for here.
+# The defaults of Apache Kafka 3.9, for the settings used here.
 DEFAULTS = {
     "cleanup.policy": "delete",
     "delete.retention.ms": "86400000",
@@ -15,13 +15,13 @@ DEFAULTS = {
     "segment.bytes": "1073741824",
     "segment.ms": "604800000",
 }
-# A topic whose segments last no longer is cleaned while a test runs.
+# A topic with segments shorter than this is compacted during a test.
 _CLEANED_SEGMENT_MILLISECONDS = 60_000
 
 
 class Topic:
     def __init__(self, count, settings):
-        # Those that are its own.
+        # The topic's own settings.
         self.settings = settings
         size = int(self.setting("max.message.bytes"))
         segment = int(self.setting("segment.bytes"))
@@ -35,7 +35,7 @@ class Topic:
         return self.settings.get(name, DEFAULTS[name])
 
     def clean(self):
-        """Compacts it, if it is to be compacted, but for the records of its last segment."""
+        """Compacts it if its policy says so, except its last segment."""
         lag = int(self.setting("segment.ms"))
         if "compact" in self.setting("cleanup.policy") and lag <= _CLEANED_SEGMENT_MILLISECONDS:
             for one in self.partitions:

@@ -1,7 +1,7 @@
 """Producers' ids, and the coordinator of transactions.
 
-As in a cluster, a transaction's markers are written after its end was answered, each at a moment of its own; until the last of
-them the same producer is told CONCURRENT_TRANSACTIONS.
+As in a cluster, a transaction's markers are written after the response to its end, each at a different time. Until the
+last one, requests of the same producer fail with CONCURRENT_TRANSACTIONS.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ _ENDING = (State.PREPARE_COMMIT, State.PREPARE_ABORT)
 
 
 class _Transaction:
-    """What is known of one transactional id."""
+    """The state of one transactional id."""
 
     def __init__(self, producer):
         self.producer = producer
         self.epoch = -1
-        # The epoch before the last one, so that a producer that asks again gets the same answer.
+        # The previous epoch, so that a repeated request gets the same response.
         self.last_epoch = -1
         self.timeout = 60.0
         self.state = State.EMPTY
@@ -51,7 +51,7 @@ class Transactions:
         self._tasks = set()
 
     def initialize(self, name, timeout, producer, epoch):
-        """Gives a producer its id and epoch, which ends what others with its transactional id are doing."""
+        """Assigns a producer its id and epoch, which fences others with its transactional id."""
         if name is None:
             return self._new_producer(), 0
         if timeout > _MAX_TIMEOUT_MILLISECONDS:
@@ -64,7 +64,7 @@ class Transactions:
         if known.state in _ENDING:
             raise errors.KafkaError(errors.CONCURRENT_TRANSACTIONS)
         if known.state is State.ONGOING:
-            # Whoever began it cannot go on.
+            # Its producer cannot continue it.
             known.epoch += 1
             self._end(name, known, is_commit=False)
             raise errors.KafkaError(errors.CONCURRENT_TRANSACTIONS)
@@ -83,7 +83,7 @@ class Transactions:
         return self._next_producer
 
     def add(self, name, producer, epoch, partitions=(), group=None):
-        """Has partitions, or a group's offsets, take part in the transaction, which begins with the first of them."""
+        """Adds partitions, or a group's offsets, to the transaction, which begins with the first of them."""
         known = self._checked(name, producer, epoch)
         if known.state in _ENDING:
             raise errors.KafkaError(errors.CONCURRENT_TRANSACTIONS)
@@ -104,7 +104,7 @@ class Transactions:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
 
     def check_group(self, name, producer, epoch, group):
-        """Whether offsets of a group belong to a transaction that has it; also asked with the first of them only."""
+        """Whether a group's offsets belong to a transaction that includes the group; also checked with the first of them only."""
         known = self._checked(name, producer, epoch)
         if known.state is not State.ONGOING or group not in known.groups:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
@@ -121,7 +121,7 @@ class Transactions:
             raise errors.KafkaError(errors.INVALID_TXN_STATE)
 
     def delay(self, seconds):
-        """Gives open transactions more time."""
+        """Extends the timeouts of open transactions."""
         for known in self._known.values():
             known.began += seconds
 

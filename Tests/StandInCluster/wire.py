@@ -1,4 +1,4 @@
-"""Reads and writes the fields of Kafka's requests and answers.
+"""Reads and writes the fields of Kafka's requests and responses.
 
 https://kafka.apache.org/protocol.html describes them. Later ("flexible") versions of a request count in unsigned varints and end each
 structure with tagged fields, none of which is used here.
@@ -8,7 +8,7 @@ import struct
 
 
 class Reader:
-    """Takes one field after another from a request."""
+    """Reads the fields of a request in sequence."""
 
     def __init__(self, data):
         self.data = data
@@ -61,12 +61,12 @@ class Reader:
         return self._take(self.varint() - 1 if self.is_flexible else self.i32())
 
     def array(self, element):
-        """What `element` reads, as often as the request says; None for null."""
+        """An array, whose elements `element` reads; None for null."""
         count = self.varint() - 1 if self.is_flexible else self.i32()
         return None if count < 0 else [element() for _ in range(count)]
 
     def tags(self):
-        """Passes over the end of a structure."""
+        """Skips the tagged fields at the end of a structure."""
         if self.is_flexible:
             for _ in range(self.varint()):
                 self.varint()
@@ -74,7 +74,7 @@ class Reader:
 
 
 class Writer:
-    """Puts one field after another into an answer."""
+    """Writes the fields of a response in sequence."""
 
     def __init__(self, is_flexible=False):
         self.data = bytearray()
@@ -117,7 +117,7 @@ class Writer:
         self.data += value or b""
 
     def array(self, values, element):
-        """Calls `element` with each of the values, which writes it."""
+        """An array, whose elements `element` writes."""
         if self.is_flexible:
             self.varint(len(values) + 1)
         else:
@@ -126,6 +126,6 @@ class Writer:
             element(value)
 
     def tags(self):
-        """Ends a structure."""
+        """Writes the tagged fields at the end of a structure."""
         if self.is_flexible:
             self.varint(0)

@@ -1,4 +1,4 @@
-// replica.js has after each record of the vectors in conformance/replica what they say.
+// replica.js has the expected states after each record of the vectors in conformance/replica.
 
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { ReplicaFault, ReplicaPartition } from '../../web/replica.js';
 const folder = new URL('../../conformance/', import.meta.url);
 const linesOf = (name) => readFileSync(new URL(name, folder), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 
-/** Bytes that are not UTF-8 come as text to whoever reads a stream. */
+/** A stream's reader receives bytes that are not UTF-8 as text. */
 const textOf = (line) => 'payloadBase64' in line ? Buffer.from(line.payloadBase64, 'base64').toString('utf8') : line.payload;
 
 /** Plain values: a replica's are objects of classes. */
 const plain = (value) => JSON.parse(JSON.stringify(value));
 
-/** Replicas of all partitions, and which feeds are stale as outcomes tell. */
+/** Replicas of all partitions, and the feeds that are stale according to the outcomes. */
 class Follower {
   #partitions = new Map();
   #stale = new Set();
@@ -33,7 +33,7 @@ class Follower {
     if (['refused', 'gap', 'other-epoch', 'mismatch'].includes(outcome.type)) this.#stale.add(feed);
     if (['applied', 'removed'].includes(outcome.type)) this.#stale.delete(feed);
     const replica = partition.replica(name);
-    // Of a feed that is not there, a skipped record was the end.
+    // A skipped record of a feed without a replica means that the feed is gone.
     if (outcome.type === 'skipped' && replica === undefined) this.#stale.delete(feed);
     return { outcome, replica, isStale: this.#stale.has(feed) || replica?.status === 'must-refetch' };
   }
@@ -60,7 +60,7 @@ for (const file of readdirSync(new URL('replica/', folder)).sort()) {
   });
 }
 
-test('keys are read as the vectors say', () => {
+test('keys are parsed as in the vectors', () => {
   for (const { key, kind, feed } of linesOf('keys.ndjson')) {
     const apply = () => new ReplicaPartition().apply(key, null);
     if (kind === null) assert.throws(apply, ReplicaFault, key);

@@ -1,4 +1,4 @@
-// event-stream.js: what is read from bytes, however they come, and when a stream comes again.
+// event-stream.js: parsing bytes in any pieces, and reconnecting.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -6,7 +6,7 @@ import { EventStream, EventStreamParser } from '../../web/event-stream.js';
 
 const encoder = new TextEncoder();
 
-/** What a parser makes of pieces of bytes. */
+/** The events in pieces of bytes. */
 function parsed(pieces) {
   const events = [];
   const retries = [];
@@ -22,7 +22,7 @@ const parsedText = (text) => parsed([encoder.encode(text)]);
 
 const messages = (text) => parsedText(text).events.map(({ name, data, id }) => [name, data, id]);
 
-test('fields are read as the standard says', () => {
+test('fields are parsed as the standard requires', () => {
   assert.deepEqual(messages('data: one\n\n'), [['message', 'one', '']]);
   assert.deepEqual(messages('data:one\ndata:  two\ndata\n\n'), [['message', 'one\n two\n', '']], 'several lines');
   assert.deepEqual(messages('event: moved\nid: a@1\ndata: {}\n\n'), [['moved', '{}', 'a@1']]);
@@ -33,13 +33,13 @@ test('fields are read as the standard says', () => {
   assert.deepEqual(messages('event: lost\n\ndata: one\n\n'), [['message', 'one', '']], 'a name without data');
 });
 
-test('an id stays until there is another', () => {
+test('an id remains until the next one', () => {
   const text = 'id: 1\ndata: a\n\ndata: b\n\nid: 2\n\nid: 3\u00004\ndata: c\n\nid\ndata: d\n\n';
   assert.deepEqual(messages(text).map(([, data, id]) => [data, id]), [['a', '1'], ['b', '1'], ['c', '2'], ['d', '']]);
   assert.equal(parsedText('id: 7\ndata: a\n\nid: 8\n').lastEventId, '7', 'an event that has not ended gives no id');
 });
 
-test('only digits are a time to wait', () => {
+test('a retry time has only digits', () => {
   assert.deepEqual(parsedText('retry: 3000\nretry:20\nretry: 1.5\nretry: -1\nretry: soon\nretry\n\n').retries, [3000, 20]);
 });
 
@@ -48,7 +48,7 @@ const long = [
   'data: a\ndata: b\r\ndata: c\rdata: d\n\n', `data: ${'x'.repeat(300)}\n\n`, 'id: 8\ndata: \n\n',
 ].join('');
 
-test('where the bytes are cut does not matter', () => {
+test('the split of the bytes does not matter', () => {
   const bytes = encoder.encode(long);
   const whole = parsed([bytes]);
   assert.deepEqual(whole.events.map(({ name, data }) => [name, data.length > 9 ? data.length : data]), [
@@ -65,7 +65,7 @@ test('where the bytes are cut does not matter', () => {
   }
 });
 
-/** Waits for what nothing but the program itself has to do. */
+/** Waits for a condition that the program itself fulfils. */
 async function becomes(condition, what) {
   for (let turn = 0; turn < 10000; turn++) {
     if (condition()) return;
@@ -74,7 +74,7 @@ async function becomes(condition, what) {
   assert.fail(`waited for: ${what}`);
 }
 
-/** A stream whose server and clock are the test's. */
+/** A stream with a test server and a test clock. */
 class Scene {
   requests = [];
   states = [];
@@ -103,7 +103,7 @@ class Scene {
 
   get request() { return this.requests.at(-1); }
 
-  /** Answers the newest request with a stream. */
+  /** Answers the latest request with a stream. */
   accept() {
     let controller;
     const body = new ReadableStream({ start: (it) => { controller = it; } });
@@ -117,7 +117,7 @@ class Scene {
     };
   }
 
-  /** Until the newest state is this one. */
+  /** Waits until this is the latest state. */
   async until(state) {
     await becomes(() => this.states.at(-1)?.state === state, state);
     return this.states.at(-1);
@@ -125,7 +125,7 @@ class Scene {
 
   untilReceived(count) { return becomes(() => this.events.length >= count, `${count} events`); }
 
-  /** Lets the time pass that the stream waits for, and says how long that was. */
+  /** Ends the stream's current wait, and returns its length. */
   elapse() {
     assert.equal(this.timers.length, 1);
     const [{ run, milliseconds }] = this.timers.splice(0);
@@ -134,7 +134,7 @@ class Scene {
   }
 }
 
-test('it comes again with the newest id, after the time that the server wishes', async () => {
+test('it reconnects with the last id, after the retry time of the server', async () => {
   const scene = new Scene({ headers: () => ({ Authorization: 'Bearer x' }) });
   scene.stream.open();
   assert.equal(scene.request.headers.Authorization, 'Bearer x');
@@ -160,7 +160,7 @@ test('it comes again with the newest id, after the time that the server wishes',
   assert.deepEqual(scene.timers, []);
 });
 
-test('it waits longer each time it fails, and no longer than it should', async () => {
+test('delays grow with each failure, up to a maximum', async () => {
   const scene = new Scene();
   scene.stream.open();
   const delays = [];
@@ -170,7 +170,7 @@ test('it waits longer each time it fails, and no longer than it should', async (
     delays.push(scene.elapse());
   }
   assert.deepEqual(delays, [3000, 6000, 12000, 24000, 30000, 30000]);
-  // A stream that says nothing before it ends is a failure, too.
+  // A stream that ends without a message is a failure, too.
   scene.accept().end();
   await scene.until('waiting');
   assert.equal(scene.elapse(), 30000);
@@ -182,7 +182,7 @@ test('it waits longer each time it fails, and no longer than it should', async (
   assert.equal(scene.elapse(), 3000);
 });
 
-test('what the server answers instead of a stream is told', async () => {
+test('a response that is not a stream is reported', async () => {
   const scene = new Scene();
   scene.stream.open();
   scene.request.answer(503, { 'retry-after': '7' }, '{"code":"restoring"}');
@@ -198,7 +198,7 @@ test('what the server answers instead of a stream is told', async () => {
   assert.deepEqual(scene.timers, [], 'it does not come again by itself');
 });
 
-test('silence is the end of a connection', async () => {
+test('a silent connection is closed', async () => {
   const scene = new Scene({ silence: 1234 });
   scene.stream.open();
   const server = scene.accept();
@@ -209,12 +209,12 @@ test('silence is the end of a connection', async () => {
   assert.ok(scene.request.signal.aborted);
   scene.elapse();
   assert.equal(scene.requests.length, 2);
-  // No answer at all, either.
+  // A request without a response as well.
   assert.equal(scene.elapse(), 1234);
   await scene.until('waiting');
 });
 
-test('nothing comes of a connection that was closed', async () => {
+test('a closed connection delivers no events', async () => {
   const scene = new Scene({ onEvent: (event) => {
     scene.events.push(event.data);
     scene.stream.close();

@@ -1,4 +1,4 @@
-// What replica.js must notice, each planted by hand, and what it must do then.
+// Faults that replica.js must detect, each planted by hand, and its reaction.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -38,7 +38,7 @@ const input = [
 ].map((value, n) => ({ ts: n, key: 'f', value }));
 const [first, second, third, fourth] = replay(input, settings).output.map(({ value }) => value);
 
-/** A replica that was given these changesets, and what it asked for. */
+/** A replica after these changesets, and its requests. */
 function replicaAfter(...changesets) {
   const asked = [];
   const replica = new Replica('f', { onRefetch: ({ revision }) => asked.push(revision) });
@@ -51,13 +51,13 @@ test('the hash is XXH32', () => {
   assert.deepEqual(hashes, [0x02cc5d05, 0x550d7456, 0x32d153ff, 0xe2293b2f]);
 });
 
-test('what was planted has entries of every kind', () => {
+test('the input leads to entries of every kind', () => {
   const lists = ['delete', 'insert', 'move', 'reconfigure', 'reload'];
   assert.deepEqual([Object.keys(second.sections), Object.keys(second.items)], [lists, lists]);
   assert.deepEqual([first.mode, second.mode, third.mode, fourth.mode], ['reload', 'diff', 'diff', 'reconfigure']);
 });
 
-test('changes are reported with their places, under the words of the changeset', () => {
+test('changes are reported with their positions, in the terms of the changeset', () => {
   const { replica } = replicaAfter(first);
   const { change } = replica.apply(second);
   assert.deepEqual(change.sections.insert, [{ id: 'new', index: 0 }]);
@@ -66,18 +66,18 @@ test('changes are reported with their places, under the words of the changeset',
   assert.equal(replica.item('y').section, replica.section('end'));
 });
 
-test('text and parsed changesets mean the same, and what is handed in stays as it is', () => {
+test('text and parsed changesets are equivalent, and arguments are not modified', () => {
   const given = copy(second);
   const { replica } = replicaAfter(first, given);
   assert.deepEqual(given, second);
   assert.deepEqual(contentOf(replicaAfter(JSON.stringify(first), JSON.stringify(second)).replica), contentOf(replica));
 });
 
-/** Faults that leave base and revision as they are: the code that they must have, and how each is planted. */
+/** Faults that do not change base and revision: the expected code, and how each is planted. */
 const faults = {
   'wrong checksum': ['checksum', (it) => { it.checksum = '00000001'; }],
   'changed kind': ['checksum', (it) => { it.items.reload[0].kind = 'story'; }],
-  // What stands behind it is then not where the other entries say.
+  // The elements after it are then not at the positions in other entries.
   'entry left out': ['position', (it) => { it.items.delete = []; }],
   'unknown item deleted': ['position', (it) => { it.items.delete[0].id = 'nobody'; }],
   'known item inserted': ['unknown-element', (it) => { it.items.insert[0].id = 'a'; }],
@@ -105,17 +105,17 @@ for (const group of ['sections', 'items']) {
 faults['from of sections.move off by one'] = ['position', (it) => { it.sections.move[0].from -= 1; }];
 faults['from of items.move off by one'] = ['position', (it) => { it.items.move[0].from.index -= 1; }];
 
-// Two entries that come to another place, where the list is whole but its order is wrong.
+// Two entries with swapped positions: the list is complete, but in the wrong order.
 faults['swapped indices'] = ['checksum', (it) => {
   const [a, b] = [it.items.insert[0], it.items.move.find(({ to }) => to.section === 'top').to];
   [a.index, b.index] = [b.index, a.index];
 }];
 faults['to of items.move off by one'] = ['checksum', (it) => { it.items.move[0].to.index += 1; }];
-// The reconfigured section is then not where its entry says.
+// The reconfigured section is then not at its entry's position.
 faults['to of sections.move off by one'] = ['position', (it) => { it.sections.move[0].to += 1; }];
 
 for (const [name, [code, plant]] of Object.entries(faults)) {
-  test(`a changeset is not applied, and asks for a reload: ${name}`, () => {
+  test(`a faulty changeset is not applied, and a reload is requested: ${name}`, () => {
     const { replica, asked } = replicaAfter(first);
     const before = { content: contentOf(replica), checksum: replica.checksum, revision: replica.revision };
     const changeset = copy(second);
@@ -134,14 +134,14 @@ for (const [name, [code, plant]] of Object.entries(faults)) {
   });
 }
 
-test('an element that cannot be placed is told from a wrong checksum', () => {
+test('an element that cannot be placed differs from a wrong checksum', () => {
   const { replica } = replicaAfter(first, second);
   const changeset = copy(third);
   changeset.items.move[0].to.index = 99;
   assert.equal(replica.apply(changeset).fault.code, 'position');
 });
 
-test('a missing changeset is a gap, asked for once; a reload closes it', () => {
+test('a missing changeset is a gap, reported once, and a reload closes it', () => {
   const { replica, asked } = replicaAfter(first);
   assert.deepEqual(replica.apply(third), { type: 'gap', feed: 'f', revision: 1, base: 2 });
   assert.equal(replica.apply(fourth).type, 'gap');
@@ -156,7 +156,7 @@ test('a wrong base is a gap', () => {
   assert.equal(replica.status, 'must-refetch');
 });
 
-test('a reload that is older than what was missed is taken, and asked for anew', () => {
+test('a reload older than what was missed is applied, and another one requested', () => {
   const { replica, asked } = replicaAfter(first);
   replica.apply(fourth);
   assert.equal(replica.apply(reloadOf(replicaAfter(first, second).replica)).type, 'applied');
@@ -166,7 +166,7 @@ test('a reload that is older than what was missed is taken, and asked for anew',
   assert.equal(replica.status, 'up-to-date');
 });
 
-test('a broken reload leaves what was there', () => {
+test('an invalid reload leaves the state unchanged', () => {
   const { replica } = replicaAfter(first, second);
   const content = contentOf(replica);
   const twice = { ...first, epoch: 'feeds.items/9', sections: [...first.sections, first.sections[0]] };
@@ -176,7 +176,7 @@ test('a broken reload leaves what was there', () => {
   }
 });
 
-test('revisions that are there are skipped, keyframes too', () => {
+test('known revisions are skipped, including keyframes', () => {
   const { replica, asked } = replicaAfter(first, second);
   const content = contentOf(replica);
   for (const record of [first, second, reloadOf(replica)]) assert.equal(replica.apply(record).type, 'skipped');
@@ -190,7 +190,7 @@ test('deltas before the first reload are skipped', () => {
   assert.deepEqual([replica.status, asked], ['bootstrapping', []]);
 });
 
-test('another epoch is another feed: its reload is taken, its deltas and its deletion are not', () => {
+test('of another epoch, a reload is applied, but not deltas and deletions', () => {
   const { replica, asked } = replicaAfter(first);
   const other = { epoch: 'feeds.items/77' };
   assert.equal(replica.apply({ ...second, ...other }).type, 'other-epoch');
@@ -201,14 +201,14 @@ test('another epoch is another feed: its reload is taken, its deltas and its del
   assert.equal(replica.epoch, 'feeds.items/77');
 });
 
-test('a deletion counts whatever the revision', () => {
+test('a deletion is applied whatever its revision', () => {
   const { replica } = replicaAfter(first);
   replica.apply(fourth);
   assert.equal(replica.apply({ ...fourth, revision: 9, base: 8, mode: 'delete' }).type, 'removed');
   assert.deepEqual([replica.status, replica.sections, replica.revision], ['bootstrapping', [], null]);
 });
 
-/** A changeset in two parts, by lists. */
+/** A changeset in two parts, split by lists. */
 const partsOf = ({ items, sections, ...head }) => [
   { ...head, part: 0, parts: 2, sections, items: { delete: items.delete, insert: items.insert } },
   { ...head, part: 1, parts: 2, items: { move: items.move, reconfigure: items.reconfigure, reload: items.reload } },
@@ -224,7 +224,7 @@ test('the parts of a difference are applied together', () => {
   assert.deepEqual(contentOf(replica), contentOf(replicaAfter(first, second).replica));
 });
 
-test('a torn set of parts is noticed', () => {
+test('an incomplete set of parts is detected', () => {
   const [one, two] = partsOf(second);
   const torn = {
     'the first is missing': [two],
@@ -242,13 +242,13 @@ test('a torn set of parts is noticed', () => {
   }
 });
 
-test('a part that comes again begins anew', () => {
+test('a repeated first part starts over', () => {
   const { replica } = replicaAfter(first);
   const [one, two] = partsOf(second);
   assert.deepEqual([one, one, two].map((record) => replica.apply(record).type), ['waiting', 'waiting', 'applied']);
 });
 
-test('a reload in parts replaces when all are there, and a section goes on from part to part', () => {
+test('a split reload is applied when complete, and a section can continue in the next part', () => {
   const whole = { ...first, epoch: 'feeds.items/5' };
   const { sections, ...head } = whole;
   const [gone, top, ...rest] = sections;
@@ -264,7 +264,7 @@ test('a reload in parts replaces when all are there, and a section goes on from 
   assert.equal(torn.status, 'must-refetch');
 });
 
-test('what is no changeset is refused, and changes nothing', () => {
+test('an invalid changeset is refused, and changes nothing', () => {
   const { replica } = replicaAfter(first);
   const before = contentOf(replica);
   const bad = [
@@ -281,7 +281,7 @@ test('what is no changeset is refused, and changes nothing', () => {
   assert.equal(replica.apply(second).type, 'applied');
 });
 
-test('records of a topic go to their feeds by key', () => {
+test('the key assigns a record to its feed', () => {
   const partition = new ReplicaPartition();
   assert.equal(partition.apply('k0/f', first).type, 'applied');
   assert.equal(partition.apply('d1/f', second).type, 'applied');
@@ -297,7 +297,7 @@ test('records of a topic go to their feeds by key', () => {
   assert.equal(partition.replica('f').revision, 2);
 });
 
-test('a null under the first reload key removes the feed, and no other does', () => {
+test('only a null under the first reload key removes the feed', () => {
   const partition = new ReplicaPartition();
   partition.apply('k0/a/b', { ...first, feed: 'a/b' });
   for (const key of ['k1/a/b', 'd1/a/b', 'k0/other']) assert.equal(partition.apply(key, null).type, 'skipped');
@@ -306,7 +306,7 @@ test('a null under the first reload key removes the feed, and no other does', ()
   assert.deepEqual(partition.replicas, []);
 });
 
-test('a null for a part that a newer reload does not have leaves the parts that wait', () => {
+test('a null for an unused part does not affect collected parts', () => {
   const { sections, ...head } = first;
   const partition = new ReplicaPartition();
   partition.apply('k0/f', { ...head, part: 0, parts: 2, sections: sections.slice(0, 1) });

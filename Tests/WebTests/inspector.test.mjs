@@ -1,5 +1,5 @@
-// What the inspector works out without a browser: the rows of a feed, why a changeset is as it is, and how it follows
-// a stream that is disturbed.
+// The inspector's logic without a browser: the rows of a feed, the explanations of changesets, and following a
+// disturbed stream.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -18,7 +18,7 @@ const thresholds = {
   maxBytesRatio: 1.5,
 };
 
-test('rows are where they seem to be', () => {
+test('rows have consistent positions', () => {
   const random = new Random(seed);
   for (let round = 0; round < 200; round++) {
     const sections = Array.from({ length: random.below(6) }, (_, s) => {
@@ -59,7 +59,7 @@ test('every reason of the planner is explained, with and without its thresholds'
     '12 changes in 40 items: in a feed of fewer than 50 a difference may change any part.');
   assert.match(explain({ ...changed, itemsAfter: 20000 }, thresholds), /above 5,000 changes it would be a reload/);
   assert.equal(explain(changed, undefined), '12 changes in a feed of 400 items.');
-  // What the changeset says of itself counts more than the configuration of now.
+  // The changeset's own figures take precedence over the current configuration.
   const plan = { ...thresholds, weight: 12, maxChangedFraction: 0.25, differenceBytes: 1900, reloadBytes: 24600 };
   assert.equal(explain({ ...changed, plan }, thresholds), '12 changes in 400 items are 3.0 %; above 25 % it would be a '
     + 'reload. 1.9 kB as a difference, 24.6 kB as a reload.');
@@ -82,7 +82,7 @@ test('every reason of the planner is explained, with and without its thresholds'
   assert.equal(explain({ ...published, mode: 'reload', reason: 'of later versions' }, thresholds), 'Reason: of later versions.');
 });
 
-test('data is shown as far as there is room', () => {
+test('data is shown up to the limit', () => {
   const text = (value, options) => tokensOf(value, { limit: 1000, ...options }).map((token) => token.text).join('');
   assert.equal(text({ a: [1, null, 'x"y'], b: {}, c: [] }), '{a: [1, null, "x\\"y"], b: {}, c: []}');
   const pretty = { a: [1, { b: null }], c: {} };
@@ -97,12 +97,12 @@ test('data is shown as far as there is room', () => {
   assert.ok(tokensOf(large, { limit: 100 }).length < 150, 'what is not shown is not looked at');
 });
 
-test('ids are seen as they are', () => {
+test('control characters in ids are visible', () => {
   assert.equal(visible('a\n\u202e\u0000b'), 'a\\u000a\\u202e\\u0000b');
   assert.equal(visible('\u05e9 \u{1f469}\u200d\u{1f680} é'), '\u05e9 \u{1f469}\u200d\u{1f680} é');
 });
 
-/** A stream that gives what the test says, and a server that answers a restart with the feed as it is. */
+/** A stream with the test's messages, and a server that answers a restart with the current feed. */
 class Scene {
   entries = [];
   standings = [];
@@ -129,7 +129,7 @@ class Scene {
 
   message(value) {
     this.options.onEvent({ name: 'message', data: JSON.stringify(value), id: '' });
-    // A real one is read later, too.
+    // A real stream is asynchronous, too.
     if (this.isToBegin) {
       this.isToBegin = false;
       this.begin();
@@ -139,7 +139,7 @@ class Scene {
   upToDate() { this.options.onEvent({ name: 'up-to-date', data: '{}', id: '' }); }
 }
 
-test('a page that loses messages ends as the feed is, and lights up what changed', () => {
+test('a page that loses messages ends with the current feed, and highlights changes', () => {
   const random = new Random(seed);
   const records = randomRecords(random, { count: 1200 });
   const settings = { 'planner.maxChangedFraction': 1e9, 'planner.maxBytesRatio': 1e9, 'coalesce.window': 50 };
@@ -156,7 +156,7 @@ test('a page that loses messages ends as the feed is, and lights up what changed
     const replica = truth.replica(line.partition, feed);
     const right = replica?.revision == null ? null : reloadOf(replica);
     if (random.chance(5)) continue;
-    // The server that is asked again has this message already.
+    // The server's state already includes this message.
     scene.state = right;
     if (random.chance(3)) scene.options.onEvent({ name: 'must-refetch', data: '{"reason":"test"}', id: '' });
     const before = new Replica(feed);
@@ -184,7 +184,7 @@ test('a page that loses messages ends as the feed is, and lights up what changed
   assert.ok(faults > 0 && marks > 100, `${faults} faults, ${marks} marks`);
 });
 
-test('standings follow from what comes', () => {
+test('standings follow from the messages', () => {
   const changeset = (revision, more) => ({
     feed: 'f', epoch: 't/0', revision, base: revision - 1, mode: 'reconfigure', time: '2026-11-20T10:00:00.000Z',
     through: {}, checksum: '00000000', ...more,
@@ -198,7 +198,7 @@ test('standings follow from what comes', () => {
   scene.upToDate();
   assert.deepEqual(taken(), ['connecting', 'behind', 'live']);
   assert.deepEqual([entries[0].type, entries[0].isAnew], ['state', false]);
-  // A keyframe that is not needed, and one that says that everything was different.
+  // A keyframe that is not needed, and one that reveals a wrong state.
   scene.message(changeset(4, { base: 4, mode: 'reload', reason: 'keyframe' }));
   assert.equal(entries[1].type, 'keyframe');
   scene.message(changeset(9, { base: 9, mode: 'reload', reason: 'keyframe' }));

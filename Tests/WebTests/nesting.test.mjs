@@ -1,4 +1,4 @@
-// Data and foreign fields that are nested deeper than the stack reaches.
+// Data and unknown fields that are nested deeper than the stack allows.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEqual } from '../../web/feed-follower.js';
@@ -9,7 +9,7 @@ const deep = '[{"a":'.repeat(depth / 2) + '1' + '}]'.repeat(depth / 2);
 const head = '"feed":"f","epoch":"t/0","revision":1,"base":0,"mode":"reload","reason":"initial",'
   + '"time":"2026-01-01T00:00:00.000Z","through":{"t":0}';
 
-test('a replica takes data of any depth', () => {
+test('a replica accepts data of any depth', () => {
   const replica = new Replica('f');
   const text = `{${head},"checksum":"00000000","sections":[],"unknown":${deep}}`;
   assert.equal(replica.apply(text).type, 'applied');
@@ -17,12 +17,12 @@ test('a replica takes data of any depth', () => {
   assert.ok(!isEqual(JSON.parse(deep), JSON.parse(deep.replace('1', '2'))));
 });
 
-test('a field that is nested deep instead of being a text is a fault like others', () => {
+test('a deeply nested value in place of text is an ordinary fault', () => {
   const changeset = `{${head},"checksum":${deep},"sections":[]}`;
   assert.throws(() => new Replica('f').apply(changeset), { name: 'ReplicaFault', code: 'invalid-changeset' });
 });
 
-test('values are equal if they are spelled the same', () => {
+test('values are equal if their JSON is', () => {
   const values = [
     'null', '0', '1', '"1"', 'true', '[]', '{}', '[0]', '[null]', '{"0":0}', '{"a":1,"b":2}', '{"b":2,"a":1}', '[[],{}]',
     '[{},[]]', '{"a":{"b":[1,2]}}', '{"a":{"b":[1,3]}}', '{"a":{"b":[1]}}',

@@ -1,4 +1,4 @@
-// replica.js against what the command publishes of random records, judged by an oracle that reads the records alone.
+// replica.js with the command's output for random records, compared with an oracle that reads only the records.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
@@ -7,7 +7,7 @@ import { Random, seed } from './Support/random.mjs';
 import { randomRecords } from './Support/records.mjs';
 import { replay } from './Support/replay.mjs';
 
-/** Differences wherever they can be. */
+/** Differences wherever possible. */
 const onlyDifferences = {
   'planner.maxChangedFraction': 1e9, 'planner.maxKindFraction': 1e9, 'planner.maxBytesRatio': 1e9,
   'keyframe.maxBytesRatio': 1e9,
@@ -34,7 +34,7 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
   const { output, rejected } = replay(records, settings);
   const history = new History(records, rejected);
 
-  test(`every changeset ends in what the records say: ${name}`, () => {
+  test(`every changeset leads to the oracle's state: ${name}`, () => {
     const follower = new Follower();
     const seen = {};
     for (const line of output) {
@@ -66,7 +66,7 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
     }
   });
 
-  test(`whoever reads a compacted topic ends the same: ${name}`, () => {
+  test(`a follower of a compacted topic ends with the same feeds: ${name}`, () => {
     for (let round = 0; round < 10; round++) {
       const follower = new Follower();
       for (const line of compacted(output, random)) follower.apply(line);
@@ -74,7 +74,7 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
     }
   });
 
-  test(`records that are lost, doubled or swapped never lead to a wrong state: ${name}`, () => {
+  test(`lost, repeated or swapped records never lead to a wrong state: ${name}`, () => {
     let asked = 0;
     for (let round = 0; round < 5; round++) {
       const truth = new Follower();
@@ -92,7 +92,7 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
           assert.deepEqual(contentOf(replica), history.stateOf(replica));
         }
       }
-      // A server that knows the truth answers at the end.
+      // A server with the correct state answers at the end.
       for (const replica of follower.replicas) {
         const right = truth.replicas.find(({ feed }) => feed === replica.feed);
         if (right === undefined) {
@@ -109,7 +109,7 @@ for (const [number, { name, settings, ...options }] of cases.entries()) {
   });
 }
 
-/** What a page does with a change that it animates: takes out what goes, from the back, and puts in what comes. */
+/** Applies a change as a page with animations does: removes elements from the last, then inserts others. */
 function animated(before, { sections, items }) {
   const page = before.map(({ id, items }) => ({ id, items: [...items] }));
   const listOf = (id) => page.find((section) => section.id === id).items;
@@ -129,7 +129,7 @@ function animated(before, { sections, items }) {
   return page;
 }
 
-/** What log compaction may leave: of the records before some offset the newest of each key, nulls perhaps not. */
+/** A log after compaction: before some offset, the newest record of each key, perhaps without nulls. */
 function compacted(lines, random) {
   const end = random.below(lines.length + 1);
   const keepsNulls = random.chance(50);
@@ -139,7 +139,7 @@ function compacted(lines, random) {
   });
 }
 
-/** Lines with what is received instead of each. */
+/** Lines with random faults in their delivery. */
 function disturbed(lines, random) {
   let held = [];
   return lines.map((line) => {

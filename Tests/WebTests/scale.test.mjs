@@ -1,4 +1,4 @@
-// replica.js on real histories, and on a feed that is large.
+// replica.js with real histories, and with a large feed.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -15,11 +15,11 @@ const files = {
   'covid-italy.events': 6000, 'github-ranking.events': 12000, 'playlists.replace': 150, 'power-outages.events': 8000,
   'power-outages.replace': 25, 'public-apis.dirty.replace': 60,
 };
-// Everything in one window: each feed comes out as one reload, without any difference.
+// Everything in one window: each feed is published as a single reload.
 const inOne = { 'coalesce.window': 1e14, 'coalesce.maxRecords': 1e9, 'coalesce.maxBytes': 1e12 };
 
 for (const [name, count] of Object.entries(files)) {
-  test(`a real history ends as if it had been one changeset: ${name}`, { skip }, () => {
+  test(`a real history ends with the same feeds as a single reload: ${name}`, { skip }, () => {
     const lines = execFileSync(
       'sh', ['-c', 'xz -dc "$1" | head -n "$2"', 'sh', join(folder, `${name}.ndjson.xz`), String(count)],
       { encoding: 'utf8', maxBuffer: 2 ** 29 },
@@ -39,7 +39,7 @@ for (const [name, count] of Object.entries(files)) {
   });
 }
 
-test('small changes of a feed of 10,000 items are quick', (t) => {
+test('small changes to a feed of 10,000 items are fast', (t) => {
   const items = Array.from({ length: 10000 }, (_, n) => `item${n}`);
   const changes = Array.from({ length: 1000 }, (_, n) => ([
     { op: 'item.move', item: `item${(n * 7919) % 10000}`, at: { index: (n * 104729) % 10000 } },
@@ -54,10 +54,10 @@ test('small changes of a feed of 10,000 items are quick', (t) => {
   replica.apply(first);
   const start = process.cpuUsage();
   for (const changeset of rest) assert.equal(replica.apply(changeset).type, 'applied');
-  // The processor's time, as others may use the machine as well.
+  // Processor time, because other programs may use the machine as well.
   const { user, system } = process.cpuUsage(start);
   const milliseconds = (user + system) / 1000 / rest.length;
   t.diagnostic(`${rest.length} changesets, ${milliseconds.toFixed(3)} ms each`);
-  // A pass over the items takes well under a millisecond, comparing each with each a hundred.
+  // A pass over the items takes well under a millisecond; comparing all pairs would take a hundred.
   assert.ok(milliseconds < 10, `${milliseconds} ms for a changeset`);
 });

@@ -5,7 +5,7 @@ import PackageDescription
 let package = Package(
   name: "swift-follower",
   dependencies: [
-    // The checkout of FeedStore. It is named, as its folder may have any name.
+    // The checkout of FeedStore. It is named because its folder may have any name.
     .package(name: "feedstore", path: "../..")
   ],
   targets: [

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Prints what is compiled into the binary or linked statically, as the build machine has it: name, version, licence.
+# Prints the name, version and licence of everything that is compiled into the binary or statically linked, as on the
+# build machine.
 set -eu
 swift=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
 printf 'swift-runtime\t%s\tApache-2.0 WITH Swift-exception\n' "$swift"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints what is in an image as SPDX 2.3 in JSON: feedstore, what is compiled into it (a file of compiled-in.sh), and every
-# package of Debian's.
+# Prints an SPDX 2.3 bill of materials of an image as JSON: feedstore, the libraries compiled into it (a file of
+# compiled-in.sh), and every Debian package.
 set -eu
 version=$(feedstore --version | sed -n 's/^feedstore \([^ ]*\) .*/\1/p')
 commit=$(feedstore --version | sed -n 's/.*commit \([^,]*\),.*/\1/p')

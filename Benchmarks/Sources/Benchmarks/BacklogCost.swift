@@ -2,18 +2,18 @@ import CBareLoop
 import Glibc
 import Workloads
 
-/// How fast a backlog is caught up with, what that costs, and how much memory it takes, beside a bare loop in C.
+/// How fast a backlog is processed, at what cost, and with how much memory, compared with a bare loop in C.
 enum BacklogCost {
   static let feedCount = 100
   static let itemsPerFeed = 1_000
   private static let recordCount = 1_100_000
-  /// Bytes of key and value.
+  /// The size of key and value, in bytes.
   private static let recordBytes = 238
   private static let windowMilliseconds = 100
   private static let runs = 5
 
   private struct Run {
-    /// From when it reads until all is committed.
+    /// From the start of reading until everything is committed.
     var nanoseconds: UInt64
     var processorNanoseconds: UInt64
     var peakBytes: Int
@@ -30,7 +30,7 @@ enum BacklogCost {
     fill(cluster, input.items)
     var daemons: [Run] = []
     var loops: [Run] = []
-    // By turns, so that what else the machine does concerns both.
+    // Alternating, so that other load on the machine affects both equally.
     for number in 0..<runs {
       let loop = BenchmarkCluster.Program.bareLoop(window: windowMilliseconds, recordsPerOutput: 2)
       loops.append(measure(loop, cluster, input.items, "\(name).loop-\(number)"))
@@ -39,7 +39,7 @@ enum BacklogCost {
     print(daemons, loops, cluster)
   }
 
-  /// First every item comes into being, then items are updated at random.
+  /// First creates every item, then updates items at random.
   private static func fill(_ cluster: BenchmarkCluster, _ topic: String) {
     let sender = openSender(cluster.address, topic, "5")
     var random = RandomNumbers(seed: 12)
@@ -89,7 +89,7 @@ enum BacklogCost {
   private static func print(_ daemons: [Run], _ loops: [Run], _ cluster: BenchmarkCluster) {
     var table = MarkdownTable("", "daemon", "bare loop in C", "daemon to loop")
     func add(_ name: String, _ value: (Run) -> Double, _ format: (Double) -> String) {
-      // Of runs that followed each other, so that a machine that slows down does not count.
+      // The ratios of consecutive runs, so that a machine that slows down has no effect.
       let ratios = zip(daemons, loops).map { value($0) / value($1) }
       table.add(
         name,

@@ -1,8 +1,8 @@
 import CBareLoop
 import Glibc
 
-/// The cluster that measurements run on: the one that `FEEDSTORE_TEST_BOOTSTRAP` names, or else a stand-in of two brokers
-/// in a process of its own.
+/// The cluster for measurements: the one named by `FEEDSTORE_TEST_BOOTSTRAP`, or a stand-in of two brokers in a
+/// separate process.
 final class BenchmarkCluster {
   let address: String
   let description: String
@@ -40,8 +40,8 @@ final class BenchmarkCluster {
     var rejected: String
 
     /// - Parameters:
-    ///   - items: the name of an input that is there, or is to be made.
-    ///   - name: what tells the run's other topics from those of others.
+    ///   - items: the name of an existing or new input topic.
+    ///   - name: distinguishes the run's other topics.
     init(items: String, name: String) {
       self.items = items
       sections = name + ".sections"
@@ -49,7 +49,7 @@ final class BenchmarkCluster {
       rejected = name + ".rejected"
     }
 
-    /// The arguments that tell the command so.
+    /// The command's arguments for these topics.
     var arguments: [String] {
       [
         "--set", "topics.sections=\(sections)", "--set", "topics.items=\(items)",
@@ -67,19 +67,19 @@ final class BenchmarkCluster {
     )
   }
 
-  /// Deletes what a run has written, and not its input.
+  /// Deletes the output of a run, but not its input.
   func deleteOutput(of topics: Topics) {
     for name in [topics.sections, topics.changesets, topics.rejected] { deleteTopic(address, name) }
   }
 
-  /// What there is to measure on it.
+  /// The programs to measure.
   enum Program {
     case daemon(settings: [String])
     /// The loop in C, with a window in milliseconds.
     case bareLoop(window: Int, recordsPerOutput: Int)
   }
 
-  /// Starts a program on topics; returns once it reads its input.
+  /// Starts a program on topics. Returns once it reads its input.
   func start(_ program: Program, group: String, on topics: Topics) -> RunningProcess {
     let process: RunningProcess
     switch program {
@@ -103,7 +103,7 @@ final class BenchmarkCluster {
     return process
   }
 
-  /// Waits until a group has committed as much of the input.
+  /// Waits until a group has committed up to an offset of the input.
   func wait(for offset: Int, by group: String, of topics: Topics, while process: RunningProcess, seconds: Int)
   {
     let watch = openGroupWatch(address, group)

@@ -18,7 +18,7 @@ enum BenchmarksCommand {
 
     """
 
-  /// The argument with which ``KafkaCost`` runs this program once more, as a bare loop.
+  /// The argument with which ``KafkaCost`` starts this program as a bare loop.
   static let bareLoop = "--bare-loop"
 
   static func main() async {
@@ -51,7 +51,7 @@ enum BenchmarksCommand {
     func isWanted(_ name: String) -> Bool { only == nil || only == name }
 
     print(Machine.description + "\n")
-    // What is measured from outside comes first: the system counts a parent's memory to its children's.
+    // External measurements come first, because the system includes a parent's peak memory in its children's.
     if outsideNames.contains(where: isWanted) {
       guard let feedstore else {
         fail("--feedstore is needed to measure \(outsideNames.joined(separator: ", "))\n" + usage)
@@ -71,7 +71,7 @@ enum BenchmarksCommand {
     if isWanted("restore") { await RestoreCost.run() }
   }
 
-  /// Runs this program as a bare loop: with a window, and then where it reads and writes unless it has a broker with it.
+  /// Runs this program as a bare loop, with a window and, unless it has an embedded broker, the cluster and topics.
   private static func runBareLoop(_ arguments: ArraySlice<String>) -> Never {
     let words = Array(arguments).map { strdup($0) }
     let isOnCluster = words.count == 6
@@ -84,11 +84,11 @@ enum BenchmarksCommand {
       recordsPerOutput: isOnCluster ? words[5].map { Int32(atoi($0)) } ?? 2 : 2,
       lingerMilliseconds: strdup(isOnCluster ? "0" : "5")
     )
-    // At once: the loop's clients are still there, whom nothing that ends with the process is to disturb.
+    // At once: the loop's clients still exist, and must not be disturbed by exit handlers.
     _exit(CBareLoop.runBareLoop(options))
   }
 
-  /// Says on standard error how far it is.
+  /// Reports progress on standard error.
   static func note(_ message: String) {
     _ = (message + "\n").withCString { write(2, $0, strlen($0)) }
   }

@@ -1,6 +1,6 @@
 import Workloads
 
-/// Cost follows change: what 100 updates, moves and inserts cost in feeds of very different sizes.
+/// Cost follows change: the cost of 100 updates, moves and inserts in feeds of very different sizes.
 enum ChangeCost {
   private static let sizes = [1_000, 10_000, 100_000, 1_000_000]
   private static let changeCount = 100
@@ -33,7 +33,7 @@ enum ChangeCost {
           let records = records(of: change, size, &random, &freshNumber, &inserted)
           let cost = await feed.change(records)
           if !inserted.isEmpty {
-            // Not measured: the feed keeps its size.
+            // Not measured: keeps the feed's size.
             _ = await feed.change(inserted.map { #"{"op":"item.delete","item":"\#($0)"}"# })
           }
           guard round >= warmUpRounds else { continue }

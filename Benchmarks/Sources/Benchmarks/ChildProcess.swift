@@ -1,10 +1,10 @@
 import Glibc
 
-/// A program run to its end, with what it used.
+/// A completed run of a program, with the resources it used.
 struct ChildProcess {
   var wallNanoseconds: UInt64
   var processorNanoseconds: UInt64
-  /// The most memory it held, in bytes; no less than its parent held before.
+  /// The peak memory in bytes; at least the parent's at the start.
   var peakMemory: Int
 
   /// Runs a program without output and waits for it.

@@ -1,16 +1,16 @@
-/// Processor time of the daemon by what its threads are for, in nanoseconds; without the embedded broker.
+/// Processor time of the daemon by the purpose of its threads, in nanoseconds, without the embedded broker.
 struct DaemonThreads {
   /// librdkafka's threads of the consumer.
   var consumer: UInt64 = 0
   /// librdkafka's threads of the producer.
   var producer: UInt64 = 0
-  /// The worker, and with it whatever else is not librdkafka's.
+  /// The worker, and all other threads that are not librdkafka's.
   var worker: UInt64 = 0
 
-  /// What was used between two looks at the threads; nil if they are not those that are expected.
+  /// The time used between two samples of the threads; nil if the threads are not the expected ones.
   ///
-  /// A thread does not tell whose it is. But a worker makes its consumer first and then its producer, each of
-  /// them with a thread `rdk:main`, and what comes before the worker is the embedded broker's.
+  /// A thread does not reveal its client. But a worker creates its consumer before its producer, each with a thread
+  /// `rdk:main`, and threads before the worker's belong to the embedded broker.
   init?(from before: [ThreadTime], to after: [ThreadTime]) {
     guard let worker = after.first(where: { $0.name == "worker-0" })?.id else { return nil }
     let mains = after.filter { $0.name == "rdk:main" && $0.id > worker }.map(\.id)

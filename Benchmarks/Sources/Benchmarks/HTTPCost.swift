@@ -1,6 +1,6 @@
 import Glibc
 
-/// What readers over HTTP cost the daemon, and that they cost its worker nothing.
+/// What HTTP readers cost the daemon, and that they cost its worker nothing.
 enum HTTPCost {
   private static let recordCount = 150_000
   private static let recordsPerSecond = 30_000
@@ -15,11 +15,11 @@ enum HTTPCost {
   }
 
   private struct Run {
-    /// Processor nanoseconds of the worker's thread.
+    /// Processor time of the worker's thread, in nanoseconds.
     var worker: UInt64
-    /// Of the thread that follows, with its client's, and of those that serve.
+    /// Processor time of the follower's thread and client, and of the serving threads.
     var serving: UInt64
-    /// Of the messages that were for a stream, those for which there was no room.
+    /// The number of stream messages that were rejected because a queue was full.
     var refused: Int
     var queued: Int
     var residentBytes: Int
@@ -43,7 +43,7 @@ enum HTTPCost {
   ) -> Run {
     var arguments = ["run", "--embedded"]
     if readers != .off {
-      // A queue that is soon full.
+      // A queue that fills up soon.
       let settings = ["http.enabled=true", "http.port=0", "http.maxStreamBytes=65536"]
       arguments += settings.flatMap { ["--set", $0] }
     }
@@ -51,7 +51,7 @@ enum HTTPCost {
     let address = daemon.readLine()
     daemon.wait(for: " restored ", seconds: 30)
     let port = readers == .off ? 0 : daemon.port
-    // All feeds come into being first, so that they can be followed.
+    // All feeds are created first, so that they can be followed.
     KafkaCost.publish(feedstore, Array(records.prefix(records.count / 10)), recordsPerSecond, to: address)
     sleep(1)
     var streams: [Int32] = []
@@ -99,9 +99,9 @@ enum HTTPCost {
     return stream
   }
 
-  /// The whole answer to a request on a connection of its own.
+  /// The complete response to a request on a new connection.
   ///
-  /// - Parameter fields: more header fields, each with its line break.
+  /// - Parameter fields: further header fields, each with a line break.
   static func get(_ port: Int, _ path: String, fields: String = "") -> String {
     let connection = connect(port)
     defer { close(connection) }

@@ -1,12 +1,12 @@
 import Glibc
 import Workloads
 
-/// The processor time of the way from Kafka to Kafka by stage, seen from outside, on the embedded broker.
+/// Processor time from Kafka to Kafka by stage, measured externally, with the embedded broker.
 ///
-/// Beside the daemon runs a bare loop in C, in turn: what it takes tells how fast the machine is at the moment.
+/// A bare loop in C alternates with the daemon; its time shows how fast the machine currently is.
 enum KafkaCost {
   private static let recordCount = 300_000
-  /// The embedded broker keeps 5 MiB of a partition: what is not read soon is gone.
+  /// The embedded broker keeps 5 MiB of a partition, so records that are not read soon are lost.
   private static let recordsPerSecond = 40_000
   static let feedCount = 100
   private static let itemsPerFeed = 60
@@ -16,11 +16,11 @@ enum KafkaCost {
 
   private struct Run {
     var threads: DaemonThreads
-    /// Nil of the bare loop, which has none.
+    /// nil for the bare loop.
     var stages: StoreStages?
     var report: DaemonReport
     var total: UInt64 { threads.consumer + threads.worker + threads.producer }
-    /// What the worker spends besides the stages: in the clients' calls, and as its caches are colder.
+    /// The worker's time outside the stages: in the clients' calls, and because of colder caches.
     var calls: Double {
       let staged = stages.map { $0.decode + $0.apply + $0.publish } ?? 0
       return Double(threads.worker) - Double(staged)
@@ -31,7 +31,7 @@ enum KafkaCost {
     let records = sampleRecords(recordCount)
     var results: [[Run]] = windows.map { _ in [] }
     var loops: [Run] = []
-    // In turn, so that what else the machine does concerns all.
+    // Alternating, so that other load on the machine affects all equally.
     for _ in 0..<runs {
       let (threads, report) = runBareLoop(feedstore, records)
       loops.append(Run(threads: threads, stages: nil, report: report))
@@ -47,7 +47,7 @@ enum KafkaCost {
 
   // MARK: Input
 
-  /// Content updates with values of exactly `valueBytes`.
+  /// Content updates whose values have exactly `valueBytes`.
   static func sampleRecords(_ count: Int) -> [(feed: String, text: String)] {
     var updates = SampleUpdates(feedCount: feedCount, itemsPerFeed: itemsPerFeed, valueBytes: valueBytes)
     return (0..<count).map { _ in updates.next() }
@@ -85,7 +85,7 @@ enum KafkaCost {
     process.wait(for: ready, seconds: 30)
     var before: [ThreadTime] = []
     publish(feedstore, records, recordsPerSecond, to: address) { before = ThreadTime.all(of: process.id) }
-    // For what is still on its way.
+    // For records in flight.
     sleep(1)
     let after = ThreadTime.all(of: process.id)
     let report = DaemonReport(process.stop())
@@ -100,9 +100,9 @@ enum KafkaCost {
     return (threads, report)
   }
 
-  /// Sends records to a daemon's broker at a rate.
+  /// Sends records to a daemon's broker at a given rate.
   ///
-  /// - Parameter onStart: called before the first is sent.
+  /// - Parameter onStart: called before the first record is sent.
   static func publish(
     _ feedstore: String,
     _ records: [(feed: String, text: String)],
@@ -147,7 +147,7 @@ enum KafkaCost {
     add("client calls, and the rest of the worker", \.calls)
     add("producer threads of librdkafka") { Double($0.threads.producer) }
     add("**all**") { Double($0.total) }
-    // Of runs that followed each other, so that a machine that slows down does not count.
+    // The ratios of consecutive runs, so that a machine that slows down has no effect.
     let ratios = results.map { runs in zip(runs, loops).map { Double($0.total) / Double($1.total) } }
     let cells = (ratios + [loops.map { _ in 1 }]).map { Format.decimal(median($0) ?? 0) }
     table.add(["times the bare loop"] + cells)

@@ -2,7 +2,7 @@ import CBareLoop
 import Glibc
 import Workloads
 
-/// How long an update takes from the producer's call to a reader of committed records, beside a bare loop in C.
+/// The latency of an update from the producer's call to a reader of committed records, compared with a bare loop in C.
 enum LatencyCost {
   private static let feedCount = 100
   private static let itemsPerFeed = 100
@@ -11,11 +11,11 @@ enum LatencyCost {
 
   private struct Load {
     var name: String
-    /// The window of both, in milliseconds; `idleWindow` of the loop, which has no other.
+    /// The window of both, in milliseconds; for the loop, `idleWindow`, as it has no other.
     var windowMilliseconds: Int
     var loopMilliseconds: Int
     var intervalNanoseconds: UInt64
-    /// What is sent before it counts.
+    /// The number of updates sent before measuring.
     var warmUp: Int
     var count: Int
     var recordsPerLoopOutput: Int
@@ -40,7 +40,7 @@ enum LatencyCost {
       count: 50_000,
       recordsPerLoopOutput: 2
     ),
-    // The loop waits as long as the daemon does for others after the first.
+    // The loop waits as long as the daemon's idle window after the first record.
     Load(
       name: "an update every 2 s, window of 100 ms",
       windowMilliseconds: 100,
@@ -67,7 +67,7 @@ enum LatencyCost {
     for (index, load) in loads.enumerated() {
       var daemons: [Samples] = []
       var loops: [Samples] = []
-      // By turns, so that what else the machine does concerns both.
+      // Alternating, so that other load on the machine affects both equally.
       for number in 0..<runs {
         let name = "feedstore.benchmark.\(getpid()).\(index)-\(number)"
         let loop = BenchmarkCluster.Program.bareLoop(
@@ -113,7 +113,7 @@ enum LatencyCost {
     defer { cluster.deleteOutput(of: topics) }
     let process = cluster.start(program, group: name, on: topics)
     let sender = openSender(cluster.address, topics.items, "0")
-    // Every item comes into being.
+    // Creates every item.
     let itemCount = feedCount * itemsPerFeed
     for number in 0..<itemCount { send(sender, number, nil) }
     cluster.wait(for: itemCount, by: name, of: topics, while: process, seconds: 60)
@@ -133,7 +133,7 @@ enum LatencyCost {
     closeSender(sender)
     cluster.wait(for: itemCount + total, by: name, of: topics, while: process, seconds: 60)
     let used = process.processorNanoseconds - processor
-    // What is committed is with the reader soon.
+    // Committed records reach the reader soon.
     usleep(500_000)
     guard let times = closeArrivalReader(reader) else { BenchmarksCommand.fail("no memory") }
     defer { free(times) }
@@ -149,7 +149,7 @@ enum LatencyCost {
     return samples
   }
 
-  /// Sends an update of an item whose data has a number, if there is one.
+  /// Sends an update of an item, with a number in its data if there is one.
   private static func send(_ sender: OpaquePointer?, _ item: Int, _ number: Int?) {
     let key = "feed-\(item % feedCount)"
     var text =

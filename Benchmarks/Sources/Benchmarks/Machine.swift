@@ -1,6 +1,6 @@
 import Glibc
 
-/// When and on what the numbers were measured.
+/// The date and the machine of the measurements.
 enum Machine {
   static var description: String {
     let model = field("model name", in: "/proc/cpuinfo") ?? "unknown processor"
@@ -8,7 +8,7 @@ enum Machine {
       + "\(MemoryLayout<Int>.size * 8)-bit Linux, Swift \(compiler)."
   }
 
-  /// Like 21 November 2026.
+  /// The date, such as 21 November 2026.
   private static var date: String {
     var seconds = time(nil)
     var parts = tm()
@@ -28,7 +28,7 @@ enum Machine {
     #endif
   }
 
-  /// The first `name : value` of a file below /proc.
+  /// The value of the first line `name : value` of a file below /proc.
   private static func field(_ name: String, in path: String) -> String? {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }

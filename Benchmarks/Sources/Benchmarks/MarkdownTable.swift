@@ -16,21 +16,21 @@ struct MarkdownTable {
   }
 }
 
-/// A number with two or three significant digits and the unit that fits.
+/// Numbers with two or three significant digits and a suitable unit.
 enum Format {
   static func microseconds(_ nanoseconds: Double) -> String { decimal(nanoseconds / 1e3) + " µs" }
   static func milliseconds(_ nanoseconds: Double) -> String { decimal(nanoseconds / 1e6) + " ms" }
   static func seconds(_ nanoseconds: Double) -> String { decimal(nanoseconds / 1e9) + " s" }
   static func megabytes(_ bytes: Int) -> String { grouped(Int((Double(bytes) / 1e6).rounded())) + " MB" }
 
-  /// Below 10 with two digits after the point, below 100 with one, else with none.
+  /// A number with two decimals below 10, one below 100, and otherwise none.
   static func decimal(_ value: Double) -> String {
     let digits = value < 10 ? 100.0 : value < 100 ? 10.0 : 1.0
     let rounded = (value * digits).rounded() / digits
     return digits == 1 ? grouped(Int(rounded)) : "\(rounded)"
   }
 
-  /// With a comma after every three digits.
+  /// A number with thousands separators.
   static func grouped(_ value: Int) -> String {
     var text = ""
     for (position, digit) in String(value).reversed().enumerated() {

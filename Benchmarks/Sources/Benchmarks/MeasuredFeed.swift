@@ -1,6 +1,6 @@
 import Workloads
 
-/// A store with one feed of a given number of items, and the time that changing it takes.
+/// A store with one feed of a given size, and the time taken by its changes.
 struct MeasuredFeed {
   /// The feed's first items, which no measurement deletes.
   let itemCount: Int
@@ -12,13 +12,13 @@ struct MeasuredFeed {
     var total: UInt64 { apply + flush }
   }
 
-  /// Fills the feed and publishes it. `reloadCount` tells that no keyframe comes later.
+  /// Fills the feed and publishes it. `reloadCount` shows whether keyframes follow later.
   init(itemCount: Int) async {
     self.itemCount = itemCount
     store = await .withLargeFeed(itemCount: itemCount)
   }
 
-  /// Applies the records, each of one event, and publishes what they come to.
+  /// Applies records of one event each, and publishes the result.
   mutating func change(_ records: [String]) async -> Cost {
     let list = store.makeList(records.map { ("feed", $0) })
     let started = now()
@@ -29,7 +29,7 @@ struct MeasuredFeed {
     return Cost(apply: applied - started, flush: flushed - applied)
   }
 
-  /// Reloads published so far, keyframes included.
+  /// The number of published reloads, including keyframes.
   var reloadCount: Int {
     get async { await store.reloadCount }
   }

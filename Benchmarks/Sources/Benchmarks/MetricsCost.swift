@@ -1,11 +1,11 @@
 import Glibc
 
-/// What metrics cost the daemon at full load, and what a scrape costs.
+/// The cost of metrics at full load, and of a scrape.
 enum MetricsCost {
   private static let recordCount = 400_000
   private static let recordsPerSecond = 40_000
   private static let runs = 5
-  /// How often it is scraped besides, once the load is over.
+  /// The number of scrapes after the load has ended.
   private static let scrapes = 200
 
   private enum Arm: String, CaseIterable {
@@ -15,13 +15,13 @@ enum MetricsCost {
   }
 
   private struct Run {
-    /// Processor nanoseconds of all threads but the embedded broker's.
+    /// Processor time of all threads except the embedded broker's, in nanoseconds.
     var total: UInt64
-    /// Of the thread that works.
+    /// Processor time of the worker's thread.
     var worker: UInt64
-    /// Of the threads that serve.
+    /// Processor time of the serving threads.
     var serving: UInt64
-    /// Of these for one scrape, measured apart.
+    /// Processor time of the serving threads for one scrape, measured separately.
     var scrape: UInt64
     var residentBytes: Int
   }
@@ -29,7 +29,7 @@ enum MetricsCost {
   static func run(feedstore: String) {
     let records = KafkaCost.sampleRecords(recordCount)
     var results: [Arm: [Run]] = [:]
-    // In turn, so that what else the machine does concerns all.
+    // Alternating, so that other load on the machine affects all equally.
     for _ in 0..<runs {
       for arm in Arm.allCases { results[arm, default: []].append(runDaemon(feedstore, records, arm)) }
     }
@@ -75,7 +75,7 @@ enum MetricsCost {
     )
   }
 
-  /// As Prometheus asks.
+  /// A request like Prometheus's.
   private static func scrape(_ port: Int) -> String {
     let fields =
       "Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n"
@@ -94,11 +94,11 @@ enum MetricsCost {
     return after.filter { isWanted($0.name) }.reduce(0) { $0 + $1.nanoseconds - (earlier[$1.id] ?? 0) }
   }
 
-  /// Asks for the metrics each second, on a thread of its own.
+  /// Requests the metrics each second, on a separate thread.
   private final class Scraper {
     private final class State {
       let port: Int
-      // Written by one side, read by the other; a scrape more or less does not matter.
+      // Written by one thread, read by the other; one scrape more or less does not matter.
       nonisolated(unsafe) var isEnded = false
 
       init(_ port: Int) { self.port = port }
@@ -157,7 +157,7 @@ enum MetricsCost {
     add("worker", as: perMillion) { Double(run($0, $1).worker) }
     add("serving", as: milliseconds) { Double(run($0, $1).serving) }
     add("one scrape", as: milliseconds) { Double(run($0, $1).scrape) }
-    // Of runs that followed each other.
+    // The ratios of consecutive runs.
     add("all, in thousandths of that with HTTP off", as: thousandths) {
       Double(run($0, $1).total) / Double(run(.off, $1).total)
     }

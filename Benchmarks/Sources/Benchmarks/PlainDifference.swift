@@ -1,5 +1,5 @@
-/// The same comparison as a snapshot's, of bare numbers: what is alike at both ends is left out, a table finds the rest, and a
-/// longest increasing subsequence stays where it is. It knows neither sections nor content.
+/// The comparison that a snapshot makes, but of plain numbers: it skips equal ends, finds the rest in a table, and
+/// leaves a longest increasing subsequence in place. It has neither sections nor content.
 struct PlainDifference {
   private(set) var deletes = 0
   private(set) var inserts = 0
@@ -16,7 +16,7 @@ struct PlainDifference {
     var indexes: [Int: Int] = [:]
     indexes.reserveCapacity(oldEnd - first)
     for index in first..<oldEnd { indexes[old[index]] = index }
-    // The greatest-to-be ends of increasing subsequences, by length.
+    // The smallest last elements of increasing subsequences, by length.
     var ends: [Int] = []
     var matched = 0
     for index in first..<newEnd {

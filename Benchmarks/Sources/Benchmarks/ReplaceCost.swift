@@ -1,7 +1,7 @@
 @_spi(Measuring) import Feed
 import Workloads
 
-/// What it costs to replace a whole feed with one that is nearly the same, step by step.
+/// The cost, by step, of replacing a feed with one that is nearly the same.
 enum ReplaceCost {
   private static let itemCount = 100_000
   private static let deletedCount = 10_000
@@ -59,7 +59,7 @@ enum ReplaceCost {
     var limits = Limits()
     limits.maxItems = 2 * itemCount
     var planner = PlannerThresholds()
-    // By default so large a change is published as a reload, without computing the difference.
+    // By default, so large a change is published as a reload without computing the difference.
     planner.maxChanges = .max
     var keyframes = KeyframePolicy()
     keyframes.maxDeltas = .max

@@ -1,6 +1,6 @@
 import Workloads
 
-/// How fast files are replayed, output thrown away; seen from outside, start of the process included.
+/// How fast files are replayed without writing the output; measured externally, including the start of the process.
 enum ReplayCost {
   private static let runs = 5
   private static let sampleLines = 500_000

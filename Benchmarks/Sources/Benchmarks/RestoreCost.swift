@@ -2,8 +2,8 @@ import Feed
 import FeedStore
 import Workloads
 
-/// What it costs to get feeds back from their changesets: decoding, applying, checking, and handing them to
-/// a store; without Kafka.
+/// The cost of restoring feeds from their changesets: decoding, applying, checking, and passing them to a store;
+/// without Kafka.
 enum RestoreCost {
   private static let itemCount = 1_000_000
   private static let feedCount = 1_000

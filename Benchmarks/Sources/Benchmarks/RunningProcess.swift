@@ -1,15 +1,15 @@
 import Glibc
 
-/// A program that runs beside, is listened to, and ends when it is asked to.
+/// A program that runs concurrently, with its output, until it is stopped.
 final class RunningProcess {
   let id: pid_t
   private let path: String
   private let output: UnsafeMutablePointer<FILE>
-  /// Where its standard error goes.
+  /// The file with its standard error.
   private let messagesPath: String
   private static let pollMicroseconds: UInt32 = 5_000
 
-  /// What is still running is not to outlive the benchmarks, however they end.
+  /// Running processes, which must not outlive the benchmarks, however they end.
   nonisolated(unsafe) private static var running: [pid_t] = []
   private static let killingAtExit: Int32 = atexit { @Sendable in
     for id in running { kill(id, SIGKILL) }
@@ -56,7 +56,7 @@ final class RunningProcess {
     }
   }
 
-  /// The port of the URL in its standard error.
+  /// The port in the URL on its standard error.
   var port: Int {
     guard let start = messages.firstRange(of: "url=http://127.0.0.1:")?.upperBound else {
       fail("serves no HTTP")
@@ -64,7 +64,7 @@ final class RunningProcess {
     return Int(messages[start...].prefix { $0.isNumber }) ?? 0
   }
 
-  /// What it has in memory.
+  /// Its current memory.
   var residentBytes: Int {
     guard let file = fopen("/proc/\(id)/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -74,7 +74,7 @@ final class RunningProcess {
     return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
   }
 
-  /// The most that it has had in memory.
+  /// Its peak memory.
   var peakBytes: Int {
     guard let file = fopen("/proc/\(id)/status", "r") else { return 0 }
     defer { fclose(file) }
@@ -87,10 +87,10 @@ final class RunningProcess {
     return 0
   }
 
-  /// The processor time that it has used, in nanoseconds; without that of threads that have ended.
+  /// Its processor time in nanoseconds, without threads that have ended.
   var processorNanoseconds: UInt64 { ThreadTime.all(of: id).reduce(0) { $0 + $1.nanoseconds } }
 
-  /// Ends it with SIGTERM, and returns what it has written to standard error.
+  /// Ends it with SIGTERM, and returns its standard error.
   func stop() -> String {
     kill(id, SIGTERM)
     var status: Int32 = 0

@@ -4,7 +4,7 @@ import Glibc
 enum SampleFile {
   nonisolated(unsafe) private static var pathCount = 0
 
-  /// Calls `body` with a file of the lines that `line` gives for each number.
+  /// Calls `body` with a file of the lines that `line` returns for each number.
   static func with(lineCount: Int, line: (Int) -> String, _ body: (String) -> Void) {
     let path = path("ndjson")
     guard let file = fopen(path, "w") else { BenchmarksCommand.fail("cannot write \(path)") }
@@ -14,14 +14,14 @@ enum SampleFile {
     body(path)
   }
 
-  /// The path of a file in the temporary directory that nobody else has.
+  /// A unique path in the temporary directory.
   static func path(_ ending: String) -> String {
     pathCount += 1
     let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     return "\(directory)/feedstore-benchmark-\(getpid())-\(pathCount).\(ending)"
   }
 
-  /// Lines and bytes of a file.
+  /// The number of lines and bytes of a file.
   static func size(_ path: String) -> (lines: Int, bytes: Int) {
     guard let file = fopen(path, "r") else { BenchmarksCommand.fail("cannot read \(path)") }
     defer { fclose(file) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Durations of the same thing, measured many times.
+/// Many measured durations of the same operation.
 struct Samples {
   private var nanoseconds: [UInt64] = []
 
@@ -8,12 +8,12 @@ struct Samples {
 
   mutating func add(_ duration: UInt64) { nanoseconds.append(duration) }
 
-  /// The duration that half of the samples do not exceed, in nanoseconds.
+  /// The median, in nanoseconds.
   var median: Double { quantile(0.5) }
-  /// The duration that nine in ten samples do not exceed, in nanoseconds.
+  /// The 90th percentile, in nanoseconds.
   var p90: Double { quantile(0.9) }
 
-  /// The duration that 99 in a hundred samples do not exceed, in nanoseconds.
+  /// The 99th percentile, in nanoseconds.
   var p99: Double { quantile(0.99) }
 
   private func quantile(_ fraction: Double) -> Double {

@@ -1,7 +1,7 @@
 import Feed
 import Workloads
 
-/// What it costs to find the difference between two snapshots, beside a plain comparison of as many numbers.
+/// The cost of the difference between two snapshots, next to a plain comparison of as many numbers.
 enum SnapshotCost {
   private static let rounds = 11
 
@@ -11,7 +11,7 @@ enum SnapshotCost {
     let deletedCount: Int
     let insertedCount: Int
     let movedCount: Int
-    /// Items of the second snapshot with other data.
+    /// The number of items with other data in the second snapshot.
     let updatedCount: Int
     /// Whether the second snapshot is an edited copy of the first, and not made by itself.
     var isCopy = false
@@ -86,7 +86,7 @@ enum SnapshotCost {
     var plainTimes = Samples()
     var difference = SnapshotDifference()
     var plain = PlainDifference(from: oldOrder, to: newOrder)
-    // In turn, so that what else the machine does concerns both.
+    // Alternating, so that other load on the machine affects both equally.
     for _ in 0..<rounds {
       let started = ThreadTime.current()
       difference = new.difference(from: old)

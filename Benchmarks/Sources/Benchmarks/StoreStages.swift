@@ -2,14 +2,14 @@ import Feed
 import FeedStore
 import Workloads
 
-/// Processor time of what a worker does with records apart from Kafka, in nanoseconds.
+/// Processor time of a worker's stages without Kafka, in nanoseconds.
 struct StoreStages {
   var decode: UInt64 = 0
   var apply: UInt64 = 0
-  /// Planning, encoding, and taking over what was published.
+  /// Planning, encoding, and confirming publications.
   var publish: UInt64 = 0
 
-  /// Takes the records through a decoder, and then through a store that publishes after each window.
+  /// Passes the records through a decoder, and then through a store that publishes after each window.
   static func measure(
     _ records: [(feed: String, text: String)],
     recordsPerWindow: Int
@@ -45,7 +45,7 @@ struct StoreStages {
     return ThreadTime.current() - started
   }
 
-  /// Inside the store, so that it all happens on one thread, as in a worker.
+  /// Inside the store, so that everything runs on one thread, as in a worker.
   private static func run(
     _ windows: [RecordList],
     _ decode: UInt64,

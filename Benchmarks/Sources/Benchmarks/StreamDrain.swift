@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads what comes on many sockets, on a thread of its own, and throws it away.
+/// Reads many sockets on a separate thread, and discards the data.
 final class StreamDrain: @unchecked Sendable {
   // Unchecked: `isStopping` is only ever set, and nothing else changes.
   private let descriptors: [pollfd]

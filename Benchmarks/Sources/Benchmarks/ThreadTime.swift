@@ -6,7 +6,7 @@ struct ThreadTime {
   var name: String
   var nanoseconds: UInt64
 
-  /// All threads of a process, those first that were made first.
+  /// All threads of a process, in the order of their creation.
   static func all(of process: pid_t) -> [ThreadTime] {
     let directory = "/proc/\(process)/task"
     guard let entries = opendir(directory) else { return [] }
@@ -16,7 +16,7 @@ struct ThreadTime {
       let text = withUnsafeBytes(of: entry.pointee.d_name) { name in
         String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
       }
-      // One that ends in between is gone.
+      // A thread that ends meanwhile is skipped.
       guard let id = pid_t(text),
         let name = firstLine(of: "\(directory)/\(text)/comm"),
         let time = firstLine(of: "\(directory)/\(text)/schedstat")?.split(separator: " ").first,
@@ -27,7 +27,7 @@ struct ThreadTime {
     return threads.sorted { $0.id < $1.id }
   }
 
-  /// The processor time that the calling thread has used, in nanoseconds.
+  /// The calling thread's processor time, in nanoseconds.
   static func current() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

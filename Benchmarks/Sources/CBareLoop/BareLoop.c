@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 enum {
-  /// As many as `feedstore run --embedded` makes.
+  /// The same number as with `feedstore run --embedded`.
   partitionCount = 4,
   batchSize = 10000,
   timeoutMilliseconds = 10000,
-  /// How long it waits for a first record.
+  /// The time to wait for a first record.
   idleMilliseconds = 50,
 };
 
@@ -26,7 +26,7 @@ static void end(int signal) {
   hasEnded = 1;
 }
 
-/// Milliseconds of a clock that nobody sets.
+/// Milliseconds of a monotonic clock.
 static long long now(void) { return monotonicNanoseconds() / 1000000; }
 
 // MARK: The loop
@@ -37,14 +37,14 @@ struct Loop {
   rd_kafka_t *consumer;
   rd_kafka_t *producer;
   rd_kafka_topic_t *output;
-  /// Where the input goes on, by partition.
+  /// The next offset of the input, by partition.
   rd_kafka_topic_partition_list_t *offsets;
   long records;
   long transactions;
 };
 
 static void makeConsumer(struct Loop *loop) {
-  // What the daemon sets as well, and its embedded broker.
+  // The same settings as the daemon and its embedded broker.
   const char *const settings[][2] = {{"group.id", loop->options.group},
                                      {"enable.auto.commit", "false"},
                                      {"auto.offset.reset", "earliest"},
@@ -81,10 +81,10 @@ static int hasPartitions(const struct Loop *loop) {
   return count > 0;
 }
 
-/// Makes the consumer before the producer, as the daemon does; that tells whose their threads are.
+/// Creates the consumer before the producer, as the daemon does, to identify their threads.
 static void connectToMock(struct Loop *loop) {
   makeConsumer(loop);
-  // Until it has partitions, so that all its threads come before the producer's.
+  // Waits for partitions, so that all its threads are created before the producer's.
   while (!hasEnded && !hasPartitions(loop)) {
     rd_kafka_message_t *message = rd_kafka_consumer_poll(loop->consumer, idleMilliseconds);
     if (message) failCall("rd_kafka_consumer_poll", "a record before the first was sent");
@@ -115,7 +115,7 @@ static void commit(struct Loop *loop) {
   loop->transactions++;
 }
 
-/// Takes what comes while a transaction is open, or waits for the first record of one.
+/// Takes available records while a transaction is open, or waits for its first record.
 static ssize_t takeMessages(rd_kafka_queue_t *queue, int isOpen, int wait, rd_kafka_message_t **messages) {
   if (isOpen) return rd_kafka_consume_batch_queue(queue, wait, messages, batchSize);
   ssize_t count = rd_kafka_consume_batch_queue(queue, 0, messages, batchSize);
@@ -179,7 +179,7 @@ static const char *startMock(const struct BareLoopOptions *options) {
 
 int runBareLoop(struct BareLoopOptions options) {
   signal(SIGTERM, end);
-  // Whoever starts it may have it blocked, as the threads of Swift's tasks do.
+  // The parent may have blocked the signals, as the threads of Swift's tasks do.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -191,6 +191,6 @@ int runBareLoop(struct BareLoopOptions options) {
   pthread_setname_np(thread, "worker-0");
   pthread_join(thread, NULL);
   fprintf(stderr, "records %ld\ntransactions %ld\n", loop.records, loop.transactions);
-  // What it holds goes with the process.
+  // The process releases everything.
   return 0;
 }

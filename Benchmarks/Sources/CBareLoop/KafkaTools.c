@@ -56,7 +56,7 @@ struct GroupWatch {
 };
 
 struct GroupWatch *openGroupWatch(const char *address, const char *group) {
-  // Not read_committed: then the answer would wait for the transaction that is open.
+  // Not read_committed, because the response would then wait for the open transaction.
   const char *const settings[][2] = {
       {"group.id", group}, {"isolation.level", "read_uncommitted"}, {"socket.nagle.disable", "true"}, {NULL, NULL}};
   struct GroupWatch *watch = malloc(sizeof *watch);

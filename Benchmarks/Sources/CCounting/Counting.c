@@ -1,5 +1,5 @@
-// Stands before the C library's allocator and Swift's random numbers in a program that it is linked into: a program's own
-// functions come before those of shared libraries.
+// Replaces the C library's allocator and Swift's random numbers in a program that links it: a program's own functions
+// take precedence over those of shared libraries.
 
 #include "CCounting.h"
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// The allocator of glibc by its other names.
+// glibc's allocator under its other names.
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
@@ -53,7 +53,7 @@ int posix_memalign(void **result, size_t alignment, size_t size) {
   return 0;
 }
 
-// The same numbers in every run, so that tables of hashes look the same: SplitMix64.
+// Always the same numbers, so that hash tables are the same in every run: SplitMix64.
 void swift_stdlib_random(void *buffer, size_t size) {
   static uint64_t state = 1;
   random_numbers++;
@@ -68,7 +68,7 @@ void swift_stdlib_random(void *buffer, size_t size) {
   }
 }
 
-// callgrind is told its name, so it must remain a function.
+// callgrind refers to it by name, so it must remain a function.
 __attribute__((noinline)) void counted_part(void (*body)(void *context), void *context) {
   is_counting = 1;
   body(context);

@@ -1,8 +1,8 @@
 import CCounting
 import Workloads
 
-/// Does the work of one workload, and says how often it asked for memory. Under callgrind, which is told to collect in
-/// `counted_part` only, its instructions are counted as well: `Tests/CostGate` does that.
+/// Runs one workload, and prints the number of allocations. Under callgrind, which collects only in `counted_part`,
+/// instructions are counted as well: see `Tests/CostGate`.
 @main
 enum CostsCommand {
   private static let usage = """
@@ -40,7 +40,7 @@ enum CostsCommand {
     }
   }
 
-  /// Makes sure that it is our own functions which are called.
+  /// Checks that our own functions are called.
   private static func checkCounting() {
     let (allocations, randomNumbers) = (all_allocations(), all_random_numbers())
     var random = SystemRandomNumberGenerator()
@@ -51,7 +51,7 @@ enum CostsCommand {
   }
 }
 
-/// Holds a workload, which its own methods change.
+/// Holds a workload, which has mutating methods.
 private final class Measured: @unchecked Sendable {
   // Unchecked: there is no other thread.
   var workload: any Workload

@@ -7,7 +7,7 @@ func fail(_ message: String) -> Never {
   exit(2)
 }
 
-/// Ends the program unless the work was what it is meant to be.
+/// Ends the program unless the result is the expected one.
 func check(_ isSo: Bool, _ message: @autoclosure () -> String) {
   if !isSo { fail(message()) }
 }

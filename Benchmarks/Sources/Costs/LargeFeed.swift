@@ -1,13 +1,13 @@
 import FeedStore
 import Workloads
 
-/// A feed with many items to which rounds of changes are made, each published as one difference.
+/// A feed with many items, to which rounds of changes are made, each published as one difference.
 struct LargeFeed: Workload {
   private static let itemCount = 10_000
   private static let changesPerRound = 100
   private static let roundCount = 20
 
-  /// The record's value of each change; the argument counts from 0.
+  /// The record's value for each change, by its number from 0.
   private let change: (Int) -> String
   private var store = PublishingStore(options: FeedStoreOptions())
   private var rounds: [RecordList] = []
@@ -16,7 +16,7 @@ struct LargeFeed: Workload {
 
   private init(_ change: @escaping (Int) -> String) { self.change = change }
 
-  /// Items move to places picked at random.
+  /// Items move to random positions.
   static func moves() -> LargeFeed {
     var random = RandomNumbers(seed: 5)
     return LargeFeed { _ in
@@ -25,7 +25,7 @@ struct LargeFeed: Workload {
     }
   }
 
-  /// Items come to places picked at random.
+  /// Items are inserted at random positions.
   static func inserts() -> LargeFeed {
     var random = RandomNumbers(seed: 6)
     return LargeFeed { number in

@@ -1,8 +1,8 @@
 import FeedStore
 import Workloads
 
-/// A feed that is replaced twice with one that is nearly the same: once with the contents of all items, once with the ids
-/// of those that are known.
+/// A feed that is replaced twice with one that is nearly the same: once with the contents of all items, and once with
+/// only the ids of known items.
 struct Replace: Workload {
   private static let itemCount = 20_000
 

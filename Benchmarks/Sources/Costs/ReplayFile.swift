@@ -2,11 +2,11 @@ import Feed
 import FeedStore
 import Workloads
 
-/// A replay file from its lines to the changesets with their headers, by the records' timestamps.
+/// A replay file, from its lines to the changesets with their headers, by the records' timestamps.
 struct ReplayFile: Workload {
   private let lines: ReplayLines
   private let store = FeedStore(options: FeedStoreOptions())
-  /// Bytes of the headers, so that they are made.
+  /// The size of the headers, so that they are computed.
   private var headerBytes = 0
 
   init(_ lines: ReplayLines) { self.lines = lines }

@@ -2,7 +2,7 @@ import Feed
 import FeedStore
 import Workloads
 
-/// Feeds that are restored from their changesets, reloads and deltas of one change each.
+/// Feeds that are restored from their changesets: reloads, and deltas of one change each.
 struct Restore: Workload {
   private static let feedCount = 100
   private static let itemsPerFeed = 100

@@ -1,6 +1,6 @@
 import CCounting
 
-/// Runs asynchronous code on the calling thread alone, so that it takes the same steps in each run.
+/// Runs asynchronous code on the calling thread only, so that every run takes the same steps.
 final class SingleThread: TaskExecutor, @unchecked Sendable {
   // Unchecked: there is no other thread.
   private var jobs: [UnownedJob] = []
@@ -23,7 +23,7 @@ final class SingleThread: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Runs the body to its end, and counts what that takes.
+  /// Runs the body to its end, and counts its cost.
   func count(_ body: @escaping @Sendable () async -> Void) {
     let call = CountedCall(thread: self, body: body)
     counted_part(

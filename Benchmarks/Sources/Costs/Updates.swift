@@ -1,7 +1,7 @@
 import FeedStore
 import Workloads
 
-/// Content updates of many feeds in the order in which they come, some for each feed in every window.
+/// Content updates of many feeds in the order of arrival, several for each feed in every window.
 struct Updates: Workload {
   private static let feedCount = 100
   private static let itemsPerFeed = 60

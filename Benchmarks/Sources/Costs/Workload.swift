@@ -1,11 +1,11 @@
 /// Work whose cost is counted.
 protocol Workload {
-  /// What is done before, and does not count.
+  /// Work before the counted part.
   mutating func prepare() async
-  /// What counts.
+  /// The counted part.
   mutating func run() async
-  /// Checks afterwards that the work was what it is meant to be.
+  /// Checks afterwards that the result is the expected one.
   func check() async
-  /// How many changes, items or records there were, by which counts are divided.
+  /// The number of changes, items or records, by which counts are divided.
   var operationCount: Int { get }
 }

@@ -1,9 +1,9 @@
 package import Feed
 
 extension ChangesetLog {
-  /// Replicas after all changesets, read as the daemon reads them.
+  /// Replicas after all changesets, read as by the daemon.
   package func replicas() -> sending ReplicaPartition {
-    // Nobody else has it.
+    // There is no other reference.
     nonisolated(unsafe) let replicas = ReplicaPartition(describesChanges: false)
     visit { key, value in
       do throws(ReplicaFault) {

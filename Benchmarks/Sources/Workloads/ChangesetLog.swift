@@ -2,13 +2,13 @@ package import Feed
 package import FeedStore
 import Glibc
 
-/// What a store has published to one partition, kept in memory in the order of its offsets.
+/// The records that a store has published to one partition, in memory, in the order of their offsets.
 package final class ChangesetLog {
   private var bytes: UnsafeMutablePointer<UInt8>
   private var capacity = 1 << 20
   /// Bytes of all keys and values.
   package private(set) var byteCount = 0
-  /// Where each record ends, and whether it is a null.
+  /// The end of each record, and whether it is a null.
   private var records: [(keyEnd: Int, valueEnd: Int, isNull: Bool)] = []
 
   package init() {

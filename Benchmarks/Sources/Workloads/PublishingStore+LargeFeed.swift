@@ -4,7 +4,7 @@ import FeedStore
 extension PublishingStore {
   private static let itemsPerRecord = 1_000
 
-  /// A store with one feed of many items, published, and without keyframes: these cost what the feed is large.
+  /// A store with one published feed of many items, without keyframes, whose cost depends on the feed's size.
   package static func withLargeFeed(itemCount: Int) async -> PublishingStore {
     var options = FeedStoreOptions()
     options.keyframe.maxDeltas = .max
@@ -24,7 +24,7 @@ extension PublishingStore {
     await publish()
   }
 
-  /// Reloads published so far, keyframes included.
+  /// The number of published reloads, including keyframes.
   package var reloadCount: Int {
     get async { await counters.reloads.values.reduce(0, +) }
   }

@@ -1,16 +1,16 @@
 import Feed
 package import FeedStore
 
-/// A store that publishes when it is told to, and whose changesets may be kept, so that another one can be restored from them.
+/// A store that publishes on request. Its changesets can be kept, to restore another store from them.
 package struct PublishingStore {
-  /// What was published; nil if it is not kept.
+  /// The published records; nil if they are not kept.
   package let log: ChangesetLog?
   private let store: FeedStore
   private var nextOffset: Int64 = 0
 
   /// - Parameters:
-  ///   - options: windows end where `publish` says so.
-  ///   - log: takes what is published.
+  ///   - options: windows end only when `publish` is called.
+  ///   - log: receives what is published.
   package init(options: FeedStoreOptions, log: ChangesetLog? = nil) {
     var options = options
     options.coalescing.windowMilliseconds = .max
@@ -21,19 +21,19 @@ package struct PublishingStore {
     store = FeedStore(options: options)
   }
 
-  /// Records that follow those that were made before.
+  /// Records with offsets after those made before.
   package mutating func makeList(_ records: [(feed: String, text: String)]) -> RecordList {
     let list = RecordList(records, firstOffset: nextOffset)
     nextOffset += Int64(records.count)
     return list
   }
 
-  /// Applies records and publishes what they come to.
+  /// Applies records and publishes the result.
   package mutating func publish(_ records: [(feed: String, text: String)]) async {
     await publish(makeList(records))
   }
 
-  /// Applies records and publishes what they come to.
+  /// Applies records and publishes the result.
   package func publish(_ list: RecordList) async {
     await apply(list)
     await publish()
@@ -63,7 +63,7 @@ package struct PublishingStore {
     await store.confirm()
   }
 
-  /// What a restored store must be equal to.
+  /// The summaries that a restored store must have.
   package func summaries() async -> [FeedSummary] { await store.summaries() }
 
   package var counters: StoreCounters {

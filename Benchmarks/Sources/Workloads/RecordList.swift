@@ -1,12 +1,12 @@
 package import Feed
 import FeedStore
 
-/// Records in one block of memory, made before the clock starts.
+/// Records in one block of memory, created before measuring.
 package final class RecordList: InputBatch, @unchecked Sendable {
   private static let topic = Array("feeds.items".utf8)
 
   private let bytes: UnsafeMutableRawBufferPointer
-  /// Where each record's key and value end.
+  /// The ends of each record's key and value.
   @exclusivity(unchecked) private var ends: [(key: Int, value: Int)] = []
   private let firstOffset: Int64
   @exclusivity(unchecked) private var next = 0

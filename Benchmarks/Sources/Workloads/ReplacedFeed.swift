@@ -1,4 +1,4 @@
-/// A feed of one section that is replaced again and again with one that is nearly the same.
+/// A feed of one section that is repeatedly replaced with one that is nearly the same.
 package struct ReplacedFeed {
   private let deletedCount: Int
   private let movedCount: Int
@@ -6,13 +6,13 @@ package struct ReplacedFeed {
   /// The items by number, in the feed's order.
   private var order: [Int]
   private var freshNumber: Int
-  /// Items of the version before.
+  /// The items of the previous version.
   private var known: Set<Int> = []
   private var random = RandomNumbers(seed: 1)
 
   /// - Parameters:
-  ///   - itemCount: items of the first version.
-  ///   - deletedCount: items that each further version lacks.
+  ///   - itemCount: the number of items in the first version.
+  ///   - deletedCount: the number of items that each further version deletes.
   package init(itemCount: Int, deletedCount: Int, movedCount: Int, insertedCount: Int) {
     self.deletedCount = deletedCount
     self.movedCount = movedCount
@@ -23,7 +23,7 @@ package struct ReplacedFeed {
 
   /// The next version, as the value of a `feed.replace`.
   ///
-  /// - Parameter idsOnly: whether an item that is known has neither kind nor data.
+  /// - Parameter idsOnly: whether known items have neither kind nor data.
   package mutating func next(idsOnly: Bool) -> String {
     if !known.isEmpty { change() }
     let text = value(known: idsOnly ? known : [])
@@ -42,11 +42,11 @@ package struct ReplacedFeed {
     )
   }
 
-  /// Deletes, moves and inserts at random places.
+  /// Deletes, moves and inserts items at random positions.
   ///
   /// - Parameters:
   ///   - order: the items by number.
-  ///   - freshNumber: the number of the next item that is inserted.
+  ///   - freshNumber: the number of the next inserted item.
   /// - Returns: the new order.
   package static func changed(
     _ order: [Int],
@@ -62,7 +62,7 @@ package struct ReplacedFeed {
     let staying = order.indices.filter { !leaving.contains($0) }.map { order[$0] }
     let fresh = freshNumber..<freshNumber + insertedCount
     freshNumber += insertedCount
-    // Each arriving element goes before a random one of those that stay, or to the end.
+    // Each moved or new element goes before a random remaining one, or to the end.
     let arriving = (moved + fresh).shuffled(using: &random).map { (random.below(staying.count + 1), $0) }
       .sorted { $0.0 < $1.0 }
     var result: [Int] = []

@@ -2,17 +2,17 @@ package import Feed
 import FeedStore
 import Glibc
 
-/// The records of a replay file that is held in memory.
+/// The records of a replay file in memory.
 package final class ReplayLines: InputBatch, @unchecked Sendable {
-  // Unchecked: nobody else has it while the store reads it.
+  // Unchecked: there is no other reference while the store reads it.
   private let bytes: UnsafeMutableRawBufferPointer
   private let parser = ReplayLineParser()
   private var start = 0
   private var record: InputRecord?
-  /// Records that were taken.
+  /// The number of records taken.
   package private(set) var recordCount = 0
 
-  /// - Returns: nil if there is no such file.
+  /// - Returns: nil if the file does not exist.
   package init?(path: String) {
     guard let file = fopen(path, "r") else { return nil }
     defer { fclose(file) }

@@ -1,6 +1,6 @@
 import FeedStore
 
-/// Stores with feeds whose changesets are kept, to restore others from.
+/// Stores whose changesets are kept, to restore other stores from.
 package enum SampleChangesets {
   /// One feed, published as a reload.
   package static func oneFeed(itemCount: Int) async -> PublishingStore {
@@ -25,7 +25,7 @@ package enum SampleChangesets {
     return store
   }
 
-  /// Mostly new data; every fourth is a move, an item that comes, or one that came and goes.
+  /// Mostly new data; every fourth change is a move, an insertion, or a deletion of an inserted item.
   private static func change(number: Int, _ itemCount: Int, _ random: inout RandomNumbers) -> String {
     let item = SampleData.id(random.below(itemCount))
     switch number % 12 {

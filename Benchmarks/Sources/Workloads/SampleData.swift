@@ -1,6 +1,6 @@
 /// Items as a producer would send them.
 package enum SampleData {
-  /// A JSON object of exactly `count` bytes, another for each number.
+  /// A JSON object of exactly `count` bytes, which differs for each number.
   package static func object(_ number: UInt64, count: Int = 200) -> String {
     var text = #"{"title":"A story that somebody wrote","author":"reader","score":\#(number % 1000),"#
     text += #""url":"https://example.org/\#(number)","text":""#
@@ -17,7 +17,7 @@ package enum SampleData {
 
   package static let section = "stories"
 
-  /// An event that inserts an item, or renews it.
+  /// An event that inserts or updates an item.
   package static func insertion(of id: String, number: UInt64, at index: Int? = nil) -> String {
     let at = index.map { #","at":{"index":\#($0)}"# } ?? ""
     return #"{"op":"item.upsert","item":"\#(id)","section":"\#(section)","kind":"story","#

@@ -1,4 +1,4 @@
-/// Content updates of items picked at random, in records with values of exactly so many bytes.
+/// Content updates of random items, in records with values of a fixed size.
 package struct SampleUpdates {
   private let feedCount: Int
   private let itemsPerFeed: Int

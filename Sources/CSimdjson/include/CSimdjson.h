@@ -9,14 +9,14 @@
 extern "C" {
 #endif
 
-/// What indexing a text found.
+/// The result of indexing a text.
 typedef enum {
   feedstore_json_ok = 0,
   /// Nothing but white space.
   feedstore_json_empty = 1,
   /// Not UTF-8.
   feedstore_json_invalid_utf8 = 2,
-  /// A string that does not end, or a control character inside a string.
+  /// An unterminated string, or a control character inside a string.
   feedstore_json_invalid_string = 3,
   /// Longer than simdjson can index (4 GiB), or out of memory.
   feedstore_json_capacity = 4,
@@ -25,36 +25,35 @@ typedef enum {
 /// An indexer: simdjson's vectorised first stage with its buffers. Not thread-safe.
 typedef struct feedstore_json_indexer feedstore_json_indexer;
 
-/// The name of one of the kernels that this processor can run, the fastest being number 0; NULL past the last.
+/// The name of a kernel that this processor supports, from the fastest at 0; NULL after the last one.
 const char *feedstore_json_kernel(size_t number);
 
-/// A new indexer; NULL when there is no memory, or no kernel of that name. Without a name it uses the process's:
-/// the fastest, unless the environment variable SIMDJSON_FORCE_IMPLEMENTATION names another.
+/// Creates an indexer; NULL if there is no memory or no kernel of that name. Without a name it uses the fastest kernel,
+/// unless the environment variable SIMDJSON_FORCE_IMPLEMENTATION names another.
 feedstore_json_indexer *feedstore_json_indexer_create(const char *kernel);
 void feedstore_json_indexer_destroy(feedstore_json_indexer *indexer);
 
-/// Checks that the text is UTF-8 and that its strings end, and finds the offset of every
-/// bracket, colon, comma, opening quote and first byte of a number or literal. After the last
-/// offset stands `count`. The index belongs to the indexer and lives until its next use. No byte
-/// past `count` is read.
+/// Checks that the text is UTF-8 and that its strings are terminated, and finds the offsets of all brackets, colons,
+/// commas, opening quotes and first bytes of numbers and literals. `count` follows the last offset. The index belongs
+/// to the indexer and is valid until the next use. No byte at or after `count` is read.
 feedstore_json_status feedstore_json_index(
     feedstore_json_indexer *indexer, const uint8_t *bytes, size_t count,
     const uint32_t **offsets, size_t *offset_count);
 
-/// Gives memory back after an unusually large text.
+/// Frees memory after an unusually large text.
 void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_capacity);
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count);
 
-/// What a walk over a string's characters has to look at: bit n is set if byte n is a quote, a backslash or a control
+/// The bytes at which a scan of a string must stop: bit n is set if byte n is a quote, a backslash or a control
 /// character.
 typedef struct {
   uint64_t stops;
-  /// Not 0 if a byte is not ASCII.
+  /// Nonzero if any byte is not ASCII.
   uint64_t not_ascii;
 } feedstore_json_marks;
 
-/// Marks 16 bytes at any alignment.
+/// Scans 16 bytes at any alignment.
 static inline feedstore_json_marks feedstore_json_mark16(const uint8_t *bytes) {
   feedstore_json_marks marks;
 #ifdef __SSE2__
@@ -74,11 +73,11 @@ static inline feedstore_json_marks feedstore_json_mark16(const uint8_t *bytes) {
     uint64_t text;
     __builtin_memcpy(&text, bytes + 8 * half, sizeof text);
     const uint64_t ones = 0x0101010101010101, lows = 0x7F7F7F7F7F7F7F7F;
-    // The uppermost bit of each byte of x | ((x & lows) + lows) is clear if and only if the byte of x is zero.
+    // The top bit of each byte of x | ((x & lows) + lows) is clear if and only if that byte of x is zero.
     const uint64_t quote = text ^ ones * '"', backslash = text ^ ones * '\\', control = text & ones * 0xE0;
     const uint64_t others = (quote | ((quote & lows) + lows)) & (backslash | ((backslash & lows) + lows)) &
         (control | ((control & lows) + lows));
-    // Gathers the uppermost bits, byte 0's first.
+    // Collects the top bits, byte 0 first.
     marks.stops |= ((~others & ~lows) >> 7) * 0x0102040810204080 >> 56 << 8 * half;
     marks.not_ascii |= text & ~lows;
   }
@@ -86,7 +85,7 @@ static inline feedstore_json_marks feedstore_json_mark16(const uint8_t *bytes) {
   return marks;
 }
 
-/// Marks 64 bytes at any alignment, with what every processor of the kind has.
+/// Scans 64 bytes at any alignment, with instructions that every processor of the architecture has.
 static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t *bytes) {
 #ifdef __SSE2__
   typedef unsigned char block __attribute__((__vector_size__(16)));
@@ -116,7 +115,7 @@ static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t 
 #endif
 }
 
-/// Marks 64 bytes at any alignment, with AVX2 if the processor has it.
+/// Scans 64 bytes at any alignment, with AVX2 if the processor has it.
 feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes);
 
 /// Marks a text of 16 bytes or more: the stops go to one word for each 64 bytes, and behind them goes a word that is not 0.

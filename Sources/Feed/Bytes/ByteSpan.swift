@@ -127,11 +127,14 @@ public struct ByteSpan: @unchecked Sendable {
   /// The bytes as text; invalid UTF-8 is replaced.
   public var text: String { String(decoding: buffer, as: UTF8.self) }
 
-  /// The text for a message: quoted, cut to a bound, with the full length named.
+  /// The text for a message: in quotes, unless it is a JSON string, which has its own. Long text is cut, and its
+  /// length named.
   package func quotedForMessage(limit: Int = 80) -> String {
-    if count <= limit { return "\"\(text)\"" }
+    let quote = UInt8(ascii: "\"")
+    let beginsWithQuote = count > 1 && base[0] == quote
+    if count <= limit { return beginsWithQuote && base[count - 1] == quote ? text : "\"\(text)\"" }
     var end = limit
     while end > 0, base[end] & 0xC0 == 0x80 { end -= 1 }
-    return "\"\(ByteSpan(base, end).text)…\" (\(count) bytes)"
+    return (beginsWithQuote ? "" : "\"") + "\(ByteSpan(base, end).text)…\" (\(count) bytes)"
   }
 }

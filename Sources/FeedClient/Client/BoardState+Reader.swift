@@ -1,8 +1,8 @@
 import Feed
 
-/// What the reader tells.
+/// Operations that the reading thread calls.
 extension BoardState {
-  /// What is asked for, once: a request to follow is the reader's then.
+  /// Returns the pending request and clears it. After a request to follow, the reader is responsible for it.
   mutating func takeRequest() -> FeedBoard.Request {
     defer { if request != .stop { request = .none } }
     return request
@@ -10,11 +10,11 @@ extension BoardState {
 
   // MARK: Partitions
 
-  /// Follows exactly these partitions. Those that were followed before go on where they are.
+  /// Follows exactly these partitions. Partitions that were already followed keep their positions.
   ///
   /// - Parameters:
-  ///   - beginnings: the offsets of the others' first records.
-  ///   - loaded: what was saved of the others.
+  ///   - beginnings: the first offsets of newly followed partitions.
+  ///   - loaded: the saved states of newly followed partitions.
   mutating func open(
     _ numbers: Set<Int32>,
     beginnings: [Int32: Int64],
@@ -30,15 +30,15 @@ extension BoardState {
         loaded: loaded[number]
       )
       partitions[number] = partition
-      tellOfLoadedFeeds(partition)
+      deliverLoadedFeeds(partition)
     }
     isOpen = true
-    tellOfAbsentFeeds()
+    deliverAbsentFeeds()
     updateStanding()
   }
 
-  /// Begins the history of what follows with the state that it applies to.
-  private mutating func tellOfLoadedFeeds(_ partition: FollowedPartition) {
+  /// Starts the history for subscribers with the loaded state, which the first changesets apply to.
+  private mutating func deliverLoadedFeeds(_ partition: FollowedPartition) {
     guard historyCount > 0 else { return }
     for feed in partition.feeds {
       forEachListener(to: feed) { subscriber in
@@ -47,7 +47,7 @@ extension BoardState {
     }
   }
 
-  /// Forgets a partition, and tells that its feeds are gone.
+  /// Drops a partition and reports its feeds as absent.
   private mutating func drop(_ number: Int32) {
     guard let partition = partitions.removeValue(forKey: number) else { return }
     for feed in partition.feeds { forEachListener(to: feed) { $0.mailbox.addNewest(feed) } }
@@ -55,9 +55,9 @@ extension BoardState {
 
   // MARK: Records
 
-  /// Takes a record of a partition; one that is not followed is passed over.
+  /// Applies a record of a partition. Records of partitions that are not followed are ignored.
   ///
-  /// - Parameter plan: what the record's header says of why the changeset is what it is; read only where it is of use.
+  /// - Parameter plan: decodes the plan from the record's headers. It is called only if the plan is used.
   mutating func take(
     _ number: Int32,
     offset: Int64,
@@ -68,7 +68,7 @@ extension BoardState {
     guard var partition = partitions[number] else { return .taken }
     if isFull { return .noRoom }
     if offset < partition.position {
-      // The topic was made anew, or cut: what was read is not what it has now.
+      // The topic was recreated or truncated, so the state read so far is no longer part of it.
       drop(number)
       partition = FollowedPartition(number, position: offset, keeping: kept, asOf: lastIdle)
       partitions[number] = partition
@@ -83,14 +83,14 @@ extension BoardState {
         lastIdle: lastIdle,
         plan: plan
       )
-      if let news { tell(news, of: partition) }
+      if let news { deliver(news, of: partition) }
       return .taken
     } catch {
       return .unreadable(error)
     }
   }
 
-  /// Notes the end of a partition.
+  /// Records that the reader reached the end of a partition.
   mutating func noteEnd(_ number: Int32, offset: Int64) {
     guard let partition = partitions[number], partition.noteEnd(at: offset, lastIdle: lastIdle) else {
       return
@@ -101,35 +101,35 @@ extension BoardState {
         if isLost || !subscriber.mailbox.options.beginsWithHistory { subscriber.mailbox.addNewest(feed) }
       }
     }
-    tellOfAbsentFeeds()
+    deliverAbsentFeeds()
   }
 
-  /// Tells those who named a feed that there is none, once all partitions are known.
-  private mutating func tellOfAbsentFeeds() {
+  /// Once all partitions are known, reports `absent` to subscribers that requested a feed that does not exist.
+  private mutating func deliverAbsentFeeds() {
     guard isOpen, partitions.values.allSatisfy(\.isBootstrapped) else { return }
     for feed in listeners.keys where !isKnown(feed) {
       forEachListener(to: feed) { $0.mailbox.addNewest(feed) }
     }
   }
 
-  private mutating func tell(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+  private mutating func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
     switch news {
     case .changed(let feed, let changeset):
-      // A reload's result is not to be had from what a subscriber has already.
+      // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
       let snapshot = changeset.change.mode == .reload ? partition.content(of: feed)?.snapshot : nil
-      tell(feed, of: partition) { subscriber in
+      deliver(feed, of: partition) { subscriber in
         let snapshot = subscriber.mailbox.options.hasSnapshots ? snapshot : nil
         subscriber.mailbox.add(.changed(changeset, snapshot), of: feed, byteCount: changeset.change.byteCount)
       }
-    case .changedUnseen(let feed): tell(feed, of: partition) { $0.mailbox.addNewest(feed) }
+    case .changedUnseen(let feed): deliver(feed, of: partition) { $0.mailbox.addNewest(feed) }
     case .lost(let feed, let reason):
-      // Before the end, a later reload makes up for what compaction took.
+      // Before the end of the partition, a later reload replaces what compaction removed.
       guard partition.isBootstrapped else { return }
-      tell(feed, of: partition) {
+      deliver(feed, of: partition) {
         $0.mailbox.add(.mustRefetch(feed: feed.string, reason: reason), of: feed, byteCount: 0)
       }
     case .removed(let feed, let changeset):
-      tell(feed, of: partition) {
+      deliver(feed, of: partition) {
         $0.mailbox.add(
           .absent(feed: feed.string, changeset: changeset),
           of: feed,
@@ -139,7 +139,7 @@ extension BoardState {
     }
   }
 
-  private mutating func tell(
+  private mutating func deliver(
     _ feed: ByteText,
     of partition: FollowedPartition,
     _ body: (inout Subscriber) -> Void
@@ -149,7 +149,7 @@ extension BoardState {
     }
   }
 
-  /// Changes the subscribers of a feed, and wakes those who have something to take then.
+  /// Updates each subscriber of a feed, then wakes those that have something to take.
   private mutating func forEachListener(to feed: ByteText, _ body: (inout Subscriber) -> Void) {
     func change(_ number: Int) {
       guard var subscriber = subscribers.removeValue(forKey: number) else { return }
@@ -166,7 +166,7 @@ extension BoardState {
 
   // MARK: Standing
 
-  /// Says where the reading stands, after a batch.
+  /// Recomputes the standing; called after each batch.
   mutating func updateStanding() {
     let new = isOpen ? partitions.values.map(\.standing).min() ?? .upToDate : .bootstrapping
     guard new != standing else { return }
@@ -174,10 +174,11 @@ extension BoardState {
     for watcher in standingWatchers.values { watcher.yield(new) }
   }
 
-  /// Whether somebody for whom the reading pauses has no room.
+  /// Whether the queue of a subscriber with the policy `pausesReading` is full.
   var isFull: Bool { pausing.contains { subscribers[$0]?.mailbox.isFull == true } }
 
-  /// - Returns: those who watch the standing, to be finished when the lock is not held: their ends take it.
+  /// - Returns: the continuations of all standing watchers. Finish them without holding the lock, which their
+  ///   termination handlers take.
   mutating func finish(_ end: FeedBoard.End) -> [AsyncStream<FeedStanding>.Continuation] {
     self.end = end
     request = .stop
@@ -186,7 +187,7 @@ extension BoardState {
     return Array(standingWatchers.values)
   }
 
-  /// Has a subscriber that waits look again.
+  /// Wakes a waiting subscriber.
   mutating func wake(_ number: Int) {
     subscribers[number]?.waiter?.resume()
     subscribers[number]?.waiter = nil

@@ -1,8 +1,8 @@
 import Feed
 
-/// What subscribers ask.
+/// Operations that subscribers call.
 extension BoardState {
-  /// Adds a subscriber; it is told what is known already.
+  /// Adds a subscriber and queues the current state of its feeds.
   ///
   /// - Parameter feeds: nil for all.
   mutating func subscribe(to feeds: Set<ByteText>?, _ options: SubscriptionOptions) -> Int {
@@ -40,7 +40,7 @@ extension BoardState {
     wakeReader()
   }
 
-  /// What comes next for a subscriber.
+  /// The next delivery for a subscriber.
   mutating func next(for number: Int) -> FeedBoard.Delivery {
     guard let letter = subscribers[number]?.mailbox.next(), let subscriber = subscribers[number] else {
       switch subscribers[number] == nil ? endBefore : end {
@@ -57,7 +57,7 @@ extension BoardState {
     }
   }
 
-  /// Sends a subscriber the newest state of a feed instead of its pending updates.
+  /// Replaces a subscriber's pending updates of a feed with the feed's newest state.
   mutating func passOver(_ feed: ByteText, for number: Int) {
     subscribers[number]?.mailbox.addNewest(feed)
   }

@@ -1,44 +1,44 @@
 import Feed
 
-/// What a ``FeedBoard`` has under its lock.
+/// The state of a ``FeedBoard``, protected by its lock.
 ///
-/// Unchecked: the partitions are objects, which nobody has outside of it.
+/// Unchecked: the partitions are class instances, but no reference to them leaves this type.
 struct BoardState: @unchecked Sendable {
   /// The feeds to follow; nil for all.
   let kept: Set<ByteText>?
-  /// The id of the cluster, once it is known.
+  /// The cluster's id; nil until it is known.
   var clusterID: String?
-  /// A time at which everything that the brokers had was read, or the reading had not begun, in milliseconds since
-  /// 1970.
+  /// The last time, in milliseconds since 1970, at which all available records had been read or reading had not
+  /// started.
   var lastIdle: Int64 = 0
 
   var partitions: [Int32: FollowedPartition] = [:]
-  /// Whether `partitions` are what was asked for, rather than none yet.
+  /// Whether `partitions` reflects the request; false until the first partitions are open.
   var isOpen = false
   var standing = FeedStanding.bootstrapping
   var standingWatchers: [Int: AsyncStream<FeedStanding>.Continuation] = [:]
 
   var subscribers: [Int: Subscriber] = [:]
-  /// Subscribers by the feeds that they name, and those of all feeds.
+  /// Subscribers by requested feed, and the subscribers of all feeds.
   var listeners: [ByteText: Set<Int>] = [:]
   var listenersToAll: Set<Int> = []
-  /// Those for which the reading pauses.
+  /// Subscribers with the policy `pausesReading`.
   var pausing: Set<Int> = []
-  /// How many are told of changesets before their partition's end was reached.
+  /// The number of subscribers that receive changesets before their partition's end is reached.
   var historyCount = 0
   private var nextNumber = 0
 
   var request = FeedBoard.Request.none
-  /// The partitions that were asked for last; nil for all.
+  /// The most recently requested partitions; nil for all.
   private var wanted: Set<Int32>?
   var readerWaiter: CheckedContinuation<Void, Never>?
   var end: FeedBoard.End?
-  /// How the reading ended before the last ``reset()``: the end of all subscriptions that were made before it.
+  /// How the run before the last ``reset()`` ended. Subscriptions made before that reset end the same way.
   var endBefore = FeedBoard.End.stopped
 
-  /// One who is told.
+  /// One subscriber.
   struct Subscriber {
-    /// The feeds it names; nil for all.
+    /// The requested feeds; nil for all.
     let feeds: Set<ByteText>?
     var mailbox: Mailbox
     var waiter: CheckedContinuation<Void, Never>?
@@ -50,7 +50,7 @@ struct BoardState: @unchecked Sendable {
     self.kept = kept
   }
 
-  /// A number that no subscriber or watcher has had.
+  /// Returns a number that no subscriber or watcher has had.
   mutating func takeNumber() -> Int {
     defer { nextNumber += 1 }
     return nextNumber
@@ -83,12 +83,12 @@ struct BoardState: @unchecked Sendable {
     request = .follow(wanted)
   }
 
-  /// The partition with a feed; of several, which producers should not make, always the lowest.
+  /// The partition that has the feed. If several have it, which producers should avoid, the lowest.
   func lowest(_ feed: ByteText) -> FollowedPartition? {
     partitions.values.lazy.filter { $0.hasReplica(of: feed) }.min { $0.number < $1.number }
   }
 
-  /// Whether anything is known of a feed.
+  /// Whether the feed exists or has a recorded loss.
   func isKnown(_ feed: ByteText) -> Bool {
     partitions.values.contains { $0.reasonForLoss(of: feed) != nil || $0.hasReplica(of: feed) }
   }

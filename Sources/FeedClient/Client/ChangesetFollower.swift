@@ -2,11 +2,11 @@ import Feed
 import Kafka
 import Service
 
-/// Reads the changesets topic and puts what comes on the board. It belongs to one thread, and blocks it.
+/// Reads the changesets topic and passes its records to the board. It runs on one thread and blocks it.
 final class ChangesetFollower {
   private let topic: String
   private let topicTimeout: Duration
-  /// What to begin with; nil once it was used or refused.
+  /// The state to start from; nil once it has been used or rejected.
   private var savedState: SavedStateOptions?
   private let board: FeedBoard
   private let consumer: Consumer
@@ -15,7 +15,7 @@ final class ChangesetFollower {
   private let log: KafkaLogHandler
 
   private static let pollMilliseconds: Int32 = 100
-  /// How long one question may take before it is looked whether to stop; it is asked again.
+  /// The timeout of one request. The follower checks for a stop between requests and then repeats the request.
   private static let questionMilliseconds: Int32 = 2_000
   private static let closeMilliseconds: Int32 = 5_000
 
@@ -31,7 +31,7 @@ final class ChangesetFollower {
     batch = consumer.makeBatch(capacity: options.batchCapacity)
   }
 
-  /// Follows until it is asked to stop.
+  /// Follows until the board is asked to stop.
   func run() async throws {
     defer { try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }
     board.noteIdle(at: WallClock.milliseconds())
@@ -53,7 +53,7 @@ final class ChangesetFollower {
       let message = batch[index]
       while take(message) == .noRoom {
         await board.waitForRoom()
-        // What is left of the batch is read again from where the board stands, if it is still followed.
+        // The rest of the batch is read again from the board's positions, for partitions that are still followed.
         if board.hasRequest { return }
       }
     }
@@ -114,14 +114,14 @@ final class ChangesetFollower {
     }
     guard let loaded = try load(ends, partitionCount: count) else { return }
     board.open(numbers, beginnings: ends.mapValues(\.low), loaded: loaded)
-    // Offsets, not "the beginning": what a client does not know at once it asks for again after half a second.
+    // Explicit offsets, as librdkafka retries its own offset lookup only after half a second.
     try consumer.assign(
       board.positions.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }
     )
   }
 
-  /// What was saved of these partitions, as far as it can be gone on with; nil if something else is asked meanwhile.
-  /// It is read once: partitions that come later are read from their beginning.
+  /// Loads the usable saved states of these partitions; nil if a new request arrives meanwhile. The file is read once:
+  /// partitions that are added later are read from their beginning.
   private func load(
     _ ends: [Int32: Watermarks],
     partitionCount: Int32
@@ -191,21 +191,21 @@ final class ChangesetFollower {
           "the topic \(topic) does not exist; create it, or check its name and the client's access"
         )
       }
-      // A pause, in which the client's own events are served.
+      // Waits, and serves the client's events meanwhile.
       try consumer.poll(into: batch, timeoutMilliseconds: TopicWait.pauseMilliseconds)
     }
   }
 
-  /// Asks the brokers until they answer; nil if something else is asked of the follower in between.
+  /// Repeats a request until the brokers answer; nil if the board receives a new request meanwhile.
   private func ask<Answer>(_ question: () throws(KafkaError) -> Answer) throws(KafkaError) -> Answer? {
     while !board.hasRequest {
       do throws(KafkaError) {
         return try question()
       } catch {
         guard error.isRetriable else { throw error }
-        // Why a connection fails is told by itself.
+        // The client logs connection errors itself.
         if !error.isConnectionFault { log(.warning, "RETRY", "asked again: \(error)") }
-        // A pause, in which the client's own events are served.
+        // Waits, and serves the client's events meanwhile.
         try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
       }
     }

@@ -1,34 +1,34 @@
 import Feed
 
-/// What the reader tells.
+/// Operations that the reading thread calls.
 extension FeedBoard {
-  /// What became of a record.
+  /// The result of taking a record.
   enum Taken: Sendable {
     case taken
-    /// It was none of a changesets topic's.
+    /// The record is not a valid record of a changesets topic.
     case unreadable(ReplicaFault)
-    /// Somebody for whom the reading pauses has no room; the record is to be brought again.
+    /// A subscriber that pauses reading has a full queue. The record was not applied; pass it again later.
     case noRoom
   }
 
-  /// What is asked for, once: a request to follow is the reader's then.
+  /// Returns the pending request and clears it. After a request to follow, the reader is responsible for it.
   func takeRequest() -> Request { withState { $0.takeRequest() } }
 
   var hasRequest: Bool { withState { $0.request != .none } }
 
   // MARK: Partitions
 
-  /// The partitions that are followed, and how far they were read.
+  /// The followed partitions and their positions.
   var positions: [Int32: Int64] { withState { $0.partitions.mapValues(\.position) } }
 
-  /// Notes which cluster is read.
+  /// Records the id of the cluster that is read.
   func noteCluster(_ id: String?) { withState { $0.clusterID = id } }
 
-  /// Follows exactly these partitions. Those that were followed before go on where they are.
+  /// Follows exactly these partitions. Partitions that were already followed keep their positions.
   ///
   /// - Parameters:
-  ///   - beginnings: the offsets of the others' first records.
-  ///   - loaded: what was saved of the others.
+  ///   - beginnings: the first offsets of newly followed partitions.
+  ///   - loaded: the saved states of newly followed partitions.
   func open(
     _ numbers: Set<Int32>,
     beginnings: [Int32: Int64],
@@ -39,9 +39,9 @@ extension FeedBoard {
 
   // MARK: Records
 
-  /// Takes a record of a partition; one that is not followed is passed over.
+  /// Applies a record of a partition. Records of partitions that are not followed are ignored.
   ///
-  /// - Parameter plan: what the record's header says of why the changeset is what it is; read only where it is of use.
+  /// - Parameter plan: decodes the plan from the record's headers. It is called only if the plan is used.
   func take(
     _ number: Int32,
     offset: Int64,
@@ -52,18 +52,18 @@ extension FeedBoard {
     withState { $0.take(number, offset: offset, key: key, value: value, plan: plan) }
   }
 
-  /// Notes that nothing has come which was not taken.
+  /// Records that all available records have been taken.
   ///
   /// - Parameter now: in milliseconds since 1970.
   func noteIdle(at now: Int64) { withState { $0.lastIdle = max($0.lastIdle, now) } }
 
-  /// Notes the end of a partition.
+  /// Records that the reader reached the end of a partition.
   func noteEnd(_ number: Int32, offset: Int64) { withState { $0.noteEnd(number, offset: offset) } }
 
-  /// Says where the reading stands, after a batch.
+  /// Recomputes the standing; called after each batch.
   func updateStanding() { withState { $0.updateStanding() } }
 
-  /// Waits until there is room, or something is asked.
+  /// Waits until the queues have room or a request arrives.
   func waitForRoom() async {
     await withCheckedContinuation { continuation in
       withState { state in
@@ -76,9 +76,9 @@ extension FeedBoard {
     }
   }
 
-  /// Ends all subscriptions, once they have taken their pending updates.
+  /// Ends all subscriptions after their pending updates.
   func finish(_ end: End) {
-    // Not under the lock, which their ends take.
+    // Outside the lock, because their termination handlers take it.
     for watcher in withState({ $0.finish(end) }) { watcher.finish() }
   }
 }

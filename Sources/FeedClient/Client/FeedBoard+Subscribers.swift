@@ -1,15 +1,15 @@
 import Feed
 
-/// What subscribers ask.
+/// Operations that subscribers call.
 extension FeedBoard {
-  /// What a subscriber gets when it asks.
+  /// The answer to a subscriber that asks for its next update.
   enum Delivery {
     case update(FeedUpdate)
     case nothingYet
     case ended(FeedClientError?)
   }
 
-  /// Adds a subscriber; it is told what is known already.
+  /// Adds a subscriber and queues the current state of its feeds.
   ///
   /// - Parameter feeds: nil for all.
   func subscribe(to feeds: Set<ByteText>?, _ options: SubscriptionOptions) -> Int {
@@ -18,19 +18,19 @@ extension FeedBoard {
 
   func unsubscribe(_ number: Int) { withState { $0.unsubscribe(number) } }
 
-  /// What comes next for a subscriber.
+  /// The next delivery for a subscriber.
   func next(for number: Int) -> Delivery { withState { $0.next(for: number) } }
 
-  /// Sends a subscriber the newest state of a feed instead of its pending updates.
+  /// Replaces a subscriber's pending updates of a feed with the feed's newest state.
   func passOver(_ feed: ByteText, for number: Int) { withState { $0.passOver(feed, for: number) } }
 
-  /// Waits until there is something for a subscriber, the reading has ended, or the task is cancelled.
+  /// Waits until the subscriber has something to take, reading has ended, or the task is cancelled.
   func wait(for number: Int) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         withState { state in
           let isIdle = state.subscribers[number]?.mailbox.isEmpty == true && state.end == nil
-          // Looked at under the lock, as the handler may have been called already, and found nobody.
+          // Checked under the lock: the cancellation handler may have run before the continuation was stored.
           if isIdle, !Task.isCancelled {
             state.subscribers[number]?.waiter = continuation
           } else {
@@ -43,7 +43,7 @@ extension FeedBoard {
     }
   }
 
-  /// Where the reading stands, now and whenever that changes; only the newest waits.
+  /// The standing now and after each change. A slow reader receives only the newest value.
   func standings() -> AsyncStream<FeedStanding> {
     let (stream, continuation) = AsyncStream<FeedStanding>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let number: Int? = withState { state in

@@ -1,24 +1,24 @@
 import Feed
 import Synchronization
 
-/// What is followed and who is told: the place where the reading thread and the subscribers meet.
+/// The followed partitions and their subscribers, shared by the reading thread and the subscribers.
 ///
-/// Everything that changes is a ``BoardState`` behind one lock. The lock is held for one record, for one subscriber's
-/// next update, or for a list of one partition's feeds; nothing is awaited under it.
+/// All mutable state is a ``BoardState`` behind one lock. The lock is held while one record is applied, one update is
+/// taken, or the feeds of one partition are listed. No code awaits while it holds the lock.
 final class FeedBoard: Sendable {
   /// The feeds to follow; nil for all.
   let kept: Set<ByteText>?
   private let state: Mutex<BoardState>
 
-  /// What is asked of the reader.
+  /// A request to the reader.
   enum Request: Sendable, Equatable {
     case none
-    /// To follow these partitions, or all if nil.
+    /// Follow these partitions, or all if nil.
     case follow(Set<Int32>?)
     case stop
   }
 
-  /// How the reading ended.
+  /// How reading ended.
   enum End {
     case stopped
     case failed(FeedClientError)
@@ -37,32 +37,32 @@ final class FeedBoard: Sendable {
 
   // MARK: Requests
 
-  /// Asks the reader; a request to stop is the last.
+  /// Sends a request to the reader. No request follows a request to stop.
   func ask(_ request: Request) { withState { $0.ask(request) } }
 
-  /// Forgets what is known and who is told, for a reading from the beginning of what was asked for last. The one
-  /// before it must have ended.
+  /// Discards all feeds and subscribers, to read the most recently requested partitions from their beginning. The
+  /// previous run must have ended.
   func reset() { withState { $0.reset() } }
 
   // MARK: Current state
 
-  /// Where the reading stands with all that is followed.
+  /// The standing over all followed partitions.
   var standing: FeedStanding { withState { $0.standing } }
 
-  /// The id of the cluster, once it is known.
+  /// The cluster's id; nil until it is known.
   var clusterID: String? { withState { $0.clusterID } }
 
-  /// The feeds that are known, partition by partition, each sorted by the bytes of the ids.
+  /// Lists the known feeds by partition, and within a partition by the bytes of their ids.
   func collect<Element: Sendable>(
     _ list: @Sendable (FollowedPartition) -> [Element]
   ) -> [Element] {
     withState { $0.partitions.keys.sorted() }.flatMap { number in
-      // One lock each, so that the reader gets its turn.
+      // Takes the lock once for each partition, so that the reader can run in between.
       withState { $0.partitions[number].map(list) ?? [] }
     }
   }
 
-  /// How far the partitions were followed, by number.
+  /// The followed partitions, sorted by number.
   var partitionDescriptions: [PartitionDescription] {
     withState {
       $0.partitions.values.map {
@@ -71,20 +71,20 @@ final class FeedBoard: Sendable {
     }.sorted { $0.number < $1.number }
   }
 
-  /// What is known of a feed besides its content; nil if it is not known.
+  /// The description of a feed; nil if the feed is not known.
   func description(of feed: ByteText) -> FeedDescription? {
     withState { $0.lowest(feed)?.description(of: feed) }
   }
 
-  /// The partitions that are followed, in order; nil if that is not known yet.
+  /// The followed partitions, sorted by number; nil until they are known.
   var openedPartitions: [Int32]? { withState { $0.isOpen ? $0.partitions.keys.sorted() : nil } }
 
-  /// What a partition is now, to be saved; nil if it is not followed.
+  /// The current state of a partition, for saving; nil if the partition is not followed.
   func capture(_ number: Int32) -> PartitionCapture? {
     withState { $0.partitions[number]?.capture(lastIdle: $0.lastIdle) }
   }
 
-  /// A feed as it is now; nil if it is not known.
+  /// The current content of a feed; nil if the feed is not known.
   func content(of feed: ByteText) -> FeedContent? {
     withState { $0.lowest(feed)?.content(of: feed) }
   }

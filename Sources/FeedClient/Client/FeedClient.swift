@@ -66,7 +66,7 @@ public final class FeedClient: Sendable {
 
   private func follow() async -> Result<Void, FeedClientError> {
     let thread = WorkerThread(name: "feed client")
-    // It waits for the thread, which has nothing left to do.
+    // This only joins the thread, which has no work left.
     defer { thread.stop() }
     return await withTaskExecutorPreference(thread) { @concurrent [options, board, log] in
       do {

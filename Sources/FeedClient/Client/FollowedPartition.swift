@@ -1,48 +1,48 @@
 import Feed
 
-/// One partition of the changesets topic: its replicas, how far it was read, and what its feeds lack.
+/// One partition of the changesets topic: its replicas, its position, and the state of incomplete feeds.
 final class FollowedPartition {
   let number: Int32
-  /// Everything before it was read.
+  /// All records before this offset have been read.
   private(set) var position: Int64
-  /// The feeds to follow; nil for all. Records of others are passed over before they are decoded.
+  /// The feeds to follow; nil for all. Records of other feeds are skipped without decoding.
   private let kept: Set<ByteText>?
-  /// Where a saved state ends: before it, only the records of feeds that are `behind` are read.
+  /// The end of the saved state. Before this offset, only records of feeds in `behind` are read.
   private let savedPosition: Int64
-  /// Feeds that were saved while a changeset of theirs had come in part, and the offsets that they are read from.
+  /// Feeds that were saved in the middle of a changeset, with the offset from which each is read.
   private var behind: [ByteText: Int64]
-  /// Whatever is at `position` and after it was written after this time, in milliseconds since 1970.
+  /// Records at `position` or later were written after this time, in milliseconds since 1970.
   private var asOf: Int64
-  /// Whether its end was reached once, so that its feeds are known.
+  /// Whether the partition has been read to its end once, so that its feeds are known.
   private(set) var isBootstrapped = false
   private var isAtEnd = false
   private let replicas: ReplicaPartition
   /// Feeds that cannot be followed until their next reload, with the reason.
   private var lost: [ByteText: String] = [:]
-  /// The values of the changesets that have come in part.
+  /// The parts received so far of incomplete changesets.
   private var parts: [ByteText: [[UInt8]]] = [:]
-  /// What the first of them say of why they are what they are.
+  /// The plans in the headers of their first parts.
   private var plansOfParts: [ByteText: ChangesetPlan] = [:]
-  /// How the latest changeset of each feed was published, where feeds are followed by name.
+  /// How the latest changeset of each feed was published. Kept only if feeds are followed by name.
   private var lastChangesets: [ByteText: LastChangeset] = [:]
-  /// The offsets of their first parts.
+  /// The offsets of the first parts of incomplete changesets.
   private var firstParts: [ByteText: Int64] = [:]
 
-  /// What a record meant for those who follow a feed.
+  /// What a record means to the subscribers of a feed.
   enum News {
     case changed(ByteText, FeedChangeset)
-    /// It changed, and how was not kept.
+    /// The feed changed, but the change was not kept.
     case changedUnseen(ByteText)
     case lost(ByteText, reason: String)
-    /// The feed went, by a changeset unless that was slept through.
+    /// The feed was removed. `changeset` is nil if the deletion was found without its record.
     case removed(ByteText, changeset: [UInt8]?)
   }
 
-  /// A partition that is read from its beginning, or from what was saved of it.
+  /// Creates a partition that is read from its beginning or from its saved state.
   ///
   /// - Parameters:
-  ///   - position: the offset of its first record; what was saved has its own.
-  ///   - asOf: when the reading begins, or earlier.
+  ///   - position: the offset of the first record; a saved state has its own.
+  ///   - asOf: a time that is not later than the start of reading.
   init(
     _ number: Int32,
     position: Int64,
@@ -64,13 +64,13 @@ final class FollowedPartition {
 
   // MARK: Reading
 
-  /// Takes the next record.
+  /// Applies the next record.
   ///
   /// - Parameters:
-  ///   - keepsChanges: whether somebody is to be told what changed.
-  ///   - lastIdle: a time at which everything that the brokers had was read, in milliseconds since 1970.
-  ///   - plan: what the record's header says of why the changeset is what it is; read only where it is of use.
-  /// - Throws: the fault of a record that is none of a changesets topic's.
+  ///   - keepsChanges: whether to return the change, because a subscriber needs it.
+  ///   - lastIdle: a time at which all available records had been read, in milliseconds since 1970.
+  ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
+  /// - Throws: the fault, if the record is not a valid record of a changesets topic.
   func take(
     offset: Int64,
     key: ByteSpan,
@@ -91,7 +91,7 @@ final class FollowedPartition {
     let isPlanUsed = keepsChanges || kept != nil
     switch outcome {
     case .applied(let change):
-      // Of a changeset in parts, the first one says it.
+      // Only the first part of a changeset carries the plan.
       let plan = plansOfParts.removeValue(forKey: feed) ?? (isPlanUsed ? plan() : nil)
       if kept != nil {
         lastChangesets[feed] = LastChangeset(mode: change.mode, reason: change.reason, plan: plan)
@@ -104,7 +104,7 @@ final class FollowedPartition {
       lastChangesets[feed] = nil
       return .removed(feed, changeset: value.map { Array($0.buffer) })
     case .skipped:
-      // Deltas without a reload, of a feed that is deleted now.
+      // These were deltas without a reload, left over from a feed that is now deleted.
       guard value == nil, !lost.isEmpty, replicas.replica(of: feed.string) == nil else { return nil }
       return lost.removeValue(forKey: feed) == nil ? nil : .removed(feed, changeset: nil)
     case .waitingForParts(let received, _):
@@ -122,14 +122,14 @@ final class FollowedPartition {
     }
   }
 
-  /// Whether a record is not to be read: of a feed that is not followed, or that was saved after it.
+  /// Whether to skip a record: its feed is not followed, or the saved state already includes it.
   private func isPassedOver(_ feed: ByteText, _ offset: Int64) -> Bool {
     if kept?.contains(feed) == false { return true }
     guard offset < savedPosition else { return false }
     return offset < behind[feed] ?? .max
   }
 
-  /// Notes where a changeset began of which not all has come.
+  /// Keeps the offset of the first part of an incomplete changeset.
   private func noteParts(of feed: ByteText, _ outcome: ReplicaOutcome, _ offset: Int64) {
     if case .waitingForParts(1, _) = outcome {
       firstParts[feed] = offset
@@ -151,7 +151,7 @@ final class FollowedPartition {
     lost[feed] = nil
     let earlier = parts.removeValue(forKey: feed) ?? []
     guard keepsChanges, let value else { return nil }
-    // What is left of a changeset that was never completed does not belong to this one.
+    // Parts of a changeset that was never completed do not belong to this one.
     let values = (value.count == change.byteCount ? [] : earlier) + [Array(value.buffer)]
     let isWhole = values.reduce(0) { $0 + $1.count } == change.byteCount
     guard isWhole, change.mode == .reload || change.difference != nil else { return .changedUnseen(feed) }
@@ -169,10 +169,10 @@ final class FollowedPartition {
     return .lost(feed, reason: reason)
   }
 
-  /// Notes that the partition was read to its end.
+  /// Records that the partition was read to its end.
   ///
-  /// - Parameter lastIdle: the time since which the end may have waited to be noted, in milliseconds since 1970.
-  /// - Returns: whether it is the first time.
+  /// - Parameter lastIdle: a time at which all available records had been read, in milliseconds since 1970.
+  /// - Returns: whether this is the first time.
   func noteEnd(at offset: Int64, lastIdle: Int64 = 0) -> Bool {
     position = max(position, offset)
     isAtEnd = true
@@ -183,31 +183,31 @@ final class FollowedPartition {
 
   // MARK: Feeds
 
-  /// The feeds of which anything is known.
+  /// All feeds that exist or are lost.
   var feeds: [ByteText] {
     let known = replicas.replicas.map { ByteText($0.feed) }
     return known + lost.keys.filter { replicas.replica(of: $0.string) == nil }
   }
 
-  /// Why a feed cannot be followed; nil if it can.
+  /// Why a feed cannot be followed until its next reload; nil if it can.
   func reasonForLoss(of feed: ByteText) -> String? { lost[feed] }
 
   func hasReplica(of feed: ByteText) -> Bool { replicas.replica(of: feed.string) != nil }
 
-  /// A feed as it is now; nil if there is none.
+  /// The current content of a feed; nil if there is no such feed.
   func content(of feed: ByteText) -> FeedContent? { replicas.replica(of: feed.string).flatMap(content) }
 
   /// The feeds, sorted by the bytes of their ids.
   var descriptions: [FeedDescription] { replicas.replicas.compactMap(description) }
 
-  /// The feeds and what is in them, sorted by the bytes of their ids.
+  /// The feeds with their contents, sorted by the bytes of their ids.
   var contents: [FeedContent] { replicas.replicas.compactMap(content) }
 
   private func content(_ replica: Replica) -> FeedContent? {
     description(replica).map { FeedContent(description: $0, snapshot: replica.snapshot()) }
   }
 
-  /// What is known of a feed besides its content; nil if there is none.
+  /// The description of a feed; nil if there is no such feed.
   func description(of feed: ByteText) -> FeedDescription? {
     replicas.replica(of: feed.string).flatMap(description)
   }
@@ -230,11 +230,11 @@ final class FollowedPartition {
 
   // MARK: Saving
 
-  /// What it is now, to be saved. O(n log n) for n feeds, whatever is in them.
+  /// The current state, for saving. O(n log n) for n feeds, whatever their size.
   ///
-  /// - Parameter lastIdle: a time at which everything that the brokers had was read, in milliseconds since 1970.
+  /// - Parameter lastIdle: a time at which all available records had been read, in milliseconds since 1970.
   func capture(lastIdle: Int64) -> PartitionCapture {
-    // Of what was saved before, feeds that are behind may be anywhere up to where the others are.
+    // While the saved state is being caught up with, a feed in `behind` has been read up to `position` at least.
     var behind = position < savedPosition ? self.behind.mapValues { max($0, position) } : [:]
     behind.merge(firstParts) { $1 }
     return PartitionCapture(

@@ -1,6 +1,6 @@
 import Feed
 
-/// A partition as it was saved, ready to be gone on with.
+/// A partition that was loaded from a saved state.
 struct LoadedPartition {
   let saved: SavedPartition
   let replicas: ReplicaPartition
@@ -12,11 +12,11 @@ struct LoadedPartition {
     replicas = ReplicaPartition(describesChanges: false)
   }
 
-  /// How far in the future the clock of who saved may have been.
+  /// The tolerated difference between the clocks of the saving and the loading machine.
   private static let clockToleranceMilliseconds: Int64 = 60_000
 
-  /// Checks that it is a part of what the partition is now, given where that begins and ends. Beyond its ends
-  /// it is another topic than the one that was read, or a part of it was cut off.
+  /// Checks the saved position against the first and last offset of the partition. A position outside of them means
+  /// that the topic was recreated or truncated.
   func check(low: Int64, high: Int64) throws(SavedStateFault) {
     guard low <= saved.firstOffset, saved.position <= high else {
       throw SavedStateFault(
@@ -26,7 +26,7 @@ struct LoadedPartition {
     }
   }
 
-  /// Checks that what was deleted since it was saved is still told.
+  /// Checks that the topic still reports all deletions since the state was saved.
   ///
   /// - Parameter now: in milliseconds since 1970.
   func check(maximumAgeMilliseconds: Int64, now: Int64) throws(SavedStateFault) {

@@ -1,10 +1,10 @@
 import Feed
 
-/// What one partition is at one moment, to be saved. Its snapshots share the replicas' storage.
+/// The state of one partition at one moment, for saving. Its snapshots share the replicas' storage.
 struct PartitionCapture: Sendable {
   let partition: SavedPartition
   /// Sorted by the bytes of their ids.
   let feeds: [SavedFeed]
-  /// Why feeds cannot be followed, also such of which nothing else is known.
+  /// Why feeds cannot be followed, including feeds without a replica.
   let lost: [ByteText: String]
 }

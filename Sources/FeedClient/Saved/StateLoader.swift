@@ -1,24 +1,25 @@
 import Feed
 import Service
 
-/// Reads a saved state from a file, and refuses what cannot be gone on with.
+/// Reads a saved state from a file, and refuses states that cannot be continued.
 ///
-/// **Why a follower that goes on from here ends with the same as one that reads all**, although the topic was
-/// compacted in between. Let a feed have been read up to an offset P, and take the newest reload of its newest
-/// epoch. The reload's records and those of the deltas after it are the newest of their keys, so compaction keeps
-/// them.
+/// **Why a follower that continues from a saved state ends with the same feeds as one that reads the whole topic**,
+/// although the topic was compacted in between. Let a feed have been read up to an offset P, and take the newest reload
+/// of its newest epoch. The records of the reload and of the deltas after it are the newest of their keys, so
+/// compaction keeps them.
 ///
-/// - If the reload begins at P or after it, it is read whole, and so is all that applies to it. What comes before
-///   it may have gaps, and then only loses the feed until the reload comes.
-/// - If it ends before P, it was taken before the feed was saved, with all deltas up to P, and the base of the next
-///   one is the revision that was saved.
-/// - It does not lie on both sides of P: of a changeset that had come in part, P is the offset of the first part
-///   (`SavedPartition.behind`). Other feeds' records from there to their own P are passed over, as reading them
-///   twice is not harmless: an epoch that ended in between would be seen to come back.
-/// - If the feed was deleted before P, that was read. If after P, a null under `k0` says so, for
-///   `delete.retention.ms` after it was written, which was after `SavedPartition.asOf`: hence the bound of the age.
+/// - If the reload begins at or after P, the follower reads all of it, and everything that applies to it. Gaps in
+///   earlier records only mark the feed as lost until the reload arrives.
+/// - If the reload ends before P, the saved state includes it with all deltas up to P. The base of the next delta is
+///   the saved revision.
+/// - A reload does not span P: for an incomplete changeset, P is the offset of its first part
+///   (`SavedPartition.behind`). The follower skips records of other feeds between that offset and their own P. Reading
+///   them twice would be an error: a past epoch would seem to return.
+/// - If the feed was deleted before P, the deletion was read. If it was deleted after P, a null under `k0` says so
+///   until `delete.retention.ms` after it was written. It was written after `SavedPartition.asOf`, hence the limit on
+///   the age.
 struct StateLoader {
-  /// What a state must be of to be used.
+  /// What a saved state must match.
   struct Expectation {
     var topic: String
     /// Nil if it is not known; then it is not compared.
@@ -32,9 +33,9 @@ struct StateLoader {
   private let wanted: Set<Int32>
   private let reader = SavedStateReader()
   private var partitions: [Int32: LoadedPartition] = [:]
-  /// Those that are in the file, wanted or not.
+  /// All partitions in the file, wanted or not.
   private var numbers: Set<Int32> = []
-  /// The partition of the feeds that come, if it is wanted.
+  /// The partition of the feeds that are being read; nil if it is not wanted.
   private var current: Int32?
 
   private init(_ expected: Expectation, _ wanted: Set<Int32>) {
@@ -46,8 +47,8 @@ struct StateLoader {
   ///
   /// - Parameters:
   ///   - wanted: the partitions to load.
-  ///   - isAbandoned: asked again and again; whether to give up.
-  /// - Returns: those of the partitions that were saved; nil if there is no file, or it was given up.
+  ///   - isAbandoned: polled while reading; true stops the load.
+  /// - Returns: the wanted partitions that the file has; nil if there is no file or the load was stopped.
   /// - Throws: why the state cannot be used.
   static func load(
     _ path: String,
@@ -116,7 +117,7 @@ struct StateLoader {
     if let saved = header.cluster, let found = expected.cluster, saved != found {
       throw SavedStateFault("it belongs to cluster \(saved), and this is \(found)")
     }
-    // Of a feed that was not followed it says nothing, not even that there is none.
+    // The file says nothing about feeds that were not followed, not even that they do not exist.
     if let saved = header.feeds, expected.feeds?.isSubset(of: saved) != true {
       throw SavedStateFault("it has fewer feeds than are followed now")
     }

@@ -1,16 +1,17 @@
 import Feed
 import Service
 
-/// Writes what a board has into a file.
+/// Writes the state of a board to a file.
 struct StateSaver {
   let board: FeedBoard
   let topic: String
 
   private static let flushBytes = 128 << 10
 
-  /// Writes the file anew. In memory are one feed as text, and what changes of one partition's feeds meanwhile.
+  /// Replaces the file. Memory holds one encoded feed, and copies of the current partition's feeds that change
+  /// meanwhile.
   ///
-  /// - Returns: false, and leaves the file as it was, if the board knows nothing yet.
+  /// - Returns: false, and leaves the file unchanged, if the board does not know its partitions yet.
   func save(to path: String) throws(FileError) -> Bool {
     guard let numbers = board.openedPartitions else { return false }
     let file = try AtomicFile(path)
@@ -43,7 +44,7 @@ struct StateSaver {
     writer.append(capture.partition)
     let lost = capture.lost
     let known = Set(capture.feeds.lazy.filter { lost[$0.id] != nil }.map(\.id))
-    // Each is given up once it is written, so that its replica has its storage to itself again.
+    // Each snapshot is released once written, so that its replica can be changed in place again.
     var feeds = Array(capture.feeds.reversed())
     _ = consume capture
     while let feed = feeds.popLast() {

@@ -1,6 +1,6 @@
 import Feed
 
-/// A place among those who are told, given up when the last of a subscription's values goes.
+/// A registration with the board, which ends when its last reference is released.
 final class FeedSubscription: Sendable {
   let board: FeedBoard
   let number: Int

@@ -17,8 +17,8 @@ public struct FeedUpdates: AsyncSequence, Sendable {
   /// Iterates over the updates.
   public struct Iterator: AsyncIteratorProtocol {
     let subscription: FeedSubscription
-    /// Of each feed what it was told last. Nobody else holds it, unless the subscriber does, so that a
-    /// difference is applied to it in place.
+    /// The last state of each feed. Unless the subscriber keeps a copy, this is the only reference, and differences are
+    /// applied in place.
     private var snapshots: [ByteText: Snapshot] = [:]
 
     init(subscription: FeedSubscription) { self.subscription = subscription }
@@ -30,7 +30,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
 
     /// The next update; nil when the client was stopped or the task is cancelled.
     ///
-    /// - Parameter actor: the caller's, so that the iterator does not leave it.
+    /// - Parameter actor: the caller's actor, on which the iterator stays.
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(FeedClientError) -> FeedUpdate? {
@@ -48,8 +48,8 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       return nil
     }
 
-    /// The update with the snapshot after it; nil if it does not fit what was told before, as one that a replica
-    /// takes and a snapshot does not, because two of its entries name one place.
+    /// The update with the resulting snapshot; nil if the snapshot cannot apply it. A replica accepts a difference with
+    /// two entries for one place, which a snapshot rejects.
     private mutating func completed(_ update: FeedUpdate) -> FeedUpdate? {
       let feed = ByteText(update.feed)
       switch update {
@@ -65,7 +65,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
 
     private mutating func apply(_ difference: SnapshotDifference, to feed: ByteText) -> Bool {
       do throws(SnapshotError) {
-        // In place: a copy taken out would be a second holder, and all of it would be copied.
+        // In place: a copy taken out would be a second reference, and all of it would be copied.
         try snapshots[feed]?.apply(difference)
         return snapshots[feed] != nil
       } catch {

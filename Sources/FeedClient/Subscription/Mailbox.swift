@@ -1,14 +1,14 @@
 import Feed
 
-/// The pending updates of one subscriber, and the feeds whose newest state it is to get.
+/// The pending updates of one subscriber, and the feeds whose newest state it receives instead.
 ///
-/// Updates are bounded by the options. Of a feed that is told by its newest state only the id waits, so those
-/// are as many as there are feeds at most, and cost next to nothing.
+/// The options limit the updates. For a feed that is delivered as its newest state, only the id is queued, so there are
+/// at most as many of those as feeds.
 struct Mailbox {
-  /// What to tell next.
-  enum Letter {
+  /// One delivery.
+  enum Delivery {
     case update(FeedUpdate)
-    /// The state of a feed when it is told, which stands for so many updates.
+    /// The state of a feed at the time of delivery, which replaces so many updates.
     case newest(ByteText, passedOver: Int)
   }
 
@@ -22,24 +22,24 @@ struct Mailbox {
   let options: SubscriptionOptions
   private var updates = Queue<Waiting>()
   private var feeds = Queue<(number: Int, feed: ByteText)>()
-  /// For each feed in `feeds`, the updates that were passed over.
+  /// For each feed in `feeds`, the number of updates that were replaced.
   private var passedOver: [ByteText: Int] = [:]
   private var byteCount = 0
-  /// Numbers what comes, so that what came first is told first.
+  /// Numbers the entries, to deliver them in order.
   private var nextNumber = 0
 
   init(_ options: SubscriptionOptions) { self.options = options }
 
   var isEmpty: Bool { updates.isEmpty && feeds.isEmpty }
 
-  /// Whether as many updates wait as may.
+  /// Whether the queue has reached a limit.
   var isFull: Bool { updates.count >= options.maximumUpdates || byteCount >= options.maximumBytes }
 
-  /// How many updates wait.
+  /// The number of queued updates.
   var updateCount: Int { updates.count }
 
-  /// Takes an update. Where the policy is to coalesce and there is no room, the feed is told by its newest
-  /// state; where it is to pause, it is for the reader not to bring more.
+  /// Queues an update. If the queue is full, the policy `coalesces` replaces the feed's updates with its newest state;
+  /// with `pausesReading`, the reader must check ``isFull`` first.
   mutating func add(_ update: FeedUpdate, of feed: ByteText, byteCount size: Int) {
     if let count = passedOver[feed] {
       passedOver[feed] = count + 1
@@ -52,7 +52,7 @@ struct Mailbox {
     }
   }
 
-  /// Asks for the newest state of a feed, in place of its pending updates.
+  /// Queues the newest state of a feed in place of its pending updates.
   mutating func addNewest(_ feed: ByteText) {
     guard passedOver[feed] == nil else { return }
     let dropped = updates.removeAll { $0.feed == feed }
@@ -62,7 +62,7 @@ struct Mailbox {
   }
 
   /// The oldest pending entry.
-  mutating func next() -> Letter? {
+  mutating func next() -> Delivery? {
     let update = updates.first?.number ?? .max
     let feed = feeds.first?.number ?? .max
     if update < feed, let waiting = updates.removeFirst() {

@@ -1,12 +1,12 @@
-/// First in, first out.
+/// A first-in, first-out queue.
 package struct Queue<Element> {
-  /// Those before `head` have been taken.
+  /// Elements before `head` have been taken.
   private var elements: [Element?] = []
   private var head = 0
 
   package init() {}
 
-  /// What is in it, the first first. O(n).
+  /// The elements, oldest first. O(n).
   package var all: [Element] { elements[head...].compactMap(\.self) }
 
   package var count: Int { elements.count - head }
@@ -21,7 +21,7 @@ package struct Queue<Element> {
     guard !isEmpty else { return nil }
     let element = elements[head].take()
     head += 1
-    // Moving what is left costs no more than what was taken since the last time.
+    // Moving the rest costs no more than the removals since the last move.
     if head * 2 >= elements.count {
       elements.removeFirst(head)
       head = 0
@@ -29,7 +29,7 @@ package struct Queue<Element> {
     return element
   }
 
-  /// Takes out all for which the condition holds. O(n).
+  /// Removes and returns all elements that satisfy the condition. O(n).
   package mutating func removeAll(where condition: (Element) -> Bool) -> [Element] {
     let all = all
     let removed = all.filter(condition)

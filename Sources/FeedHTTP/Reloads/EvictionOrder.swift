@@ -1,33 +1,33 @@
 import Feed
 import FeedClient
 
-/// The order in which things of feeds were kept, so that the oldest can go first. What went before its turn is
-/// passed over, and forgotten when it is more than half.
+/// The order in which entries of feeds were added, so that the oldest can be evicted first. Entries that were removed
+/// out of turn stay in the order and are skipped. They are purged when they make up more than half of it.
 struct EvictionOrder {
   private var numbers = Queue<(feed: ByteText, number: Int)>()
   private var nextNumber = 0
 
-  /// Below this many nothing is gained by forgetting.
+  /// Below this count, purging is not worthwhile.
   private static let leastCount = 64
 
-  /// How many there are, those that are gone included.
+  /// The number of entries, including removed ones.
   var count: Int { numbers.count }
 
-  /// Gives the next thing of a feed its number.
+  /// Adds an entry of a feed and returns its number.
   mutating func append(_ feed: ByteText) -> Int {
     defer { nextNumber += 1 }
     numbers.append((feed, nextNumber))
     return nextNumber
   }
 
-  /// The oldest, which may be gone already.
+  /// Removes and returns the oldest entry, which may have been removed already.
   mutating func removeFirst() -> (feed: ByteText, number: Int)? { numbers.removeFirst() }
 
-  /// Forgets what is gone, if that is more than half.
+  /// Purges removed entries if they make up more than half.
   ///
   /// - Parameters:
-  ///   - count: how many things there are.
-  ///   - isKept: whether the one with a number is among them.
+  ///   - count: the number of entries that still exist.
+  ///   - isKept: whether the entry with a number still exists.
   mutating func forgetGone(keeping count: Int, _ isKept: (ByteText, Int) -> Bool) {
     guard numbers.count > max(Self.leastCount, 2 * count) else { return }
     _ = numbers.removeAll { !isKept($0.feed, $0.number) }

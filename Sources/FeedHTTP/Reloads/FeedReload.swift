@@ -1,12 +1,12 @@
 import Service
 
-/// A feed's state at one version, as it is sent as a whole: as a document and as a message.
+/// A feed's complete state at one version: as a document and as a stream message.
 ///
-/// It lives as long as somebody is to be sent it.
+/// It is released when no reader needs it any more.
 final class FeedReload: Sendable {
   let version: FeedVersion
   let document: HTTPContent
-  /// UTF-8 text of JSON, as the message holds it.
+  /// The JSON text in UTF-8, inside the encoded message.
   private let encoded: EncodedEvent
   private let ledger: ReloadLedger
 
@@ -20,16 +20,16 @@ final class FeedReload: Sendable {
 
   deinit { ledger.add(-byteCount) }
 
-  /// The message for a stream. The reload lives as long as it waits there.
+  /// The message for a stream. The stream's queue keeps the reload alive.
   func event(for stream: EventStream) -> EncodedEvent {
     encoded.owned(by: ledger.lend(self, to: stream, byteCount: encoded.bytes.count))
   }
 
-  /// Keeps the reload alive while the document, or its compressed form, is sent.
+  /// Keeps the reload alive until the document, or its compressed form, has been sent.
   func lend(to transfer: HTTPTransfer, byteCount: Int) -> ReloadLoan {
     ledger.lend(self, to: transfer, byteCount: byteCount)
   }
 
-  /// What it takes, about.
+  /// The approximate size in memory, in bytes.
   var byteCount: Int { document.count + encoded.bytes.count + 200 }
 }

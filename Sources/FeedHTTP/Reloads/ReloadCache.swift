@@ -2,10 +2,10 @@ import Feed
 import FeedClient
 import Synchronization
 
-/// Feeds as they are sent as a whole. Each version is made once for all who ask while anybody is to be sent it,
-/// and a bounded number of bytes of them is kept beyond that.
+/// Complete states of feeds. Each version is encoded once and shared by all its readers. Beyond that, a bounded number
+/// of bytes is cached for later readers.
 final class ReloadCache: Sendable {
-  /// A feed's state, and the offset before which everything is in it.
+  /// A feed's complete state, and the offset before which it includes all records.
   struct Current {
     let reload: FeedReload
     let position: Int64
@@ -14,11 +14,12 @@ final class ReloadCache: Sendable {
   private struct Known {
     var number: Int
     weak var reload: FeedReload?
-    /// Nil if it is not kept.
+    /// The cached reload; nil if there is none.
     var kept: FeedReload?
   }
 
-  /// Who makes a feed's reload has it, so that others wait for that and do not make their own.
+  /// Serialises the encoding of one feed's reload, so that concurrent readers wait for it instead of encoding their
+  /// own.
   private final class Maker: Sendable {
     let lock = Mutex(())
   }
@@ -36,26 +37,26 @@ final class ReloadCache: Sendable {
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - keptLimit: bytes that are kept for whoever asks next.
-  ///   - limit: bytes of all that wait to be sent.
+  ///   - keptLimit: the bytes to cache for later readers.
+  ///   - limit: the bytes of all reloads that are being sent.
   init(_ client: FeedClient, keptLimit: Int, limit: Int) {
     self.client = client
-    // What is kept for nobody yet leaves room for what is sent.
+    // The cache must leave room for reloads that are being sent.
     self.keptLimit = min(keptLimit, limit / 2)
     ledger = ReloadLedger(limit: limit)
   }
 
-  /// Makes room for one more reader of a reload, at the cost of those who read others most slowly.
+  /// Makes room for another reader of a reload, by disconnecting the slowest readers of other reloads.
   ///
-  /// - Returns: False if too many bytes are queued for readers that are not slow.
+  /// - Returns: false if too many bytes are queued for readers that are not slow.
   func makeRoom(for reload: FeedReload) -> Bool {
-    if ledger.isFull { letGo() }
+    if ledger.isFull { releaseUnused() }
     return ledger.makeRoom(for: reload)
   }
 
-  /// Keeps nothing that is not being sent.
-  private func letGo() {
-    // Their ends are not under the lock.
+  /// Drops cached reloads that are not being sent.
+  private func releaseUnused() {
+    // Released after the lock.
     _ = state.withLock { state in
       let kept = state.reloads.mapValues(\.kept)
       for feed in kept.keys { state.reloads[feed]?.kept = nil }
@@ -64,8 +65,8 @@ final class ReloadCache: Sendable {
     }
   }
 
-  /// A feed as it is now; nil if it is not known. O(n) for n elements if nobody else is being sent this version,
-  /// on the caller's thread.
+  /// The current state of a feed; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
+  /// elements, unless this version is cached or being sent.
   func current(of feed: ByteText) -> Current? {
     if let known = known(feed) { return known }
     let maker = state.withLock { state in
@@ -82,7 +83,7 @@ final class ReloadCache: Sendable {
     return maker.lock.withLock { _ in known(feed) ?? make(feed) }
   }
 
-  /// Lets go what is kept.
+  /// Empties the cache.
   func removeAll() {
     state.withLock { state in
       state.reloads = [:]
@@ -114,7 +115,7 @@ final class ReloadCache: Sendable {
     while state.keptByteCount > keptLimit, let oldest = state.order.removeFirst() {
       if state.reloads[oldest.feed]?.number == oldest.number { forget(oldest.feed, &state) }
     }
-    // Shared and not copied.
+    // A shared reference, not a copy.
     let reloads = state.reloads
     state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
   }

@@ -1,8 +1,8 @@
 import Service
 import Synchronization
 
-/// Counts the bytes of all reloads that live, knows who is being sent them, and gives up the slowest readers when they
-/// are too many.
+/// Counts the bytes of all live reloads, records their readers, and disconnects the slowest readers when the total
+/// exceeds the limit.
 final class ReloadLedger: Sendable {
   private let limit: Int
   private let now: @Sendable () -> Int64
@@ -15,23 +15,23 @@ final class ReloadLedger: Sendable {
   }
 
   /// - Parameters:
-  ///   - limit: bytes of all that wait to be sent.
-  ///   - now: milliseconds of a clock that never goes back.
+  ///   - limit: the bytes of all reloads that are being sent.
+  ///   - now: milliseconds of a monotonic clock.
   init(limit: Int, now: @escaping @Sendable () -> Int64 = { MonotonicClock.milliseconds() }) {
     self.limit = limit
     self.now = now
   }
 
-  /// Bytes of all reloads that live.
+  /// Bytes of all live reloads.
   var byteCount: Int { count.load(ordering: .relaxed) }
   var isFull: Bool { byteCount > limit }
 
   func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 
-  /// Notes that a reader is sent a reload.
+  /// Records that a reader is being sent a reload.
   ///
-  /// - Parameter byteCount: of what it is sent.
-  /// - Returns: To be kept until it was sent everything.
+  /// - Parameter byteCount: the size of what it is sent.
+  /// - Returns: a loan, to be kept until everything has been sent.
   func lend(_ reload: FeedReload, to reader: any ReloadReader, byteCount: Int) -> ReloadLoan {
     let time = now()
     let number = state.withLock { state in
@@ -43,17 +43,17 @@ final class ReloadLedger: Sendable {
   }
 
   func end(_ number: Int) {
-    // Let go after the lock.
+    // Released after the lock.
     _ = state.withLock { state in
       state.loans.end(number)
       return state.readers.removeValue(forKey: number)
     }
   }
 
-  /// Gives up slow readers until no more waits than may, or nobody is slow. Takes the locks of readers.
+  /// Disconnects slow readers until the total is within the limit or no reader is slow. Takes the readers' locks.
   ///
-  /// - Parameter reload: which others are to make room for.
-  /// - Returns: Whether it can be sent: there is room, or it is so small that it always is.
+  /// - Parameter reload: the reload that others have to make room for.
+  /// - Returns: whether it can be sent: there is room, or it is so small that it always is.
   func makeRoom(for reload: FeedReload) -> Bool {
     while isFull {
       let (loans, readers) = state.withLock { ($0.loans, $0.readers) }
@@ -68,11 +68,11 @@ final class ReloadLedger: Sendable {
         end(number)
       }
     }
-    // What is sent to somebody already costs nothing more.
+    // Another reader of the same reload costs nothing more.
     return !isFull || reload.byteCount <= ReloadLoans.smallBytes || isAlone(reload)
   }
 
-  /// Whether no other reload that is not small is being sent: one that is larger than the limit can be sent then.
+  /// Whether no other large reload is being sent. A reload larger than the limit can be sent only then.
   private func isAlone(_ reload: FeedReload) -> Bool {
     state.withLock { state in
       state.loans.loans.values.allSatisfy {

@@ -1,5 +1,5 @@
-/// One feed as a whole on its way to one reader. It lives, and with it the reload, until the reader was sent everything
-/// or is given up.
+/// One reload on its way to one reader. It keeps the reload alive until everything has been sent or the reader is
+/// disconnected.
 final class ReloadLoan: Sendable {
   private let reload: FeedReload
   private let number: Int

@@ -1,20 +1,20 @@
-/// Who is being sent which reload since when. Without a clock: times are milliseconds that the caller gives.
+/// Which readers are being sent which reload, and since when. It has no clock: the caller passes times in milliseconds.
 ///
-/// When too much waits, the slowest readers are given up. A reload is let go only when nobody reads it any more, so
-/// that all readers of one are judged together, by the fastest of them.
+/// When too many bytes are queued, the slowest readers are disconnected. Only the last reader releases a reload, so all
+/// readers of one reload are judged together, by the fastest of them.
 struct ReloadLoans: Sendable {
   struct Loan: Sendable {
     let reload: ObjectIdentifier
-    /// Bytes that its reader is sent.
+    /// The bytes that the reader is sent.
     let byteCount: Int
     let since: Int64
   }
 
-  /// How long nobody is called slow, in milliseconds.
+  /// For so many milliseconds, a new reader does not count as slow.
   static let graceMilliseconds: Int64 = 2_000
-  /// Who has taken as many bytes in each second is not slow.
+  /// A reader that takes at least this many bytes per second is not slow.
   static let bytesPerSecond = 256 << 10
-  /// Reloads up to this are always sent, and never given up.
+  /// Reloads up to this size are always sent, and their readers are never disconnected.
   static let smallBytes = 64 << 10
 
   private(set) var loans: [Int: Loan] = [:]
@@ -30,11 +30,12 @@ struct ReloadLoans: Sendable {
     loans[number] = nil
   }
 
-  /// The readers to give up first: all of the reload that is read most slowly. None if no reload has slow readers only.
+  /// The readers to disconnect first: all readers of the slowest reload. None if every reload has a reader that is not
+  /// slow.
   ///
   /// - Parameters:
-  ///   - kept: a reload that is not to be given up.
-  ///   - remaining: bytes that wait, by loan.
+  ///   - kept: a reload whose readers must not be disconnected.
+  ///   - remaining: queued bytes by loan.
   func slowest(at now: Int64, except kept: ObjectIdentifier?, remaining: [Int: Int]) -> [Int] {
     var readers: [ObjectIdentifier: (numbers: [Int], rate: Int)] = [:]
     for (number, loan) in loans where loan.reload != kept && loan.byteCount > Self.smallBytes {
@@ -44,7 +45,7 @@ struct ReloadLoans: Sendable {
       let known = readers[loan.reload] ?? ([], 0)
       readers[loan.reload] = (known.numbers + [number], max(known.rate, rate))
     }
-    // Of those that are equally slow, the one that began first.
+    // Among equally slow ones, the oldest.
     let slowest = readers.values.min { ($0.rate, $0.numbers.min() ?? 0) < ($1.rate, $1.numbers.min() ?? 0) }
     guard let slowest, slowest.rate < Self.bytesPerSecond else { return [] }
     return slowest.numbers

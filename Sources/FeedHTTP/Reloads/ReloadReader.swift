@@ -1,10 +1,10 @@
 import Service
 
-/// Somebody who is being sent a feed as a whole.
+/// A reader that is being sent a reload.
 protocol ReloadReader: AnyObject, Sendable {
-  /// Bytes that wait for it.
+  /// Bytes that are still queued for it.
   var remainingBytes: Int { get }
-  /// Sends it nothing more, and frees its queue at once.
+  /// Stops sending and frees the queue at once.
   func cut()
 }
 

@@ -5,7 +5,7 @@ import FeedStore
 import FoundationEssentials
 import Service
 
-/// The documents of docs/http.md that are no changesets, as JSON.
+/// The JSON documents of docs/http.md, except changesets.
 enum FeedDocuments {
   /// `GET /v1/feeds`.
   struct FeedList: Encodable {
@@ -44,7 +44,7 @@ enum FeedDocuments {
   struct Status: Encodable {
     let version: String
     let instance: String
-    /// Absent where feeds are not served.
+    /// Absent if feeds are not served.
     let standing: String?
     let startedAt: String
     let ready: Bool
@@ -82,7 +82,7 @@ enum FeedDocuments {
     }
   }
 
-  /// Standing and position are those of the follower, and absent where feeds are not served.
+  /// Standing and position are the follower's; absent if feeds are not served.
   struct Partition: Encodable {
     let partition: Int32
     let standing: String?
@@ -163,7 +163,7 @@ enum FeedDocuments {
     let maxBytesRatio: Double
   }
 
-  /// A standing as programs read it.
+  /// A standing as it appears in JSON.
   static func name(_ standing: FeedStanding) -> String {
     switch standing {
     case .mustRefetch: "must-refetch"
@@ -173,7 +173,7 @@ enum FeedDocuments {
     }
   }
 
-  /// An answer with a document.
+  /// A response with a document.
   static func response(_ document: some Encodable) -> HTTPResponse {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -3,20 +3,20 @@ import FeedClient
 import Service
 import Synchronization
 
-/// All feeds in the order of their ids, made anew when it is asked for and old.
+/// All feeds in the order of their ids. The list is rebuilt on demand when it has expired.
 final class FeedListing: Sendable {
-  /// The feeds of one moment.
+  /// The feeds at one moment.
   struct Feeds: Sendable {
-    /// By the bytes of their ids; of an id that two partitions have, the lower partition's.
+    /// Sorted by the bytes of their ids. If two partitions have the same id, the lower partition's feed is listed.
     let all: [FeedDescription]
     let sectionCount: Int
     let itemCount: Int
   }
 
-  /// Some of the feeds.
+  /// One page of feeds.
   struct Page {
     let feeds: [FeedDescription]
-    /// How many there are on all pages.
+    /// The number of feeds on all pages.
     let count: Int
     let hasMore: Bool
   }
@@ -30,17 +30,17 @@ final class FeedListing: Sendable {
   private let client: FeedClient
   private let made = Mutex<Made?>(nil)
 
-  /// Milliseconds that a list is used for at least.
+  /// The minimum lifetime of a list, in milliseconds.
   private static let leastAge: Int64 = 250
-  /// How many times as long as it took to make it a list is used, so that making lists never takes more than a
-  /// tenth of a thread.
+  /// A list lives at least this many times as long as it took to build, so that building takes at most a tenth of a
+  /// thread.
   private static let ageFactor: Int64 = 10
 
   init(_ client: FeedClient) { self.client = client }
 
-  /// The feeds as they were a moment ago.
+  /// The feeds, as of the last rebuild.
   var feeds: Feeds {
-    // Made under the lock: who asks meanwhile waits for the same list.
+    // Built under the lock, so that concurrent requests wait for the same list.
     made.withLock { made in
       let start = MonotonicClock.milliseconds()
       if let made, made.validUntil > start { return made.feeds }
@@ -54,8 +54,8 @@ final class FeedListing: Sendable {
   /// A page of the feeds.
   ///
   /// - Parameters:
-  ///   - after: the id that the page begins after; nil for the first.
-  ///   - search: what ids must contain, whatever the case of ASCII letters; nil for all feeds.
+  ///   - after: the id after which the page begins; nil for the first page.
+  ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.
   func page(after: String?, search: String?, limit: Int) -> Page {
     var feeds = feeds.all[...]
     if let search, !search.isEmpty {
@@ -98,7 +98,7 @@ final class FeedListing: Sendable {
 }
 
 extension RandomAccessCollection {
-  /// The first index whose element, and with it all that follow, fulfil the condition. O(log n).
+  /// The index of the first element that satisfies the condition. All later elements must satisfy it, too. O(log n).
   fileprivate func partitioningIndex(where condition: (Element) -> Bool) -> Index {
     var low = startIndex
     var count = distance(from: startIndex, to: endIndex)

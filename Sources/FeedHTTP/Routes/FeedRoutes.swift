@@ -2,7 +2,7 @@ import Feed
 import FeedClient
 import Service
 
-/// What is answered to whom (docs/http.md).
+/// The routes for feeds and their streams (docs/http.md).
 struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
@@ -61,7 +61,7 @@ struct FeedRoutes: Sendable {
       )
     case .here:
       guard let description = feeds.client.description(of: feed.string) else { return unknown(feed) }
-      // Nothing is made for who has it already.
+      // Answered before encoding anything, if the client already has this version.
       let version = FeedVersion(description).text
       if request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
       guard let current = feeds.reloads.current(of: feed) else { return unknown(feed) }
@@ -92,7 +92,7 @@ struct FeedRoutes: Sendable {
     }
   }
 
-  // MARK: What is not here
+  // MARK: Feeds that are not served here
 
   private func unknown(_ feed: ByteText) -> HTTPResponse {
     let numbers = feeds.partitions.sorted().map { String($0) }.joined(separator: ", ")

@@ -1,8 +1,8 @@
 internal import CInspector
 import Service
 
-/// The inspector: a page for people, and the files that it loads. It holds nothing of any feed, so no token is
-/// needed for it; the page asks for the token itself.
+/// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page
+/// asks the user for it.
 struct InspectorPage: Sendable {
   private static let policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
@@ -19,7 +19,7 @@ struct InspectorPage: Sendable {
       let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
       router.add(.get, index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
         var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
-        // Asked for each time, as another release may have other files that belong together.
+        // Browsers revalidate each time, because the files of two releases do not work together.
         response.cacheControl = "no-cache"
         response.contentSecurityPolicy = Self.policy
         return response
@@ -28,7 +28,7 @@ struct InspectorPage: Sendable {
     }
   }
 
-  /// A name for a file's content: FNV-1a.
+  /// An entity tag for a file's content: FNV-1a.
   private static func tag(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 16)

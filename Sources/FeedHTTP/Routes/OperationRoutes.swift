@@ -1,19 +1,19 @@
 import FeedDaemon
 import Service
 
-/// What operators and their tools ask a daemon (docs/http.md).
+/// Routes for operators and their tools (docs/http.md).
 struct OperationRoutes: Sendable {
   let health: @Sendable () -> DaemonHealth
   let status: @Sendable () -> FeedDocuments.Status
   let metrics: @Sendable () -> [MetricFamily]
-  /// Whether metrics are for everybody.
+  /// Whether metrics are served without a token.
   let metricsWithoutToken: Bool
 
   private static let json = ["application/json"]
 
   /// Adds the routes.
   func add(to router: inout HTTPRouter) {
-    // Probes cannot show a token, and are told nothing that is secret.
+    // Probes cannot send a token; the answer contains no secrets.
     router.add(.get, "/livez", isOpen: true) { _ in
       Self.answer(health().deaths, fine: "live", wrong: "not-live")
     }

@@ -4,9 +4,9 @@ import FeedDaemon
 import FeedStore
 import Service
 
-/// Puts together what `GET /v1/status` answers.
+/// Builds the answer to `GET /v1/status`.
 struct StatusSource: Sendable {
-  /// Nil where feeds are not served.
+  /// Nil if feeds are not served.
   let feeds: FeedServer?
   let status: DaemonStatus
   let planner: PlannerThresholds

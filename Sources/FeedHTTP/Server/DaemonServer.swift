@@ -6,27 +6,27 @@ import FeedStore
 import Kafka
 package import Service
 
-/// A daemon's HTTP listener: health, status and metrics, and feeds where they are wanted.
+/// A daemon's HTTP server: health, status and metrics, and feeds if configured.
 package final class DaemonServer: Sendable {
-  /// To be told by the workers.
+  /// The status that the workers update.
   package let status: DaemonStatus
-  /// Where it listens.
+  /// The address on which it listens.
   package let url: String
 
   private let server: HTTPServer
-  /// Nil where feeds are not served.
+  /// Nil if feeds are not served.
   private let feeds: FeedServer?
 
-  /// How long clients have, at the end, to read what is queued for them.
+  /// How long clients may read their queued data when the server stops.
   private static let stopMilliseconds = 1_000
 
-  /// Begins to listen.
+  /// Starts listening.
   ///
   /// - Parameters:
-  ///   - token: what clients must show; nil for none.
-  ///   - tls: what HTTPS is served with; nil for plain HTTP.
-  ///   - stop: from when it is requested on, the daemon is not ready.
-  ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
+  ///   - token: the token that clients must send; nil for none.
+  ///   - tls: the certificate for HTTPS; nil for plain HTTP.
+  ///   - stop: once a stop is requested, the daemon reports that it is not ready.
+  ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   /// - Throws: `HTTPServerError`.
   package init(
     _ configuration: PipelineConfiguration,
@@ -82,11 +82,11 @@ package final class DaemonServer: Sendable {
     url = server.url
   }
 
-  /// Takes over another token, also if the file that holds it has another one.
+  /// Replaces the token, also if only the content of its file has changed.
   package var tokenPart: ReloadablePart {
     ReloadablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
       var options = configuration.http
-      // Whether and where it listens does not change while it runs.
+      // A reload does not change whether and where it listens.
       options.isEnabled = true
       let token = try options.bearerToken()
       var checked = server.configuration
@@ -103,13 +103,13 @@ package final class DaemonServer: Sendable {
     }
   }
 
-  /// Shows another certificate to new connections, also if the files have another one.
+  /// Replaces the certificate for new connections, also if only the content of the files has changed.
   ///
-  /// Only a restart changes whether it serves HTTPS, and whether clients have to show certificates.
+  /// Enabling HTTPS, or requiring client certificates, needs a restart.
   package func certificatePart(_ log: Log) -> ReloadablePart {
     guard let current = server.configuration.tls else {
       return ReloadablePart(keys: []) { configuration in
-        // So that a restart does not fail.
+        // Checks the files now, so that the next restart does not fail.
         _ = try configuration.http.tlsCredentials()
         return nil
       }
@@ -151,13 +151,13 @@ package final class DaemonServer: Sendable {
     if let feeds {
       await feeds.run()
     } else {
-      // Requests are answered on the server's own threads.
+      // The server's own threads answer requests.
       while (try? await Task.sleep(for: .seconds(3600))) != nil {}
     }
     await stop()
   }
 
-  /// Blocks a thread of its own until clients have what is theirs.
+  /// Blocks a separate thread until clients have read their queued data.
   private func stop() async {
     let thread = WorkerThread(name: "http-stop")
     defer { thread.stop() }

@@ -10,9 +10,9 @@ import Synchronization
 
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
-/// It follows the partitions that the workers have, as any other follower would: what is served was committed,
-/// and the stores have nothing to do with readers. If following fails, that is logged, streams end, and requests
-/// are answered 503 until all was read anew, which is tried again and again; the daemon goes on.
+/// It follows the workers' partitions like any other follower, so it serves committed data only and does not touch the
+/// stores. If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds.
+/// Meanwhile requests for feeds are answered with 503, and the daemon continues.
 final class FeedServer: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
@@ -21,23 +21,23 @@ final class FeedServer: Sendable {
   private let reloads: ReloadCache
   private let streams: FeedStreams
   private let moved: MovedFeeds
-  /// Nil where instances do not tell each other where they are.
+  /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
   private let log: Log
   private let pause: @Sendable (Duration) async throws -> Void
-  /// The newest partitions to serve.
+  /// The latest partitions to serve.
   private let served: AsyncStream<Set<Int32>>
 
-  /// Bytes of feeds that are kept as they are sent as a whole.
+  /// The size of the reload cache, in bytes.
   private static let keptBytes = 64 << 20
-  /// How often it is asked where partitions went, as long as some did.
+  /// How often the addresses of moved partitions are refreshed.
   private static let lookSeconds = 30
-  /// Feeds are served once they are followed.
+  /// Creates a server. It serves feeds once ``run()`` has read them.
   ///
   /// - Parameters:
-  ///   - status: tells which partitions to serve.
-  ///   - served: the partitions to serve, each time they change.
-  ///   - pause: waits before feeds are followed again after a failure; it throws when the task is cancelled.
+  ///   - status: has the partitions to serve.
+  ///   - served: the partitions to serve, after each change.
+  ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   init(
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
@@ -52,7 +52,8 @@ final class FeedServer: Sendable {
         kafka: settings.follower,
         topic: configuration.store.topics.changesets,
         partitions: [],
-        // The workers wait for topics; what goes missing later, the pauses between two attempts are for.
+        // The workers wait for missing topics at the start. If a topic disappears later, the restarts after a failure
+        // suffice.
         topicTimeout: .zero
       ),
       log: log.kafkaHandler
@@ -84,7 +85,7 @@ final class FeedServer: Sendable {
   func run() async {
     await withTaskGroup { group in
       group.addTask { await self.follow() }
-      group.addTask { await self.streams.tellWhoIsUpToDate() }
+      group.addTask { await self.streams.sendUpToDateNotices() }
       group.addTask { for await partitions in self.served { await self.serve(partitions) } }
       group.addTask { await self.lookForMoved() }
       await group.waitForAll()
@@ -92,7 +93,7 @@ final class FeedServer: Sendable {
     directory?.stop()
   }
 
-  /// Follows until the task is cancelled; after each failure from a fresh start.
+  /// Follows until the task is cancelled, and restarts after each failure.
   private func follow() async {
     var pauses = FollowPause()
     while true {
@@ -107,7 +108,7 @@ final class FeedServer: Sendable {
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
         ["error": failure, "pauseSeconds": seconds]
       )
-      // In this order: from the first on, feeds are not there, and then nobody is left who was told of them.
+      // In this order: the feeds disappear first, so that no reader can start with a discarded state.
       client.reset()
       reloads.removeAll()
       streams.reset(reason: "the follower failed; it reads its feeds again")
@@ -115,7 +116,7 @@ final class FeedServer: Sendable {
     }
   }
 
-  /// Why the client failed; nil if the task was cancelled.
+  /// Runs the client. Returns the error with which it failed; nil if the task was cancelled.
   private func runClient() async -> FeedClientError? {
     do throws(FeedClientError) {
       try await client.run()
@@ -126,11 +127,11 @@ final class FeedServer: Sendable {
   }
 
   private func send() async {
-    // It ends as the client does, which says why.
+    // An error here is also the client's, and is reported there.
     try? await streams.send()
   }
 
-  /// Follows other partitions than before.
+  /// Switches to other partitions.
   private func serve(_ partitions: Set<Int32>) async {
     let gone = Set(client.partitions.map(\.number)).subtracting(partitions)
     moved.remove(partitions)
@@ -138,14 +139,14 @@ final class FeedServer: Sendable {
       let feeds = client.feeds().filter { gone.contains($0.partition) }
         .map { (feed: ByteText($0.feed), partition: $0.partition) }
       moved.add(feeds)
-      // The group has given out all partitions when one member knows its own.
+      // When one member knows its assignment, the group has assigned all partitions.
       if !feeds.isEmpty, let directory { moved.note(await directory.urls() ?? [:]) }
       streams.move(feeds) { moved.url(of: $0) }
     }
     client.follow(partitions: partitions)
   }
 
-  /// Keeps the addresses of partitions that went true, as these may go on from instance to instance.
+  /// Refreshes the addresses of moved partitions, which may move again.
   private func lookForMoved() async {
     guard let directory else { return }
     while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {

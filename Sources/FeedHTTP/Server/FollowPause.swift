@@ -1,7 +1,6 @@
 import Service
 
-/// How long it is waited before feeds are followed again after a failure: twice as long each time, as long as
-/// failures come one after the other.
+/// The pause before following is restarted: an exponential backoff that starts over after a long success.
 struct FollowPause {
   private static let seconds = ExponentialBackoff<Int64>(from: 1, to: 60)
 
@@ -9,8 +8,8 @@ struct FollowPause {
 
   /// The pause after a failure.
   ///
-  /// - Parameter milliseconds: how long they were followed before it. If that was longer than any pause, this is
-  ///   the first failure again.
+  /// - Parameter milliseconds: how long following worked before it failed. If that is longer than the maximum pause,
+  ///   the backoff starts over.
   mutating func seconds(afterFollowing milliseconds: Int64) -> Int64 {
     if milliseconds > Self.seconds.greatest * 1_000 { failuresInARow = 0 }
     defer { failuresInARow += 1 }

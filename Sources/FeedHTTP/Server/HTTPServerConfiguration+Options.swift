@@ -13,7 +13,7 @@ extension HTTPServerConfiguration {
     maxConnectionsPerAddress =
       options.maxConnectionsPerAddress > 0
       ? options.maxConnectionsPerAddress : max(1, options.maxConnections / 4 * 3)
-    // No route takes content.
+    // No route accepts a request body.
     maxBodyBytes = 0
     maxStreams = options.maxStreams
     maxStreamQueueBytes = options.maxStreamBytes

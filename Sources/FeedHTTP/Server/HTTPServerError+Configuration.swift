@@ -2,7 +2,7 @@ import FeedKafka
 package import Service
 
 extension HTTPServerError {
-  /// As an error of the configuration where it would be so again however often the daemon is started.
+  /// The error as a configuration error, if another start would fail the same way.
   package var configurationOrDaemonError: any Error {
     switch code {
     case .address: ConfigurationError(.outOfRange, "http.address: \(message)")

@@ -2,11 +2,11 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Asks the group which instance has which partitions.
+/// Asks the consumer group which instance has which partitions.
 ///
-/// One client for as long as the process lives, made with the first question.
+/// It uses one client, which is created by the first request and lives as long as the process.
 ///
-/// Unchecked: the client is made and used on the thread only.
+/// Unchecked: the client is created and used only on the thread.
 final class InstanceDirectory: @unchecked Sendable {
   private let configuration: KafkaConfiguration
   private let group: String
@@ -22,10 +22,10 @@ final class InstanceDirectory: @unchecked Sendable {
     self.log = log
   }
 
-  /// Ends it; nothing may be asked any more.
+  /// Stops the thread. Nothing may be requested after that.
   func stop() { thread.stop() }
 
-  /// Where partitions are served, by number; nil if the group cannot be asked.
+  /// The addresses that serve the partitions, by number; nil if the group cannot be queried.
   func urls() async -> [Int32: String]? {
     await withTaskExecutorPreference(thread) { @concurrent in self.ask() }
   }

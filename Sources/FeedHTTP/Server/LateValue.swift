@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value of something that is made later than those who ask for it.
+/// A value whose source is provided after its users have been created.
 final class LateValue<Value: Sendable>: Sendable {
   private let source: Mutex<@Sendable () -> Value>
 
@@ -8,11 +8,11 @@ final class LateValue<Value: Sendable>: Sendable {
   init(_ early: Value) { source = Mutex { early } }
 
   var value: Value {
-    // Not called under the lock.
+    // Called outside the lock.
     let source = source.withLock { $0 }
     return source()
   }
 
-  /// From now on the value is this.
+  /// Sets the source.
   func provide(_ value: @escaping @Sendable () -> Value) { source.withLock { $0 = value } }
 }

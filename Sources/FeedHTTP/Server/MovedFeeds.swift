@@ -1,20 +1,20 @@
 import Feed
 import Synchronization
 
-/// Feeds that were served here and are another instance's now, as many as a bound allows.
+/// Feeds that this instance served and another one serves now, up to a limit.
 final class MovedFeeds: Sendable {
   private struct State {
     var partitions: [ByteText: Int32] = [:]
     var urls: [Int32: String] = [:]
   }
 
-  /// Feeds; of more it is not known that they moved.
+  /// The maximum number of feeds to remember; others count as unknown.
   private let limit: Int
   private let state = Mutex(State())
 
   init(limit: Int = 100_000) { self.limit = limit }
 
-  /// Notes that feeds went with their partitions.
+  /// Records the feeds of partitions that were revoked.
   func add(_ feeds: [(feed: ByteText, partition: Int32)]) {
     state.withLock { state in
       for (feed, partition) in feeds where state.partitions.count < limit {
@@ -23,7 +23,7 @@ final class MovedFeeds: Sendable {
     }
   }
 
-  /// Forgets the feeds of partitions that came back.
+  /// Forgets the feeds of partitions that were assigned again.
   func remove(_ partitions: Set<Int32>) {
     guard !partitions.isEmpty else { return }
     state.withLock { state in
@@ -32,15 +32,16 @@ final class MovedFeeds: Sendable {
     }
   }
 
-  /// Whether no feed went.
+  /// Whether no feed is recorded as moved.
   var isEmpty: Bool { state.withLock(\.partitions.isEmpty) }
 
-  /// Notes where partitions are served now. What was known of others stays: in a rebalance nobody has them.
+  /// Updates the addresses of partitions. Addresses of other partitions are kept: during a rebalance, no member has
+  /// them.
   func note(_ urls: [Int32: String]) { state.withLock { $0.urls.merge(urls) { $1 } } }
 
-  /// The partition that a feed went with; nil if it did not.
+  /// The partition with which a feed moved; nil if it did not.
   func partition(of feed: ByteText) -> Int32? { state.withLock { $0.partitions[feed] } }
 
-  /// Where a partition is served; nil if that is not known.
+  /// The address that serves a partition; nil if it is not known.
   func url(of partition: Int32) -> String? { state.withLock { $0.urls[partition] } }
 }

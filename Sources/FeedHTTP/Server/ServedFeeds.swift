@@ -2,42 +2,42 @@ import Feed
 import FeedClient
 import FeedDaemon
 
-/// Which feeds this instance serves, and what is known of the others.
+/// The feeds that this instance serves, and its knowledge of others.
 struct ServedFeeds: Sendable {
   let client: FeedClient
   let reloads: ReloadCache
   let moved: MovedFeeds
-  /// Partitions to serve, and whether that will not change by itself.
+  /// The partitions to serve, and whether this set is final.
   let served: @Sendable () -> ServedPartitions
 
-  /// Where a feed is.
+  /// Where a feed is served.
   enum Place: Equatable {
     case here(FeedStanding)
-    /// Another instance has its partition.
+    /// Another instance serves its partition.
     case elsewhere(partition: Int32)
-    /// That is not known until all partitions were read.
+    /// Not known until all partitions have been read.
     case notYet
     case nowhere
   }
 
   func place(of feed: ByteText) -> Place {
-    // Asked before what the client knows, which comes later.
+    // Evaluated before the client's feeds, which change later.
     let isComplete = isComplete
     if let description = client.description(of: feed.string) {
-      // Until its partition was read to the end, a feed passes through states that it had.
+      // Until its partition has been read to the end, a feed passes through old states.
       return description.standing == .bootstrapping ? .notYet : .here(description.standing)
     }
     if let partition = moved.partition(of: feed) { return .elsewhere(partition: partition) }
     return isComplete ? .nowhere : .notYet
   }
 
-  /// The partitions that are followed.
+  /// The followed partitions.
   var partitions: [Int32] { client.partitions.map(\.number) }
 
-  /// Where the following stands, as far as it is known what is to be followed.
+  /// The client's standing; `bootstrapping` until the partitions to serve are known.
   var standing: FeedStanding { isComplete ? client.standing : .bootstrapping }
 
-  /// Whether all feeds that this instance is to serve are known.
+  /// Whether all feeds of this instance are known.
   private var isComplete: Bool {
     let served = served()
     let followed = client.partitions

@@ -1,8 +1,8 @@
 import Feed
 import FeedClient
 
-/// The newest changesets of all feeds, for readers that come again: as many as a bound in bytes allows, the
-/// oldest of all go first.
+/// The newest changesets of all feeds, for readers that reconnect. A limit in bytes bounds it: the oldest changesets
+/// are dropped first.
 struct ChangesetHistory {
   private struct Kept {
     let number: Int
@@ -12,17 +12,17 @@ struct ChangesetHistory {
   private let limit: Int
   private var kept: [ByteText: Queue<Kept>] = [:]
   private(set) var order = EvictionOrder()
-  /// How many are kept.
+  /// The number of changesets.
   private var count = 0
-  /// Bytes of all that is kept.
+  /// The bytes of all changesets.
   private(set) var byteCount = 0
 
   init(limit: Int) { self.limit = limit }
 
-  /// Keeps a changeset, which follows on the feed's last.
+  /// Adds a changeset, which must continue from the feed's last one.
   mutating func append(_ changeset: StreamedChangeset, of feed: ByteText) {
     guard changeset.byteCount <= limit else {
-      // What is before it cannot be followed by it.
+      // A reload does not continue from earlier changesets.
       return removeAll(of: feed)
     }
     kept[feed, default: Queue()].append(Kept(number: order.append(feed), changeset: changeset))
@@ -31,10 +31,10 @@ struct ChangesetHistory {
     while byteCount > limit, let oldest = order.removeFirst() { remove(oldest.feed, number: oldest.number) }
   }
 
-  /// Forgets everything.
+  /// Drops everything.
   mutating func removeAll() { self = ChangesetHistory(limit: limit) }
 
-  /// Forgets a feed's changesets: what comes next does not follow on them.
+  /// Drops a feed's changesets; the next one does not continue from them.
   mutating func removeAll(of feed: ByteText) {
     guard let removed = kept.removeValue(forKey: feed)?.all else { return }
     for kept in removed { byteCount -= kept.changeset.byteCount }
@@ -43,9 +43,9 @@ struct ChangesetHistory {
     }
   }
 
-  /// What a reader with a version has missed.
+  /// The changesets after a reader's version.
   ///
-  /// - Returns: Nil if that is not known any more, or never was.
+  /// - Returns: nil if they are not in the history.
   func changesets(of feed: ByteText, after version: FeedVersion) -> [StreamedChangeset]? {
     guard let all = kept[feed]?.all.map(\.changeset) else { return nil }
     if let first = all.firstIndex(where: { $0.base == version }) { return Array(all[first...]) }

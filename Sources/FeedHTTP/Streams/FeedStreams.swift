@@ -5,43 +5,43 @@ import Synchronization
 
 /// The open streams of changes.
 ///
-/// A reader begins with the feed's state or with what it missed, and then gets each changeset once. One that is
-/// too slow *lags*: it gets nothing until it has taken its queued events, and then the feed's state by then, so
-/// that what it costs is bounded.
+/// A reader starts with the feed's state or with the changesets that it missed, and then receives each changeset once.
+/// A reader that is too slow *lags*: it receives nothing until its queue is empty, and then the feed's current state.
+/// This bounds the memory that it uses.
 ///
-/// It is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
-/// feed; nothing is written or encoded under it. The store's thread never takes it.
+/// This is a shell around ``StreamDelivery``, which decides. The lock is held for one changeset and the readers of its
+/// feed. Nothing is written or encoded under it, and the store's thread never takes it.
 final class FeedStreams: Sendable {
   private let client: FeedClient
   private let reloads: ReloadCache
   private let delivery: Mutex<StreamDelivery>
-  /// Has something when somebody may have to be told that it is up to date.
-  private let untoldSignals: AsyncStream<Void>
-  private let untoldSignal: AsyncStream<Void>.Continuation
+  /// Signals that a reader may have to be told that it is up to date.
+  private let noticeSignals: AsyncStream<Void>
+  private let noticeSignal: AsyncStream<Void>.Continuation
 
-  /// How often it is looked whether a partition's end was reached, in milliseconds, while somebody waits for it.
+  /// How often the end of a partition is polled, in milliseconds, while a reader waits for it.
   private static let lookMilliseconds = 20
-  /// How often a state is made for a reader before it is asked to come again.
+  /// How often a state is encoded for a reader before the reader must reconnect.
   private static let attempts = 5
 
   init(_ client: FeedClient, _ reloads: ReloadCache, maxHistoryBytes: Int) {
     self.client = client
     self.reloads = reloads
     delivery = Mutex(StreamDelivery(maxHistoryBytes: maxHistoryBytes))
-    (untoldSignals, untoldSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    (noticeSignals, noticeSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
 
-  /// Sends what the client tells, until it ends; then it can be reset, and sent from again.
+  /// Delivers the client's updates until they end. After a reset it can be called again.
   ///
   /// - Throws: `FeedClientError` if the client fails.
   func send() async throws {
-    // The options bound the queue; a feed that changes faster is sent as its state.
+    // The options limit the queue. A feed that changes faster is delivered as its state.
     let options = SubscriptionOptions(slowPolicy: .coalesces, maximumUpdates: 4096, hasSnapshots: false)
     for try await update in client.updates(options) { deliver(update) }
   }
 
-  /// Ends all streams, and forgets what was sent. To be called when the client was reset: a reader that comes in
-  /// between finds nothing there, and is ended, too.
+  /// Ends all streams and drops the history. Call it after the client was reset: a reader that connects in between
+  /// finds no feed, and its stream ends as well.
   func reset(reason: String) {
     let feeds = delivery.withLock { $0.reset() }
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed, reason: reason)) }
@@ -49,28 +49,28 @@ final class FeedStreams: Sendable {
 
   // MARK: Readers
 
-  /// Takes a reader in.
+  /// Adds a reader.
   ///
-  /// - Parameter version: what it has already; nil for nothing.
+  /// - Parameter version: the version that it has; nil for none.
   func add(_ stream: EventStream, to feed: ByteText, after version: FeedVersion?) {
     let (number, isLagging) = delivery.withLock {
-      // Asked under the lock: what was delivered before is in it, and what comes later is for the reader.
+      // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
       $0.add(stream, to: feed, after: version, current: client.description(of: feed.string))
     }
     stream.onEnd { [weak self] _ in self?.delivery.withLock { $0.remove(number, of: feed) } }
     if isLagging { sendStateWhenDrained(to: [(number, stream)], of: feed) }
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 
   // MARK: Changes
 
-  /// Sends what the client tells of a feed.
+  /// Delivers one update from the client.
   func deliver(_ update: FeedUpdate) {
     let feed = ByteText(update.feed)
     let step = StreamStep(update, current: client.description(of: update.feed))
     switch step {
     case .pass: return
-    // Whoever comes again begins with what there is.
+    // A reader that reconnects starts with the current state.
     case .end: return end(feed)
     case .changeset(let changeset):
       // Encoded before the lock is taken.
@@ -79,7 +79,7 @@ final class FeedStreams: Sendable {
     }
     guard let lagging = delivery.withLock({ $0.take(step, of: feed) }) else { return }
     sendStateWhenDrained(to: lagging, of: feed)
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 
   // MARK: State
@@ -92,7 +92,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  /// Sends a reader that lags the feed as it is now. O(n) for n elements if nobody else is being sent it.
+  /// Sends a lagging reader the feed's current state. O(n) for n elements, unless this version is cached or being sent.
   private func sendState(to number: Int, _ stream: EventStream, of feed: ByteText) {
     for _ in 0..<Self.attempts {
       guard let breaks = delivery.withLock({ $0.breaks(of: feed) }) else { return }
@@ -111,7 +111,7 @@ final class FeedStreams: Sendable {
       }
       switch sending {
       case .sent:
-        untoldSignal.yield()
+        noticeSignal.yield()
         return
       case .isGone: return endOne(stream, feed)
       case .isOld: continue
@@ -122,21 +122,21 @@ final class FeedStreams: Sendable {
 
   // MARK: Ends
 
-  /// Ends the streams of feeds that are another instance's now.
+  /// Ends the streams of feeds that moved to another instance.
   func move(_ feeds: [(feed: ByteText, partition: Int32)], to url: (Int32) -> String?) {
     for (feed, partition) in feeds {
       end(feed, telling: StreamNotice.moved(feed, partition: partition, url: url(partition)))
     }
   }
 
-  /// Ends the streams of a feed that is gone.
+  /// Ends the streams of a feed that no longer exists.
   private func end(_ feed: ByteText) {
     end(feed, telling: StreamNotice.mustRefetch(feed, reason: Self.absence))
   }
 
   private func end(_ feed: ByteText, telling event: EncodedEvent) {
     for stream in delivery.withLock({ $0.end(feed) }) {
-      // Whoever has more waiting is told this instead, as it begins anew in any case.
+      // If the queue is full, the notice replaces it: the reader starts over in any case.
       if stream.write(event) == .full { stream.replaceQueued(with: event) }
       stream.close()
     }
@@ -151,31 +151,31 @@ final class FeedStreams: Sendable {
 
   // MARK: Up to date
 
-  /// Tells readers that everything was sent, once that is so, until the task is cancelled. A partition's end is told
-  /// some time after its last changeset, and of one that nobody waits for nobody need be told.
-  func tellWhoIsUpToDate() async {
-    for await _ in untoldSignals {
-      while case let feeds = delivery.withLock({ $0.untold }), !feeds.isEmpty, !Task.isCancelled {
-        for feed in feeds { tellUpToDate(feed) }
-        guard delivery.withLock({ !$0.untold.isEmpty }) else { break }
+  /// Tells readers when they have received everything, until the task is cancelled. The end of a partition is known
+  /// some time after its last changeset, and only partitions with a waiting reader are checked.
+  func sendUpToDateNotices() async {
+    for await _ in noticeSignals {
+      while case let feeds = delivery.withLock({ $0.awaitingNotice }), !feeds.isEmpty, !Task.isCancelled {
+        for feed in feeds { sendUpToDate(feed) }
+        guard delivery.withLock({ !$0.awaitingNotice.isEmpty }) else { break }
         try? await Task.sleep(for: .milliseconds(Self.lookMilliseconds))
       }
     }
   }
 
-  private func tellUpToDate(_ feed: ByteText) {
-    let full = delivery.withLock { $0.tellUpToDate(feed, current: client.description(of: feed.string)) }
+  private func sendUpToDate(_ feed: ByteText) {
+    let full = delivery.withLock { $0.sendUpToDate(feed, current: client.description(of: feed.string)) }
     for (number, stream) in full {
-      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.tellAgain(number, of: feed) }
-      if !isWaiting { tellAgain(number, of: feed) }
+      let isWaiting = stream.notifyWhenDrained { [weak self] in self?.resendUpToDate(number, of: feed) }
+      if !isWaiting { resendUpToDate(number, of: feed) }
     }
   }
 
-  private func tellAgain(_ number: Int, of feed: ByteText) {
-    // Since it was full it may have begun to lag, and lost what was asked for at its end by asking for this.
-    if let lagging = delivery.withLock({ $0.tellAgain(number, of: feed) }) {
+  private func resendUpToDate(_ number: Int, of feed: ByteText) {
+    // The reader may have begun to lag since its queue was full; then it receives the feed's state instead.
+    if let lagging = delivery.withLock({ $0.resendUpToDate(number, of: feed) }) {
       sendState(to: number, lagging, of: feed)
     }
-    untoldSignal.yield()
+    noticeSignal.yield()
   }
 }

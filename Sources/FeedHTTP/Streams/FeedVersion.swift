@@ -1,7 +1,7 @@
 import FeedClient
 
-/// One revision of a feed. As text it is `<epoch>@<revision>`: the entity tag of a feed's state and the id of a
-/// message that brings it about.
+/// One revision of a feed. Its text is `<epoch>@<revision>`: the entity tag of a feed's state, and the id of the
+/// message that leads to it.
 struct FeedVersion: Sendable, Equatable {
   let epoch: String
   let revision: UInt64
@@ -15,7 +15,7 @@ struct FeedVersion: Sendable, Equatable {
     self.init(epoch: description.epoch, revision: description.revision)
   }
 
-  /// Nil if the text is no version's.
+  /// Nil if the text is not a version.
   init?(_ text: String) {
     guard let at = text.lastIndex(of: "@"), let revision = UInt64(text[text.index(after: at)...]) else {
       return nil

@@ -2,54 +2,55 @@ import Feed
 import FeedClient
 import Service
 
-/// Decides what the readers of streams are sent: who has which changesets, who lags, and who is up to date.
+/// Decides which messages the readers of streams receive, which readers lag, and which are up to date.
 ///
-/// A plain value without locks and without a client: it is told what has happened, puts messages into the readers'
-/// queues, and returns what is left to be done when no lock is held. So every step can be tested alone.
+/// A plain value without locks or a client. The caller reports events; each method writes messages into the readers'
+/// queues, and returns what the caller must do without the lock. So every step can be tested alone.
 struct StreamDelivery {
   private struct StreamedFeed {
     var readers: [Int: StreamReader] = [:]
-    /// What was delivered while there were readers reaches to this offset.
+    /// While there were readers, everything before this offset was delivered.
     var newest: Int64 = -1
-    /// How often the feed was lost or went: a state that was made before is worth nothing.
+    /// How often the feed was lost or removed. A state that was encoded before the last time is invalid.
     var breaks = 0
   }
 
   /// A reader by its number, and its queue.
   typealias Numbered = (number: Int, stream: EventStream)
 
-  /// What came of a state that was made for a reader.
+  /// The result of sending a state to a reader.
   enum Sending: Equatable {
-    /// It was sent, or is not wanted any more.
+    /// The state was sent, or is not needed any more.
     case sent
-    /// The feed has changed since the state was made, and how is not known: make another.
+    /// The feed changed since the state was encoded, and the changes are not in the history: encode another one.
     case isOld
-    /// There is no such feed any more.
+    /// The feed no longer exists.
     case isGone
   }
 
   private var feeds: [ByteText: StreamedFeed] = [:]
   private var history: ChangesetHistory
   private var nextNumber = 0
-  /// Feeds of which a reader may have to be told that it is up to date.
-  private(set) var untold: Set<ByteText> = []
+  /// Feeds with readers that may have to be told that they are up to date.
+  private(set) var awaitingNotice: Set<ByteText> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
 
-  /// Whether anybody reads a feed.
+  /// Whether a feed has readers.
   func isRead(_ feed: ByteText) -> Bool { feeds[feed] != nil }
 
-  /// How often a feed was lost or went; nil if nobody reads it.
+  /// How often a feed was lost or removed; nil if it has no readers.
   func breaks(of feed: ByteText) -> Int? { feeds[feed]?.breaks }
 
   // MARK: Readers
 
-  /// Takes a reader in.
+  /// Adds a reader.
   ///
   /// - Parameters:
-  ///   - version: what it has already; nil for nothing.
-  ///   - current: the feed now: what was delivered before is in it, and what comes later is for the reader.
-  /// - Returns: the reader's number, and whether it has to be sent the feed's state.
+  ///   - version: the version that it has; nil for none.
+  ///   - current: the feed's current description. It includes everything delivered so far; later changesets go to the
+  ///     reader.
+  /// - Returns: the reader's number, and whether the caller must send it the feed's state.
   mutating func add(
     _ stream: EventStream,
     to feed: ByteText,
@@ -59,7 +60,7 @@ struct StreamDelivery {
     var reader = StreamReader(stream)
     if let version, let current, current.standing >= .catchingUp {
       if let missed = history.changesets(of: feed, after: version) {
-        // What was delivered is in the history, and the rest is yet to come.
+        // Delivered changesets are in the history; the others arrive later.
         reader.resume(after: version, position: 0, missed: missed)
       } else if FeedVersion(current) == version {
         reader.resume(after: version, position: current.position, missed: [])
@@ -68,7 +69,7 @@ struct StreamDelivery {
     let number = nextNumber
     nextNumber += 1
     feeds[feed, default: StreamedFeed()].readers[number] = reader
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return (number, reader.isLagging)
   }
 
@@ -79,10 +80,11 @@ struct StreamDelivery {
 
   // MARK: Changes
 
-  /// Sends what has happened to a feed.
+  /// Delivers one step to the readers of a feed.
   ///
-  /// - Parameter step: any but `end`, which ``end(_:)`` does.
-  /// - Returns: those who lag since then, to be sent the feed's state; nil if nobody reads it.
+  /// - Parameter step: any step except `end`, which ``end(_:)`` handles.
+  /// - Returns: readers that began to lag, to which the caller must send the feed's state; nil if the feed has no
+  ///   readers.
   mutating func take(_ step: StreamStep, of feed: ByteText) -> [Numbered]? {
     var streamed = feeds.removeValue(forKey: feed) ?? StreamedFeed()
     let before = Set(streamed.readers.lazy.filter(\.value.isLagging).map(\.key))
@@ -99,7 +101,7 @@ struct StreamDelivery {
       history.removeAll(of: feed)
       streamed.breaks += 1
       for (number, reader) in streamed.readers where audience.includes(reader.version) {
-        streamed.readers[number]?.tell(event)
+        streamed.readers[number]?.notify(event)
       }
     case .forget:
       history.removeAll(of: feed)
@@ -108,22 +110,22 @@ struct StreamDelivery {
     }
     guard !streamed.readers.isEmpty else { return nil }
     feeds[feed] = streamed
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return streamed.readers.filter { $0.value.isLagging && !before.contains($0.key) }
       .map { ($0.key, $0.value.stream) }
   }
 
-  /// Forgets a feed that is gone.
+  /// Removes a feed that no longer exists.
   ///
-  /// - Returns: the streams of its readers, to be ended.
+  /// - Returns: the streams of its readers, which the caller must end.
   mutating func end(_ feed: ByteText) -> [EventStream] {
     history.removeAll(of: feed)
     return feeds.removeValue(forKey: feed)?.readers.values.map(\.stream) ?? []
   }
 
-  /// Forgets what was sent.
+  /// Drops the history.
   ///
-  /// - Returns: the feeds that are read, to be ended.
+  /// - Returns: the feeds with readers, which the caller must end.
   mutating func reset() -> [ByteText] {
     history.removeAll()
     return Array(feeds.keys)
@@ -131,11 +133,11 @@ struct StreamDelivery {
 
   // MARK: State
 
-  /// Sends a reader that lags a state of the feed, and what came after that.
+  /// Sends a lagging reader a state of the feed and the changesets after it.
   ///
   /// - Parameters:
-  ///   - breaks: ``breaks(of:)`` from before the state was made.
-  ///   - description: the feed now.
+  ///   - breaks: the value of ``breaks(of:)`` before the state was encoded.
+  ///   - description: the feed's current description.
   mutating func send(
     _ state: ReloadCache.Current,
     after breaks: Int,
@@ -156,26 +158,26 @@ struct StreamDelivery {
     } else if streamed.newest < state.position {
       reader.take(state.reload, position: state.position, missed: [])
     } else if let missed = history.changesets(of: feed, after: state.reload.version) {
-      // All that was delivered is in the history.
+      // All delivered changesets are in the history.
       reader.take(state.reload, position: 0, missed: missed)
     } else {
       return .isOld
     }
     feeds[feed]?.readers[number] = reader
-    untold.insert(feed)
+    awaitingNotice.insert(feed)
     return .sent
   }
 
   // MARK: Up to date
 
-  /// Tells the readers of a feed that everything was sent, if that is so.
+  /// Tells the readers of a feed that they are up to date, if they are.
   ///
-  /// - Parameter description: the feed now.
-  /// - Returns: those who have no room for the message, to be told when they have.
-  mutating func tellUpToDate(_ feed: ByteText, current description: FeedDescription?) -> [Numbered] {
+  /// - Parameter description: the feed's current description.
+  /// - Returns: readers with a full queue, which the caller must tell later.
+  mutating func sendUpToDate(_ feed: ByteText, current description: FeedDescription?) -> [Numbered] {
     guard let description, description.standing >= .catchingUp, var streamed = feeds[feed] else {
-      // It is told of what comes next.
-      untold.remove(feed)
+      // The next changeset sets it again.
+      awaitingNotice.remove(feed)
       return []
     }
     guard description.standing == .upToDate else { return [] }
@@ -183,29 +185,29 @@ struct StreamDelivery {
     let notice = StreamNotice.upToDate(feed, version)
     var isTold = true
     var full: [Numbered] = []
-    // Who lags is told after it was sent the state.
-    for (number, reader) in streamed.readers where !reader.isToldUpToDate && !reader.isLagging {
+    // A lagging reader is told after it has received the state.
+    for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
       guard reader.version == version else {
         isTold = false
         continue
       }
-      // Who has no room is told later, and not asked until then.
-      streamed.readers[number]?.isToldUpToDate = true
+      // A reader with a full queue is told later, and not considered again until then.
+      streamed.readers[number]?.hasUpToDateNotice = true
       if reader.stream.write(notice) == .full { full.append((number, reader.stream)) }
     }
     feeds[feed] = streamed
-    if isTold { untold.remove(feed) }
+    if isTold { awaitingNotice.remove(feed) }
     return full
   }
 
-  /// A reader that had no room for the message has drained its queue: it is to be told again.
+  /// Retries the message for a reader whose queue was full and is now empty.
   ///
-  /// - Returns: its stream if it has begun to lag meanwhile, and is to be sent the feed's state instead.
-  mutating func tellAgain(_ number: Int, of feed: ByteText) -> EventStream? {
+  /// - Returns: its stream, if it has begun to lag meanwhile and must receive the feed's state instead.
+  mutating func resendUpToDate(_ number: Int, of feed: ByteText) -> EventStream? {
     guard let reader = feeds[feed]?.readers[number] else { return nil }
     if reader.isLagging { return reader.stream }
-    feeds[feed]?.readers[number]?.isToldUpToDate = false
-    untold.insert(feed)
+    feeds[feed]?.readers[number]?.hasUpToDateNotice = false
+    awaitingNotice.insert(feed)
     return nil
   }
 }

@@ -1,9 +1,9 @@
 import Feed
 import Service
 
-/// Messages of a stream that are no changesets (docs/http.md).
+/// Messages of a stream other than changesets (docs/http.md).
 enum StreamNotice {
-  /// Everything that is published was sent.
+  /// Everything that was published has been sent.
   static func upToDate(_ feed: ByteText, _ version: FeedVersion) -> EncodedEvent {
     event(
       "up-to-date",
@@ -13,14 +13,14 @@ enum StreamNotice {
     )
   }
 
-  /// What was sent is old.
+  /// The state sent so far is outdated.
   static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
     event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
   }
 
-  /// Another instance has the feed.
+  /// Another instance serves the feed.
   ///
-  /// - Parameter url: where that is; nil if it is not known.
+  /// - Parameter url: the address of that instance; nil if it is not known.
   static func moved(_ feed: ByteText, partition: Int32, url: String?) -> EncodedEvent {
     let place = url.map { ",\"url\":\(quoted($0))" } ?? ""
     return event("moved", "{\"feed\":\(quoted(feed.string)),\"partition\":\(partition)\(place)}")

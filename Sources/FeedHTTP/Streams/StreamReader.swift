@@ -1,24 +1,24 @@
 import Service
 
-/// One who reads a feed's stream, and how far it was sent.
+/// One reader of a feed's stream, and its progress.
 struct StreamReader: Sendable {
   let stream: EventStream
-  /// What it was sent last; nil before that, and when that is worth nothing any more.
+  /// The version it was last sent; nil before that, and after that version became invalid.
   private(set) var version: FeedVersion?
-  /// Changesets before this offset are not for it.
+  /// Changesets before this offset are skipped.
   private(set) var position: Int64 = 0
-  /// Whether it gets the feed's state before anything else.
+  /// Whether it must receive the feed's state first.
   private(set) var isLagging = true
-  /// Whether it was told that it is up to date since it was sent something.
-  var isToldUpToDate = false
+  /// Whether it has been told that it is up to date since the last message.
+  var hasUpToDateNotice = false
 
   init(_ stream: EventStream) { self.stream = stream }
 
-  /// Goes on after what it has already.
+  /// Continues from the version that the reader already has.
   ///
   /// - Parameters:
-  ///   - position: the offset before which nothing is for it but what it missed.
-  ///   - missed: what it is sent first.
+  ///   - position: the offset before which it receives nothing except what it missed.
+  ///   - missed: the changesets to send first.
   mutating func resume(after version: FeedVersion, position: Int64, missed: [StreamedChangeset]) {
     self.version = version
     self.position = 0
@@ -27,8 +27,8 @@ struct StreamReader: Sendable {
     self.position = position
   }
 
-  /// Sends a changeset that is for it. If there is no room, or something before it is missing, it lags from then
-  /// on.
+  /// Sends a changeset, unless the reader has it. If the queue is full, or an earlier changeset is missing, the reader
+  /// lags from then on.
   mutating func take(_ changeset: StreamedChangeset) {
     guard !isLagging, changeset.offset >= position else { return }
     guard changeset.isReload || changeset.base == version else {
@@ -36,38 +36,38 @@ struct StreamReader: Sendable {
       return
     }
     version = changeset.version
-    isToldUpToDate = false
+    hasUpToDateNotice = false
     for event in changeset.events where !isLagging { isLagging = stream.write(event) == .full }
   }
 
-  /// Sends the feed's state, for all that it has not been sent, and what came after that.
+  /// Sends the feed's state and the changesets after it.
   ///
-  /// - Parameter position: the offset before which everything is in what it is sent.
+  /// - Parameter position: the offset before which everything is included.
   mutating func take(_ reload: FeedReload, position: Int64, missed: [StreamedChangeset]) {
-    // Nothing but a comment can be waiting.
+    // The queue can only contain a comment.
     stream.replaceQueued(with: reload.event(for: stream))
-    isToldUpToDate = false
+    hasUpToDateNotice = false
     resume(after: reload.version, position: position, missed: missed)
   }
 
-  /// Notes that the feed is at a version by an offset, however it came there; if it does not have that, it lags
+  /// Moves to a version that was reached without individual changesets. A reader that does not have that version lags
   /// from then on.
   mutating func jump(to version: FeedVersion, position: Int64) {
     guard !isLagging else { return }
     if self.version == version { self.position = position } else { isLagging = true }
   }
 
-  /// Sends a message that is no changeset.
-  mutating func tell(_ event: EncodedEvent) {
+  /// Sends a message that is not a changeset.
+  mutating func notify(_ event: EncodedEvent) {
     guard !isLagging else { return }
     isLagging = stream.write(event) == .full
   }
 
-  /// Waits for the feed's next reload: what it could be sent is old.
+  /// Waits for the feed's next reload, as the current state is outdated.
   mutating func waitForReload(telling event: EncodedEvent) {
     isLagging = false
     version = nil
     position = 0
-    tell(event)
+    notify(event)
   }
 }

@@ -4,23 +4,24 @@ import Service
 
 /// What an update of a feed means for the readers of its streams.
 enum StreamStep: Sendable {
-  /// A changeset, for each reader that has what it follows on.
+  /// A changeset, for each reader that has its base.
   case changeset(StreamedChangeset)
-  /// The feed came to a version by changesets that were not told one by one; all before the offset is in it.
+  /// The feed reached a version through changesets that were not reported individually. It includes everything before
+  /// the offset.
   case jump(FeedVersion, position: Int64)
-  /// A message after which the feed's next changeset is one that follows on nothing.
+  /// A message. The feed's next changeset does not continue from earlier ones.
   case notice(EncodedEvent, Audience)
-  /// What comes next follows on nothing; nobody need be told.
+  /// The next changeset does not continue from earlier ones. Readers are not told.
   case forget
-  /// The feed is gone, it is not known why: its streams end.
+  /// The feed is gone for an unknown reason: its streams end.
   case end
-  /// It concerns nobody.
+  /// Does not concern readers.
   case pass
 
-  /// Which readers of a feed a message is for.
+  /// The readers that receive a message.
   enum Audience: Sendable, Equatable {
     case all
-    /// Those who have another epoch than this; nil is that of a reader that has nothing.
+    /// Readers with another epoch than this; nil is the epoch of a reader that has nothing.
     case allBut(epoch: String?)
 
     func includes(_ version: FeedVersion?) -> Bool {
@@ -31,7 +32,7 @@ enum StreamStep: Sendable {
     }
   }
 
-  /// - Parameter current: what the client knows of the feed by now, which may be more than the update says.
+  /// - Parameter current: the client's current description of the feed, which may be newer than the update.
   init(_ update: FeedUpdate, current: FeedDescription?) {
     switch update {
     case .changed(let changeset, _):
@@ -42,17 +43,18 @@ enum StreamStep: Sendable {
         Self.isServed(description.partition, current)
         ? .jump(FeedVersion(description), position: description.position) : .pass
     case .mustRefetch(let feed, let reason):
-      // If its reload has come meanwhile, that is the next update.
+      // If the feed's reload has arrived meanwhile, it is the next update.
       let isOld = current.map { $0.standing == .mustRefetch } != false
       self = isOld ? .notice(StreamNotice.mustRefetch(ByteText(feed), reason: reason), .all) : .forget
     case .absent(_, let changeset?):
       self = .notice(ServerSentEvent(data: changeset).encoded(), .allBut(epoch: current?.epoch))
-    // Why is not known: its partition went, or was made anew. Whoever comes again begins with what there is.
+    // The reason is unknown: the partition was revoked or recreated. A reader that reconnects starts with the current
+    // state.
     case .absent(_, nil): self = .end
     }
   }
 
-  /// Of an id that two partitions have, the lower partition's feed is served.
+  /// If two partitions have the same id, the lower partition's feed is served.
   private static func isServed(_ partition: Int32, _ current: FeedDescription?) -> Bool {
     current.map { $0.partition < partition } != true
   }

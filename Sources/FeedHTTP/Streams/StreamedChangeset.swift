@@ -3,16 +3,16 @@ import FeedClient
 import Service
 import Synchronization
 
-/// A changeset as it goes out on streams: a message for each of its parts.
+/// A changeset for streams: one message for each of its parts.
 final class StreamedChangeset: Sendable {
-  /// The version that it follows on, and the one that it leads to.
+  /// The version that it applies to, and the resulting version.
   let base: FeedVersion
   let version: FeedVersion
-  /// Whether it can be applied to whatever was before.
+  /// Whether it can be applied to any state.
   let isReload: Bool
   /// Its offset in the changesets topic.
   let offset: Int64
-  /// What it takes while it is kept, in bytes, about.
+  /// The approximate size in memory, in bytes.
   let byteCount: Int
   private let values: [[UInt8]]
   private let plan: ChangesetPlan?
@@ -32,7 +32,7 @@ final class StreamedChangeset: Sendable {
     self.offset = offset
     self.plan = plan
     self.values = values
-    // As they came, and as they are sent.
+    // The values are held twice: as received, and as encoded messages.
     byteCount = values.reduce(plan == nil ? 200 : 200 + 2 * ChangesetPlan.greatestByteCount) {
       $0 + 2 * $1.count
     }
@@ -50,8 +50,8 @@ final class StreamedChangeset: Sendable {
     )
   }
 
-  /// The messages, made when they are first asked for. Only the last has the id: who has seen a part of them only
-  /// begins before them again.
+  /// The messages, encoded on first use. Only the last one has the id: a reader that saw only some parts resumes before
+  /// all of them.
   var events: [EncodedEvent] {
     encoded.withLock { encoded in
       if let encoded { return encoded }

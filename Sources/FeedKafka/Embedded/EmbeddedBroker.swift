@@ -2,23 +2,23 @@ public import FeedStore
 import Kafka
 public import Service
 
-/// A Kafka cluster within the process, with FeedStore's topics. Nothing outlives the process.
+/// A Kafka cluster inside the process, with FeedStore's topics. Its data ends with the process.
 ///
-/// Of a partition it keeps 5 MiB, and drops what is oldest. So other processes' clients come by a gate, where those
-/// that write wait until this process has read what was written before. Whoever reads and is slower than that misses
-/// records.
+/// It keeps 5 MiB of each partition and drops the oldest records. Clients of other processes therefore connect through
+/// a gate, which holds back producers until this process has read the earlier input. Consumers that are slower than
+/// that miss records.
 public final class EmbeddedBroker: Sendable {
   private let cluster: EmbeddedCluster
   private let listener: GatedListener
-  /// What the workers of this process have read.
+  /// How far the workers of this process have read.
   package let backlog = InputBacklog()
 
-  /// Partitions of each topic.
+  /// The number of partitions of each topic.
   public static let partitionCount: Int32 = 4
 
-  /// Starts it and creates the topics.
+  /// Starts the cluster and creates the topics.
   ///
-  /// - Throws: ``DaemonError`` if the machine does not allow it.
+  /// - Throws: ``DaemonError`` if the cluster cannot start.
   public init(
     topics: TopicNames,
     partitionCount: Int32 = EmbeddedBroker.partitionCount,
@@ -49,9 +49,10 @@ public final class EmbeddedBroker: Sendable {
   /// The value of `bootstrap.servers` for clients on this machine.
   public var bootstrapServers: String { "127.0.0.1:\(listener.port)" }
 
-  /// What the process's own clients are to be told besides what the user tells them: not to come by the gate.
+  /// Additional properties for the process's own clients, which bypass the gate.
   ///
-  /// A request for records that finds none is answered only when its time is over, not when there are some.
+  /// The mock cluster answers an empty fetch only after its wait time, even if records arrive earlier, so that time is
+  /// short.
   package var properties: [ConfigurationPair] {
     [
       ConfigurationPair(name: "bootstrap.servers", value: cluster.bootstrapServers),
@@ -59,12 +60,12 @@ public final class EmbeddedBroker: Sendable {
     ]
   }
 
-  /// What a client of the process is to be told that comes by the gate.
+  /// Additional properties for clients of this process that use the gate.
   package var gatedProperties: [ConfigurationPair] {
     [ConfigurationPair(name: "bootstrap.servers", value: bootstrapServers)]
   }
 
-  /// Ends it; everything in it is gone.
+  /// Stops the cluster and discards its data.
   public func stop() {
     listener.stop()
     cluster.stop()

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// A client's connection to the embedded broker. What writes waits at the gate; what tells the broker's address tells
-/// that of the gate instead; everything else passes as it is.
+/// A client's connection to the embedded broker. Produce requests wait at the gate. Responses with the broker's address
+/// are changed to the gate's. Everything else passes unchanged.
 final class GatedConnection: Sendable {
   private let client: LocalSocket
   private let broker: LocalSocket
   private let gate: InputGate
   private let ports: (broker: UInt16, gate: UInt16)
-  /// Requests under way of which the answer is looked at, by their correlation ids.
+  /// Pending requests whose responses are inspected, by correlation id.
   private let underWay = Mutex<[UInt32: RequestKind]>([:])
 
   private enum RequestKind {
-    /// The answer tells addresses.
+    /// The response contains addresses.
     case address
-    /// The answer says that records are in the log.
+    /// The response confirms that records are in the log.
     case write
   }
 
-  /// The head of a request: bytes of the rest, API key, API version, correlation id; of an answer the first and the
-  /// last of these.
+  /// The head of a request: remaining size, API key, API version, correlation id. A response starts with the first and
+  /// the last of these.
   private static let requestHeadBytes = 12
   private static let answerHeadBytes = 8
   private static let produceKey: UInt16 = 0
   private static let metadataKey: UInt16 = 3
   private static let findCoordinatorKey: UInt16 = 10
-  /// What tells addresses is much less.
+  /// Responses with addresses are much smaller.
   private static let greatestCopiedBytes = 16 << 20
-  /// Of a request to write, as far as ``ProduceHead`` looks at it.
+  /// The part of a produce request that ``ProduceHead`` examines.
   private static let produceHeadBytes = 1024
   private static let chunkBytes = 64 << 10
 
@@ -37,17 +37,17 @@ final class GatedConnection: Sendable {
     self.ports = ports
   }
 
-  /// Ends the connection on both sides.
+  /// Closes the connection on both sides.
   func end() {
     client.shutDown()
     broker.shutDown()
   }
 
-  /// Passes on requests until the connection ends.
+  /// Forwards requests until the connection ends.
   func passRequests() {
     defer {
       end()
-      // Nobody waits for what was on its way.
+      // Releases the gate from requests that will not be answered.
       let writes = underWay.withLock { underWay in
         defer { underWay = [:] }
         return underWay.values.count { $0 == .write }
@@ -81,7 +81,7 @@ final class GatedConnection: Sendable {
     }
   }
 
-  /// Passes on answers until the connection ends.
+  /// Forwards responses until the connection ends.
   func passAnswers() {
     defer { end() }
     var head = [UInt8](repeating: 0, count: Self.answerHeadBytes)
@@ -102,8 +102,7 @@ final class GatedConnection: Sendable {
     }
   }
 
-  /// Replaces ports where an answer has an address: in every version of it a host's text is followed by its port, in
-  /// four bytes.
+  /// Replaces ports in a response's addresses. In every version, a host name is followed by its port in four bytes.
   static func replaceAddresses(in answer: inout [UInt8], of port: UInt16, by replacement: UInt16) {
     let address = Array("127.0.0.1".utf8) + [0, 0, UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
     var start = 0
@@ -118,7 +117,7 @@ final class GatedConnection: Sendable {
     }
   }
 
-  /// In network byte order.
+  /// Reads a number in network byte order.
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
     bytes.reduce(0) { $0 << 8 | UInt32($1) }
   }

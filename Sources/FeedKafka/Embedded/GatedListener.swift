@@ -1,7 +1,7 @@
 import Service
 import Synchronization
 
-/// Where clients of the embedded broker connect to: each connection goes on to the broker, through the gate.
+/// Accepts connections of clients to the embedded broker, and forwards each to the broker through the gate.
 final class GatedListener: Sendable {
   let port: UInt16
   private let socket: LocalSocket
@@ -14,7 +14,7 @@ final class GatedListener: Sendable {
     var connections: [ObjectIdentifier: GatedConnection] = [:]
   }
 
-  /// - Returns: nil if the machine does not allow it.
+  /// - Returns: nil if it cannot listen.
   init?(brokerPort: UInt16, gate: InputGate) {
     guard let (socket, port) = LocalSocket.listen() else { return nil }
     self.socket = socket
@@ -24,7 +24,7 @@ final class GatedListener: Sendable {
     guard BackgroundThread.start(name: "broker-gate", { self.serve() }) else { return nil }
   }
 
-  /// Ends all connections and takes no more.
+  /// Closes all connections and accepts no more.
   func stop() {
     gate.stop()
     socket.shutDown()

@@ -3,13 +3,13 @@ import Synchronization
 
 /// How far the process's workers have read the input of its embedded broker.
 ///
-/// That broker throws away what is oldest, read or not; so producers are held back while something is unread.
+/// That broker drops the oldest records, read or not, so producers are held back while anything is unread.
 package final class InputBacklog: Sendable {
-  /// By worker, the partitions that it has and the offset up to which each is read; nil before the first assignment.
+  /// For each worker, its partitions and the offset up to which each has been read; nil before the first assignment.
   private let positions = Mutex<[Int: [TopicPartition: Int64]]?>(nil)
 
-  /// The group has given a worker these partitions in place of those it had. What it gives up is still to be read: it
-  /// comes back with the next assignment, or to somebody else.
+  /// Replaces a worker's partitions by a new assignment. Revoked partitions still have to be read: the next assignment
+  /// gives them to this worker or another.
   package func assign(_ partitions: [TopicPartition], to worker: Int) {
     positions.withLock { positions in
       var all = positions ?? [:]
@@ -18,7 +18,7 @@ package final class InputBacklog: Sendable {
     }
   }
 
-  /// A worker has read up to these offsets.
+  /// Records that a worker has read up to these offsets.
   package func read(_ offsets: [TopicPartition: Int64], by worker: Int) {
     positions.withLock { positions in
       guard var own = positions?[worker] else { return }
@@ -27,10 +27,10 @@ package final class InputBacklog: Sendable {
     }
   }
 
-  /// A partition of which records are unread; nil if there is none. What members of the group in other processes
-  /// have is not known, and counts as read.
+  /// A partition with unread records; nil if there is none. Partitions of group members in other processes are unknown,
+  /// and count as read.
   ///
-  /// - Parameter ends: where the partitions end.
+  /// - Parameter ends: the end offsets of the partitions.
   func firstUnread(_ ends: [TopicPartition: Int64]) -> TopicPartition? {
     positions.withLock { positions in
       func isRead(_ partition: TopicPartition, _ end: Int64) -> Bool {

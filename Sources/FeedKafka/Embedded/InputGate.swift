@@ -3,13 +3,13 @@ import Kafka
 import Service
 import Synchronization
 
-/// Holds producers back until the input of the embedded broker is read.
+/// Holds producers back until the embedded broker's input has been read.
 final class InputGate: Sendable {
-  /// Whoever has it sends: one request at a time.
+  /// Held by the thread that sends, so that requests pass one at a time.
   private let measurer: Mutex<Measurer>
   private let backlog: InputBacklog
   private let isStopped = Atomic<Bool>(false)
-  /// Requests that were let through and are not answered: what they write may not be in the log yet.
+  /// Requests that were admitted but not answered yet: their records may not be in the log yet.
   private let unanswered = Atomic<Int>(0)
   private let log: Log
 
@@ -36,11 +36,11 @@ final class InputGate: Sendable {
     self.log = log
   }
 
-  /// Whether a request to write of so many bytes can be kept; if not, the connection has to end, so that the client hears
-  /// of it, and the log says why.
+  /// Whether the broker can keep a produce request of this size. If not, the connection must end, so that the client
+  /// sees a failure; the log says why.
   func mayPass(bytes: Int) -> Bool {
     if bytes <= ProduceCredit.greatestRequestBytes { return true }
-    // Clients try again, many times a second.
+    // Clients retry many times a second; the log limits the lines.
     log.write(
       .embeddedRequestRefused,
       "the embedded broker refused a request that is too large for it; send smaller records, or use Kafka",
@@ -49,10 +49,10 @@ final class InputGate: Sendable {
     return false
   }
 
-  /// Waits until a request to write of so many bytes may go on.
+  /// Waits until a produce request of this size may pass.
   ///
   /// - Parameter isAnswered: whether ``answer(_:)`` follows.
-  /// - Returns: false if the gate was stopped.
+  /// - Returns: false if the gate has stopped.
   func admit(bytes: Int, isAnswered: Bool) -> Bool {
     measurer.withLock { measurer -> Bool in
       var nextWarning = MonotonicClock.milliseconds() + Self.patienceMilliseconds
@@ -76,20 +76,20 @@ final class InputGate: Sendable {
             unread.map { ["partition": $0] } ?? [:]
           )
         }
-        // Nobody tells when something is read; so soon is soon enough.
+        // There is no notification of reads; polling is fast enough.
         _ = poll(nil, 0, Self.pauseMilliseconds)
       }
       return false
     }
   }
 
-  /// So many requests are answered, or will not be.
+  /// Records that requests were answered, or will not be.
   func answer(_ count: Int) { unanswered.subtract(count, ordering: .relaxed) }
 
-  /// Lets nobody wait any longer.
+  /// Stops the gate and releases all waiting requests.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
-    // What is not torn down in time goes with the process.
+    // A consumer that cannot be closed in time ends with the process.
     measurer.withLock { measurer in
       _ = try? measurer.consumer.close(timeoutMilliseconds: Self.askMilliseconds)
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A TCP socket of this machine, closed when nobody has it any more.
+/// A TCP socket on the loopback interface, closed when its last reference is released.
 final class LocalSocket: Sendable {
   private let descriptor: Int32
 
@@ -8,7 +8,7 @@ final class LocalSocket: Sendable {
 
   deinit { close(descriptor) }
 
-  /// Listens on a port that is free; nil if the machine does not allow it.
+  /// Listens on a free port; nil if that is not possible.
   static func listen() -> (socket: LocalSocket, port: UInt16)? {
     guard let socket = make() else { return nil }
     var (address, size) = Self.address(port: 0)
@@ -21,7 +21,7 @@ final class LocalSocket: Sendable {
     return isListening ? (socket, UInt16(bigEndian: address.sin_port)) : nil
   }
 
-  /// Connects to a port; nil if nobody listens there.
+  /// Connects to a port; nil if nothing listens there.
   static func connect(port: UInt16) -> LocalSocket? {
     guard let socket = make() else { return nil }
     var (address, size) = Self.address(port: port)
@@ -48,7 +48,7 @@ final class LocalSocket: Sendable {
       switch errno {
       case EINTR, ECONNABORTED: continue
       case EMFILE, ENFILE, ENOBUFS, ENOMEM:
-        // Until others close theirs.
+        // Out of descriptors: wait until some are closed.
         _ = poll(nil, 0, 100)
       default: return nil
       }
@@ -67,7 +67,7 @@ final class LocalSocket: Sendable {
     return true
   }
 
-  /// Writes all of it; false if the other side is gone.
+  /// Writes all bytes; false if the peer is gone.
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var done = 0
     while done < bytes.count {
@@ -79,7 +79,7 @@ final class LocalSocket: Sendable {
     return true
   }
 
-  /// Ends whatever waits for it.
+  /// Shuts the socket down, which ends all blocked calls.
   func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   private static func make() -> LocalSocket? {

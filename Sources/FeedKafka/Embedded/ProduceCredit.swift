@@ -1,16 +1,16 @@
-/// How much producers may send to the embedded broker before everything is read that they have sent.
+/// How much producers may send to the embedded broker before all of it must be read.
 struct ProduceCredit: Equatable {
-  /// Bytes of requests. The broker keeps 5 MiB of a partition; half of that is left for records that are read a second
-  /// time, and for requests without acknowledgement, of which it is not known when they have arrived.
+  /// In bytes of requests. The broker keeps 5 MiB of a partition. Half of that is reserved for records that are read
+  /// again, and for requests without acknowledgement, whose arrival cannot be observed.
   static let bytes = 1 << 20
 
-  /// The largest request. librdkafka 2.0.2's mock cluster loses what it has just appended when that takes the place of
-  /// everything before it; two of half of what it keeps never do.
+  /// The largest request. librdkafka 2.0.2's mock cluster loses a new batch if that batch displaces everything before
+  /// it. Two batches of half the capacity never do.
   static let greatestRequestBytes = 5 << 19
 
   private var used = 0
 
-  /// Whether a request of so many bytes may go on; one that is larger than the credit may, after all others are read.
+  /// Whether a request of this size may pass. A request larger than the credit may pass once all others have been read.
   ///
   /// - Returns: false if the input has to be read first.
   mutating func take(_ bytes: Int) -> Bool {
@@ -19,6 +19,6 @@ struct ProduceCredit: Equatable {
     return true
   }
 
-  /// Everything that was sent is read.
+  /// Restores the full credit, once everything sent has been read.
   mutating func renew() { used = 0 }
 }

@@ -1,25 +1,25 @@
-/// The beginning of a request to write, as far as it says whether the broker answers.
+/// The head of a produce request, parsed as far as needed to know whether the broker answers.
 enum ProduceHead {
-  /// Versions from this one on name the transaction.
+  /// Versions from this one include the transactional id.
   private static let firstTransactional: UInt32 = 3
-  /// Versions from this one on have another form, which the embedded broker does not know.
+  /// Versions from this one have another encoding, which the embedded broker does not support.
   private static let firstFlexible: UInt32 = 9
 
-  /// Whether the broker is to answer; false also where that cannot be told.
+  /// Whether the broker will answer; false if that cannot be determined.
   ///
-  /// - Parameter body: what follows the correlation id.
+  /// - Parameter body: the bytes after the correlation id.
   static func wantsAnswer(version: UInt32, _ body: [UInt8]) -> Bool {
     guard version < firstFlexible, var position = end(ofStringAt: 0, body) else { return false }
     if version >= firstTransactional {
       guard let end = end(ofStringAt: position, body) else { return false }
       position = end
     }
-    // The acknowledgements: none, the leader's, or those of all.
+    // `acks`: 0, 1 (the leader) or -1 (all replicas).
     guard let acknowledgements = number(at: position, body) else { return false }
     return acknowledgements != 0
   }
 
-  /// A string is its length, -1 for none, and its bytes.
+  /// The position after a string: its length (-1 for null) and its bytes.
   private static func end(ofStringAt position: Int, _ body: [UInt8]) -> Int? {
     number(at: position, body).map { position + 2 + max(0, Int($0)) }
   }

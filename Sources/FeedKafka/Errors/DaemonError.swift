@@ -1,33 +1,33 @@
 package import Kafka
 
-/// Why the daemon, or a tool that talks to Kafka, stopped.
+/// Why the daemon, or a tool that uses Kafka, stopped.
 public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What went wrong, as a stable word.
+  /// The kind of error; stable.
   public enum Code: String, Sendable {
     /// A topic does not exist.
     case missingTopic = "missing-topic"
-    /// Topics that belong together differ in their number of partitions.
+    /// Topics that must have the same number of partitions differ.
     case partitionCounts = "partition-counts"
-    /// Kafka refused, or could not be reached; the message has its reason.
+    /// Kafka refused a request or could not be reached; the message has the reason.
     case kafka = "kafka"
     /// Records could not be delivered.
     case undelivered = "undelivered"
-    /// Input is gone that was not read.
+    /// A topic has lost input that was not read.
     case lostInput = "lost-input"
     /// Feeds cannot be restored from the changesets topic.
     case unreadableChangesets = "unreadable-changesets"
     /// HTTP cannot be served.
     case http
-    /// What was read back is not what was published.
+    /// What was read back differs from what was published.
     case mismatch = "mismatch"
-    /// There is no record at a place that was named.
+    /// There is no record at the requested offset.
     case missingRecord = "missing-record"
   }
 
   public let code: Code
-  /// Names what it concerns, and the remedy.
+  /// Names the topic or partition, and the remedy.
   public let message: String
-  /// Whether the same may work later without anybody's doing.
+  /// Whether a retry may succeed without intervention.
   public let isRetriable: Bool
 
   package init(_ code: Code, _ message: String, isRetriable: Bool = false) {
@@ -40,9 +40,9 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     self.init(.kafka, error.description, isRetriable: error.isRetriable)
   }
 
-  /// Something that would fail again in the same way, until somebody changes something.
+  /// An error that persists until an operator intervenes.
   ///
-  /// - Parameter action: what cannot be done: `publish`, `read`.
+  /// - Parameter action: the failed action: `publish`, `read`.
   package static func cannot(_ action: String, _ error: KafkaError) -> DaemonError {
     DaemonError(
       .kafka,
@@ -50,7 +50,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     )
   }
 
-  /// A partition of the changesets topic that ends before what belongs to the committed offsets.
+  /// The changesets topic ends before an offset that the committed offsets require.
   package static func cutChangesets(_ partition: TopicPartition, end: Int64, least: Int64) -> DaemonError {
     DaemonError(
       .unreadableChangesets,
@@ -62,7 +62,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     )
   }
 
-  /// A topic that is being read, and of which nothing comes.
+  /// Reading a topic has stalled.
   package static func silence(of topic: String, milliseconds: Int64) -> DaemonError {
     DaemonError(
       .kafka,
@@ -72,7 +72,7 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     )
   }
 
-  /// The daemon cannot go on.
+  /// The daemon cannot continue.
   public var isFatal: Bool { true }
   public var description: String { message }
 }

@@ -1,10 +1,10 @@
 package import Kafka
 
-/// Where instances are reached, as they tell each other through their group: in the client id.
+/// The addresses that instances announce to each other through the consumer group, in their client ids.
 package enum InstanceAddress {
   private static let separator: Character = "@"
 
-  /// The client id of a member that is reached at a URL.
+  /// The client id of a member with a URL.
   static func clientID(_ name: String, url: String) -> String {
     url.isEmpty ? name : "\(name)\(separator)\(url)"
   }
@@ -16,7 +16,7 @@ package enum InstanceAddress {
     return url.hasPrefix("http://") || url.hasPrefix("https://") ? String(url) : nil
   }
 
-  /// The URLs by partition number, of the members that tell one.
+  /// The URLs by partition number, of members that announce one.
   package static func urls(of members: [GroupMember]) -> [Int32: String] {
     var urls: [Int32: String] = [:]
     for member in members {

@@ -1,19 +1,19 @@
 import FoundationEssentials
 import Glibc
 
-/// Tells a process from all others of its group that run at the same time, and is the same for the one that
-/// takes its place on the machine.
+/// An id that differs between concurrent processes of a group, and is reused by the process that replaces one on the
+/// same machine.
 ///
-/// So a producer can have the `transactional.id` of the one before it: Kafka then ends at once the transaction
-/// that a killed process left open, and nobody waits for it to time out.
+/// A producer can therefore take over the `transactional.id` of its predecessor. Kafka then aborts the transaction that
+/// a killed process left open at once, instead of after its timeout.
 package final class ProcessIdentity: Sendable, Equatable {
-  /// Machine, its boot, its network and a number that no other process there has at the time.
+  /// The machine, its boot id, its network namespace, and a number that is unique among the running processes there.
   let text: String
   private let claim: Int32
 
   static let greatestNumber = 1_023
 
-  /// - Parameter group: processes of other groups are not told apart from.
+  /// - Parameter group: the consumer group; ids are unique within a group only.
   package init(group: String) {
     let place = [Self.hostName, Self.bootID, Self.networkID].filter { !$0.isEmpty }.joined(separator: "-")
     for number in 0...Self.greatestNumber {
@@ -27,7 +27,7 @@ package final class ProcessIdentity: Sendable, Equatable {
       }
       break
     }
-    // Unique all the same; after a kill its transactions have to time out.
+    // Still unique, but after a kill, transactions end only by their timeout.
     claim = -1
     text = "\(place)-p\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
@@ -41,16 +41,16 @@ package final class ProcessIdentity: Sendable, Equatable {
     case taken, impossible
   }
 
-  /// Claims a name in the network's space of socket names, which has no files and lets go of it when the process
-  /// ends in whatever way. Processes that share a network may share the machine's name, too.
+  /// Claims a name in the network namespace's abstract socket names. These have no files, and the kernel releases them
+  /// when the process ends for any reason. Processes that share a network namespace may share a host name, too.
   private static func claim(_ name: String) -> Claim {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let capacity = MemoryLayout.size(ofValue: address.sun_path) - 1
-    // Longer group names are told apart by their ends, which hold the number.
+    // Long names are truncated at the front, because the number at their end makes them unique.
     let bytes = Array(name.utf8.suffix(capacity))
     withUnsafeMutableBytes(of: &address.sun_path) { path in
-      // A zero byte first makes it a name without a file.
+      // A leading zero byte makes it an abstract name.
       UnsafeMutableRawBufferPointer(rebasing: path.dropFirst()).copyBytes(from: bytes)
     }
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -73,13 +73,13 @@ package final class ProcessIdentity: Sendable, Equatable {
     }
   }
 
-  /// The beginning of what the kernel calls this run of the machine.
+  /// The start of the kernel's boot id.
   private static var bootID: String {
     let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
     return String(text?.prefix(8) ?? "")
   }
 
-  /// The number of the network in whose space names are claimed: containers often have one each.
+  /// The id of the network namespace, in which names are claimed. Containers often have their own.
   private static var networkID: String {
     var status = stat()
     guard stat("/proc/self/ns/net", &status) == 0 else { return "" }

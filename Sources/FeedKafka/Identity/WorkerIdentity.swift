@@ -1,10 +1,10 @@
-/// What Kafka knows a worker by.
+/// A worker's identity towards Kafka.
 package struct WorkerIdentity: Sendable, Equatable {
   /// The number of the worker in this process, from 0.
   package let number: Int
-  /// How many workers the process has.
+  /// The number of workers in the process.
   let count: Int
-  /// Tells this process from all others that run at the same time, and is the same after a restart.
+  /// The process's id, unique among running processes and unchanged by a restart.
   let process: ProcessIdentity
 
   package init(number: Int, count: Int, process: ProcessIdentity) {

@@ -1,19 +1,19 @@
-/// How large batches of records may be, as far as brokers have refused larger ones.
+/// The maximum batch size, which is reduced when brokers refuse larger batches.
 ///
-/// A broker refuses what is larger than a segment of its topic (`RECORD_LIST_TOO_LARGE`), of which the client knows
-/// nothing. In batches of one record each, what is refused is a record.
+/// A broker refuses a batch that is larger than a segment of its topic (`RECORD_LIST_TOO_LARGE`); the client does not
+/// know that limit. Once batches have one record each, a refusal means that a record is too large.
 package struct BatchLimit: Equatable {
-  /// In bytes; nil as long as nothing was refused.
+  /// In bytes; nil until a batch is refused.
   package private(set) var bytes: Int?
 
   package init() {}
 
-  /// Whether a batch has one record only.
+  /// Whether batches are limited to one record.
   package var isLeast: Bool { bytes == 1 }
 
-  /// A batch was refused: those to come are a tenth as large.
+  /// Reduces the limit to a tenth, after a batch was refused.
   ///
-  /// - Parameter configured: the most bytes of a batch as long as nothing was refused.
+  /// - Parameter configured: the limit before the first refusal.
   package mutating func shrink(from configured: Int) {
     bytes = max(1, (bytes ?? configured) / 10)
   }

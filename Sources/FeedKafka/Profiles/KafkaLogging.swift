@@ -2,7 +2,7 @@ package import Kafka
 import Service
 
 extension Log {
-  /// Takes librdkafka's own log lines, for one client.
+  /// Logs the lines of one librdkafka client.
   package var kafkaHandler: KafkaLogHandler {
     { level, facility, message in
       let (thread, message) = KafkaLogText.parts(of: message)
@@ -16,13 +16,13 @@ extension Log {
 
   static func event(of level: KafkaLogLevel, _ facility: String) -> LogEvent {
     switch level {
-    // Our own line, in the place of librdkafka's.
+    // Logged in our own words.
     case .error where facility == ConnectionFaults.facility: .kafkaClientConnectionRefused
-    // A transaction that has to be aborted, as in a rebalance; fatal ones are graver.
+    // A transaction must be aborted, for example by a rebalance. Fatal errors have a higher severity.
     case .error where facility == "TXNERR": .kafkaClientWarning
     case .emergency, .alert, .critical, .error: .kafkaClientError
     case .warning: .kafkaClientWarning
-    // What librdkafka finds notable is of use to those who look into it.
+    // librdkafka's notices help only in diagnosing librdkafka.
     case .notice, .info, .debug: .kafkaClientDebug
     }
   }

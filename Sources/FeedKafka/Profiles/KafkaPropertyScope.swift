@@ -1,4 +1,4 @@
-/// Which of librdkafka's clients a property is for (its CONFIGURATION.md, column C/P).
+/// Which kind of librdkafka client has a property (column C/P of its CONFIGURATION.md).
 enum KafkaPropertyScope: Equatable {
   case consumer
   case producer

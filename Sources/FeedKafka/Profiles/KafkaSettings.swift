@@ -1,26 +1,26 @@
 package import Kafka
 package import Service
 
-/// The `kafka.*` section, turned into what each of FeedStore's clients is made with.
+/// The `kafka.*` section, converted to the configuration of each of FeedStore's clients.
 ///
-/// What the user sets is passed on as it is, to the clients that it is for. What FeedStore's guarantees rest
-/// on cannot be set to anything else; what it would merely have otherwise is a default.
+/// The user's properties are passed unchanged to the clients that support them. Properties that FeedStore's guarantees
+/// depend on cannot be changed. Its other choices are defaults.
 package struct KafkaSettings: Sendable, Equatable {
-  /// The group in which daemons share the input.
+  /// The consumer group in which daemons share the input.
   package let groupID: String
-  /// Whether a worker's clients count what they do.
+  /// Whether a worker's clients collect statistics.
   package var isCounting = false
-  /// Told by all clients why brokers cannot be connected to.
+  /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
   private let transactionalID: String?
   private let instanceID: String?
   private let transactionMilliseconds: Int?
 
-  /// Names a group and a client where the configuration does not.
+  /// The default name of the group and the client.
   static let defaultName = "feedstore"
 
-  /// For what needs a cluster that is there.
+  /// Settings for an existing cluster.
   ///
   /// - Parameter properties: the settings under `kafka.`.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
@@ -28,11 +28,11 @@ package struct KafkaSettings: Sendable, Equatable {
     try self.init(properties, embedded: nil, otherRemedy: "")
   }
 
-  /// For what can bring a cluster along.
+  /// Settings for an existing or an embedded cluster.
   ///
   /// - Parameters:
   ///   - properties: the settings under `kafka.`.
-  ///   - embedded: the settings of the embedded cluster, if there is one.
+  ///   - embedded: the properties of the embedded cluster; nil if there is none.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
   package init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]?) throws(ConfigurationError) {
     try self.init(
@@ -80,11 +80,11 @@ package struct KafkaSettings: Sendable, Equatable {
     transactionMilliseconds = Self.value("transaction.timeout.ms", properties).flatMap { Int($0) }
   }
 
-  /// For the consumer that shares the input with the group.
+  /// The configuration of the consumer that is a member of the group.
   ///
   /// - Parameters:
-  ///   - identity: the worker's; each has an instance of its own where the user names one.
-  ///   - url: where other instances are to find this one; empty if they are not.
+  ///   - identity: the worker's. If the user sets `group.instance.id`, each worker gets its own.
+  ///   - url: the URL to announce to other instances; empty for none.
   package func member(_ identity: WorkerIdentity, url: String = "") -> KafkaConfiguration {
     var configuration = configuration(for: .consumer)
     configuration["client.id"] = InstanceAddress.clientID(clientID, url: url)
@@ -94,22 +94,22 @@ package struct KafkaSettings: Sendable, Equatable {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
     configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
-    // A member hears of a rebalance with the answer to a heartbeat, and what moves waits for all members.
+    // Members learn of a rebalance from a heartbeat response, and a rebalance waits for all members.
     configuration.setIfMissing("heartbeat.interval.ms", String(Self.heartbeatMilliseconds))
-    // Bytes are the bound, not the number of records. librdkafka needs about as much memory again for each record.
+    // Bytes are the limit, not the number of records. librdkafka needs about as much memory again for each record.
     configuration.setIfMissing("queued.max.messages.kbytes", String(Self.inputKilobytes))
     configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
     Self.noticeRoom(&configuration)
     Self.noticeSilence(&configuration)
     Self.noticeMoves(&configuration)
-    // A request to join waits at a coordinator for as long as a poll may take; that another broker has become
-    // coordinator ends that.
+    // A JoinGroup request may wait at a coordinator for the maximum poll interval. Looking up the coordinator ends that
+    // wait if it has moved.
     configuration.setIfMissing("coordinator.query.interval.ms", String(Self.moveMilliseconds))
     count(&configuration)
     return configuration
   }
 
-  /// For a consumer that reads partitions by itself, from their beginning.
+  /// The configuration of a consumer that reads partitions from their beginning, outside the group.
   package var reader: KafkaConfiguration {
     var configuration = configuration(for: .consumer)
     configuration["group.id"] = nil
@@ -119,31 +119,32 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// For a reader that is to read much in little time and bounded memory.
+  /// The configuration of a reader that must read much in little time and bounded memory.
   ///
-  /// Its queue is one for all partitions. What may come on top of it is the answer of each broker that was
-  /// under way. A broker's thread of librdkafka 2.0.2 that finds the queue full looks again after a second, or
-  /// when it has something else to do: so it is given something, and the queue holds what a second works on.
+  /// One queue serves all partitions; each broker's pending response may come on top of it. In librdkafka 2.0.2, a
+  /// broker thread that finds the queue full checks again after a second, or when it has other work. So it is given
+  /// other work, and the queue holds about a second of reading.
   package var restorer: KafkaConfiguration {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "131072")
-    // Bytes are the bound, not the number of records.
+    // Bytes are the limit, not the number of records.
     configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
     Self.noticeRoom(&configuration)
-    // librdkafka does not make a consumer for which an answer may be less than a record.
+    // librdkafka rejects a consumer whose maximum response is smaller than a record.
     let recordBytes = configuration["message.max.bytes"].flatMap { Int($0) } ?? 0
     configuration.setIfMissing("fetch.max.bytes", String(max(16_777_216, recordBytes)))
-    // One request at a time is under way to a broker, so what it may bring of a partition bounds the rate.
+    // Each broker has one pending fetch at a time, so the size of its response limits the throughput.
     if configuration["max.partition.fetch.bytes"] == nil {
       configuration.setIfMissing("fetch.message.max.bytes", "4194304")
     }
-    // The end of a partition is told when the broker has had nothing to add for so long.
+    // The end of a partition is reported after the broker has had nothing new for this long.
     configuration.setIfMissing("fetch.wait.max.ms", "50")
     Self.noticeMoves(&configuration, everyMilliseconds: 100)
     return configuration
   }
 
-  /// For a reader that follows as long as the process lives, and is told soon where a partition ends.
+  /// The configuration of a reader that follows for as long as the process lives, and learns of the end of a partition
+  /// soon.
   package var follower: KafkaConfiguration {
     var configuration = reader
     configuration.setIfMissing("queued.max.messages.kbytes", "32768")
@@ -152,16 +153,16 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
-  /// For a worker's transactional producer.
+  /// The configuration of a worker's transactional producer.
   ///
-  /// Its id is that of the worker before it in the same place, so that a transaction that one left open ends at
-  /// once. What shuts out a worker that lost its partitions is the group's generation, which goes into every
-  /// transaction; two workers that run at the same time must not have one id.
+  /// It takes over the id of its predecessor, so that a transaction which that one left open is aborted at once. A
+  /// worker that lost its partitions is fenced by the group's generation, which every transaction includes. Two running
+  /// workers must not share an id.
   ///
   /// - Parameters:
   ///   - identity: the worker's.
-  ///   - slowInARow: transactions in a row that failed as they took the time they had.
-  ///   - batchLimit: how large batches may be.
+  ///   - slowInARow: the number of consecutive transactions that failed by their timeout.
+  ///   - batchLimit: the maximum batch size.
   package func transactionalProducer(
     _ identity: WorkerIdentity,
     slowInARow: Int,
@@ -174,38 +175,39 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration["transactional.id"] = "\(prefix)-\(identity.number)"
     let timeout = transactionMilliseconds(slowInARow: slowInARow)
     configuration["transaction.timeout.ms"] = String(timeout)
-    // librdkafka refuses what outlasts a transaction, and derives from its time what is not set.
+    // librdkafka rejects timeouts longer than the transaction's, and derives unset ones from it.
     for name in Self.timesWithinTransaction {
       if let time = configuration[name].flatMap({ Int($0) }), time > timeout { configuration[name] = nil }
     }
-    // What is written is committed at once, so nothing more comes that a batch could wait for.
+    // The transaction is committed right after the writes, so there is nothing to linger for.
     if configuration["queue.buffering.max.ms"] == nil { configuration.setIfMissing("linger.ms", "0") }
-    // Until a transaction's markers are written, brokers refuse what belongs to the next: a matter of milliseconds.
+    // Brokers reject the next transaction until the markers of the previous one are written, usually within
+    // milliseconds.
     configuration.setIfMissing("retry.backoff.ms", String(Self.retryMilliseconds))
     configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
     count(&configuration)
     return configuration
   }
 
-  /// How long a transaction may take, in milliseconds.
+  /// The transaction timeout in milliseconds.
   ///
-  /// - Parameter slowInARow: transactions in a row that failed as they took the time they had; each gives the next
-  ///   twice as long, unless the user has said how long.
+  /// - Parameter slowInARow: the number of consecutive transactions that failed by their timeout. Each doubles the next
+  ///   timeout, unless the user has set it.
   package func transactionMilliseconds(slowInARow: Int) -> Int {
     transactionMilliseconds ?? Self.transactionMilliseconds[slowInARow]
   }
 
-  /// For a producer without transactions.
+  /// The configuration of a producer without transactions.
   package var producer: KafkaConfiguration {
     var configuration = configuration(for: .producer)
     configuration["transactional.id"] = nil
     configuration["transaction.timeout.ms"] = nil
-    // How large a record may be, the topic says; input that is rejected may be as large as the limits allow.
+    // The topic limits the size of records. Rejected input may be as large as the limits allow.
     configuration.setIfMissing("message.max.bytes", String(Self.greatestMessageBytes))
     return configuration
   }
 
-  /// Refuses names and values that librdkafka does not know, before any client is made.
+  /// Rejects unknown property names and invalid values before any client is created.
   ///
   /// - Throws: ``ConfigurationError``.
   package func checkProperties() throws {
@@ -217,23 +219,23 @@ package struct KafkaSettings: Sendable, Equatable {
     }
   }
 
-  /// For a client that creates topics and reads their settings.
+  /// The configuration of a client that creates topics and reads their settings.
   package var admin: KafkaConfiguration { configuration(for: .both) }
 
-  /// What the clients call themselves.
+  /// The client id.
   package var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
 
-  /// How long a member of the group may take between two polls, in milliseconds.
+  /// The maximum time between two polls of a group member, in milliseconds.
   package var maxPollMilliseconds: Int64 {
     Self.value("max.poll.interval.ms", properties).flatMap { Int64($0) } ?? Self.maxPollMilliseconds
   }
 
-  /// How many bytes a producer puts into one batch at most; librdkafka's default where nothing is said.
+  /// The maximum size of a producer's batch in bytes; librdkafka's default unless set.
   package var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
 
-  /// Has a consumer give up soon on a broker that keeps its connections and says nothing.
+  /// Makes a consumer detect a silent broker soon.
   private static func noticeSilence(_ configuration: inout KafkaConfiguration) {
-    // An answer may take as long as the broker may wait for records.
+    // A response may take as long as the broker may wait for records.
     let wait = configuration["fetch.wait.max.ms"].flatMap { Int($0) } ?? 0
     configuration.setIfMissing(
       "socket.timeout.ms",
@@ -241,17 +243,17 @@ package struct KafkaSettings: Sendable, Equatable {
     )
   }
 
-  /// Has a consumer go on fetching soon after its queue has room again: before that it looks once a second.
+  /// Makes a consumer resume fetching soon after its queue has room; by default it checks once a second.
   private static func noticeRoom(_ configuration: inout KafkaConfiguration) {
     if noticesRoom { configuration.setIfMissing(roomProperty, String(roomMilliseconds)) }
   }
 
-  /// Whether librdkafka can be told how soon to look for room in its queue, as it can since 2.2.
+  /// Whether librdkafka has the property for that, as of version 2.2.
   package static let noticesRoom = KafkaConfiguration.knows(roomProperty)
   private static let roomProperty = "fetch.queue.backoff.ms"
   private static let roomMilliseconds = 5
 
-  /// Has a consumer ask now and then who leads its partitions, as one that is led by nobody any more may not say so.
+  /// Makes a consumer refresh its metadata regularly: a broker that stopped leading a partition may not say so.
   private static func noticeMoves(
     _ configuration: inout KafkaConfiguration,
     everyMilliseconds interval: Int = moveMilliseconds
@@ -261,7 +263,7 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration.setIfMissing("metadata.max.age.ms", "900000")
   }
 
-  /// What is fetched ahead: more than is applied while a transaction is committed.
+  /// The prefetch size: more than is applied during a commit.
   private static let inputKilobytes = 32_768
   private func count(_ configuration: inout KafkaConfiguration) {
     if isCounting { configuration.setIfMissing("statistics.interval.ms", String(Self.countingMilliseconds)) }
@@ -272,23 +274,23 @@ package struct KafkaSettings: Sendable, Equatable {
   /// librdkafka's default.
   private static let maxPollMilliseconds: Int64 = 300_000
   private static let moveMilliseconds = 5_000
-  /// The greatest that librdkafka takes.
+  /// The maximum that librdkafka accepts.
   private static let anyNumberOfMessages = "10000000"
   private static let reconnectMilliseconds = 2_000
   private static let greatestMessageBytes = 1_000_000_000
-  /// A member that is gone without a word is missed this long.
+  /// How long the group waits for a member that disappeared.
   private static let sessionMilliseconds = 10_000
   private static let heartbeatMilliseconds = 300
-  /// What a killed worker wrote is in the way of whoever reads on for so long, unless it is started again: so little
-  /// at first. Brokers may not allow more than what clients have by default.
+  /// A killed worker's open transaction blocks readers for this long, unless the worker restarts, so the first timeout
+  /// is short. Brokers may not allow more than the clients' default.
   private static let transactionMilliseconds = ExponentialBackoff(from: 10_000, to: 60_000)
   private static let timesWithinTransaction = [
     "socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms",
   ]
   private static let retryMilliseconds = 20
-  /// The size of the send queue; the rest of a transaction is written as it empties.
+  /// The size of the send queue. The rest of a transaction is written as the queue drains.
   private static let queueKilobytes = 131_072
-  /// What is not set has a default; what is set to nothing names nothing.
+  /// An unset name has a default. An empty name is an error.
   private static let names = [
     "bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id",
   ]
@@ -302,7 +304,7 @@ package struct KafkaSettings: Sendable, Equatable {
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
     configuration.connectionFaults = connectionFaults
     configuration.setIfMissing("client.id", Self.defaultName)
-    // Of an outage the brokers' part is long enough.
+    // Limits the reconnect backoff, as an outage is long enough already.
     configuration.setIfMissing("reconnect.backoff.max.ms", String(Self.reconnectMilliseconds))
     return configuration
   }
@@ -311,7 +313,7 @@ package struct KafkaSettings: Sendable, Equatable {
     properties.last { $0.name == name }?.value
   }
 
-  /// Refuses a name that is empty, and a property that FeedStore owns unless it has the one value that works.
+  /// Rejects an empty name, and a property that FeedStore owns unless it has the required value.
   private static func check(_ pair: ConfigurationPair) throws(ConfigurationError) {
     guard !pair.value.isEmpty || !names.contains(pair.name) else {
       throw ConfigurationError(

@@ -1,4 +1,4 @@
-/// A property of librdkafka that FeedStore's guarantees rest on: it may have no other value.
+/// A librdkafka property that FeedStore's guarantees depend on, with the only value allowed.
 struct OwnedKafkaProperty {
   let name: String
   let allowed: [String]

@@ -2,7 +2,7 @@
 package struct OwnedBytes: ~Copyable {
   @usableFromInline let storage: UnsafeMutableRawBufferPointer?
 
-  /// - Parameter count: how many of the bytes, from the first.
+  /// - Parameter count: the number of bytes to use, from the first.
   @inlinable
   package init(_ bytes: [UInt8]?, first count: Int = .max) {
     guard let bytes = bytes?.prefix(count) else {

@@ -2,15 +2,15 @@ import FeedStore
 package import Kafka
 package import Service
 
-/// Asks a cluster about FeedStore's topics, on the thread of its admin client.
+/// Queries a cluster for FeedStore's topics, on the admin client's thread.
 package struct TopicInspection {
   let admin: AdminClient
   package let topics: [String]
   let log: Log
 
-  /// How long the brokers have to tell which topics there are; on the way they may have to be reached.
+  /// The timeout for topic metadata, which includes connecting to the brokers.
   static let metadataMilliseconds: Int32 = 15_000
-  /// How long they have to tell settings. Some clusters never do.
+  /// The timeout for topic settings. Some clusters never answer.
   static let settingsMilliseconds: Int32 = 5_000
 
   package init(admin: AdminClient, topics: [String], log: Log) {
@@ -19,12 +19,12 @@ package struct TopicInspection {
     self.log = log
   }
 
-  /// What is known of each topic, and why settings are not known, if so.
+  /// The state of each topic, and the error if settings could not be read.
   ///
   /// - Parameters:
-  ///   - expected: topics that brokers may not tell of yet.
-  ///   - wait: how long to ask for them.
-  ///   - timeoutMilliseconds: how long each question may take, where that is less than usual.
+  ///   - expected: topics that the brokers may not know yet.
+  ///   - wait: how long to wait for them.
+  ///   - timeoutMilliseconds: a shorter timeout for each request.
   package func states(
     waitingFor expected: [String] = [],
     wait: TopicWait = TopicWait(milliseconds: 0),
@@ -57,14 +57,14 @@ package struct TopicInspection {
     return (states, unknown)
   }
 
-  /// Asks for topics, as long as one is missing and there is time.
+  /// Queries topics until none is missing or the time is up.
   private func find(
     _ expected: [String],
     _ wait: TopicWait,
     _ timeoutMilliseconds: Int32
   ) throws(KafkaError) -> TopicMetadata {
     var wait = wait
-    // New topics may not have leaders yet, which is an error that passes.
+    // New topics may have no leader yet, which is a transient error.
     var told = try admin.waitForTopics(
       expected,
       timeoutMilliseconds: 0,
@@ -80,6 +80,6 @@ package struct TopicInspection {
     return told
   }
 
-  /// After so long the log may have something to say.
+  /// The interval at which the log may report the wait.
   private static let roundMilliseconds: Int32 = 1_000
 }

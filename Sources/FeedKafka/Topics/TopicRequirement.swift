@@ -1,6 +1,6 @@
-/// One thing that FeedStore needs of a topic, and what is there.
+/// One of FeedStore's requirements on a topic, and whether it is met.
 public struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
-  /// What it is about; the raw values of settings are Kafka's names.
+  /// The subject; the raw values of settings are Kafka's names.
   public enum Kind: String, Sendable, CaseIterable {
     case partitions
     case cleanupPolicy = "cleanup.policy"
@@ -13,23 +13,23 @@ public struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
   }
 
   public enum Verdict: String, Sendable {
-    /// It is as needed.
+    /// The requirement is met.
     case met = "ok"
-    /// What is there could not be read, or the topic is not there and will be created so.
+    /// The actual value could not be read, or the topic does not exist and will be created with the required value.
     case unknown = "?"
-    /// FeedStore works, but costs more than it has to, or bears less than it could.
+    /// FeedStore works, but at a higher cost or with less safety.
     case should
-    /// FeedStore cannot work, or loses something.
+    /// FeedStore cannot work, or loses data.
     case must
   }
 
   public let topic: String
   public let kind: Kind
   public let verdict: Verdict
-  /// What is there; nil if it is not known.
+  /// The actual value; nil if it is not known.
   public let actual: String?
   public let needed: String
-  /// Why it is needed.
+  /// Why the requirement exists.
   public let reason: String
   /// What to do about it.
   public let remedy: String

@@ -2,16 +2,16 @@ import FeedStore
 package import Kafka
 
 extension TopicRequirements {
-  /// Partitions of topics that are created where nobody says how many. They cannot be changed while there are
-  /// feeds, and bound among how many workers these can be shared; twelve can be shared evenly in many ways.
+  /// The default number of partitions of new topics. It cannot change while there are feeds, and limits the number of
+  /// workers; twelve divides evenly in many ways.
   public static let defaultPartitions: Int32 = 12
 
-  /// What to create, so that everything exists and fits what exists.
+  /// The topics to create, so that all exist and match the existing ones.
   ///
   /// - Parameters:
-  ///   - partitions: how many partitions; nil for as many as an input that exists has, or the default.
-  ///   - replicationFactor: how many brokers hold each; nil for the brokers' default.
-  /// - Throws: ``DaemonError`` if the number of partitions does not fit an input that exists.
+  ///   - partitions: the number of partitions; nil for that of an existing input, or the default.
+  ///   - replicationFactor: the replication factor; nil for the brokers' default.
+  /// - Throws: ``DaemonError`` if the number of partitions does not match an existing input.
   package func missingTopics(
     _ states: [String: TopicState],
     partitions: Int32?,
@@ -40,7 +40,7 @@ extension TopicRequirements {
     }
   }
 
-  /// The settings that a new topic is given; all others are the brokers' defaults.
+  /// The settings of a new topic; others keep the brokers' defaults.
   func settings(for role: TopicRole, _ states: [String: TopicState] = [:]) -> [String: String] {
     switch role {
     case .input:
@@ -60,9 +60,9 @@ extension TopicRequirements {
     }
   }
 
-  /// What brokers take where nobody says anything.
+  /// The brokers' default `max.message.bytes`.
   private static let usualMessageBytes: Int64 = 1_048_588
 
-  /// For inputs that have the brokers' default.
+  /// For inputs with the brokers' default.
   private var newRejectedBytes: Int64 { max(Self.usualMessageBytes + Self.rejectedOverhead, batchBytes) }
 }

@@ -1,7 +1,7 @@
 import FeedStore
 
 extension TopicRequirements {
-  /// Says of each topic in turn what is needed and whether it is there.
+  /// Checks each topic against its requirements.
   public func check(_ states: [String: TopicState]) -> [TopicRequirement] {
     roles.flatMap { topic, role in
       let state = states[topic] ?? TopicState()
@@ -9,7 +9,7 @@ extension TopicRequirements {
     }
   }
 
-  /// The most partitions of an input topic, nil if there is none.
+  /// The largest number of partitions among the input topics; nil if there is none.
   private func inputPartitions(_ states: [String: TopicState]) -> Int32? {
     topics.inputs.compactMap { states[$0]?.partitions }.max()
   }

@@ -1,7 +1,7 @@
 import FeedStore
 
 extension TopicRequirements {
-  /// What the settings of a topic are to be, and whether they are.
+  /// Checks the settings of a topic.
   func settings(
     _ topic: String,
     _ role: TopicRole,

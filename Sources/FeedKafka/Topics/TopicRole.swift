@@ -2,7 +2,7 @@
 public enum TopicRole: String, Sendable, CaseIterable {
   /// Update records are read from it.
   case input
-  /// Changesets are published to it, and read back after a restart.
+  /// Changesets are published to it, and read after a restart.
   case changesets
   /// Records that could not be applied are kept in it.
   case rejected

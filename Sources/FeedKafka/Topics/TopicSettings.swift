@@ -1,9 +1,9 @@
-/// The settings of one topic, held against what is needed.
+/// The settings of one topic, compared with the requirements.
 struct TopicSettings {
   let topic: String
   let state: TopicState
 
-  /// - Parameter isMet: told the policy's words, sorted.
+  /// - Parameter isMet: receives the policies, sorted.
   func policy(
     _ severity: TopicRequirement.Verdict,
     _ needed: String,

@@ -2,9 +2,9 @@ package import Kafka
 package import Service
 
 extension TopicWait {
-  /// Whether to ask again after an answer without these topics; every few seconds the log says so.
+  /// Whether to query again after a response without these topics. It logs the wait every few seconds.
   ///
-  /// - Parameter now: milliseconds of a clock that nobody sets.
+  /// - Parameter now: milliseconds of a monotonic clock.
   package mutating func lasts(for topics: [String], at now: Int64, _ log: Log) -> Bool {
     switch step(at: now) {
     case .giveUp: return false
@@ -19,11 +19,11 @@ extension TopicWait {
     }
   }
 
-  /// Asks which of the topics exist, again as long as one is missing and the wait lasts.
+  /// Queries the topics, and repeats it while one is missing and the wait lasts.
   ///
   /// - Parameters:
-  ///   - question: asks once.
-  ///   - pause: serves the client for so many milliseconds, between two questions.
+  ///   - question: performs one query.
+  ///   - pause: serves the client for so many milliseconds between two queries.
   package func metadata(
     _ topics: [String],
     _ log: Log,

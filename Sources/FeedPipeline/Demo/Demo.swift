@@ -6,19 +6,19 @@ import FeedTools
 import Glibc
 public import Service
 
-/// `feedstore demo`: a broker, the daemon, a history that is played, and a follower that reads the changesets
-/// back over the network, all in one process; at the end the follower's replicas are compared with the store.
+/// `feedstore demo`: a broker, the daemon, a sample history, and a follower that reads the changesets over the network,
+/// all in one process. At the end, it compares the follower's replicas with the store.
 public struct Demo: Sendable {
   public var configuration: PipelineConfiguration
-  /// Replay files to play instead of the history that comes with it.
+  /// Replay files to play instead of the built-in history.
   public var inputs: [String]
-  /// How many times faster than recorded.
+  /// The speed, as a multiple of the recorded one.
   public var speed: Double
-  /// Whether to play it again and again, until it is asked to stop.
+  /// Whether to repeat the history until a stop is requested.
   public var isLooping = false
   public var stop: StopRequest
   public var log: Log
-  /// Takes lines for people.
+  /// Prints a line for the user.
   public var tell: @Sendable (String) -> Void
 
   public init(
@@ -37,7 +37,7 @@ public struct Demo: Sendable {
     self.tell = tell
   }
 
-  /// Plays it to the end, or until it is asked to stop.
+  /// Plays the history to its end, or until a stop is requested.
   ///
   /// - Throws: ``DaemonError``, ``ReplayError``, ``ConfigurationError``.
   public func run() async throws -> DemoReport {
@@ -69,16 +69,16 @@ public struct Demo: Sendable {
     }
   }
 
-  /// Runs the daemon while the history is played, and stops it when everything is applied.
+  /// Runs the daemon while the history plays, and stops it once everything is applied.
   private func play(
     _ configuration: PipelineConfiguration,
     _ broker: EmbeddedBroker
   ) async throws -> (PublishReport, DaemonReport) {
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream(
-      // What was committed last says all that was done before.
+      // Each commit event includes everything before it, so old events may be dropped.
       bufferingPolicy: .bufferingNewest(16)
     )
-    // The inspector shows a lively feed at once.
+    // Opens the inspector on a feed that changes often.
     let feed = PercentEncoding.encode(DemoHistory.liveliestFeed)
     let fragment = inputs.isEmpty ? "#feed=\(feed)" : ""
     var daemon = Daemon(configuration, stop: stop, log: log) { [tell] event in
@@ -89,11 +89,11 @@ public struct Demo: Sendable {
     }
     daemon.backlog = broker.backlog
     async let running = { [daemon] in
-      // Whoever waits for events must not wait for a daemon that has failed.
+      // Ends the event stream if the daemon fails, so that its readers do not wait for ever.
       defer { continuation.finish() }
       return try await daemon.run()
     }()
-    // However this ends, the daemon must as well.
+    // The daemon must stop whenever this function returns.
     defer { stop.request() }
 
     tell("The daemon joins its group, which takes 3 s with this broker.")
@@ -117,7 +117,7 @@ public struct Demo: Sendable {
 
   private func publish(_ configuration: PipelineConfiguration) async throws -> PublishReport {
     var files = inputs
-    // It plays now, so that no feed looks as if it had not changed for days.
+    // The history's times are shifted to now, so that no feed appears to be unchanged for days.
     let sample = inputs.isEmpty ? try DemoFile(DemoHistory.text(from: WallClock.milliseconds())) : nil
     if let sample { files = [sample.path] }
     tell(

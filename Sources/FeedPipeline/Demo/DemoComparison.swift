@@ -2,13 +2,13 @@ import Feed
 import FeedStore
 import FeedTools
 
-/// Sets the store's feeds against a follower's replicas.
+/// Compares the store's feeds with a follower's replicas.
 struct DemoComparison: Sendable, Equatable {
-  /// What differs, in words; empty when all is the same.
+  /// The differences in words; empty if there are none.
   private(set) var differences: [String] = []
   private(set) var rows: [Row] = []
 
-  /// One feed of both.
+  /// One feed, in the store and in the follower.
   struct Row: Sendable, Equatable {
     var feed: String
     var store: String

@@ -5,15 +5,15 @@ import FeedTools
 import Kafka
 import Service
 
-/// Follows on a thread of its own, and tells what comes, until it has read everything there is after it was
-/// asked to stop.
+/// Follows the changesets on a separate thread and prints them. After a stop is requested, it first reads everything
+/// that is left.
 struct DemoFollower: Sendable {
   let settings: KafkaSettings
   let topics: TopicNames
-  /// Asked for once nothing more is published.
+  /// Requested once nothing more will be published.
   let stop: StopRequest
   let log: Log
-  /// Takes a line for people.
+  /// Prints a line for the user.
   let tell: @Sendable (String) -> Void
 
   struct Result: Sendable {

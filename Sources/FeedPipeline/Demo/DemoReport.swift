@@ -3,18 +3,18 @@ import FeedStore
 import FeedTools
 import Service
 
-/// How a demo ended.
+/// The result of a demo.
 public struct DemoReport: Sendable {
   let published: PublishReport
   let daemon: DaemonReport
   let comparison: DemoComparison
-  /// Records that a follower should not have met.
+  /// The number of records that the follower could not apply.
   let faults: Int
 
-  /// Whether the follower has what the store has.
+  /// Whether the follower's feeds equal the store's.
   public var isSame: Bool { comparison.isSame && faults == 0 && published.undelivered == 0 }
 
-  /// The summary in words.
+  /// The report as text.
   public var text: String {
     let counters = daemon.counters
     var text =

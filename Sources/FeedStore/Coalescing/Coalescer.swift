@@ -14,11 +14,11 @@ public struct Coalescer: Sendable {
   public private(set) var waitingBytes = 0
   /// Whether the input lags, so that the larger bounds for that apply.
   public var isBehind = false
-  /// The most bytes that may wait while the input is behind.
+  /// The maximum number of waiting bytes while the input lags.
   private var backlogBytes: Int
-  /// When the first record that waits came, and when it would be due if the input were not behind.
+  /// When the first waiting record arrived, and when it is due unless the input lags.
   private var first: (time: Int64, dueTime: Int64)?
-  /// When what was published last came due; nil before the first publication.
+  /// When the previous publication was due; nil before the first publication.
   private var lastDueTime: Int64?
 
   public init(_ options: CoalescingOptions) {
@@ -33,7 +33,7 @@ public struct Coalescer: Sendable {
     return max(first.dueTime, first.time.addingOrGreatest(options.backlogWindowMilliseconds))
   }
 
-  /// Whether anything waits.
+  /// Whether any records wait.
   @inline(__always)
   public var isWaiting: Bool { first != nil }
 
@@ -73,11 +73,11 @@ public struct Coalescer: Sendable {
     return true
   }
 
-  /// Notes how long a window took to publish and commit. It determines how many bytes may wait while the input lags.
+  /// Records how long a window took to publish and commit. It determines how many bytes may wait while the input lags.
   public mutating func notePublication(milliseconds: Int64) {
     let most = options.backlogCommitMilliseconds
     if milliseconds > most {
-      // What has a price whatever it holds would take no less in small pieces.
+      // The limit has a floor: a fixed cost per publication would not become less with smaller publications.
       let least = options.backlogMaxBytes / Self.greatestShrinking
       let fitting = Double(waitingBytes) * Double(most) / Double(milliseconds)
       backlogBytes = min(backlogBytes, max(least, Int(fitting)))
@@ -88,7 +88,7 @@ public struct Coalescer: Sendable {
 
   private static let greatestShrinking = 8
 
-  /// Notes that the waiting records were published, or withdrawn as if they had never been read.
+  /// Resets the window, after the waiting records were published or withdrawn.
   public mutating func reset(isPublished: Bool = true) {
     waitingRecords = 0
     waitingBytes = 0
@@ -98,7 +98,7 @@ public struct Coalescer: Sendable {
 }
 
 extension Int64 {
-  /// The sum, or the greatest number if that is beyond it.
+  /// The sum, or the maximum value if the sum overflows.
   fileprivate func addingOrGreatest(_ other: Int64) -> Int64 {
     let (sum, overflow) = addingReportingOverflow(other)
     return overflow ? .max : sum

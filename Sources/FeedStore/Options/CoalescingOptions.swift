@@ -10,7 +10,7 @@ public struct CoalescingOptions: Sendable, Equatable {
   /// Flush when the keys and values of the waiting records have this many bytes.
   public var maxBytes = 8_388_608
 
-  // While the input is behind, what is more of these and of those above counts. With a window of 0 only those above do.
+  // While the input lags, the larger of these limits and the ones above applies. A window of 0 disables these.
 
   /// Maximum wait of the first waiting record while the input lags, in milliseconds.
   public var backlogWindowMilliseconds: Int64 = 1_000

@@ -1,32 +1,32 @@
-/// How far a flush has come, in one transaction or several.
+/// The progress of a flush, in one transaction or several.
 ///
-/// Until the last transaction the input's offsets stay where they are. If that one never comes, the records are
-/// read again, and passed over where their feed's `through` says so.
+/// Only the last transaction commits the input offsets. If it fails, the records are read again, and skipped where
+/// their feed's `through` already includes them.
 struct FlushInProgress {
-  /// Feeds, the first ones, after which a transaction may end before the flush does.
+  /// The number of feeds, from the first, that may be published before the last transaction.
   private let independentFeeds: Int
   var nextFeed = 0
-  /// Whether the next feed is written in part.
+  /// Whether the next feed has been written in part.
   var isWriting = false
-  /// Feeds whose changesets are published: those of earlier transactions.
+  /// The number of feeds that earlier transactions have published.
   private(set) var confirmedFeeds = 0
-  /// What the transaction holds so far.
+  /// The size of the current transaction, in bytes.
   var transactionBytes = 0
-  /// Whether nothing may be added to the transaction.
+  /// Whether the current transaction is complete.
   var isAtEndOfTransaction = false
 
   init(independentFeeds: Int) {
     self.independentFeeds = independentFeeds
   }
 
-  /// Whether the transaction may end here, before the flush does.
+  /// Whether the transaction may end here, before the end of the flush.
   ///
-  /// - Parameter bytes: what is about to be added to the transaction.
+  /// - Parameter bytes: the size of what would be added next.
   func mayEndTransaction(adding bytes: Int, maxBytes: Int) -> Bool {
     !isWriting && nextFeed <= independentFeeds && transactionBytes + bytes >= maxBytes
   }
 
-  /// The transaction was committed; another one follows.
+  /// Starts the next transaction, after the current one was committed.
   mutating func beginTransaction() {
     confirmedFeeds = nextFeed
     transactionBytes = 0

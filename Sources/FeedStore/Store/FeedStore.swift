@@ -12,23 +12,23 @@ public actor FeedStore {
   private let publisher: ChangesetPublisher
   @exclusivity(unchecked) private var coalescer: Coalescer
   private var directories: [Int32: FeedDirectory] = [:]
-  /// A partition of which feeds are taken over.
+  /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
-  /// Memory for all feeds' data.
+  /// The memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
-  /// The directory looked up last, one of `directories`: records of one partition come together.
+  /// The most recently used entry of `directories`. Records of one partition arrive in groups.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
   private var flush: FlushInProgress?
   private let buffer = RecordBuffer()
-  /// What has been published or taken so far. A flush that is rolled back leaves no trace in it.
+  /// Everything published or applied so far. Rolling back a flush restores the values from before it.
   @exclusivity(unchecked) public private(set) var counters = StoreCounters()
   private var countersBeforeWindow = StoreCounters()
 
-  /// A part of a publication ends after what passes this many bytes: one part of a reload, or one difference.
+  /// The size at which a part of a publication ends: after a part of a reload, or after a difference.
   private static let partBytes = 4 << 20
-  /// Feeds that are taken over in one step, some milliseconds.
+  /// The number of feeds that one step of a restore takes over, which takes some milliseconds.
   private static let restoredAtOnce = 10_000
 
   /// - Parameter budget: counts the state of all stores in the process.
@@ -46,7 +46,7 @@ public actor FeedStore {
 
   // MARK: Restoring
 
-  /// Continues from the published state of a partition, which replicas have read back.
+  /// Continues from the published state of a partition, which replicas have read from the changesets topic.
   ///
   /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
   public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
@@ -54,7 +54,7 @@ public actor FeedStore {
     while try restoreNext() {}
   }
 
-  /// Begins to do the same as ``restore(partition:from:)`` in steps; continue with ``restoreNext()``.
+  /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
@@ -84,9 +84,10 @@ public actor FeedStore {
     return false
   }
 
-  /// Forgets the feeds of a partition that is somebody else's, or that is restored once more; others are not touched.
+  /// Removes the feeds of a partition that was revoked, or that will be restored again. Other partitions are not
+  /// affected.
   ///
-  /// Nothing of it may wait: publish it, or roll it back.
+  /// Nothing of the partition may be waiting: publish it or roll it back first.
   public func drop(partition: Int32) {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
@@ -100,7 +101,7 @@ public actor FeedStore {
 
   /// Applies records of the batch until it is exhausted or a flush is due.
   ///
-  /// - Throws: the batch's error; the records before it have been applied, and wait.
+  /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     var lookAhead = LookAhead()
@@ -123,10 +124,10 @@ public actor FeedStore {
     return .exhausted
   }
 
-  /// Notes whether the input lags, so that more may be published at once.
+  /// Sets whether the input lags, so that more may be published at once.
   public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
 
-  /// Notes how long the flush in progress has taken, before its last part is confirmed.
+  /// Records how long the flush in progress has taken. Call it before the last part is confirmed.
   public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
 
   /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
@@ -138,8 +139,8 @@ public actor FeedStore {
   /// Whether anything waits to be published, even if only offsets.
   public var isPublicationDue: Bool { coalescer.deadline != nil }
 
-  /// Notes that all records of an input partition before an offset have been applied. Transaction markers take up
-  /// offsets without being records, and compaction leaves gaps.
+  /// Records that all records of an input partition before an offset have been applied. Transaction markers occupy
+  /// offsets, and compaction leaves gaps.
   ///
   /// The position waits for the window like a record, so that the offset is committed and the lag does not count
   /// offsets without records.
@@ -179,7 +180,7 @@ public actor FeedStore {
     }
   }
 
-  /// The directory that was looked up last, if it is of this partition.
+  /// The most recently used directory, if it belongs to this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }
     return recent.directory.takeUnretainedValue()
@@ -270,7 +271,7 @@ public actor FeedStore {
     precondition(progress.isAtEndOfTransaction, "published in the middle of a transaction")
     for (_, feed) in waiting.feeds[progress.confirmedFeeds..<progress.nextFeed] { feed.confirm() }
     guard progress.nextFeed < waiting.feeds.count else { return endWindow(isPublished: true) }
-    // Their records come again if the rest is withdrawn, and are then passed over.
+    // If the rest is rolled back, the records of these feeds are read again and skipped.
     countersBeforeWindow.takePublished(from: counters)
     progress.beginTransaction()
     flush = progress
@@ -299,7 +300,7 @@ public actor FeedStore {
     buffer.removeAll()
   }
 
-  // MARK: Looking
+  // MARK: Inspection
 
   /// The size of the feeds' state in bytes, by the formula of `StateSize`.
   public var stateBytes: Int { share.bytes }

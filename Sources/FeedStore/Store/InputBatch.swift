@@ -1,19 +1,19 @@
 public import Feed
 
-/// Records that are applied one after the other inside the store.
+/// A sequence of records, which the store applies in order.
 ///
-/// A batch belongs to one side at a time: to whoever fills it, or to the store while `apply` runs.
+/// A batch has one owner at a time: the caller that fills it, or the store while `apply` runs.
 public protocol InputBatch: AnyObject, Sendable {
   /// The next record to apply; nil when there is none left. Valid until `advance`.
   ///
-  /// - Throws: what makes the rest of the input unreadable.
+  /// - Throws: an error that makes the rest of the input unreadable.
   func current() throws -> InputRecord?
 
-  /// The record was taken.
+  /// Moves to the next record, after the current one was taken.
   func advance()
 
-  /// A record that comes so many records after the current one, if it is at hand already and has key and value; it is only
-  /// looked at, and may never become the current one.
+  /// The record at a distance after the current one, if it is available and has a key and a value. The store uses it
+  /// only to prefetch, and it may never become the current one.
   func upcoming(_ distance: Int) -> (partition: Int32, key: ByteSpan, value: ByteSpan)?
 }
 

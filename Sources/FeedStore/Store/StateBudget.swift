@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The bytes of state in a process, which all its stores count together for `limits.maxStateBytes`.
+/// The bytes of state in a process. All its stores share one budget, to enforce `limits.maxStateBytes`.
 public final class StateBudget: Sendable {
   private let count = Atomic(0)
 

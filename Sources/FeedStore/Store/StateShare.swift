@@ -1,4 +1,4 @@
-/// What one store has counted in a process's budget; taken out again when the store goes. Not thread-safe.
+/// One store's share of the process's budget. The bytes are returned when it is released. Not thread-safe.
 final class StateShare {
   private let budget: StateBudget
   @exclusivity(unchecked) private(set) var bytes = 0

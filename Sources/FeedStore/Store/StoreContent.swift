@@ -1,6 +1,6 @@
-/// What a store keeps, in numbers.
+/// The numbers of feeds, sections, items and bytes in a store.
 public struct StoreContent: Sendable, Equatable {
-  /// Feeds that exist.
+  /// The number of existing feeds.
   public var feeds = 0
   public var sections = 0
   public var items = 0
@@ -9,7 +9,7 @@ public struct StoreContent: Sendable, Equatable {
 
   public init() {}
 
-  /// Two stores' together.
+  /// The sum of two stores' contents.
   public func adding(_ other: StoreContent) -> StoreContent {
     var sum = self
     sum.feeds += other.feeds

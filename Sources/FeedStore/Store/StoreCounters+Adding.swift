@@ -1,7 +1,7 @@
 import Feed
 
 extension StoreCounters {
-  /// What two stores have done, together.
+  /// The sum of two stores' counters.
   package func adding(_ other: StoreCounters) -> StoreCounters {
     var sum = self
     sum.records += other.records

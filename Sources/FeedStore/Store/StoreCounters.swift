@@ -1,6 +1,6 @@
 public import Feed
 
-/// What a store has done so far.
+/// What a store has counted since it was created.
 public struct StoreCounters: Sendable, Equatable {
   public var records = 0
   public var events = 0
@@ -22,7 +22,7 @@ public struct StoreCounters: Sendable, Equatable {
 
   public init() {}
 
-  /// Takes over what was published, and leaves what was taken of the input.
+  /// Copies the counters of published changesets, and leaves those of the input.
   mutating func takePublished(from other: StoreCounters) {
     changesets = other.changesets
     reloads = other.reloads
@@ -34,6 +34,6 @@ public struct StoreCounters: Sendable, Equatable {
 
   /// Records that were rejected.
   public var rejectedRecords: Int { rejects.values.reduce(0, +) }
-  /// Changesets published, keyframes not included.
+  /// Published changesets, without keyframes.
   public var publishedChangesets: Int { changesets.values.reduce(0, +) }
 }

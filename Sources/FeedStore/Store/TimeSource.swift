@@ -1,4 +1,4 @@
-/// The time that the coalescing window counts in.
+/// The clock of the coalescing window.
 public enum TimeSource: Sendable {
   /// The records' own timestamps, as in a replay.
   case records

@@ -1,20 +1,21 @@
 import Feed
 
-/// What the records of the current window have left: the feeds they touched, those that were
-/// rejected, and how far the input is covered.
+/// The effects of the current window's records: the feeds they changed, the rejected records, and the input positions
+/// they cover.
 struct WaitingRecords {
   var feeds: [(partition: Int32, feed: PublishedFeed)] = []
   private(set) var rejected: [RejectedRecord] = []
-  /// Bytes of keys and values of those that were rejected.
+  /// The size of the rejected records' keys and values, in bytes.
   private(set) var rejectedBytes = 0
   private(set) var covered: [CoveredPosition] = []
-  /// Which of them was covered last.
+  /// The index of the most recently covered input partition.
   private var recent = 0
   private var recentPartition: Int32 = 0
-  /// The address of its topic's name, at which no other array can be as long as that one is in `covered`. 0 if there is none.
+  /// The address of the storage of its topic name; 0 if there is none. While `covered` holds that array, no other array
+  /// has this address.
   private var recentTopic: UInt = 0
 
-  /// Whether something of a partition waits. O(p) for p input partitions.
+  /// Whether anything of a partition waits. O(p) for p input partitions.
   func has(partition: Int32) -> Bool { covered.contains { $0.partition == partition } }
 
   mutating func cover(_ record: InputRecord) {
@@ -26,7 +27,7 @@ struct WaitingRecords {
     rejectedBytes += bytes
   }
 
-  /// Notes that everything before an offset is covered.
+  /// Records that everything before an offset is covered.
   mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
     if recentTopic != 0, WaitingRecords.address(topic) == recentTopic, partition == recentPartition {
       covered[recent].nextOffset = nextOffset
@@ -50,25 +51,26 @@ struct WaitingRecords {
     recentTopic = WaitingRecords.address(covered[recent].topic)
   }
 
-  /// Tells whether two arrays share their memory; nothing is read through it.
+  /// Whether two arrays share their storage. The pointers are compared, not read.
   @inline(__always)
   private static func address(_ topic: [UInt8]) -> UInt {
     topic.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
   }
 
-  /// By partition, then by the bytes of the feed's id.
+  /// Sorts by partition, then by the bytes of the feed's id.
   mutating func sortFeeds() {
     feeds.sort {
       $0.partition != $1.partition ? $0.partition < $1.partition : $0.feed.id.precedes($1.feed.id)
     }
   }
 
-  /// Puts feeds whose changesets must be published in one transaction with the offsets after all others.
+  /// Moves feeds to the end whose changesets must be published in the same transaction as the offsets.
   ///
-  /// When their records were read again after that transaction failed, a deleted feed, which has no `through`,
-  /// would be made and deleted again, and a rejected record would be passed over for its feed's `through`.
+  /// If that transaction fails, their records are read again. If an earlier transaction had published them, a deleted
+  /// feed, which has no `through`, would be created and deleted again, and the feed's `through` would skip a rejected
+  /// record.
   ///
-  /// - Returns: how many others there are.
+  /// - Returns: the number of other feeds.
   mutating func moveDependentFeedsLast() -> Int {
     let rejectedKeys = Set(rejected.compactMap(\.key))
     func isDependent(_ feed: PublishedFeed) -> Bool {
@@ -80,7 +82,7 @@ struct WaitingRecords {
     return feeds.count
   }
 
-  /// More bytes than the feeds' changesets will have but for keyframes, by a cheap estimate.
+  /// An upper bound on the bytes of the feeds' changesets, without keyframes. A cheap estimate.
   func mostPublishedBytes(inputBytes: Int) -> Int {
     feeds.reduce(2 * inputBytes) { $0 + $1.feed.publishedBytes }
   }

@@ -3,10 +3,10 @@ public import FeedConfiguration
 import FeedKafka
 import Service
 
-/// `feedstore config`: what is in effect and where each value comes from, for people and for programs.
+/// `feedstore config`: the effective configuration and the source of each value, as text or JSON.
 public struct ConfigurationListing: Sendable {
   public var loaded: LoadedConfiguration
-  /// What was found out about the topics; nil if nobody asked.
+  /// The state of the topics; nil if it was not requested.
   public var topics: TopicReport?
 
   public init(_ loaded: LoadedConfiguration, topics: TopicReport? = nil) {
@@ -14,12 +14,12 @@ public struct ConfigurationListing: Sendable {
     self.topics = topics
   }
 
-  /// Whether there is nothing to correct.
+  /// Whether there are no problems.
   public var isRight: Bool {
     loaded.unknownVariables.isEmpty && topics.map { $0.isFit && $0.failures.isEmpty } ?? true
   }
 
-  /// A table, every line ended by a line feed; and that of the topics, if somebody asked.
+  /// A table of the configuration, and one of the topics if requested. Every line ends with a line feed.
   public var text: String {
     var rows = [["key", "value", "unit", "from"]]
     for reading in loaded.readings {
@@ -29,7 +29,7 @@ public struct ConfigurationListing: Sendable {
       ])
     }
     let widths = rows[0].indices.map { column in
-      // A certificate does not push everything else out of sight.
+      // A long value such as a certificate must not widen its column for all rows.
       rows.map { $0[column].count }.filter { $0 <= Self.widestCell }.max() ?? 0
     }
     let table = rows.reduce(into: "") { text, row in
@@ -40,10 +40,10 @@ public struct ConfigurationListing: Sendable {
     return table + (topics.map { "\n" + $0.table } ?? "")
   }
 
-  /// What is wrong, a line each.
+  /// The problems, one line each.
   public var notes: [String] { loaded.unknownVariables.map(\.description) + (topics?.notes ?? []) }
 
-  /// One object: see docs/schemas/configuration-listing.schema.json.
+  /// One object; see docs/schemas/configuration-listing.schema.json.
   public var json: String {
     var fields = [
       ("settings", Self.list(loaded.readings.map(Self.json))),
@@ -95,7 +95,7 @@ public struct ConfigurationListing: Sendable {
   private static func json(_ value: ConfigurationValue) -> String {
     switch value {
     case .integer, .boolean: value.description
-    // Without an exponent that not every reader takes, and JSON has no infinity.
+    // Integers are written without an exponent, which not every reader accepts; JSON has no infinity.
     case .number(let number): Int64(exactly: number).map(String.init) ?? value.description
     default: quoted(value.text ?? value.description)
     }

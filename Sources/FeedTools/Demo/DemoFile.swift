@@ -1,6 +1,6 @@
 import Glibc
 
-/// A text as a file without a name, which is gone with this object.
+/// A text as an unnamed file, which is deleted with this object.
 package final class DemoFile: Sendable {
   private let descriptor: Int32
 
@@ -10,7 +10,7 @@ package final class DemoFile: Sendable {
     descriptor = mkstemp(&path)
     guard descriptor >= 0 else { throw DemoFile.failure() }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    // It stays reachable through its descriptor.
+    // The file stays reachable through its descriptor.
     unlink(path)
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -26,7 +26,7 @@ package final class DemoFile: Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Opens it from the beginning, while this object lives.
+  /// A path that opens the file at its beginning, as long as this object lives.
   package var path: String { "/proc/self/fd/\(descriptor)" }
 
   private static func failure() -> ReplayError {

@@ -1,24 +1,24 @@
 import Feed
 
-/// A few seconds in the life of five feeds, made up: what `feedstore demo` plays.
+/// A synthetic history of five feeds, a few seconds long, which `feedstore demo` plays.
 ///
-/// It has what feeds go through: content updates in plenty, elements that come, go and move between
-/// sections, a burst, a list that is nearly replaced, a change of kind, a feed that is deleted and made
-/// again, and one record that cannot be read.
+/// It contains typical changes: many content updates, elements that appear, disappear and move between sections, a
+/// burst, a list that is almost replaced, a change of kind, a feed that is deleted and recreated, and one invalid
+/// record.
 public enum DemoHistory {
-  /// How long it lasts, in milliseconds.
+  /// The length of the history, in milliseconds.
   static let duration = 6_000
 
-  /// When the history begins that is written to files: 2026-11-20T10:00:00Z.
+  /// The start of the history when it is written to a file: 2026-11-20T10:00:00Z.
   static let recordedStart: Int64 = 1_795_168_800_000
 
-  /// A feed that changes from the beginning to the end.
+  /// A feed that changes throughout the history.
   package static let liveliestFeed = "newsroom/home"
 
   /// The records as replay lines, in the order of their times.
   public static var lines: [String] { lines(from: recordedStart) }
 
-  /// The same, beginning at another time, in milliseconds since 1970.
+  /// The same with another start, in milliseconds since 1970.
   static func lines(from start: Int64) -> [String] {
     var script = DemoScript(seed: 2_026, start: start)
     script.addNewsroom()

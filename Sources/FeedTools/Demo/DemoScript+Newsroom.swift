@@ -1,6 +1,6 @@
 extension DemoScript {
-  /// A newsroom's home page: it starts as a whole, then stories come in on top, gain readers, are promoted,
-  /// become live coverage, and go.
+  /// A newsroom's home page: it starts with a full list, then stories are added on top, gain readers, are promoted,
+  /// become live coverage, and are removed.
   mutating func addNewsroom() {
     let feed = "newsroom/home"
     let sections = ["top", "latest", "politics", "sport", "culture"]

@@ -1,6 +1,6 @@
 extension DemoScript {
-  /// A shop's order board: orders go from column to column and disappear; a sale brings a burst of them; and
-  /// one record is none.
+  /// A shop's order board: orders move from column to column and disappear; a sale causes a burst of orders; one record
+  /// is invalid.
   mutating func addOrders() {
     let feed = "shop/orders"
     let columns = ["new", "packing", "shipped"]
@@ -8,7 +8,7 @@ extension DemoScript {
       section(0, feed, "{\"op\":\"section.upsert\",\"section\":\"\(column)\",\"data\":{\"open\":true}}")
     }
     for order in 0..<90 { addOrder(feed, "order-\(order)", placed: 50 + order * 55) }
-    // The sale begins.
+    // The sale starts.
     for order in 0..<300 { addOrder(feed, "sale-\(order)", placed: 3_000 + order / 10) }
     raw(2_500, feed, "{\"op\":\"item.upsert\",\"item\":\"order-\\u0000")
   }

@@ -1,6 +1,6 @@
 extension DemoScript {
-  /// A map of power outages: regions with incidents; a storm replaces nearly all of them, and afterwards the
-  /// greater part changes its kind at once.
+  /// A map of power outages: regions with incidents. A storm replaces almost all of them; afterwards most of them
+  /// change their kind at once.
   mutating func addOutages() {
     let feed = "grid/outages"
     let regions = ["north", "east", "south", "west"]
@@ -15,7 +15,7 @@ extension DemoScript {
     for time in stride(from: 4_150, to: 5_000, by: 15) {
       item(time, feed, customers(incidents[next(incidents.count)]))
     }
-    // A crew is on its way to most of them.
+    // Crews are sent to most of them.
     let changes = incidents.dropFirst(20).map {
       "{\"op\":\"item.upsert\",\"item\":\"\($0)\",\"kind\":\"repair\"}"
     }

@@ -1,6 +1,5 @@
 extension DemoScript {
-  /// A football score board: many matches under way, whose minutes and goals change all the time, until they
-  /// are finished.
+  /// A football score board: concurrent matches, whose minutes and goals change constantly until they end.
   mutating func addScores() {
     let feed = "football/scores"
     let teams = [
@@ -48,7 +47,7 @@ extension DemoScript {
 }
 
 extension [String] {
-  /// The elements in an order of the script's choosing (Fisher–Yates).
+  /// The elements in a random order (Fisher–Yates).
   fileprivate func shuffledCopy(_ script: inout DemoScript) -> [String] {
     var copy = self
     for last in copy.indices.reversed() where last > 0 { copy.swapAt(last, script.next(last + 1)) }

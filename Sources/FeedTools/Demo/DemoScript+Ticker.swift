@@ -1,5 +1,5 @@
 extension DemoScript {
-  /// A ticker that keeps its newest lines, is deleted, and is made again.
+  /// A ticker that keeps its newest lines, is deleted, and is recreated.
   mutating func addTicker() {
     let feed = "newsroom/ticker"
     var lines: [String] = []

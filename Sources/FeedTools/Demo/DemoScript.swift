@@ -1,6 +1,6 @@
-/// Collects the records of a made-up history, each with its time, and writes them as replay lines.
+/// Collects the records of a synthetic history, each with its time, and writes them as replay lines.
 ///
-/// Everything follows from a seed, so that the history is the same every time.
+/// All random choices follow from a seed, so the history is always the same.
 struct DemoScript {
   private var records: [Record] = []
   private var random: UInt64
@@ -18,9 +18,9 @@ struct DemoScript {
     self.start = start
   }
 
-  // MARK: Chance
+  // MARK: Random choices
 
-  /// A number from 0 up to, and without, the bound (SplitMix64).
+  /// A random number from 0 up to, but not including, the bound (SplitMix64).
   mutating func next(_ bound: Int) -> Int {
     random &+= 0x9E37_79B9_7F4A_7C15
     var mixed = random
@@ -31,7 +31,7 @@ struct DemoScript {
 
   mutating func pick(_ words: [String]) -> String { words[next(words.count)] }
 
-  /// Takes out one element.
+  /// Removes and returns a random element.
   mutating func draw(_ elements: inout [String]) -> String? {
     elements.isEmpty ? nil : elements.remove(at: next(elements.count))
   }
@@ -63,7 +63,7 @@ struct DemoScript {
     records.append(Record(time: timestamp, line: line))
   }
 
-  /// The lines in the order of their times; records of one time stay in the order in which they were added.
+  /// The lines, sorted by time; records with the same time keep their order.
   var lines: [String] {
     records.enumerated()
       .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }

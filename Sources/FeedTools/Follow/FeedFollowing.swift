@@ -2,15 +2,15 @@ import FeedClient
 public import FeedConfiguration
 public import Service
 
-/// `feedstore follow`: prints the changesets of feeds as they come, or their state.
+/// `feedstore follow`: prints the changesets of feeds as they arrive, or their current state.
 public struct FeedFollowing: Sendable {
-  /// How it is written.
+  /// The output format.
   public enum Form: Sendable, Equatable {
-    /// A line for each update, for people.
+    /// One readable line for each update.
     case lines(isColoured: Bool)
-    /// Changesets as they are on the topic, one a line.
+    /// Changesets as they are on the topic, one per line.
     case json
-    /// One feed, drawn anew in place after each update.
+    /// One feed, redrawn in place after each update.
     case screen
   }
 
@@ -18,15 +18,15 @@ public struct FeedFollowing: Sendable {
   /// The feeds to follow; empty for all.
   public var feeds: [String]
   public var form: Form
-  /// Whether to print every changeset that the topic still has, rather than the state to begin with.
+  /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
   public var beginsWithHistory: Bool
-  /// A file that it begins with, if there is one, and saves what it knows in at the end; nil for none.
+  /// A file with a saved state to start from, if it exists, and to save to at the end; nil for none.
   public var state: String?
   public var stop: StopRequest
   public var log: Log
-  /// Takes text; says whether there is still somebody who reads it.
+  /// Writes text; returns false if the reader has closed the output.
   public var write: @Sendable (String) -> Bool
-  /// How long nothing may come of the topic when its state is printed.
+  /// When printing the state, the maximum time without a record from the topic.
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
   public init(
@@ -51,12 +51,12 @@ public struct FeedFollowing: Sendable {
 
   private var names: [String]? { feeds.isEmpty ? nil : feeds }
 
-  /// Prints updates until it is asked to stop, or nobody reads them.
+  /// Prints updates until a stop is requested or the output is closed.
   ///
   /// - Throws: ``ConfigurationError``; `FeedClientError`.
   public func run() async throws {
     let session = try FollowSession(configuration, state: state, stop: stop, log: log)
-    // There is one subscriber, and it is to see everything.
+    // The only subscriber; it needs every changeset.
     let options = SubscriptionOptions(
       slowPolicy: .pausesReading,
       hasSnapshots: form == .screen,
@@ -81,11 +81,11 @@ public struct FeedFollowing: Sendable {
     }
   }
 
-  /// Prints the state of the feeds as it is now.
+  /// Prints the current state of the feeds.
   ///
-  /// - Returns: the feeds that were asked for and are not there.
-  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers are silent,
-  ///   and nothing was printed.
+  /// - Returns: the requested feeds that do not exist.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers send
+  ///   nothing, without printing anything.
   public func printSnapshot() async throws -> [String] {
     let session = try FollowSession(configuration, state: state, stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in

@@ -3,13 +3,13 @@ import FeedClient
 public import FeedConfiguration
 public import Service
 
-/// `feedstore inspect`: what the changesets topic has of one feed.
+/// `feedstore inspect`: the state of one feed on the changesets topic.
 public struct FeedInspection: Sendable {
   public var configuration: PipelineConfiguration
   public var feed: String
   public var stop: StopRequest
   public var log: Log
-  /// How long nothing may come of the topic.
+  /// The maximum time without a record from the topic.
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
   public init(_ configuration: PipelineConfiguration, feed: String, stop: StopRequest, log: Log) {
@@ -22,7 +22,8 @@ public struct FeedInspection: Sendable {
   /// Reads the topic to its end.
   ///
   /// - Returns: the report; nil if there is no such feed.
-  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers are silent.
+  /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers send
+  ///   nothing.
   public func run() async throws -> String? {
     let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in

@@ -1,10 +1,11 @@
 import Feed
 import Service
 
-/// A line for people, in columns: time, feed, revision, mode, details.
+/// A readable line, in columns: time, feed, revision, mode, details.
 enum FollowLine {
+  /// The line for a change.
   ///
-  /// - Parameter plan: why it was published so; the line ends with it.
+  /// - Parameter plan: why it was published this way; appended to the line.
   static func text(of change: ReplicaChange, _ plan: ChangesetPlan? = nil) -> String {
     let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
     let details = change.mode == .reload ? "the whole feed" : entries(of: change)
@@ -38,7 +39,7 @@ enum FollowLine {
     ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
   }
 
-  /// Of the date and time, the time.
+  /// The time of day of a timestamp.
   static func time(of text: String) -> String { String(text.dropFirst(11).dropLast()) }
 
   static func padded(_ text: String, _ width: Int) -> String {

@@ -5,24 +5,24 @@ import FeedStore
 import Kafka
 import Service
 
-/// A client for the length of one command: it runs while the body does, and ends when it is asked to stop.
+/// A client for the duration of one command: it runs while the body does, and stops on request.
 struct FollowSession {
   let client: FeedClient
   private let topic: String
   private let startupTimeoutMilliseconds: Int64
   private let stop: StopRequest
   private let connectionFaults: ConnectionFaults
-  /// The file that it begins with, and saves at its end; nil for none.
+  /// The file with the saved state to start from, and to save to at the end; nil for none.
   private let state: String?
 
   private static let lookMilliseconds = 100
-  /// What the last question for a topic may take.
+  /// The timeout of the last topic request.
   private static let answerMilliseconds: Int64 = 5_000
-  /// How long nothing may come of a topic that is read once.
+  /// The maximum time without a record when a topic is read once.
   static let patienceMilliseconds: Int64 = 30_000
 
   /// - Parameter feeds: the ids of the feeds to follow; nil for all.
-  /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state that cannot be read or written.
+  /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state file that cannot be read or written.
   init(
     _ configuration: PipelineConfiguration,
     feeds: [String]? = nil,
@@ -49,11 +49,11 @@ struct FollowSession {
     connectionFaults = settings.connectionFaults
   }
 
-  /// Reads the topic to its end, and ends with what the body makes of it.
+  /// Reads the topic to its end, then runs the body and returns its result.
   ///
-  /// - Parameter patienceMilliseconds: how long nothing may come.
-  /// - Throws: ``FeedClientError``; ``StoppedEarly``; ``DaemonError`` if nothing came for so long; and what the body
-  ///   throws.
+  /// - Parameter patienceMilliseconds: the maximum time without a record.
+  /// - Throws: ``FeedClientError``; ``StoppedEarly``; ``DaemonError`` if nothing arrives for that long; errors of the
+  ///   body.
   func readOnce<Result: Sendable>(
     patienceMilliseconds: Int64,
     _ body: (FeedClient) throws -> Result
@@ -71,13 +71,13 @@ struct FollowSession {
     }
   }
 
-  /// Stops the client when nothing came for a while.
+  /// Stops the client after a time without records.
   ///
-  /// - Returns: whether it did; false if the client has ended by itself.
+  /// - Returns: whether it stopped the client; false if the client ended first.
   private func waitForSilence(_ milliseconds: Int64) async -> Bool {
     var positions: [Int64] = []
     var lastSign = MonotonicClock.milliseconds()
-    // The client waits for the topic as well, and says what is missing when it gives up.
+    // The client has its own timeout for missing topics, with a better message.
     let topicMilliseconds =
       startupTimeoutMilliseconds == 0
       ? milliseconds : max(milliseconds, startupTimeoutMilliseconds + Self.answerMilliseconds)
@@ -96,7 +96,7 @@ struct FollowSession {
     return false
   }
 
-  /// - Throws: ``FeedClientError``, and what the body throws.
+  /// - Throws: ``FeedClientError``, and errors of the body.
   func run<Result: Sendable>(_ body: (FeedClient) async throws -> Result) async throws -> Result {
     async let running: Void = client.run()
     async let _: Void = endWhenAsked()
@@ -105,7 +105,7 @@ struct FollowSession {
       result = try await body(client)
     } catch {
       client.stop()
-      // Why the client ended, if it did by itself, is why the body could not go on.
+      // If the client failed, its error is the cause of the body's.
       try await running
       throw error
     }

@@ -2,13 +2,13 @@ import Feed
 import Glibc
 import Service
 
-/// The file of `feedstore follow --state`, looked at before anything is followed: what is not a saved state is not
-/// written over, and what cannot be written is told before all the work is done.
+/// Checks the file of `feedstore follow --state` before following starts, so that a file that is not a saved state is
+/// not overwritten, and an unwritable path is reported early.
 enum FollowState {
-  /// - Throws: ``ConfigurationError`` that names the file and the remedy.
+  /// - Throws: ``ConfigurationError`` with the file and the remedy.
   static func check(_ path: String) throws(ConfigurationError) {
     do throws(FileError) {
-      // As it is written at the end; what is not committed is gone again.
+      // Opened the same way as at the end; it is removed again because it is not committed.
       _ = try AtomicFile(path)
     } catch {
       throw refusal(path, "cannot be used: \(error)")

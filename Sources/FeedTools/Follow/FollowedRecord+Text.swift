@@ -1,7 +1,7 @@
 import Feed
 
 extension FollowedRecord {
-  /// The record in a line for people; nil if it means nothing to them.
+  /// The record as a readable line; nil if there is nothing to show.
   ///
   /// ```
   /// 10:00:01.250  newsroom/home     rev 12   diff               insert 2, move 1               1.3 kB
@@ -33,7 +33,7 @@ extension FollowedRecord {
     }
   }
 
-  /// Whether it should not have happened.
+  /// Whether the record violates the protocol.
   package var isFault: Bool {
     switch self {
     case .changeset(_, .gap, _), .changeset(_, .mismatch, _), .changeset(_, .otherEpoch, _), .unreadable: true

@@ -3,15 +3,15 @@ package import FeedKafka
 package import FeedStore
 package import Kafka
 
-/// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would; and
-/// the rejected topic beside it. It belongs to one thread.
+/// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would. Also reads the
+/// rejected topic. It belongs to one thread.
 package final class Follower {
   private let topics: TopicNames
   private let consumer: Consumer
   private let batch: MessageBatch
   private let planIndexer = JSONIndexer()
   private var partitions: [Int32: ReplicaPartition] = [:]
-  /// The offset after what was read of each partition.
+  /// The next offset to read of each partition.
   private var positions: [TopicPartition: Int64] = [:]
 
   private static let timeoutMilliseconds: Int32 = 10_000
@@ -37,7 +37,7 @@ package final class Follower {
     )
   }
 
-  /// Reads what there is, waiting for it if need be, and tells of each record.
+  /// Reads available records, waits if there are none, and reports each record.
   package func poll(timeoutMilliseconds: Int32, _ tell: (FollowedRecord) -> Void) throws(KafkaError) {
     try consumer.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
     for index in 0..<batch.count {
@@ -49,7 +49,7 @@ package final class Follower {
     for event in batch.events {
       switch event {
       case .endOfPartition(let topic, let partition, let offset):
-        // Later records may have come in the same poll.
+        // The same poll may have returned later records.
         let partition = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
         positions[partition] = max(positions[partition] ?? 0, offset)
       case .error(let error):
@@ -82,7 +82,7 @@ package final class Follower {
     return .rejected(key: message.key.map { String(decoding: $0, as: UTF8.self) } ?? "", headers: headers)
   }
 
-  /// How far the topics reach now.
+  /// The current ends of the topics.
   package func ends() throws(KafkaError) -> [TopicPartition: Int64] {
     var ends: [TopicPartition: Int64] = [:]
     for partition in positions.keys {
@@ -94,12 +94,12 @@ package final class Follower {
     return ends
   }
 
-  /// Whether everything up to these offsets was read.
+  /// Whether everything before these offsets has been read.
   package func hasReached(_ ends: [TopicPartition: Int64]) -> Bool {
     ends.allSatisfy { (positions[$0.key] ?? 0) >= $0.value }
   }
 
-  /// The replicas as they are, by partition and feed.
+  /// The current replicas, by partition and feed.
   package var summaries: [ReplicaSummary] {
     partitions.flatMap { partition, replicas in
       replicas.replicas.map { ReplicaSummary(partition: partition, $0) }

@@ -1,9 +1,9 @@
 import Feed
 import Service
 
-/// In words, why the planner published a changeset as it did.
+/// Describes why the planner published a changeset as it did.
 enum PlanText {
-  /// - Parameter reason: that of a reload; nil for a difference.
+  /// - Parameter reason: the reload's reason; nil for a difference.
   static func sentence(_ plan: ChangesetPlan, _ reason: ReloadReason?) -> String {
     switch plan {
     case .weighed(let weighed): sentence(weighed, reason)
@@ -39,7 +39,7 @@ enum PlanText {
     let fraction = ChangesetPlan.text(thresholds.maxChangedFraction)
     let isFractionUsed = weighed.items >= thresholds.minimumItems
     let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
-    // The threshold that a growing weight passes first, or has passed.
+    // The threshold that a growing weight reaches first, or has exceeded.
     let isCounted =
       reason == .changes || !isFractionUsed || Double(thresholds.maxChanges) < greatestWeight
     let isPassed =

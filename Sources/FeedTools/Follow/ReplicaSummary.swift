@@ -1,6 +1,6 @@
 import Feed
 
-/// What a replica is now, in numbers that the store's can be compared with.
+/// A replica's current state in numbers, to compare with the store's.
 package struct ReplicaSummary: Sendable, Equatable {
   package var partition: Int32
   package var feed: String
@@ -8,7 +8,7 @@ package struct ReplicaSummary: Sendable, Equatable {
   package var sectionCount: Int
   package var itemCount: Int
   package var checksum: UInt32
-  /// Whether it waits for a reload, having missed something.
+  /// Whether it has missed changesets and waits for a reload.
   package var isStale: Bool
 
   init(partition: Int32, _ replica: Replica) {

@@ -1,10 +1,9 @@
 import Feed
 import FeedClient
 
-/// A feed after an update as lines of a screen: what it is, then its sections and items with what happened
-/// to each.
+/// The screen lines for a feed after an update: a headline, then its sections and items, marked with their changes.
 struct ScreenFrame: Equatable {
-  /// What happened to an element, and so how its line is shown.
+  /// The change of an element, which determines how its line is shown.
   enum Mark: Equatable {
     case none, title, section, inserted, moved, reconfigured, reloaded
   }
@@ -19,8 +18,8 @@ struct ScreenFrame: Equatable {
   private let rows: Int
 
   /// - Parameters:
-  ///   - columns: how long lines may be, in characters.
-  ///   - rows: how many there may be; what is over is counted in the last.
+  ///   - columns: the maximum length of a line, in characters.
+  ///   - rows: the maximum number of lines; the last one counts those left out.
   init(_ update: FeedUpdate, columns: Int, rows: Int) {
     self.columns = columns
     self.rows = max(2, rows)
@@ -67,8 +66,8 @@ struct ScreenFrame: Equatable {
     lines.append(Line(text: UpdateText.printable(String(text.prefix(columns))), mark: mark))
   }
 
-  /// What a difference says of each element: for the place `+` inserted, `↕` moved; for the content
-  /// `~` reconfigured, `!` reloaded.
+  /// The changes of each element in a difference. Place: `+` inserted, `↕` moved. Content: `~` reconfigured, `!`
+  /// reloaded.
   private struct Marks {
     private var itemPlaces: [ItemIdentifier: Mark] = [:]
     private var itemContents: [ItemIdentifier: Mark] = [:]

@@ -1,4 +1,4 @@
-/// The end was asked for before the topic was read to its end, so that nothing can be said of its feeds.
+/// A stop was requested before the topic had been read to its end, so the state of its feeds is unknown.
 public struct StoppedEarly: Error, Equatable, CustomStringConvertible {
   public var description: String {
     """

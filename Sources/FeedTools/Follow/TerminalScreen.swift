@@ -1,16 +1,16 @@
-/// Draws frames on a terminal in place, by ANSI escape sequences.
+/// Draws frames on a terminal in place, with ANSI escape sequences.
 enum TerminalScreen {
-  /// To a screen of its own, without a cursor.
+  /// Switches to the alternate screen and hides the cursor.
   static let enter = "\u{1B}[?1049h\u{1B}[?25l"
-  /// Back to what was there.
+  /// Restores the cursor and the normal screen.
   static let leave = "\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Writes over the frame before; lines are erased one by one, so that nothing flickers.
+  /// Overwrites the previous frame line by line, to avoid flicker.
   static func draw(_ frame: ScreenFrame) -> String {
     let lines = frame.lines.map { line in
       colour(of: line.mark).map { "\u{1B}[\($0)m\(line.text)\u{1B}[0m" } ?? line.text
     }
-    // To the first place; after each line erased to its end; then the rest of the screen.
+    // Moves to the top, clears each line to its end, then clears the rest of the screen.
     return "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
   }
 

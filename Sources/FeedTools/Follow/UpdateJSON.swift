@@ -1,10 +1,10 @@
 import Feed
 import FeedClient
 
-/// Updates as lines of JSON: changesets as they are on the topic (protocol, section 4), the parts of one each
-/// on a line of its own. A state is a reload with the reason `keyframe`.
+/// Updates as lines of JSON: changesets as they are on the topic (protocol, section 4), each part on its own line. A
+/// state is a reload with the reason `keyframe`.
 ///
-/// What is no changeset has the fields `feed` and `error`, and for `must-refetch` a `message`.
+/// Other updates have the fields `feed` and `error`, and for `must-refetch` a `message`.
 enum UpdateJSON {
   static func lines(_ update: FeedUpdate) -> String {
     switch update {

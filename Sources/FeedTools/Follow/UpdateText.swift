@@ -2,9 +2,9 @@ import Feed
 import FeedClient
 import Service
 
-/// Updates as lines for people.
+/// Updates as readable lines.
 struct UpdateText {
-  /// Whether the mode is told by colour as well.
+  /// Whether the mode is also shown by colour.
   let isColoured: Bool
 
   func line(_ update: FeedUpdate) -> String {
@@ -38,7 +38,7 @@ struct UpdateText {
     }
   }
 
-  /// The text without characters that a terminal would act upon.
+  /// The text without terminal control characters.
   static func printable(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isControl) else { return text }
     var result = String.UnicodeScalarView()

@@ -1,8 +1,8 @@
 import Service
 
-/// What `feedstore publish` did.
+/// The result of `feedstore publish`.
 public struct PublishReport: Sendable, Equatable {
-  /// Records sent, the undelivered ones included.
+  /// Records sent, including undelivered ones.
   public internal(set) var records = 0
   /// Records that could not be delivered.
   public internal(set) var undelivered = 0
@@ -10,7 +10,7 @@ public struct PublishReport: Sendable, Equatable {
   public internal(set) var bytes = 0
   public internal(set) var topics: [String: Int] = [:]
   public internal(set) var nanoseconds: Int64 = 0
-  /// Whether it was asked to stop before the end of the input.
+  /// Whether a stop was requested before the end of the input.
   public internal(set) var isInterrupted = false
 
   package init() {}
@@ -18,7 +18,7 @@ public struct PublishReport: Sendable, Equatable {
   /// Whether everything was sent and delivered.
   public var isComplete: Bool { undelivered == 0 && !isInterrupted }
 
-  /// What two runs did, one after the other.
+  /// The sum of two runs.
   package func adding(_ other: PublishReport) -> PublishReport {
     var sum = self
     sum.records += other.records
@@ -30,7 +30,7 @@ public struct PublishReport: Sendable, Equatable {
     return sum
   }
 
-  /// The report in words, for standard error.
+  /// The report as text, for standard error.
   public var text: String {
     var table = ReportTable("publish")
     table.add("records", count: records)

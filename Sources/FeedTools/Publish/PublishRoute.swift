@@ -2,10 +2,10 @@ import Feed
 import FeedKafka
 import Kafka
 
-/// Where the records of one topic go.
+/// Chooses the partitions for records of one topic.
 struct PublishRoute {
   let topic: String
-  /// Whether the topic is an input, whose partitions follow from the keys.
+  /// Whether the topic is an input, whose keys determine the partitions.
   private let isInput: Bool
   private var partitioner: Murmur2Partitioner
 
@@ -17,10 +17,11 @@ struct PublishRoute {
 
   /// The partition of a record.
   ///
-  /// Of an input, that of its key, whatever the recording says: there may be another number of partitions
-  /// now. Of another topic the recorded one, as a changeset's partition is that of its feed, not of its key.
+  /// On an input topic, the key determines it, because the number of partitions may have changed since the recording.
+  /// On other topics, the recorded partition is kept: a changeset's partition is its feed's, and does not follow from
+  /// its key.
   ///
-  /// - Throws: ``DaemonError`` if there is no such partition.
+  /// - Throws: ``DaemonError`` if the partition does not exist.
   mutating func partition(key: UnsafeRawBufferPointer?, recorded: Int32) throws(DaemonError) -> Int32 {
     if isInput { return partitioner.partition(forKey: key) }
     guard recorded >= 0, recorded < partitioner.partitionCount else {

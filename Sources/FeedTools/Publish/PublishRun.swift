@@ -14,14 +14,14 @@ final class PublishRun {
   private var routes: [[UInt8]: PublishRoute] = [:]
   private var report = PublishReport()
   private var progress: ProgressBar
-  /// Those of the current record.
+  /// The headers of the current record.
   private var headers = HeaderList()
   private let startedAt = MonotonicClock.nanoseconds()
 
-  /// How long one call may block, so that a request to stop is seen.
+  /// The maximum time of one blocking call, so that a stop request is noticed.
   private static let sliceMilliseconds: Int64 = 100
   private static let closeMilliseconds: Int32 = 5_000
-  /// Records between two looks at what has been delivered.
+  /// The number of records between two polls for delivery reports.
   private static let pollInterval = 256
 
   init(_ publisher: Publisher, _ settings: KafkaSettings) throws {
@@ -64,7 +64,7 @@ final class PublishRun {
     return report
   }
 
-  /// Waits until a record is due, or the end was asked for.
+  /// Waits until a record is due or a stop is requested.
   private func pace(_ timestamp: Int64) throws {
     while !publisher.stop.isRequested {
       let now = MonotonicClock.milliseconds()
@@ -89,7 +89,7 @@ final class PublishRun {
     report.topics[route.topic, default: 0] += 1
   }
 
-  /// A changeset's headers go with it, so that what a replay wrote can be published.
+  /// Copies a changeset's headers, so that the output of a replay can be published.
   private func takeHeaders() {
     headers.removeAll()
     let fields = reader.headers
@@ -100,7 +100,7 @@ final class PublishRun {
     }
   }
 
-  /// Queues a record; false if the queue is full.
+  /// Queues a record; returns false if the queue is full.
   private func enqueue(
     _ record: InputRecord,
     _ topic: String,
@@ -122,7 +122,7 @@ final class PublishRun {
     }
   }
 
-  /// Asks how many partitions a topic has, waiting for the brokers if need be.
+  /// Queries a topic's number of partitions, and waits for the brokers if necessary.
   private func route(_ name: [UInt8]) throws -> PublishRoute? {
     let topic = String(decoding: name, as: UTF8.self)
     let timeout = publisher.configuration.startupTimeoutMilliseconds
@@ -153,7 +153,7 @@ final class PublishRun {
     return nil
   }
 
-  /// Waits until everything that was sent is delivered or has failed, or the time to stop is over.
+  /// Waits until every record is delivered or has failed, or the stop deadline passes.
   private func deliver() throws {
     while producer.queuedCount > 0 {
       if let deadline = publisher.stop.deadline, MonotonicClock.milliseconds() > deadline {
@@ -166,7 +166,7 @@ final class PublishRun {
     takeErrors()
   }
 
-  /// Sends what is queued, for a while.
+  /// Sends queued records for a limited time.
   private func flush() throws(KafkaError) {
     do throws(KafkaError) {
       try producer.flush(timeoutMilliseconds: Int32(Self.sliceMilliseconds))

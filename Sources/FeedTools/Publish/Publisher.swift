@@ -4,12 +4,12 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore publish`: sends replay files into their topics.
+/// `feedstore publish`: sends replay files to their topics.
 public struct Publisher: Sendable {
   public var configuration: PipelineConfiguration
   /// Files in order; `-` is standard input.
   public var inputs: [String]
-  /// How many times faster than recorded; nil for as fast as it goes.
+  /// The speed, as a multiple of the recorded one; nil for as fast as possible.
   public var speed: Double?
   public var stop: StopRequest
   public var log: Log
@@ -38,7 +38,7 @@ public struct Publisher: Sendable {
     let thread = WorkerThread(name: "publisher")
     defer { thread.stop() }
     return try await withTaskExecutorPreference(thread) { @concurrent in
-      // Librdkafka blocks, so it is called on this thread only.
+      // librdkafka blocks, so it is used only on this thread.
       try PublishRun(self, settings).run()
     }
   }

@@ -2,12 +2,12 @@ import Feed
 import FeedKafka
 import Kafka
 
-/// The copy of a rejected record that the rejected topic has.
+/// A rejected record as stored on the rejected topic.
 ///
-/// Whoever may write to that topic can write anything: what its headers say is read as text from outside.
+/// Anyone with write access to that topic can write anything, so its headers are untrusted input.
 struct RejectedCopy: Sendable, Equatable {
   var place: RejectedPlace
-  /// That of the copy, which the daemon gives the time of the rejected record. Milliseconds since 1970.
+  /// The copy's timestamp, which the daemon takes from the rejected record. Milliseconds since 1970.
   var timestampMilliseconds: Int64
   var key: [UInt8]?
   var value: [UInt8]?
@@ -30,15 +30,15 @@ struct RejectedCopy: Sendable, Equatable {
     self.headers = headers
   }
 
-  /// Why it was rejected; nil if the header is missing.
+  /// The reject code; nil if the header is missing.
   var code: String? { text("feedstore.error.code") }
   var message: String? { text("feedstore.error.message") }
-  /// The length in bytes of the whole key, if the copy has only its beginning.
+  /// The size of the original key in bytes, if the copy is truncated.
   var wholeKeyBytes: Int? { text("feedstore.key.truncated").flatMap { Int($0) } }
-  /// The length in bytes of the whole value, if the copy has only its beginning.
+  /// The size of the original value in bytes, if the copy is truncated.
   var wholeValueBytes: Int? { text("feedstore.value.truncated").flatMap { Int($0) } }
 
-  /// nil if the headers name no partition of a topic.
+  /// nil if the headers do not name a topic and a partition.
   var source: RejectedSource? {
     guard let topic = text("feedstore.source.topic"), !topic.isEmpty,
       let partition = text("feedstore.source.partition").flatMap({ Int32($0) }), partition >= 0
@@ -51,11 +51,11 @@ struct RejectedCopy: Sendable, Equatable {
     )
   }
 
-  /// Why the record as it is cannot be published again, with the remedy; nil if it can.
+  /// Why the record cannot be published again, with the remedy; nil if it can.
   ///
   /// - Parameters:
-  ///   - value: what takes the place of its value; nil for the copy's own.
-  ///   - topics: of the configuration; records go to its inputs only.
+  ///   - value: a replacement for its value; nil for the copy's own.
+  ///   - topics: the configured topics; records are sent to the inputs only.
   func refusal(replacing value: [UInt8]?, topics: [String], limits: Limits) -> String? {
     guard let source else {
       return
@@ -83,7 +83,8 @@ struct RejectedCopy: Sendable, Equatable {
     }
   }
 
-  /// What the daemon would say of its form; what depends on the feed's state is known to the daemon only.
+  /// The rejection that the daemon would report for the record's form. Only the daemon can check it against the feed's
+  /// state.
   private func rejection(_ value: [UInt8]?, _ limits: Limits) -> Rejection? {
     let decoder = RecordDecoder(limits: limits)
     let key = OwnedBytes(key)
@@ -96,7 +97,7 @@ struct RejectedCopy: Sendable, Equatable {
     }
   }
 
-  /// Of headers with the same name the last one counts.
+  /// If a header occurs several times, the last one counts.
   private func text(_ name: String) -> String? {
     headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
   }

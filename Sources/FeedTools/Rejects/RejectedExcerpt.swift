@@ -6,14 +6,14 @@ public import Service
 
 /// `feedstore rejects show`: one record of the rejected topic, in full.
 public struct RejectedExcerpt: Sendable {
-  /// Where it is, its headers, and how long its value is: a line each.
+  /// Its position, its headers and the size of its value, one per line.
   public let details: String
   /// The bytes of its value; nil for a null.
   public let value: [UInt8]?
 
-  /// Reads it.
+  /// Reads the record.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if there is no such record, or nothing comes of the topic.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if there is no such record, or the topic sends nothing.
   public static func read(
     _ place: RejectedPlace,
     _ configuration: PipelineConfiguration,
@@ -28,7 +28,7 @@ public struct RejectedExcerpt: Sendable {
     }
   }
 
-  /// The value as text that a terminal can show: without characters that it would act upon.
+  /// The value as text without terminal control characters.
   public var printableValue: String {
     guard let value else { return "" }
     return String(decoding: value, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)

@@ -3,9 +3,9 @@ import FeedKafka
 import Kafka
 import Service
 
-/// A rejected record in a line, and in full.
+/// Formats a rejected record, as a line or in full.
 enum RejectedLine {
-  /// A line for people, in columns: place, time, code, key, source, message.
+  /// A readable line, in columns: place, time, code, key, source, message.
   static func text(_ copy: RejectedCopy) -> String {
     let source = copy.source.map { "\($0.topic) \($0.partition)/\($0.offset.map(String.init) ?? "?")" } ?? "-"
     let columns: [(String, Int)] = [
@@ -16,7 +16,7 @@ enum RejectedLine {
     return UpdateText.printable(line + "  " + (copy.message ?? "-")) + "\n"
   }
 
-  /// A line for programs: see docs/schemas/rejected-line.schema.json.
+  /// A line of JSON; see docs/schemas/rejected-line.schema.json.
   static func json(_ copy: RejectedCopy) -> String {
     var fields = [
       ("partition", String(copy.place.partition)), ("offset", String(copy.place.offset)),
@@ -35,7 +35,7 @@ enum RejectedLine {
     return object(fields) + "\n"
   }
 
-  /// Everything but the value, a line each, for people.
+  /// Everything except the value, one readable line each.
   static func details(_ copy: RejectedCopy, topic: String) -> String {
     var lines = [
       ("record", "\(topic) [\(copy.place.partition)], offset \(copy.place.offset)"),

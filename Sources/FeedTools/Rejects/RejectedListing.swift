@@ -5,20 +5,20 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore rejects list`: the records of the rejected topic, a line each.
+/// `feedstore rejects list`: lists the records of the rejected topic, one per line.
 public struct RejectedListing: Sendable {
   public var configuration: PipelineConfiguration
-  /// Those with this code only; nil for all.
+  /// List only records with this code; nil for all.
   public var code: String?
-  /// Those of this time or later only, in milliseconds since 1970; nil for all.
+  /// List only records from this time on, in milliseconds since 1970; nil for all.
   public var sinceMilliseconds: Int64?
-  /// Whether lines are JSON, for programs.
+  /// Whether lines are JSON.
   public var isJSON: Bool
   public var log: Log
-  /// Takes text to print; returns whether anybody reads it still.
+  /// Prints text; returns false if the reader has closed the output.
   public var write: @Sendable (String) -> Bool
 
-  /// The codes that the daemon gives.
+  /// The codes that the daemon uses.
   public static var knownCodes: [String] { RejectCode.allCases.map(\.rawValue) }
 
   public init(
@@ -33,9 +33,9 @@ public struct RejectedListing: Sendable {
     self.write = write
   }
 
-  /// Reads every partition from its beginning to the end that it has now, one after the other.
+  /// Reads each partition from its beginning to its current end, one after the other.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic is not there, or nothing comes of it.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends nothing.
   public func run() async throws -> RejectedReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {

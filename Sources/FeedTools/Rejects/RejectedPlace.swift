@@ -1,4 +1,4 @@
-/// Where a record of the rejected topic is, written as `3/1042`.
+/// The position of a record on the rejected topic, written as `3/1042`.
 public struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
   /// The partition's number, from 0.
   public let partition: Int32
@@ -10,7 +10,7 @@ public struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
     self.offset = offset
   }
 
-  /// Reads what ``description`` writes; nil for anything else.
+  /// Parses the form of ``description``; nil for anything else.
   public init?(_ text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ $0.first?.isNumber == true }),

@@ -5,19 +5,19 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore rejects publish`: sends rejected records to the partitions they came from, once more.
+/// `feedstore rejects publish`: sends rejected records to their original partitions again.
 public struct RejectedPublication: Sendable {
   public var configuration: PipelineConfiguration
-  /// Which records, in the order in which they are sent.
+  /// The positions of the records, in the order of sending.
   public var places: [RejectedPlace]
-  /// What takes the place of the value, for one record; nil sends values as they are.
+  /// A replacement for the value of a single record; nil sends values unchanged.
   public var value: [UInt8]?
   public var log: Log
 
-  /// What the records may have together, in bytes: they are all in memory before the first is sent.
+  /// The maximum size of all records, in bytes: they are all in memory before the first one is sent.
   static let mostBytes = 268_435_456
 
-  /// Bytes that a repaired value may have.
+  /// The maximum size of a replacement value, in bytes.
   public static func mostValueBytes(_ configuration: PipelineConfiguration) -> Int {
     configuration.store.limits.maxRecordBytes
   }
@@ -29,9 +29,9 @@ public struct RejectedPublication: Sendable {
     self.log = log
   }
 
-  /// Reads the records, and if none is refused sends them all.
+  /// Reads all records and, if none is refused, sends them.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition is not there, or for the brokers.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition does not exist, or the brokers fail.
   public func run() async throws -> RejectedPublicationReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
@@ -85,7 +85,7 @@ public struct RejectedPublication: Sendable {
     return report
   }
 
-  /// Sees that there are the partitions that the headers name.
+  /// Checks that the partitions in the headers exist.
   private func check(_ copies: [RejectedCopy], _ producer: Producer) throws {
     let topics = Set(copies.compactMap(\.source?.topic)).sorted()
     let counts = try partitionCounts(topics, producer)
@@ -109,7 +109,7 @@ public struct RejectedPublication: Sendable {
     }
   }
 
-  /// Asks for the topics, as long as one is missing and there is time.
+  /// Queries the topics until none is missing or the timeout passes.
   private func partitionCounts(_ topics: [String], _ producer: Producer) throws(KafkaError) -> [String: Int32]
   {
     let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
@@ -120,7 +120,7 @@ public struct RejectedPublication: Sendable {
     }.partitionCounts
   }
 
-  /// Its time is that of sending, as a topic that keeps records by time would drop an old one.
+  /// The timestamp is the time of sending, because a topic with time-based retention would drop an old record.
   private func enqueue(_ copy: RejectedCopy, _ source: RejectedSource, _ producer: Producer) throws {
     let key = OwnedBytes(copy.key)
     let value = OwnedBytes(value ?? copy.value)

@@ -1,8 +1,8 @@
-/// What `feedstore rejects publish` did.
+/// The result of `feedstore rejects publish`.
 public struct RejectedPublicationReport: Sendable, Equatable {
-  /// Why records were refused, each with its place and the remedy. If there are any, nothing was sent.
+  /// Why records were refused, each with its position and the remedy. If there are any, nothing was sent.
   public internal(set) var refusals: [String] = []
-  /// Records sent, the undelivered ones included.
+  /// Records sent, including undelivered ones.
   public internal(set) var sent = 0
   /// Records that may not have arrived.
   public internal(set) var undelivered = 0

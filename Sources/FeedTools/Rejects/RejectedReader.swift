@@ -25,17 +25,17 @@ final class RejectedReader {
 
   func close() { try? reader.close() }
 
-  /// How many partitions the topic has.
+  /// The topic's number of partitions.
   ///
   /// - Throws: ``DaemonError`` if there is no such topic; `KafkaError`.
   func partitionCount() throws -> Int32 { try reader.partitionCount() }
 
-  /// Where a partition begins and ends now; what belongs to open transactions is behind its end.
+  /// The current first and end offset of a partition. Records of open transactions are after the end.
   func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks { try reader.watermarks(partition) }
 
-  /// Reads a partition from an offset to the end it has now, or as long as `body` returns true.
+  /// Reads a partition from an offset to its current end, or until `body` returns false.
   ///
-  /// - Throws: `KafkaError`; ``DaemonError`` if nothing comes; what `body` throws.
+  /// - Throws: `KafkaError`; ``DaemonError`` if the topic sends nothing; errors of `body`.
   func read(_ partition: Int32, from start: Int64, to end: Int64, _ body: (Message) throws -> Bool) throws {
     guard start < end else { return }
     try reader.begin(at: [partition: start])
@@ -56,9 +56,9 @@ final class RejectedReader {
     }
   }
 
-  /// The record at a place.
+  /// The record at a position.
   ///
-  /// - Throws: ``DaemonError`` that says what there is instead; `KafkaError`.
+  /// - Throws: ``DaemonError`` with the existing offsets if there is none; `KafkaError`.
   func copy(at place: RejectedPlace) throws -> RejectedCopy {
     let count = try partitionCount()
     guard place.partition < count else {

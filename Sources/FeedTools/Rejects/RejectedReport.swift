@@ -1,14 +1,14 @@
 import Feed
 import Service
 
-/// How many rejected records were listed, by code.
+/// The number of listed records, by code.
 public struct RejectedReport: Sendable, Equatable {
   public private(set) var records = 0
   private var codes: [RejectCode: Int] = [:]
 
   mutating func count(_ copy: RejectedCopy) {
     records += 1
-    // What others wrote has codes of its own, of which there may be any number.
+    // Unknown codes, written by others, could be any number.
     if let code = copy.code.flatMap({ RejectCode(rawValue: $0) }) { codes[code, default: 0] += 1 }
   }
 

@@ -1,10 +1,10 @@
 import Glibc
 
-/// Which file a path leads to, whatever the path is called: links and `./` come to the same.
+/// Identifies the file at a path, so that links and `./` compare equal.
 struct FileIdentity: Equatable {
   private let device: dev_t
   private let inode: ino_t
-  /// Neither a device nor a pipe, which may be read and written at once.
+  /// False for devices and pipes, which can be read and written at the same time.
   let isRegular: Bool
 
   static func == (one: FileIdentity, other: FileIdentity) -> Bool {
@@ -12,7 +12,7 @@ struct FileIdentity: Equatable {
   }
 
   /// - Parameters:
-  ///   - path: nil comes of one where nothing can be found.
+  ///   - path: a path, or `-`. The initializer returns nil if there is no file.
   ///   - standard: the descriptor that `-` stands for.
   init?(_ path: String, standard: Int32) {
     var status = stat()

@@ -1,7 +1,7 @@
 import Feed
 import Glibc
 
-/// A file, or standard output, that lines are written to through a buffer.
+/// A file or standard output, with a buffer.
 final class OutputFile {
   private let descriptor: Int32
   private let name: String
@@ -9,7 +9,7 @@ final class OutputFile {
 
   private static let flushBytes = 128 << 10
 
-  /// - Parameter path: created or emptied; `-` is standard output.
+  /// - Parameter path: created or truncated; `-` is standard output.
   init(_ path: String) throws(ReplayError) {
     name = path == "-" ? "standard output" : path
     descriptor = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -22,12 +22,12 @@ final class OutputFile {
     if descriptor > 1 { close(descriptor) }
   }
 
-  /// Writes what the buffer holds once it is large enough.
+  /// Writes the buffer once it is large enough.
   func flushIfLarge() throws(ReplayError) {
     if buffer.count >= OutputFile.flushBytes { try flush() }
   }
 
-  /// Writes what the buffer holds.
+  /// Writes the buffer.
   func flush() throws(ReplayError) {
     let bytes = buffer.written
     var written = 0

@@ -5,12 +5,12 @@ import Service
 public struct Replay: Sendable {
   /// Files in order; `-` is standard input.
   public var inputs: [String]
-  /// Where changesets go; `-` is standard output.
+  /// The output file for changesets; `-` is standard output.
   public var output: String
-  /// Where rejected records go; nil for nowhere.
+  /// The output file for rejected records; nil to discard them.
   public var rejected: String?
   public var options: FeedStoreOptions
-  /// Bytes asked for with each read; what is published does not depend on it.
+  /// The size of each read in bytes; it does not affect the output.
   var chunkBytes = 1 << 20
 
   public init(inputs: [String], output: String, rejected: String?, options: FeedStoreOptions) {
@@ -20,10 +20,10 @@ public struct Replay: Sendable {
     self.options = options
   }
 
-  /// Reads everything, publishes by the records' timestamps, and flushes at the end.
+  /// Processes all input, publishes according to the records' timestamps, and flushes at the end.
   ///
-  /// - Throws: ``ReplayError``; what was waiting then is not published. `UsageError`, before anything is written,
-  ///   if a file is to be written that is also read.
+  /// - Throws: ``ReplayError``, without publishing the waiting records. `UsageError`, before anything is written, if an
+  ///   output file is also an input.
   public func run() async throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
     try checkOutputs()
@@ -43,7 +43,7 @@ public struct Replay: Sendable {
         progress.update(reader.bytesRead, now: MonotonicClock.nanoseconds())
       } while outcome == .flushDue
     } catch {
-      // What was published before stays published.
+      // Everything published so far stays published.
       progress.finish()
       try? writer.finish()
       throw error
@@ -60,7 +60,7 @@ public struct Replay: Sendable {
     )
   }
 
-  /// Refuses to write what is read: it would be emptied first.
+  /// Rejects output files that are also inputs, because they would be truncated first.
   private func checkOutputs() throws(UsageError) {
     let outputs = [("--output", output)] + (rejected.map { [("--rejected", $0)] } ?? [])
     for (option, path) in outputs {

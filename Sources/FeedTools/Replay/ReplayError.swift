@@ -1,6 +1,6 @@
 /// Why a replay stopped.
 public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What went wrong, as a stable word.
+  /// The kind of error; stable.
   public enum Code: String, Sendable {
     case cannotRead = "cannot-read"
     case cannotWrite = "cannot-write"
@@ -8,9 +8,9 @@ public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   public let code: Code
-  /// Names the file, the line where there is one, and the remedy.
+  /// Names the file, the line if there is one, and the remedy.
   public let message: String
-  /// What is wrong with a line after which reading may go on, without its place.
+  /// What is wrong with a line after which reading can continue, without its position.
   let problem: String?
 
   init(_ code: Code, _ message: String, problem: String? = nil) {
@@ -19,7 +19,7 @@ public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
     self.problem = problem
   }
 
-  /// A file that stays as it is fails again.
+  /// The same file fails again.
   public var isRetriable: Bool { false }
   public var isFatal: Bool { true }
   public var description: String { message }

@@ -2,39 +2,39 @@ public import Feed
 public import FeedStore
 import Glibc
 
-/// Reads replay files, one after the other, as one input.
+/// Reads replay files in sequence, as one input.
 ///
-/// A batch for the store: lines are parsed in place, and only as far as the store takes them.
+/// An input batch for the store. Lines are parsed in place, when the store asks for them.
 public final class ReplayReader: InputBatch, @unchecked Sendable {
   private let paths: [String]
   private let parser: ReplayLineParser
   private var nextPath = 0
   private var descriptor: Int32 = -1
   private var path = ""
-  /// The number of the line that was read last, from 1.
+  /// The number of the last line read, from 1.
   private(set) var lineNumber = 0
   private var isAtEndOfFile = true
 
   private var buffer: UnsafeMutableRawBufferPointer
-  /// The bytes that were read and not yet parsed.
+  /// The start of the unparsed bytes.
   private var start = 0
   private var end = 0
-  /// How far a line's end was looked for already.
+  /// The position up to which the end of the line has been searched for.
   private var searched = 0
   private var record: InputRecord?
 
-  /// Bytes read so far, of all files.
+  /// The bytes read so far, from all files.
   public private(set) var bytesRead: Int64 = 0
 
-  /// Bytes asked for with each read.
+  /// The size of each read in bytes.
   private let chunkBytes: Int
-  /// A line longer than this is refused; simdjson indexes texts of up to 4 GiB.
+  /// Longer lines are rejected; simdjson indexes at most 4 GiB.
   private static let maxLineBytes = 1 << 31
 
   /// - Parameters:
   ///   - paths: files in order; `-` is standard input.
-  ///   - defaultTopic: the topic of lines that name none.
-  ///   - chunkBytes: bytes asked for with each read; what is read does not depend on it.
+  ///   - defaultTopic: the topic of lines without one.
+  ///   - chunkBytes: the size of each read in bytes; it does not affect the result.
   public init(paths: [String], defaultTopic: String = TopicNames().items, chunkBytes: Int = 1 << 20) {
     self.paths = paths
     self.chunkBytes = chunkBytes
@@ -47,7 +47,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     buffer.deallocate()
   }
 
-  /// The files' sizes together; nil if one of them has none, like a pipe.
+  /// The total size of the files; nil if one has no size, such as a pipe.
   public var totalBytes: Int64? {
     var total: Int64 = 0
     for path in paths {
@@ -80,11 +80,11 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
 
   public func advance() { record = nil }
 
-  /// The headers of the current record: names and values by turns.
+  /// The headers of the current record: alternating names and values.
   var headers: [ByteSpan?] { record == nil ? [] : parser.headers }
-  /// The first field that a replay writes and that the current record's line does not have.
+  /// The first field that a replay would write and that the current line lacks.
   var omittedField: String? { record == nil ? nil : parser.omittedField }
-  /// Which of the files is read, from 0.
+  /// The index of the current file.
   var fileNumber: Int { nextPath - 1 }
 
   // MARK: Lines
@@ -143,7 +143,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
 
   private func fill() throws(ReplayError) {
     if start > 0, let base = buffer.baseAddress {
-      // What is left of a line goes to the front.
+      // Moves an incomplete line to the front of the buffer.
       memmove(base, base + start, end - start)
       end -= start
       searched -= start

@@ -1,22 +1,22 @@
 public import FeedStore
 import Service
 
-/// What a replay did.
+/// The result of a replay.
 public struct ReplayReport: Sendable {
   public let counters: StoreCounters
-  /// Feeds that exist at the end.
+  /// The number of feeds at the end.
   public let feedCount: Int
-  /// What they count as for `limits.maxStateBytes`.
+  /// Their size in bytes, as counted for `limits.maxStateBytes`.
   public let stateBytes: Int
-  /// Bytes of the input files.
+  /// The size of the input files, in bytes.
   public let bytesRead: Int64
   public let nanoseconds: Int64
-  /// Whether rejected records were written somewhere.
+  /// Whether rejected records were written.
   public let keepsRejected: Bool
 
   public var rejectedRecords: Int { counters.rejectedRecords }
 
-  /// The report in words, for standard error.
+  /// The report as text, for standard error.
   public var text: String {
     var table = ReportTable("replay")
     table.add("records", count: counters.records)

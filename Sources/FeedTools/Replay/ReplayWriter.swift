@@ -1,7 +1,7 @@
 import Feed
 import FeedStore
 
-/// Writes publications as replay lines (protocol, section 7), so that they can be read back.
+/// Writes publications as replay lines (protocol, section 7), which a replay can read.
 final class ReplayWriter {
   private let options: FeedStoreOptions
   private let changesets: OutputFile
@@ -10,13 +10,14 @@ final class ReplayWriter {
   private var rejectedOffsets: [Int32: Int64] = [:]
 
   /// - Parameters:
-  ///   - output: where changesets go.
-  ///   - rejected: where rejected records go; nil for nowhere. The same file as `output` has both.
+  ///   - output: the file for changesets.
+  ///   - rejected: the file for rejected records; nil to discard them. It may be the same file as `output`.
   init(options: FeedStoreOptions, output: String, rejected: String?) throws(ReplayError) {
     self.options = options
     changesets = try OutputFile(output)
     if let rejected {
-      // By now there is a file at `output`. One that is open twice would be overwritten from its beginning.
+      // The file at `output` exists by now. If it is also `rejected`, it must be opened only once, or one would
+      // overwrite the other.
       let file = FileIdentity(output, standard: 1)
       let isShared = file != nil && file == FileIdentity(rejected, standard: 1)
       self.rejected = isShared ? changesets : try OutputFile(rejected)
@@ -104,7 +105,7 @@ final class ReplayWriter {
     line.append(quoted: value)
   }
 
-  /// A field with text, or with base64 under a longer name where the bytes are not UTF-8.
+  /// Writes a text field, or a base64 field with a longer name if the bytes are not UTF-8.
   private func writeBytes(_ line: ByteWriter, _ field: StaticString, _ bytes: [UInt8]?) {
     line.append("\"")
     line.append(field)

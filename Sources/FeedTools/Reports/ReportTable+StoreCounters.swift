@@ -3,7 +3,7 @@ package import FeedStore
 import Service
 
 extension ReportTable {
-  /// What became of the records: changesets, reloads, entries, rejects and no-ops.
+  /// Adds the store's counters: changesets, reloads, entries, rejects and no-ops.
   package mutating func add(_ counters: StoreCounters) {
     add("changesets", text: Self.list(ChangesetMode.allCases) { ($0.rawValue, counters.changesets[$0]) })
     add("reloads", text: Self.list(ReloadReason.allCases) { ($0.rawValue, counters.reloads[$0]) })
@@ -17,7 +17,7 @@ extension ReportTable {
     add("no-ops", text: Self.list(NoOpReason.allCases) { ($0.rawValue, counters.noOps[$0]) })
   }
 
-  /// `a 1, b 2`: what was counted, leaving out what was not.
+  /// `a 1, b 2`: the counts, without zeros.
   private static func list<Element>(_ elements: [Element], _ count: (Element) -> (String, Int?)) -> String {
     let parts = elements.compactMap { element -> String? in
       let (name, number) = count(element)

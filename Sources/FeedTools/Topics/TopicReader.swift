@@ -3,29 +3,29 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Reads what is committed in one topic, for commands that end. It belongs to one thread.
+/// Reads the committed records of one topic, for commands that end. It belongs to one thread.
 final class TopicReader {
   let topic: String
-  /// The configuration's key that names the topic.
+  /// The configuration key with the topic's name.
   private let key: String
   private let wait: TopicWait
   private let log: Log
   private let consumer: Consumer
   private let batch: MessageBatch
-  /// How long no record may come.
+  /// The maximum time without a record.
   private let patienceMilliseconds: Int64
-  /// When a record came last, or the reading began.
+  /// The time of the last record, or of the start.
   private var lastSign: Int64 = 0
 
   private static let timeoutMilliseconds: Int32 = 10_000
   private static let pollMilliseconds: Int32 = 100
   private static let closeMilliseconds: Int32 = 2_000
-  /// Few enough that records of many megabytes are not hoarded.
+  /// Small, so that records of many megabytes do not accumulate.
   private static let batchCapacity = 100
 
   /// - Parameters:
-  ///   - topic: its name, and the configuration's key for that.
-  ///   - patienceMilliseconds: how long no record may come before the end.
+  ///   - topic: the topic's name, and its configuration key.
+  ///   - patienceMilliseconds: the maximum time without a record before the end.
   init(
     _ settings: KafkaSettings,
     _ configuration: PipelineConfiguration,
@@ -49,9 +49,9 @@ final class TopicReader {
     try consumer.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
 
-  /// How many partitions the topic has.
+  /// The topic's number of partitions.
   ///
-  /// - Throws: ``DaemonError`` if there is no such topic; `KafkaError`.
+  /// - Throws: ``DaemonError`` if the topic does not exist; `KafkaError`.
   func partitionCount() throws -> Int32 {
     let metadata = try wait.metadata([topic], log) { topics throws(KafkaError) in
       try consumer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
@@ -67,7 +67,7 @@ final class TopicReader {
     return count
   }
 
-  /// Where a partition begins and ends now; what belongs to open transactions is behind its end.
+  /// The current first and end offset of a partition. Records of open transactions are after the end.
   func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks {
     try consumer.queryWatermarks(
       TopicPartition(topic: topic, partition: partition),
@@ -75,7 +75,7 @@ final class TopicReader {
     )
   }
 
-  /// Begins to read partitions, each at an offset, and no others.
+  /// Starts reading these partitions at these offsets, and no others.
   func begin(at offsets: [Int32: Int64]) throws(KafkaError) {
     try consumer.assign(
       offsets.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }
@@ -84,13 +84,13 @@ final class TopicReader {
     batch.recycle()
   }
 
-  /// Polls once, and waits a moment if nothing is there.
+  /// Polls once, and waits briefly if nothing is available.
   ///
-  /// - Returns: what came; valid until the next poll.
-  /// - Throws: ``DaemonError`` if no record has come for too long; `KafkaError`.
+  /// - Returns: the batch; valid until the next poll.
+  /// - Throws: ``DaemonError`` if no record has arrived for too long; `KafkaError`.
   func poll() throws -> MessageBatch {
     let now = MonotonicClock.milliseconds()
-    // What the poll before brought is dealt with by now.
+    // The previous batch has been processed by now.
     if !batch.isEmpty { lastSign = now }
     guard now - lastSign < patienceMilliseconds else {
       throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)

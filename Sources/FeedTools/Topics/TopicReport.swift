@@ -1,20 +1,20 @@
 public import FeedKafka
 
-/// What FeedStore needs of its topics and what is there.
+/// FeedStore's requirements on its topics, and whether they are met.
 public struct TopicReport: Sendable, Equatable {
-  /// Everything that is needed, topic by topic.
+  /// All requirements, by topic.
   public let requirements: [TopicRequirement]
-  /// Why settings are not known; nil if they are.
+  /// Why settings could not be read; nil if they could.
   public let unknown: String?
   /// The topics that were created.
   public let created: [String]
-  /// Why topics were not created that should have been.
+  /// Why topics could not be created.
   public let failures: [String]
 
-  /// Whether nothing is wrong that FeedStore cannot work with; what is not known is not held against it.
+  /// Whether FeedStore can work with the topics. Unknown settings are accepted.
   public var isFit: Bool { !requirements.contains { $0.verdict == .must } }
 
-  /// The table, every line ended by a line feed.
+  /// The table; every line ends with a line feed.
   public var table: String {
     var rows = [["topic", "what", "is", "needed", ""]]
     var last = ""
@@ -37,7 +37,7 @@ public struct TopicReport: Sendable, Equatable {
     }
   }
 
-  /// What was done, what is wrong and what to do about it, a line each.
+  /// Actions taken, problems and remedies, one line each.
   public var notes: [String] {
     created.map { "created \($0)" }
       + requirements.filter(\.isMismatch).map { "\($0.verdict.rawValue): \($0)" }

@@ -4,21 +4,20 @@ import FeedStore
 import Kafka
 public import Service
 
-/// `feedstore topics`: shows what FeedStore needs of its topics and what is there, and creates what is
-/// missing.
+/// `feedstore topics`: compares the topics with FeedStore's requirements, and creates missing ones.
 public struct TopicSetup: Sendable {
   public var configuration: PipelineConfiguration
-  /// Whether to create what is missing.
+  /// Whether to create missing topics.
   public var creates: Bool
-  /// Partitions of what is created; nil for as many as an input that exists has, or the default.
+  /// The number of partitions of new topics; nil for that of an existing input, or the default.
   public var partitions: Int32?
-  /// How many brokers hold each partition of what is created; nil for the brokers' default.
+  /// The replication factor of new topics; nil for the brokers' default.
   public var replicationFactor: Int32?
-  /// Whether to wait for topics that the brokers do not tell of yet, up to `startup.timeout`. What is created is waited
-  /// for in any case.
+  /// Whether to wait up to `startup.timeout` for topics that the brokers do not know yet. It always waits for topics
+  /// that it created.
   public var waits = false
   public var log: Log
-  /// How long each question may take, where that is less than usual; for tests.
+  /// A shorter timeout for each request; for tests.
   package var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000
@@ -38,10 +37,10 @@ public struct TopicSetup: Sendable {
     self.log = log
   }
 
-  /// Asks the cluster, creates if told to, and asks again.
+  /// Queries the cluster, creates missing topics if requested, and queries again.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached or the number of
-  ///   partitions does not fit. A topic that could not be created is part of the report.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached, or the number of partitions
+  ///   does not match. The report includes topics that could not be created.
   public func run() async throws -> TopicReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("topics") { try work(settings) }
@@ -70,7 +69,7 @@ public struct TopicSetup: Sendable {
         missing,
         timeoutMilliseconds: min(timeoutMilliseconds, Self.creationMilliseconds)
       )
-      // Somebody else was quicker: what is there is looked at below.
+      // Another process created it first; its state is checked below.
       failures = failures.filter { $0.value.kind != .topicAlreadyExists }
       created = missing.map(\.name).filter { failures[$0] == nil }
       if !created.isEmpty {

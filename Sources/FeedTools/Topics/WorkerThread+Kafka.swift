@@ -3,10 +3,10 @@ import Kafka
 import Service
 
 extension WorkerThread {
-  /// Does work with librdkafka, which blocks, on a thread of its own.
+  /// Runs a body that calls librdkafka, which blocks, on a separate thread.
   ///
   /// - Parameter name: the thread's.
-  /// - Throws: what `body` throws, errors of Kafka as ``ConfigurationError`` or ``DaemonError``.
+  /// - Throws: the errors of `body`; Kafka errors as ``ConfigurationError`` or ``DaemonError``.
   static func withKafka<Result: Sendable>(
     _ name: String,
     _ body: @Sendable () throws -> Result

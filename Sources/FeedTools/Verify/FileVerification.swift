@@ -2,15 +2,16 @@ import Feed
 import FeedStore
 import FeedVerification
 
-/// Verifies files as a replay writes them, one after the other, as one input.
+/// Verifies the output files of a replay in sequence, as one input.
 final class FileVerification {
   private let reader: ReplayReader
   private let topics: TopicNames
   private let changesets: [UInt8]
   private let rejected: [UInt8]
-  /// The offset that is next in each partition.
+  /// The next expected offset of each partition.
   private var nextOffsets: [Int32: Int64] = [:]
-  /// Lines that are no records of the topic: the first is told, as one mistake makes many.
+  /// Whether a line that is not a record of the topic was reported. Only the first one is, because one mistake often
+  /// causes many.
   private var hasStrayLine = false
   private var partitionsWithGap: Set<Int32> = []
 
@@ -21,7 +22,7 @@ final class FileVerification {
     rejected = Array(topics.rejected.utf8)
   }
 
-  func run(_ verifier: FaultTelling) throws(ReplayError) {
+  func run(_ verifier: FaultReporter) throws(ReplayError) {
     while let record = try next(verifier) {
       let topic = record.position.topic
       if topic == changesets {
@@ -53,7 +54,7 @@ final class FileVerification {
   }
 
   /// The next line that is a record.
-  private func next(_ verifier: FaultTelling) throws(ReplayError) -> InputRecord? {
+  private func next(_ verifier: FaultReporter) throws(ReplayError) -> InputRecord? {
     while true {
       do {
         return try reader.current()
@@ -66,8 +67,8 @@ final class FileVerification {
     }
   }
 
-  /// A replay counts every record; where one is missing, so is its offset.
-  private func checkOffset(_ record: InputRecord, _ verifier: FaultTelling) {
+  /// A replay numbers all records, so a gap in the offsets means a missing record.
+  private func checkOffset(_ record: InputRecord, _ verifier: FaultReporter) {
     let expected = nextOffsets[record.partition, default: 0]
     nextOffsets[record.partition] = record.position.offset + 1
     guard record.position.offset != expected, partitionsWithGap.insert(record.partition).inserted else {
@@ -79,7 +80,7 @@ final class FileVerification {
     )
   }
 
-  private func reportStray(_ message: String, _ verifier: FaultTelling) {
+  private func reportStray(_ message: String, _ verifier: FaultReporter) {
     if hasStrayLine { return }
     hasStrayLine = true
     verifier.report(message, at: place)

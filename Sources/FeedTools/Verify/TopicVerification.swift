@@ -6,12 +6,11 @@ import FeedVerification
 import Kafka
 import Service
 
-/// Verifies the changesets topic of a cluster: what is committed in it at the beginning. It belongs to one
-/// thread.
+/// Verifies the committed records of a cluster's changesets topic, as of the start. It belongs to one thread.
 final class TopicVerification {
   private let reader: TopicReader
   private var ends: [Int32: Int64] = [:]
-  /// Names and values of one record's headers.
+  /// The names and values of one record's headers.
   private let headerBytes = ByteWriter(capacity: 1024)
 
   private static let patienceMilliseconds: Int64 = 60_000
@@ -26,11 +25,10 @@ final class TopicVerification {
     )
   }
 
-  /// Reads every partition to where it ends now: at the last record before any open transaction, so that no
-  /// transaction is seen in part.
+  /// Reads every partition up to its current last stable offset, so that no transaction is read in part.
   ///
-  /// - Throws: ``KafkaError``; ``DaemonError`` if the topic is not there, or nothing comes of it.
-  func run(_ verifier: FaultTelling) throws {
+  /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or sends nothing.
+  func run(_ verifier: FaultReporter) throws {
     try open()
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }
@@ -64,10 +62,10 @@ final class TopicVerification {
     try reader.begin(at: starts)
   }
 
-  private func take(_ message: Message, _ verifier: FaultTelling) {
+  private func take(_ message: Message, _ verifier: FaultReporter) {
     guard let end = ends[message.partition] else { return }
-    // What was written since is a later run's. After the last record there may be a transaction's marker, which
-    // is not told: the end of the partition is, or what comes after.
+    // Later records are left to a later run. A transaction marker after the last record is not delivered; the end of
+    // the partition, or a later record, is.
     guard message.offset < end else {
       ends[message.partition] = nil
       return
@@ -77,7 +75,7 @@ final class TopicVerification {
         key: message.key.map { ByteSpan($0) },
         value: message.payload.map { ByteSpan($0) },
         headers: headers(message),
-        // The topic's setting decides whose time it is.
+        // A topic setting determines what the timestamp means, so it is not verified.
         timestamp: nil,
         place: VerificationPlace(source: Int(message.partition), position: message.offset)
       ),
@@ -86,7 +84,7 @@ final class TopicVerification {
     if message.offset + 1 == end { ends[message.partition] = nil }
   }
 
-  /// Copies of the headers that stay until the next record.
+  /// Copies of the headers, valid until the next record.
   private func headers(_ message: Message) -> [ByteSpan?] {
     headerBytes.removeAll()
     var ranges: [Range<Int>?] = []

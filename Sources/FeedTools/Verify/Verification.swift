@@ -8,18 +8,18 @@ public import Service
 
 /// `feedstore verify`: checks changesets, in files or on a cluster, against the protocol.
 public struct Verification: Sendable {
-  /// Where the changesets are.
+  /// The source of the changesets.
   public enum Input: Sendable, Equatable {
-    /// Files as a replay writes them, in order; `-` is standard input.
+    /// Output files of a replay, in order; `-` is standard input.
     case files([String])
-    /// The changesets topic of the configuration.
+    /// The configured changesets topic.
     case topic
   }
 
   public var configuration: PipelineConfiguration
   public var input: Input
   public var log: Log
-  /// Told of each fault when it is found, in a line.
+  /// Called with each fault as a line.
   public var tell: @Sendable (String) -> Void
 
   public init(
@@ -34,10 +34,10 @@ public struct Verification: Sendable {
     self.tell = tell
   }
 
-  /// Reads everything.
+  /// Reads all changesets.
   ///
-  /// - Throws: ``ReplayError`` for files that cannot be read; ``ConfigurationError`` and ``DaemonError`` for a
-  ///   topic. Faults of the changesets are no errors: they are told and counted.
+  /// - Throws: ``ReplayError`` for files that cannot be read; ``ConfigurationError`` and ``DaemonError`` for a topic.
+  ///   Faults in changesets are reported and counted, not thrown.
   public func run() async throws -> VerificationReport {
     let started = MonotonicClock.nanoseconds()
     var options = VerificationOptions(
@@ -46,13 +46,13 @@ public struct Verification: Sendable {
       mayBeCompacted: input == .topic
     )
     options.requiresPlans = input != .topic
-    let verifier: FaultTelling
+    let verifier: FaultReporter
     switch input {
     case .files(let paths):
-      verifier = FaultTelling(options, .files(paths), tell)
+      verifier = FaultReporter(options, .files(paths), tell)
       try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
     case .topic:
-      verifier = FaultTelling(options, .topic(configuration.store.topics.changesets), tell)
+      verifier = FaultReporter(options, .topic(configuration.store.topics.changesets), tell)
       try await verifyTopic(verifier)
     }
     verifier.finish()
@@ -63,9 +63,9 @@ public struct Verification: Sendable {
     )
   }
 
-  private func verifyTopic(_ verifier: FaultTelling) async throws {
+  private func verifyTopic(_ verifier: FaultReporter) async throws {
     let settings = try KafkaSettings(configuration)
-    // The caller waits, and looks at it only when this is done.
+    // The caller waits for this, and uses it only afterwards.
     nonisolated(unsafe) let verifier = verifier
     try await WorkerThread.withKafka("verify") {
       try TopicVerification(settings, configuration, log: log).run(verifier)

@@ -2,16 +2,16 @@ import Feed
 public import FeedVerification
 import Service
 
-/// What was verified, and how many faults there were.
+/// The result of a verification: what was verified, and the number of faults.
 public struct VerificationReport: Sendable {
   public let counts: VerificationCounts
-  /// Faults that were told: the first of each feed, and of lines that are none.
+  /// The reported faults: the first of each feed, and of invalid lines.
   public let faults: Int
   public let nanoseconds: Int64
 
   public var isRight: Bool { faults == 0 }
 
-  /// The report in words, for standard error.
+  /// The report as text, for standard error.
   public var text: String {
     var table = ReportTable("verify")
     table.add("records", count: counts.records)

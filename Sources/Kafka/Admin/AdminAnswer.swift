@@ -12,7 +12,7 @@ final class AdminAnswer {
     rd_kafka_event_destroy(event)
   }
 
-  /// Why the request failed as a whole; nil if the brokers answered it.
+  /// Why the request as a whole failed; nil if the brokers answered it.
   var failure: AdminRequest.Failure? {
     let code = rd_kafka_event_error(event)
     guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
@@ -20,14 +20,14 @@ final class AdminAnswer {
     return AdminRequest.Failure(code: KafkaErrorCode(code), detail: text)
   }
 
-  /// Of each topic that was to be created its error, nil if it was created.
+  /// The result for each topic to create; the error is nil if it was created.
   var createdTopics: [(topic: String, error: KafkaError?)] {
     guard let result = rd_kafka_event_CreateTopics_result(event) else { return [] }
     var count = 0
     return Self.results(rd_kafka_CreateTopics_result_topics(result, &count), count, "create")
   }
 
-  /// Of each topic that was to be deleted its error, nil if it was deleted.
+  /// The result for each topic to delete; the error is nil if it was deleted.
   var deletedTopics: [(topic: String, error: KafkaError?)] {
     guard let result = rd_kafka_event_DeleteTopics_result(event) else { return [] }
     var count = 0
@@ -51,7 +51,7 @@ final class AdminAnswer {
     }
   }
 
-  /// Of each topic that was asked about its settings.
+  /// The settings of each requested topic, or the error.
   var configurations: [String: Result<[String: String], KafkaError>] {
     guard let result = rd_kafka_event_DescribeConfigs_result(event) else { return [:] }
     var count = 0

@@ -1,34 +1,34 @@
 import CRdkafka
 
-/// Creates and deletes topics, reads their settings, and tells who is in a group.
+/// Creates and deletes topics, reads their settings, and lists the members of a group.
 ///
 /// **One thread.** An admin client is not `Sendable`; its calls block, each for at most the time it is given.
 ///
-/// Brokers answer for each topic, so the answers are values: a call throws only what keeps it from being
-/// made. What fails as a whole (no broker can be reached, or none knows the request) fails for each topic.
+/// Brokers answer for each topic separately, so results are values: a call throws only if it cannot be made. A failure
+/// of the whole request (no broker reachable, or the request unknown to all) is reported for each topic.
 ///
-/// An `EmbeddedCluster` knows no admin requests: there every answer is an error.
+/// An `EmbeddedCluster` supports no admin requests: every result is an error there.
 public final class AdminClient {
-  /// nil once closed.
+  /// nil after close.
   private var handle: ClientHandle?
 
-  /// Makes a client; it connects on its own.
+  /// Creates a client, which connects in the background.
   ///
   /// - Parameters:
-  ///   - configuration: librdkafka's properties, those that consumers and producers share.
+  ///   - configuration: librdkafka properties that consumers and producers share.
   ///   - log: receives librdkafka's log lines, on its threads.
-  /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted.
+  /// - Throws: `_INVALID_ARG` with the invalid property and its value.
   public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
     handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { _ in }
   }
 
-  /// Creates topics and waits until the cluster has taken note.
+  /// Creates topics and waits until the cluster has accepted them.
   ///
-  /// Brokers may need a moment more until each of them tells of the topic: see `waitForTopics`.
+  /// It may take another moment until every broker knows the topics: see `waitForTopics`.
   ///
-  /// - Returns: the topics that were not created, each with the reason; empty if all were. A topic that
-  ///   existed is among them, with ``KafkaErrorCode/topicAlreadyExists``.
-  /// - Throws: `_DESTROY` if the client is closed; `_INVALID_ARG` naming a topic that cannot be.
+  /// - Returns: the topics that were not created, with the reasons; empty if all were. A topic that already existed is
+  ///   among them, with ``KafkaErrorCode/topicAlreadyExists``.
+  /// - Throws: `_DESTROY` if the client is closed; `_INVALID_ARG` with an invalid topic.
   public func createTopics(
     _ topics: [TopicSpecification],
     timeoutMilliseconds: Int32
@@ -54,11 +54,11 @@ public final class AdminClient {
     return failures
   }
 
-  /// Deletes topics with all they hold; brokers may need a moment more until none tells of them.
+  /// Deletes topics and their records. Brokers may need another moment to forget the topics.
   ///
-  /// What a group has committed for them is forgotten by the brokers as well.
+  /// The brokers also delete the offsets that groups have committed for them.
   ///
-  /// - Returns: the topics that were not deleted, each with the reason; empty if all were.
+  /// - Returns: the topics that were not deleted, with the reasons; empty if all were.
   /// - Throws: `_DESTROY` if the client is closed.
   public func deleteTopics(
     _ topics: [String],
@@ -83,9 +83,9 @@ public final class AdminClient {
     return failures
   }
 
-  /// Reads all settings of topics, those that are the brokers' defaults included.
+  /// Reads all settings of topics, including the brokers' defaults.
   ///
-  /// - Returns: of each topic the settings by name, or why they cannot be told. Secrets are left out.
+  /// - Returns: the settings of each topic by name, or the error. Secrets are left out.
   /// - Throws: `_DESTROY` if the client is closed.
   public func describeConfigurations(
     _ topics: [String],
@@ -109,10 +109,10 @@ public final class AdminClient {
     }
   }
 
-  /// Reads the settings of topics that exist, and asks again for those that the broker which answers has not heard of yet,
-  /// or until the time is over.
+  /// Reads the settings of existing topics. Repeats the request for topics that the responding broker does not know
+  /// yet, until the timeout.
   ///
-  /// - Returns: as ``describeConfigurations(_:timeoutMilliseconds:)`` does.
+  /// - Returns: the same as ``describeConfigurations(_:timeoutMilliseconds:)``.
   /// - Throws: `_DESTROY` if the client is closed.
   public func waitForConfigurations(
     _ topics: [String],
@@ -134,25 +134,25 @@ public final class AdminClient {
     }
   }
 
-  /// Asks the brokers who is in a consumer group. A group that does not exist has no members.
+  /// Lists the members of a consumer group. A group that does not exist has no members.
   ///
-  /// - Throws: what the brokers answer, naming the group; `_DESTROY` if the client is closed.
+  /// - Throws: the brokers' error, with the group's name; `_DESTROY` if the client is closed.
   public func describeGroup(_ group: String, timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
     let client = try client("describe group \(group)")
     return try GroupListing(client, of: group, timeoutMilliseconds: timeoutMilliseconds).members()
   }
 
-  /// Asks which of the topics exist and how many partitions they have; does not create any.
+  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     _ = try client("read metadata")
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
-  /// Waits until the cluster tells of all these topics, or the time is over.
+  /// Waits until the cluster knows all these topics, or the timeout passes.
   ///
-  /// - Parameter answerMilliseconds: how long the brokers have for the first answer, where that is more.
-  /// - Returns: what it told last; `missing` has the topics that it did not tell of.
-  /// - Throws: why it told nothing at all.
+  /// - Parameter answerMilliseconds: the minimum time for the first response.
+  /// - Returns: the last response; `missing` has the topics that it did not include.
+  /// - Throws: the error, if there was no response at all.
   public func waitForTopics(
     _ topics: [String],
     timeoutMilliseconds: Int32,
@@ -168,7 +168,7 @@ public final class AdminClient {
         if metadata.missing.isEmpty { return metadata }
         told = metadata
       } catch {
-        // A new topic may not have leaders yet; and the last question may be cut short by the time left for it.
+        // A new topic may have no leader yet, and the remaining time may be too short for the last request.
         guard error.isRetriable, !answerDeadline.hasPassed || told != nil else { throw error }
       }
       if deadline.hasPassed, let told { return told }
@@ -178,9 +178,9 @@ public final class AdminClient {
     }
   }
 
-  /// Frees everything; closing again does nothing.
+  /// Releases all resources; a second call does nothing.
   ///
-  /// - Throws: `_TIMED_OUT` if the client was not gone in time; it goes in the background.
+  /// - Throws: `_TIMED_OUT` if the client could not be destroyed in time; that continues in the background.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     guard let handle else { return }
     self.handle = nil

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// One admin request: its options, the queue its answer comes to, and waiting for it.
+/// One admin request: its options, the queue for its result, and the wait for it.
 struct AdminRequest {
   enum Kind {
     case createTopics
@@ -16,7 +16,7 @@ struct AdminRequest {
     }
   }
 
-  /// Why a request failed as a whole.
+  /// Why a request as a whole failed.
   struct Failure: Error {
     let code: KafkaErrorCode
     let detail: String?
@@ -29,7 +29,7 @@ struct AdminRequest {
   private let client: OpaquePointer
   private let kind: Kind
 
-  /// Waited for besides the time that librdkafka is given, whose own answer says more than ours.
+  /// The additional wait after librdkafka's own timeout, whose error is more specific than ours.
   private static let graceMilliseconds: Int32 = 500
 
   init(_ client: OpaquePointer, _ kind: Kind) {
@@ -37,16 +37,16 @@ struct AdminRequest {
     self.kind = kind
   }
 
-  /// Sends the request and waits for the answer.
+  /// Sends the request and waits for the result.
   ///
-  /// - Parameter body: sends it with these options, its answer to this queue.
+  /// - Parameter body: sends the request with these options, and its result to this queue.
   func send(
     _ timeoutMilliseconds: Int32,
     _ body: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
   ) -> Result<AdminAnswer, Failure> {
     let options = rd_kafka_AdminOptions_new(client, kind.operation)
     defer { rd_kafka_AdminOptions_destroy(options) }
-    // librdkafka takes 0 ms for a topic that need not be ready, and at most an hour.
+    // librdkafka rejects 0 ms and more than an hour.
     let timeout = min(max(1, timeoutMilliseconds), 3_600_000)
     let (code, text) = withErrorText { rd_kafka_AdminOptions_set_request_timeout(options, timeout, $0, $1) }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -60,7 +60,7 @@ struct AdminRequest {
         return .failure(Failure(code: KafkaErrorCode(code), detail: text))
       }
     }
-    // An answer that comes after the queue is gone is thrown away by librdkafka.
+    // librdkafka discards a result that arrives after the queue was destroyed.
     let queue = rd_kafka_queue_new(client)
     defer { rd_kafka_queue_destroy(queue) }
     body(options, queue)

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// librdkafka's list of topics to be deleted, destroyed with this object.
+/// librdkafka's list of topics to delete, destroyed with this object.
 final class DeletedTopicList {
   private(set) var pointers: [OpaquePointer?]
 

@@ -1,19 +1,19 @@
 import CRdkafka
 
-/// What the brokers tell of one consumer group: librdkafka's list, destroyed with this object.
+/// librdkafka's list of a consumer group's members, destroyed with this object.
 ///
-/// Not `rd_kafka_DescribeConsumerGroups`: when a broker hangs up on that question, librdkafka frees what the answer
-/// is still to use, and the process may end by an assertion (librdkafka issue 4605, open with 2.0.2 and later). This
-/// older call asks every broker; those that do not have the group answer with nothing.
+/// Not `rd_kafka_DescribeConsumerGroups`: if a broker closes the connection during that request, librdkafka frees the
+/// result before using it, and an assertion may end the process (librdkafka issue 4605, open in 2.0.2 and later). This
+/// older call asks every broker; those without the group return an empty list.
 final class GroupListing {
   private let list: UnsafePointer<rd_kafka_group_list>
   private let group: String
 
-  /// Asks and waits, for at most this time.
+  /// Lists the members, within this timeout.
   ///
-  /// Brokers that do not answer in time are left out if the one that has the group did.
+  /// Brokers that do not answer in time are ignored if the group's coordinator did.
   ///
-  /// - Throws: why no broker told, naming the group.
+  /// - Throws: why no broker answered, with the group's name.
   init(
     _ client: OpaquePointer,
     of group: String,
@@ -23,8 +23,8 @@ final class GroupListing {
     self.group = group
   }
 
-  /// Asks until there is an answer. Of a broker that refuses connections librdkafka makes the failure of the whole
-  /// question; it waits longer and longer before it connects again, and is then left out.
+  /// Repeats the request until there is a result. librdkafka fails the whole request if one broker refuses connections.
+  /// Its reconnect backoff grows, and such a broker is then left out.
   private static func ask(
     _ client: OpaquePointer,
     _ group: String,
@@ -39,7 +39,7 @@ final class GroupListing {
         rd_kafka_group_list_destroy(list)
       }
       guard code == RD_KAFKA_RESP_ERR__TRANSPORT, !deadline.hasPassed else {
-        // The last question may be cut short by the time that is left for it.
+        // The remaining time may be too short for the last request.
         let isCutShort = code == RD_KAFKA_RESP_ERR__TIMED_OUT
         let kind = isCutShort ? failure ?? KafkaErrorCode(code) : KafkaErrorCode(code)
         throw .make(kind, "describe group \(group)", client: client)
@@ -57,7 +57,7 @@ final class GroupListing {
 
   /// The group's members; none if no broker has it.
   ///
-  /// - Throws: why the broker that has it does not tell, naming it.
+  /// - Throws: the error of the group's coordinator, with its name.
   func members() throws(KafkaError) -> [GroupMember] {
     let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
     guard let found = groups.first(where: { $0.group.map { String(cString: $0) } == group }) else {
@@ -74,7 +74,7 @@ final class GroupListing {
       return GroupMember(
         clientID: member.client_id.map { String(cString: $0) } ?? "",
         host: member.client_host.map { String(cString: $0) } ?? "",
-        // A member that was given nothing yet has no assignment, and one of another protocol has its own.
+        // A member without partitions has no assignment yet, and other protocols have other formats.
         partitions: MemberAssignment(assignment)?.partitions ?? []
       )
     }

@@ -2,12 +2,12 @@
 public struct GroupMember: Sendable, Equatable {
   /// Its `client.id`.
   public let clientID: String
-  /// The address that it came from, as the brokers see it.
+  /// The address of its client, as the brokers see it.
   public let host: String
-  /// What it was given to read.
+  /// The partitions assigned to it.
   public let partitions: [TopicPartition]
 
-  /// Makes a member, for tests.
+  /// Creates a member, for tests.
   public init(clientID: String, host: String, partitions: [TopicPartition]) {
     self.clientID = clientID
     self.host = host

@@ -1,18 +1,18 @@
-/// What a member of a consumer group was given to read, as the group's leader wrote it.
+/// The assignment of a member of a consumer group, as encoded by the group's leader.
 ///
-/// Kafka's `ConsumerProtocolAssignment`, of all versions: an INT16 version, an ARRAY of topics (each a STRING and an
-/// ARRAY of INT32 partitions), and bytes of the assignor's own; big-endian, lengths before what they count.
+/// Kafka's `ConsumerProtocolAssignment`, in all versions: an INT16 version, an ARRAY of topics (each a STRING and an
+/// ARRAY of INT32 partitions), and the assignor's own bytes. Big-endian, each length before its content.
 struct MemberAssignment: Equatable {
   let partitions: [TopicPartition]
 
-  /// nil if the bytes are not an assignment.
+  /// nil if the bytes are not a valid assignment.
   init?(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     guard Self.take(Int16.self, &rest) != nil, let topicCount = Self.take(Int32.self, &rest) else {
       return nil
     }
     var partitions: [TopicPartition] = []
-    // Counts are not believed beyond the bytes that are there.
+    // Too large a count makes the decoding fail at the end of the bytes.
     for _ in 0..<max(0, topicCount) {
       guard let length = Self.take(Int16.self, &rest), length >= 0, rest.count >= length else { return nil }
       let topic = String(decoding: rest.prefix(Int(length)), as: UTF8.self)

@@ -1,10 +1,10 @@
 import CRdkafka
 
-/// librdkafka's description of topics to be created, destroyed with this object.
+/// librdkafka's list of topics to create, destroyed with this object.
 final class NewTopicList {
   private(set) var pointers: [OpaquePointer?] = []
 
-  /// - Throws: `_INVALID_ARG` naming the topic and what it cannot have.
+  /// - Throws: `_INVALID_ARG` with the topic and the invalid value.
   init(_ topics: [TopicSpecification]) throws(KafkaError) {
     for topic in topics {
       let (pointer, text) = withErrorText {

@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// librdkafka's list of topics whose settings are asked for, destroyed with this object.
+/// librdkafka's list of topics whose settings are read, destroyed with this object.
 final class TopicResourceList {
   private(set) var pointers: [OpaquePointer?]
 

@@ -1,11 +1,11 @@
-/// A topic to be created.
+/// A topic to create.
 public struct TopicSpecification: Sendable, Hashable {
   public var name: String
-  /// The number of partitions, at least 1; -1 is what the brokers make by default.
+  /// The number of partitions, at least 1; -1 for the brokers' default.
   public var partitions: Int32
-  /// The number of brokers that hold each partition, at least 1; -1 is what the brokers make by default.
+  /// The number of replicas of each partition, at least 1; -1 for the brokers' default.
   public var replicationFactor: Int32
-  /// Names and values of the topic's settings that are not to be the brokers' defaults.
+  /// Settings that differ from the brokers' defaults, by name.
   public var configuration: [String: String]
 
   public init(

@@ -1,25 +1,24 @@
 import CRdkafka
 
-/// What librdkafka's callbacks reach through their opaque pointer.
+/// The state that librdkafka's callbacks reach through their opaque pointer.
 ///
-/// Lives as long as the client does, to the end of its destruction, even if its owner is gone.
-/// `log` is called on any thread; all the rest belongs to the owner's thread, as librdkafka serves those
-/// callbacks only from calls that the owner makes.
+/// It lives until the client has been destroyed, even if its owner is gone. `log` is called on any thread. Everything
+/// else is used on the owner's thread only, because librdkafka runs those callbacks inside the owner's calls.
 final class CallbackContext {
   let log: KafkaLogHandler
   let faults: ConnectionFaults
   private let hasCertificate: Bool
 
-  /// The consumer whose partitions are assigned and revoked; nil for a producer.
+  /// The consumer that receives rebalances; nil for a producer.
   weak var consumer: Consumer?
 
-  /// Told what the client counts, if `statistics.interval.ms` has it counted.
+  /// Receives statistics, if `statistics.interval.ms` is set.
   var onStatistics: ((ClientStatistics) -> Void)?
 
-  /// Errors that came outside of any call, oldest first, until the owner takes them.
+  /// Errors reported outside of any call, oldest first, until the owner takes them.
   var errors: [KafkaError] = []
 
-  /// Records that could not be delivered, until the owner takes them.
+  /// Failed deliveries, until the owner takes them.
   var deliveryErrors = DeliveryErrors()
 
   init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
@@ -28,7 +27,7 @@ final class CallbackContext {
     hasCertificate = configuration.hasCertificate
   }
 
-  /// Takes a line of librdkafka's log. Why a connection fails is said with the remedy.
+  /// Handles a log line from librdkafka. Connection errors are logged with the remedy instead.
   private func take(_ level: KafkaLogLevel, _ facility: String, _ text: String) {
     switch faults.read(facility, text, hasCertificate: hasCertificate) {
     case .other: log(level, facility, text)
@@ -37,7 +36,7 @@ final class CallbackContext {
     }
   }
 
-  /// Adds an error, and forgets the oldest when nobody takes them.
+  /// Adds an error. If too many are pending, the oldest is dropped.
   func append(_ error: KafkaError) {
     if errors.count == Self.maxErrors {
       errors.removeFirst()
@@ -57,7 +56,7 @@ final class CallbackContext {
     opaque.map { Unmanaged<CallbackContext>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// Sets the callbacks that every client has.
+  /// Sets the callbacks that every client needs.
   static func register(on configuration: borrowing ConfigurationHandle) {
     rd_kafka_conf_set_log_cb(configuration.pointer) { client, level, facility, text in
       guard let client, let context = CallbackContext.from(rd_kafka_opaque(client)) else { return }
@@ -71,12 +70,12 @@ final class CallbackContext {
       if let json, let onStatistics = CallbackContext.from(opaque)?.onStatistics {
         onStatistics(ClientStatistics(json: UnsafeRawBufferPointer(start: json, count: size)))
       }
-      // The text stays librdkafka's.
+      // 0: librdkafka keeps ownership of the text.
       return 0
     }
     rd_kafka_conf_set_error_cb(configuration.pointer) { client, code, reason, opaque in
       guard let context = CallbackContext.from(opaque) else { return }
-      // It comes beside the line of the log that has told of it.
+      // librdkafka reports this in addition to the log line for the same error.
       let text = reason.map { String(cString: $0) } ?? ""
       if context.faults.isKnown(text, hasCertificate: context.hasCertificate) { return }
       if code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue, context.faults.isFaulty { return }
@@ -91,7 +90,7 @@ final class CallbackContext {
     }
   }
 
-  /// Has OpenSSL's reason noted for which a broker's certificate is refused: librdkafka does not say it.
+  /// Records why OpenSSL rejected a broker's certificate, which librdkafka does not report.
   static func registerVerification(on configuration: borrowing ConfigurationHandle) {
     rd_kafka_conf_set_ssl_cert_verify_cb(configuration.pointer) {
       client,
@@ -112,7 +111,7 @@ final class CallbackContext {
     }
   }
 
-  /// What librdkafka tries again by itself is a warning, as long as there is a broker left.
+  /// Errors that librdkafka retries by itself are warnings, as long as a broker is reachable.
   private static func level(of error: KafkaError, _ code: Int32) -> KafkaLogLevel {
     if error.isFatal { return .critical }
     let isAlone = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN.rawValue

@@ -1,15 +1,15 @@
 import CRdkafka
 import Glibc
 
-/// Destroys a client on a thread of its own, so that waiting for it can have an end.
+/// Destroys a client on a separate thread, so that the wait can have a timeout.
 ///
-/// Consumers leave their group before this, with a deadline; here they are only torn down
-/// (`RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE`), so that no callback comes on the thread.
+/// Consumers leave their group before this, with a deadline. Here they are only destroyed
+/// (`RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE`), so that no callback runs on the thread.
 struct ClientDestruction {
   let client: OpaquePointer
   let context: Unmanaged<CallbackContext>
 
-  /// The end of a pipe that is closed when the client is gone; -1 if nobody can wait.
+  /// The write end of a pipe, closed when the client has been destroyed; -1 if nobody waits.
   private var signal: Int32 = -1
 
   init(client: OpaquePointer, context: Unmanaged<CallbackContext>) {
@@ -17,11 +17,11 @@ struct ClientDestruction {
     self.context = context
   }
 
-  /// - Returns: whether the client was gone in time; otherwise its destruction goes on.
+  /// - Returns: whether the client was destroyed in time; otherwise its destruction continues.
   func run(timeoutMilliseconds: Int32) -> Bool {
     var ends: [Int32] = [-1, -1]
     if timeoutMilliseconds > 0, pipe(&ends) == 0 {
-      // Not for child processes: one that kept the writing end would hold up the hang-up.
+      // Closed in child processes: one that kept the write end open would prevent the hang-up.
       _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
       _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
     }
@@ -31,7 +31,7 @@ struct ClientDestruction {
 
     var thread = pthread_t()
     guard pthread_create(&thread, nil, { ClientDestruction.main($0) }, job) == 0 else {
-      // No thread is to be had: better to wait without an end than to leak the client.
+      // No thread is available. Blocking without a timeout is better than leaking the client.
       _ = ClientDestruction.main(job)
       close(ends[0])
       return true

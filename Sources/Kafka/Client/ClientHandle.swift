@@ -1,16 +1,16 @@
 import CRdkafka
 
-/// A librdkafka client and what must live as long as it.
+/// A librdkafka client and the objects that must live as long as it does.
 ///
-/// Destroying a client joins its threads and can hang on a dead network, so it happens on a thread of its
-/// own, and whoever waits for it does so with a deadline.
+/// Destroying a client joins its threads and can hang on a dead network. It therefore runs on a separate thread, and
+/// callers wait with a deadline.
 final class ClientHandle {
   let client: OpaquePointer
   let context: CallbackContext
   private let opaque: Unmanaged<CallbackContext>
   private var isDestroyed = false
 
-  /// Makes the client; `register` sets the callbacks that only this kind of client has.
+  /// Creates the client; `register` sets the callbacks that only this kind of client has.
   init(
     _ type: rd_kafka_type_t,
     _ configuration: KafkaConfiguration,
@@ -40,9 +40,9 @@ final class ClientHandle {
     destroy(timeoutMilliseconds: 0)
   }
 
-  /// Destroys the client; what it owns (queues, topics, messages) must be gone before.
+  /// Destroys the client. Its queues, topics and messages must have been released.
   ///
-  /// - Returns: whether it was gone in time; otherwise its destruction goes on in the background.
+  /// - Returns: whether it was destroyed in time; otherwise the destruction continues in the background.
   @discardableResult
   func destroy(timeoutMilliseconds: Int32) -> Bool {
     if isDestroyed {
@@ -52,15 +52,15 @@ final class ClientHandle {
     return ClientDestruction(client: client, context: opaque).run(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Leaves the client to itself, for one that cannot be destroyed: it ends its membership of a group, and stays in memory.
+  /// Abandons a client that cannot be destroyed safely: it leaves its group, and stays in memory.
   func abandon() {
     isDestroyed = true
     _ = rd_kafka_unsubscribe(client)
   }
 
-  /// Asks the brokers which of the topics exist and how many partitions they have.
+  /// Returns which of the topics exist, and their numbers of partitions.
   ///
-  /// It asks for all topics and picks: asking for one by name creates it where the brokers do so.
+  /// It requests all topics and filters the result, because requesting a topic by name can create it.
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     let action = "read the metadata of \(topics.joined(separator: ", "))"
     let metadata = try ask(action, Deadline(milliseconds: timeoutMilliseconds))
@@ -86,7 +86,7 @@ final class ClientHandle {
     return result
   }
 
-  /// Asks for all metadata, and ends before the deadline if no broker lets the client in.
+  /// Requests all metadata. Ends before the deadline if no broker accepts the client.
   private func ask(
     _ action: String,
     _ deadline: Deadline
@@ -105,7 +105,7 @@ final class ClientHandle {
         if explained.isConnectionFault {
           slice = Self.sliceMilliseconds
         } else {
-          // A broker that is slow needs the whole time for an answer.
+          // A slow broker needs the whole time for its response.
           guard error.kind == .timedOut, slice == Self.firstSliceMilliseconds else { throw explained }
           slice = .max
         }

@@ -1,4 +1,4 @@
-/// A point in time until which a blocking call may go on.
+/// The time at which a blocking call must return.
 struct Deadline {
   private let instant: ContinuousClock.Instant
 
@@ -6,7 +6,7 @@ struct Deadline {
     instant = .now + .milliseconds(max(0, Int64(milliseconds)))
   }
 
-  /// What is left, in whole milliseconds, rounded up; 0 when the deadline has passed.
+  /// The remaining time in milliseconds, rounded up; 0 after the deadline.
   var remainingMilliseconds: Int32 {
     let remaining = ContinuousClock.Instant.now.duration(to: instant)
     guard remaining > .zero else { return 0 }

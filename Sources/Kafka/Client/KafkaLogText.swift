@@ -1,6 +1,7 @@
-/// The text of a line of librdkafka's log.
+/// Parses the text of librdkafka's log lines.
 public enum KafkaLogText {
-  /// librdkafka begins messages with the name of its thread: `[thrd:broker:9092/1]: broker:9092/1: Connect … failed`.
+  /// Splits off the thread's name, with which librdkafka begins: `[thrd:broker:9092/1]: broker:9092/1: Connect …
+  /// failed`.
   public static func parts(of message: String) -> (thread: String?, message: String) {
     let prefix = "[thrd:"
     guard message.hasPrefix(prefix), let end = message.firstRange(of: "]: ") else { return (nil, message) }

@@ -1,12 +1,12 @@
 import CRdkafka
 
-/// librdkafka's configuration object: destroyed with this value unless a client has taken it over.
+/// librdkafka's configuration object, destroyed with this value unless a client has taken ownership.
 struct ConfigurationHandle: ~Copyable {
   let pointer: OpaquePointer
 
-  /// Makes the object and sets every property.
+  /// Creates the object and sets every property.
   ///
-  /// - Throws: `_INVALID_ARG` naming the property and its value.
+  /// - Throws: `_INVALID_ARG` with the property and its value.
   init(_ configuration: KafkaConfiguration) throws(KafkaError) {
     pointer = rd_kafka_conf_new()
     for property in configuration.properties {
@@ -18,7 +18,7 @@ struct ConfigurationHandle: ~Copyable {
     rd_kafka_conf_destroy(pointer)
   }
 
-  /// Makes a client, which owns the configuration from then on; if that fails, it is destroyed here.
+  /// Creates a client, which takes ownership of the configuration. On failure, the configuration is destroyed.
   consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
     let (client, text) = withErrorText { rd_kafka_new(type, pointer, $0, $1) }
     guard let client else {
@@ -36,7 +36,7 @@ struct ConfigurationHandle: ~Copyable {
     if result == RD_KAFKA_CONF_OK {
       return
     }
-    // A secret must not end in a log, and librdkafka's text for a bad value repeats the value.
+    // Secrets must not reach a log, and librdkafka's message repeats an invalid value.
     let isMasked = KafkaConfiguration.isMasked(property.name)
     let shown = isMasked ? "(not shown)" : "\"\(property.value)\""
     let isUnknown = result == RD_KAFKA_CONF_UNKNOWN

@@ -1,7 +1,7 @@
-/// Which records of transactions a consumer sees.
+/// Which records of transactions a consumer reads.
 public enum IsolationLevel: String, Sendable {
   /// Only records of committed transactions, up to the last stable offset.
   case readCommitted = "read_committed"
-  /// All records; watermarks then count those of open and aborted transactions as well.
+  /// All records. Watermarks then include those of open and aborted transactions.
   case readUncommitted = "read_uncommitted"
 }

@@ -1,11 +1,10 @@
 extension KafkaConfiguration {
-  /// Adds what a consumer depends on, and what it is better off with.
+  /// Adds the properties that a consumer needs, and better defaults.
   ///
-  /// - Throws: `_INVALID_ARG` naming a property that the user has set to something a consumer cannot work
-  ///   with.
+  /// - Throws: `_INVALID_ARG` with a property that the user has set to an unusable value.
   func completedForConsumer(isolationLevel: IsolationLevel?) throws(KafkaError) -> KafkaConfiguration {
     var configuration = self
-    // librdkafka has no consumer without a group's name. This one is never joined nor committed to.
+    // librdkafka requires a group name. The consumer neither joins this group nor commits to it.
     configuration.setDefault("group.id", "no-group")
     configuration.setDefault("socket.nagle.disable", "true")
     try configuration.require(

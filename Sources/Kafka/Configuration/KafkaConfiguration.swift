@@ -1,13 +1,13 @@
 import CRdkafka
 
-/// Names and values of librdkafka's configuration properties, passed on as they are.
+/// librdkafka's configuration properties, by name, passed on unchanged.
 ///
-/// Properties are applied in the order in which they were first set; setting one again replaces its value.
-/// The names and what they accept are librdkafka's (`CONFIGURATION.md`). Nothing is checked until `check` is
-/// called or a client is made: these throw an error that names the property and the value.
+/// Properties are applied in the order in which they were first set; setting one again replaces its value. librdkafka's
+/// `CONFIGURATION.md` lists names and values. Nothing is checked until `check` is called or a client is created; these
+/// throw an error with the property and the value.
 ///
-/// One configuration serves consumers and producers alike: librdkafka passes over, and logs, a producer's
-/// property in a consumer and the other way round.
+/// One configuration serves consumers and producers: librdkafka ignores and logs a producer's property in a consumer,
+/// and vice versa.
 public struct KafkaConfiguration: Sendable, Hashable {
   /// One property.
   public struct Property: Sendable, Hashable {
@@ -20,27 +20,27 @@ public struct KafkaConfiguration: Sendable, Hashable {
     }
   }
 
-  /// The properties, in the order in which they are applied.
+  /// The properties, in the order of application.
   public private(set) var properties: [Property] = []
 
-  /// Told why brokers cannot be connected to; a client without one has its own.
+  /// Receives connection errors. A client without one creates its own.
   public var connectionFaults: ConnectionFaults?
 
-  /// Whether clients have a certificate of their own to show.
+  /// Whether clients have a certificate to present.
   var hasCertificate: Bool {
     ["ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"].contains { self[$0] != nil }
   }
 
   public init() {}
 
-  /// Makes a configuration from names and values; of a name given twice the last value counts.
+  /// Creates a configuration from names and values. If a name occurs twice, the last value counts.
   public init(_ properties: some Sequence<(String, String)>) {
     for (name, value) in properties {
       self[name] = value
     }
   }
 
-  /// The value of a property, nil where it is not set; setting nil removes it.
+  /// The value of a property; nil if it is not set. Setting nil removes the property.
   public subscript(name: String) -> String? {
     get { properties.first { $0.name == name }?.value }
     set {
@@ -54,16 +54,17 @@ public struct KafkaConfiguration: Sendable, Hashable {
     }
   }
 
-  /// Whether the librdkafka that is there has a property of that name.
+  /// Whether the loaded librdkafka has this property.
   public static func knows(_ name: String) -> Bool {
     let configuration = rd_kafka_conf_new()
     defer { rd_kafka_conf_destroy(configuration) }
-    // What has no value by default cannot be got, only set; nothing is no value for numbers, but that is another answer.
+    // A property without a default cannot be read, only set. An empty value may be invalid, but then the error is
+    // another one.
     let (result, _) = withErrorText { rd_kafka_conf_set(configuration, name, "", $0, $1) }
     return result != RD_KAFKA_CONF_UNKNOWN
   }
 
-  /// Whether a property's value is not for logs: a secret, what is said of one, or that of a property which librdkafka
+  /// Whether a property's value must not be logged: a secret, a value derived from one, or a property that librdkafka
   /// does not know.
   public static func isMasked(_ name: String) -> Bool {
     let isSecret =
@@ -72,13 +73,12 @@ public struct KafkaConfiguration: Sendable, Hashable {
     return isSecret || !knows(name)
   }
 
-  /// Refuses a property that librdkafka does not know, or a value that it does not take. What must fit together is
-  /// checked when a client is made.
+  /// Rejects unknown properties and invalid values. Combinations are checked when a client is created.
   ///
-  /// - Throws: `_INVALID_ARG` naming the property and its value.
+  /// - Throws: `_INVALID_ARG` with the property and its value.
   public func check() throws(KafkaError) { _ = try ConfigurationHandle(self) }
 
-  /// Sets a property that the user has not set.
+  /// Sets a property unless the user has set it.
   mutating func setDefault(_ name: String, _ value: String) {
     if self[name] == nil {
       self[name] = value

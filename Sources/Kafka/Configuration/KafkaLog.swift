@@ -1,11 +1,11 @@
-/// Receives librdkafka's log lines and the errors it reports outside of any call.
+/// Receives librdkafka's log lines, and errors that it reports outside of any call.
 ///
-/// Called on librdkafka's own threads as well as on the client's: be quick and do not call the client.
+/// Called on librdkafka's threads and on the client's. It must return quickly, and must not call the client.
 /// The facility is librdkafka's short upper-case tag, for example `FAIL`.
 public typealias KafkaLogHandler =
   @Sendable (_ level: KafkaLogLevel, _ facility: String, _ message: String) -> Void
 
-/// How grave a log line is; the numbers are syslog's.
+/// The severity of a log line; the numbers are syslog's.
 public enum KafkaLogLevel: Int32, Sendable, Comparable {
   case emergency = 0
   case alert
@@ -16,7 +16,7 @@ public enum KafkaLogLevel: Int32, Sendable, Comparable {
   case info
   case debug
 
-  /// Orders by number: `.emergency`, the gravest, is the least.
+  /// Orders by number: `.emergency`, the most severe, is the least.
   public static func < (one: KafkaLogLevel, other: KafkaLogLevel) -> Bool {
     one.rawValue < other.rawValue
   }

@@ -1,20 +1,20 @@
 extension ConnectionFault {
-  /// What OpenSSL and librdkafka said of a broker's certificate before the connection failed.
+  /// What OpenSSL and librdkafka reported about a broker's certificate before the connection failed.
   struct CertificateNote: Hashable, Sendable {
-    /// OpenSSL's number of the error (`X509_V_ERR_…`).
+    /// OpenSSL's error number (`X509_V_ERR_…`).
     var number: Int32?
-    /// ` (subject=…, issuer=…)`; empty if nothing was said.
+    /// ` (subject=…, issuer=…)`; empty if it was not reported.
     var names = ""
   }
 
-  /// Reads what librdkafka says when a connection fails.
+  /// Parses librdkafka's message about a failed connection.
   ///
   /// - Parameters:
-  ///   - text: its sentence without the broker's name.
+  ///   - text: the message without the broker's name.
   ///   - broker: host and port.
-  ///   - note: of the broker's certificate.
-  ///   - hasCertificate: whether the client has a certificate of its own.
-  /// - Returns: nil if it is nothing that lasts, as far as can be told.
+  ///   - note: what was reported about the broker's certificate.
+  ///   - hasCertificate: whether the client has a certificate.
+  /// - Returns: nil if the error may be temporary.
   init?(_ text: String, broker: String, note: CertificateNote?, hasCertificate: Bool) {
     let isHandshake = text.contains("in state SSL_HANDSHAKE")
     let sentence = Self.withoutTiming(text)
@@ -34,14 +34,14 @@ extension ConnectionFault {
     if text.contains("connecting to a SSL listener?") { return .onlyTLS }
     if text.contains("broker might require SASL authentication") { return .onlySASL }
     if let authentication = authenticationCause(text) { return authentication }
-    // Also a plain text answer to a TLS greeting.
+    // Also matches a plain text response to a TLS ClientHello.
     if text.contains("connecting to a PLAINTEXT broker listener?") || text.contains("wrong version number") {
       return .notTLS
     }
     guard text.contains("SSL") else { return nil }
     let detail = openSSLReason(text)
     if isHandshake, detail.contains("unexpected eof") { return .notTLS }
-    // With TLS 1.3 the client has done its part before the broker looks at the certificate, or misses it.
+    // In TLS 1.3, the client completes the handshake before the broker verifies, or misses, its certificate.
     if detail.contains("alert") || detail.contains("unexpected eof") {
       if detail.contains("protocol version") || detail.contains("handshake failure") { return .tls(detail) }
       return hasCertificate ? .clientCertificateRefused(detail) : .clientCertificateMissing(detail)
@@ -49,7 +49,7 @@ extension ConnectionFault {
     return .tls(detail)
   }
 
-  /// The numbers are OpenSSL's `X509_V_ERR_…`, which do not change.
+  /// The numbers are OpenSSL's `X509_V_ERR_…` constants, which do not change.
   private static func certificateCause(_ note: CertificateNote) -> Cause {
     switch note.number {
     case 9, 10: .outdatedCertificate(note.names)
@@ -70,12 +70,12 @@ extension ConnectionFault {
     return text.contains("SASL") ? .authentication(text) : nil
   }
 
-  /// `error:0A00045C:SSL routines::tlsv13 alert certificate required` says it in its last part.
+  /// The last part of `error:0A00045C:SSL routines::tlsv13 alert certificate required`.
   private static func openSSLReason(_ text: String) -> String {
     text.components(after: "routines::") ?? text
   }
 
-  /// librdkafka adds how long it took, which is different each time.
+  /// Removes the elapsed time that librdkafka adds, as it differs each time.
   private static func withoutTiming(_ text: String) -> String {
     guard let range = text.ranges(of: " (after ").last else { return text }
     return String(text[..<range.lowerBound])

@@ -1,36 +1,36 @@
-/// Why a broker and a client do not come together, where that lasts until somebody changes something.
+/// Why a client cannot connect to a broker, until an operator fixes it.
 ///
-/// That a broker is down is none: it comes back by itself.
+/// A broker that is down is not such a fault, because it may come back.
 struct ConnectionFault: Hashable, Sendable {
-  /// What is wrong; the texts are those of the broker or of OpenSSL.
+  /// The cause; texts are those of the broker or of OpenSSL.
   enum Cause: Hashable, Sendable {
     /// The broker's certificate has expired, or is not valid yet.
     case outdatedCertificate(String)
-    /// Nobody who is trusted here has signed the broker's certificate.
+    /// The broker's certificate is not signed by a trusted authority.
     case unknownAuthority(String)
-    /// The broker's certificate is for other names.
+    /// The broker's certificate is for other host names.
     case otherHost(String)
-    /// The broker's certificate is not valid for another reason: OpenSSL's number.
+    /// The broker's certificate is invalid for another reason, with OpenSSL's error number.
     case certificate(Int32?, String)
-    /// The broker wants a certificate, and the client has none.
+    /// The broker requires a client certificate, and none is configured.
     case clientCertificateMissing(String)
-    /// The broker does not take the client's certificate.
+    /// The broker rejects the client's certificate.
     case clientCertificateRefused(String)
     /// The client speaks TLS, and the broker does not.
     case notTLS
     /// The broker speaks TLS, and the client does not.
     case onlyTLS
-    /// The broker wants to know who the client is.
+    /// The broker requires authentication, and none is configured.
     case onlySASL
-    /// The broker does not ask who the client is.
+    /// The broker does not support authentication on this listener.
     case notSASL
-    /// The broker has other mechanisms.
+    /// The broker does not support the configured mechanism.
     case mechanism(String)
-    /// The broker does not know the user, or the password is another.
+    /// The broker does not know the user, or the password is wrong.
     case credentials(String)
-    /// The broker and the client do not agree who the client is.
+    /// Authentication failed for another reason.
     case authentication(String)
-    /// TLS fails for another reason.
+    /// TLS failed for another reason.
     case tls(String)
   }
 
@@ -38,8 +38,8 @@ struct ConnectionFault: Hashable, Sendable {
   /// Host and port, as the client knows them.
   let broker: String
 
-  /// Whether a broker that is just starting or stopping does the same: then it counts only as long as the cluster has never
-  /// answered.
+  /// Whether a broker that is starting or stopping can cause the same error. Such a fault counts only until the cluster
+  /// has answered for the first time.
   var isGuess: Bool {
     switch cause {
     case .notTLS, .onlyTLS, .onlySASL: true
@@ -48,10 +48,10 @@ struct ConnectionFault: Hashable, Sendable {
     }
   }
 
-  /// One sentence: what is wrong, and the remedy.
+  /// One sentence with the fault and the remedy.
   var message: String { "cannot connect to \(broker): \(reason); \(remedy)" }
 
-  /// The code that calls fail with.
+  /// The error code of calls that fail because of it.
   var kind: KafkaErrorCode {
     switch cause {
     case .outdatedCertificate, .unknownAuthority, .otherHost, .certificate, .clientCertificateMissing,

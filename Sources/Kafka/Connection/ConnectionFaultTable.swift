@@ -1,31 +1,31 @@
-/// Which brokers cannot be connected to, and since when. Time is a value, in milliseconds.
+/// The brokers to which clients cannot connect, and since when. The caller passes the time, in milliseconds.
 struct ConnectionFaultTable: Sendable {
   private struct Entry {
     let fault: ConnectionFault
     let since: Int64
-    /// When it happened last. Nobody says that a connection has come about.
+    /// The time of the last failure. librdkafka does not report successful connections.
     var last: Int64
   }
 
   private var entries: [String: Entry] = [:]
-  /// The broker that is named for each cause, although others may have it too: all of them say the same then.
+  /// The broker to report for each cause. If several brokers share a cause, their messages are the same.
   private var named: [ConnectionFault.Cause: Entry] = [:]
   private var notes: [String: ConnectionFault.CertificateNote] = [:]
 
-  /// When a fault counts as over that does not happen any more. librdkafka tries again more often.
+  /// Without another failure for this long, a fault counts as fixed. librdkafka retries more often than that.
   static let silenceMilliseconds: Int64 = 120_000
-  /// A cluster has not so many brokers, nor a client so many faults.
+  /// More than any cluster has brokers, or a client faults.
   private static let most = 1_000
 
-  /// What was said of a broker's certificate.
+  /// What was reported about a broker's certificate.
   subscript(certificateOf broker: String) -> ConnectionFault.CertificateNote? {
     get { notes[broker] }
     set { if notes.count < Self.most || notes[broker] != nil || newValue == nil { notes[broker] = newValue } }
   }
 
-  /// A connection failed.
+  /// Records a failed connection.
   ///
-  /// - Returns: the message, which is the same for all brokers with this cause.
+  /// - Returns: the message, the same for all brokers with this cause.
   mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String {
     if entries[fault.broker]?.fault.cause == fault.cause {
       entries[fault.broker]?.last = now
@@ -44,16 +44,16 @@ struct ConnectionFaultTable: Sendable {
     return fault.message
   }
 
-  /// A connection failed in a way that may pass by itself.
+  /// Records a failed connection whose cause may be temporary.
   mutating func forget(_ broker: String) { entries[broker] = nil }
 
-  /// The cluster has answered.
+  /// Records that the cluster has answered.
   mutating func forgetAll() {
     entries = [:]
     notes = [:]
   }
 
-  /// What has gone on for longest; nil if nothing is wrong that lasts.
+  /// The longest-lasting fault; nil if there is none.
   func oldest(at now: Int64) -> (fault: ConnectionFault, since: Int64)? {
     entries.values.lazy.filter { now - $0.last < Self.silenceMilliseconds }
       .min { $0.since < $1.since }.map { ($0.fault, $0.since) }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Knows why brokers cannot be connected to, for all clients that have it in their configuration.
+/// Why brokers cannot be connected to, shared by all clients whose configuration has this object.
 ///
-/// librdkafka tries again for ever, whatever the reason, and says so each time. Here a reason that lasts until somebody
-/// changes something gives the same line for all brokers, with the remedy, so that a log can count it; and until the cluster has answered for the first time, it ends
-/// the questions for metadata once it has lasted for a while.
+/// librdkafka retries for ever and logs each attempt, whatever the reason. For a fault that an operator must fix, this
+/// object produces one message for all brokers, with the remedy, so that the log can count repetitions. Until the
+/// cluster has answered for the first time, it also ends metadata requests once the fault has lasted for a while.
 public final class ConnectionFaults: Sendable, Hashable {
-  /// The facility of our own lines about connections, among librdkafka's.
+  /// The facility of our own log lines about connections.
   public static let facility = "CONNECT"
 
   private let patienceMilliseconds: Int64
@@ -18,7 +18,7 @@ public final class ConnectionFaults: Sendable, Hashable {
     var hasConnected = false
   }
 
-  /// - Parameter patienceMilliseconds: how long such a reason may last at the start; nil for ever.
+  /// - Parameter patienceMilliseconds: how long such a fault may last at the start; nil for no limit.
   public convenience init(patienceMilliseconds: Int64? = nil) {
     let start = ContinuousClock.now
     self.init(patienceMilliseconds: patienceMilliseconds) {
@@ -32,11 +32,11 @@ public final class ConnectionFaults: Sendable, Hashable {
     self.now = now
   }
 
-  /// All are alike: configurations that differ only in who hears of faults configure the same.
+  /// All instances are equal: configurations that differ only here configure the same client.
   public static func == (_: ConnectionFaults, _: ConnectionFaults) -> Bool { true }
   public func hash(into hasher: inout Hasher) {}
 
-  /// The cluster has answered: from now on no reason ends anything.
+  /// Records that the cluster has answered; from now on, faults no longer end requests.
   func connected() {
     state.withLock {
       $0.hasConnected = true
@@ -44,22 +44,22 @@ public final class ConnectionFaults: Sendable, Hashable {
     }
   }
 
-  /// OpenSSL finds something wrong with a broker's certificate.
+  /// Records OpenSSL's error about a broker's certificate.
   func note(certificateError number: Int32, of broker: String) {
     state.withLock { $0.table[certificateOf: broker] = ConnectionFault.CertificateNote(number: number) }
   }
 
-  /// What becomes of a line of librdkafka's log.
+  /// How to handle one of librdkafka's log lines.
   enum Line: Equatable {
-    /// It is told as it is.
+    /// Log it unchanged.
     case other
-    /// This is told instead; nil for nothing.
+    /// Log this text instead; nil to drop the line.
     case fault(String?)
   }
 
-  /// Reads a line of librdkafka's log.
+  /// Interprets one of librdkafka's log lines.
   ///
-  /// - Parameter hasCertificate: whether the client has a certificate of its own.
+  /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
     guard facility == "FAIL" || facility == "SSLCERTVRFY", let (broker, rest) = Self.split(text) else {
       return .other
@@ -81,7 +81,7 @@ public final class ConnectionFaults: Sendable, Hashable {
     }
   }
 
-  /// Whether an error that librdkafka reports outside of any call is of a connection whose fault is known.
+  /// Whether an error reported outside of any call belongs to a known connection fault.
   func isKnown(_ text: String, hasCertificate: Bool) -> Bool {
     guard let (broker, rest) = Self.split(text),
       let fault = ConnectionFault(rest, broker: broker, note: nil, hasCertificate: hasCertificate)
@@ -89,15 +89,15 @@ public final class ConnectionFaults: Sendable, Hashable {
     return !fault.isGuess || !state.withLock(\.hasConnected)
   }
 
-  /// Why brokers cannot be connected to, and the remedy; nil if nothing is wrong that lasts.
+  /// Why brokers cannot be connected to, with the remedy; nil if there is no lasting fault.
   public var reason: String? { state.withLock { $0.table.oldest(at: now())?.fault.message } }
 
-  /// Whether brokers cannot be connected to for a reason that lasts.
+  /// Whether there is a lasting fault.
   var isFaulty: Bool { state.withLock { $0.table.oldest(at: now()) != nil } }
 
-  /// The error of a call that failed as no broker could be asked, with the reason if it is known.
+  /// The error of a call that no broker answered, with the reason if it is known.
   ///
-  /// It is not retriable once the reason has lasted for too long at the start.
+  /// It is not retriable if the fault has lasted too long at the start.
   func explain(_ error: KafkaError, _ action: @autoclosure () -> String) -> KafkaError {
     guard error.isRetriable, !error.isFatal else { return error }
     let now = now()
@@ -114,7 +114,8 @@ public final class ConnectionFaults: Sendable, Hashable {
     )
   }
 
-  /// Takes the broker out of `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
+  /// Extracts the broker from `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator:
+  /// HOST:PORT: …`.
   private static func split(_ text: String) -> (broker: String, rest: String)? {
     var text = KafkaLogText.parts(of: text).message[...]
     guard var end = text.firstRange(of: ": ") else { return nil }
@@ -130,7 +131,7 @@ public final class ConnectionFaults: Sendable, Hashable {
     return (String(name), String(text[end.upperBound...]))
   }
 
-  /// Takes ` (subject=…, issuer=…)` out of what is said of a certificate.
+  /// Extracts ` (subject=…, issuer=…)` from a message about a certificate.
   private static func names(in text: String) -> String? {
     guard let start = text.firstRange(of: "Certificate ("), let end = text.firstRange(of: ") verification")
     else {

@@ -1,10 +1,9 @@
 import CRdkafka
 
 extension Consumer {
-  /// Reads exactly these partitions, from these offsets, without a group; replaces what was assigned before.
+  /// Reads exactly these partitions from these offsets, without a group. Replaces the previous assignment.
   ///
-  /// Not to be mixed with `subscribe`. `offset` may be one of `TopicPartitionOffset.beginning`, `end`,
-  /// `stored`.
+  /// Do not combine with `subscribe`. `offset` may be `TopicPartitionOffset.beginning`, `end` or `stored`.
   public func assign(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
     let client = try client("assign \(offsets)")
     forgetPauses(client)
@@ -12,9 +11,9 @@ extension Consumer {
     try KafkaError.check(rd_kafka_assign(client, list.pointer), client: client, "assign \(offsets)")
   }
 
-  /// Reads these partitions as well, from these offsets, without a group; none of them may be assigned yet.
+  /// Also reads these partitions from these offsets, without a group. They must not be assigned yet.
   ///
-  /// Not to be mixed with `subscribe`.
+  /// Do not combine with `subscribe`.
   public func add(_ offsets: [TopicPartitionOffset]) throws(KafkaError) {
     let client = try client("assign \(offsets)")
     let list = TopicPartitionList(offsets)
@@ -23,7 +22,7 @@ extension Consumer {
     }
   }
 
-  /// Reads these partitions no more, which were added.
+  /// Stops reading partitions that were added.
   public func remove(_ partitions: [TopicPartition]) throws(KafkaError) {
     let client = try client("unassign \(partitions)")
     if partitions.isEmpty {
@@ -36,7 +35,7 @@ extension Consumer {
     }
   }
 
-  /// The partitions assigned now, by the group or by hand.
+  /// The assigned partitions.
   public func assignment() throws(KafkaError) -> [TopicPartition] {
     let client = try client("read the assignment")
     var list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
@@ -44,20 +43,19 @@ extension Consumer {
     return list.map { TopicPartitionList(taking: $0).partitions } ?? []
   }
 
-  /// Stops handing out records of assigned partitions; what was fetched of them is dropped, to be fetched
-  /// again.
+  /// Stops delivering records of assigned partitions. Their fetched records are dropped, and fetched again later.
   ///
-  /// Partitions paused before are passed over. A partition is paused until it is resumed or revoked: a new
-  /// assignment starts with none paused.
+  /// Partitions that are already paused are ignored. A pause lasts until the partition is resumed or revoked; a new
+  /// assignment starts without pauses.
   ///
-  /// - Throws: `_UNKNOWN_PARTITION` if one is not assigned; none is paused then.
+  /// - Throws: `_UNKNOWN_PARTITION` if a partition is not assigned; none is paused then.
   public func pause(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
     let client = try client("pause partitions")
     let added = partitions.filter { !pausedPartitions.contains($0) }
     if added.isEmpty {
       return
     }
-    // librdkafka takes any partition of a topic that it has heard of, and keeps it paused.
+    // librdkafka accepts any partition of a topic that it knows, and keeps it paused.
     let assigned = try Set(assignment())
     if let stranger = added.first(where: { !assigned.contains($0) }) {
       throw .make(.unknownPartition, "pause \(stranger)", detail: "it is not assigned to this consumer")
@@ -68,9 +66,9 @@ extension Consumer {
     pausedPartitions.formUnion(added)
   }
 
-  /// Hands out records again of partitions that `pause` has paused, from where they were; passes over others.
+  /// Resumes partitions that `pause` has paused, from where they were; ignores others.
   ///
-  /// (Resuming a partition that is not paused makes librdkafka throw away what it has fetched.)
+  /// Resuming a partition that is not paused would make librdkafka drop its fetched records.
   public func resume(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
     let client = try client("resume partitions")
     let paused = partitions.filter { pausedPartitions.contains($0) }
@@ -90,13 +88,12 @@ extension Consumer {
 
   private static let withheldSeekMilliseconds: Int32 = 5_000
 
-  /// Goes on reading assigned partitions at other offsets, and drops what was fetched of them.
+  /// Continues reading assigned partitions at other offsets, and drops their fetched records.
   ///
-  /// Messages of an earlier poll are not touched: use up or drop the batch before.
+  /// Messages of an earlier poll are not affected: use or drop the batch first.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait for it to have happened; at least 1.
-  /// - Throws: `_TIMED_OUT`, after which the position is unknown; an error that names the partition if one
-  ///   is not assigned.
+  /// - Parameter timeoutMilliseconds: how long to wait for the seek to take effect; at least 1.
+  /// - Throws: `_TIMED_OUT`, after which the position is unknown; an error with the partition if one is not assigned.
   public func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try client("seek to \(offsets)")
     if offsets.isEmpty {
@@ -105,7 +102,7 @@ extension Consumer {
     let list = TopicPartitionList(offsets)
     if let error = rd_kafka_seek_partitions(client, list.pointer, Self.seekTimeout(timeoutMilliseconds)) {
       defer { rd_kafka_error_destroy(error) }
-      // The object is not marked as retriable, which only transaction calls are; its kind tells.
+      // Only errors of transaction calls carry the retriable flag; here the kind determines it.
       let kind = KafkaErrorCode(rd_kafka_error_code(error))
       throw .make(kind, "seek to \(offsets)", detail: String(cString: rd_kafka_error_string(error)))
     }
@@ -113,26 +110,25 @@ extension Consumer {
     for offset in offsets { withheld[offset.topicPartition] = nil }
   }
 
-  /// What librdkafka is to be told so that it waits that long: before 2.1 it waits a thousandth of what it is told
-  /// (its issue 4230).
+  /// The value to pass to librdkafka for this timeout: before 2.1, it waits only a thousandth of it (issue 4230).
   private static func seekTimeout(_ milliseconds: Int32) -> Int32 {
     let factor: Int64 = rd_kafka_version() < 0x02_01_00_00 ? 1_000 : 1
     return Int32(clamping: max(1, Int64(milliseconds)) * factor)
   }
 
-  /// Lifts every pause, as librdkafka would carry it over into the next assignment of the partition.
+  /// Resumes all paused partitions, because librdkafka would carry a pause over into the next assignment.
   private func forgetPauses(_ client: OpaquePointer) {
     forgetPauses(of: pausedPartitions, client)
     withheld = [:]
   }
 
-  /// Lifts pauses of partitions that are about to go.
+  /// Resumes paused partitions before they are revoked.
   func forgetPauses(of partitions: Set<TopicPartition>, _ client: OpaquePointer) {
     if partitions.isEmpty {
       return
     }
     let list = TopicPartitionList(partitions)
-    // What is no longer assigned cannot be resumed, and need not be.
+    // A partition that is no longer assigned cannot be resumed, and need not be.
     _ = rd_kafka_resume_partitions(client, list.pointer)
     pausedPartitions.subtract(partitions)
     for partition in partitions { withheld[partition] = nil }

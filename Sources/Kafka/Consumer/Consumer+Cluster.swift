@@ -1,8 +1,8 @@
 import CRdkafka
 
 extension Consumer {
-  /// The id of the cluster, as a broker told with the last metadata; nil if none was asked for yet, or the brokers
-  /// are older than 0.10. Does not wait.
+  /// The id of the cluster from the last metadata response; nil if there was none, or the brokers are older than 0.10.
+  /// Does not block.
   ///
   /// - Throws: `_DESTROY` if the consumer is closed.
   public func clusterID() throws(KafkaError) -> String? {

@@ -1,12 +1,12 @@
 import CRdkafka
 
 extension Consumer {
-  /// What the group has committed for these partitions, of those where it has.
+  /// The group's committed offsets of these partitions; partitions without one are left out.
   ///
-  /// For a `readCommitted` consumer the broker answers only when no transaction with offsets of the
-  /// partitions is open; until then this waits.
+  /// For a `readCommitted` consumer, the broker answers only when no transaction with offsets of these partitions is
+  /// open; until then this call waits.
   ///
-  /// - Throws: `_TIMED_OUT`; `_UNKNOWN_GROUP` without `group.id`; an error naming the partition.
+  /// - Throws: `_TIMED_OUT`; `_UNKNOWN_GROUP` without `group.id`; an error with the partition.
   public func committed(
     _ partitions: [TopicPartition],
     timeoutMilliseconds: Int32
@@ -22,10 +22,9 @@ extension Consumer {
     return try list.committed(action)
   }
 
-  /// The offset after the last record handed out of each partition, nil before the first.
+  /// The offset after the last delivered record of each partition; nil before the first.
   ///
-  /// It moves when a poll takes records, not when they are worked on: what has been worked on, the owner
-  /// knows.
+  /// It moves when a poll delivers records, not when they are processed.
   public func position(_ partitions: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Int64?] {
     let action = "read the position"
     let client = try client(action)
@@ -34,9 +33,9 @@ extension Consumer {
     return try list.offsets(action)
   }
 
-  /// The end of a partition that is read, as the broker's last answer told it; nil if none has. It asks nobody.
+  /// The end of a partition, as of the last fetch response; nil if there was none. Sends no request.
   ///
-  /// For a `readCommitted` consumer it is the high watermark as well, open transactions included.
+  /// Even for a `readCommitted` consumer this is the high watermark, which includes open transactions.
   public func knownEnd(of partition: TopicPartition) -> Int64? {
     guard let client = try? client("read the known end of \(partition)") else { return nil }
     var low: Int64 = 0
@@ -45,15 +44,15 @@ extension Consumer {
     return code == RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0 ? high : nil
   }
 
-  /// Records that were fetched and wait for a poll.
+  /// The number of fetched records that wait for a poll.
   public var fetchedCount: Int {
     (try? client("count what was fetched")) == nil ? 0 : Int(rd_kafka_queue_length(queue))
   }
 
-  /// Has librdkafka look whether more of these partitions can be fetched.
+  /// Makes librdkafka check at once whether it can fetch more of these partitions.
   ///
-  /// A broker's thread of librdkafka 2.0.2 that finds the queue full, or a partition paused, looks again after a second,
-  /// or when it has something else to do: so it is given a question to ask, whose answer is of no interest.
+  /// In librdkafka 2.0.2, a broker thread that finds the queue full, or a partition paused, checks again after a
+  /// second, or when it has other work. This call gives it a request whose response is ignored.
   public func wakeFetcher(of partitions: some Sequence<TopicPartition>) {
     guard let client = try? client("fetch more") else { return }
     let list = TopicPartitionList(
@@ -62,18 +61,17 @@ extension Consumer {
     _ = rd_kafka_offsets_for_times(client, list.pointer, 1)
   }
 
-  /// Asks the partition's leader where the partition begins and ends.
+  /// Requests the first and the end offset of a partition from its leader.
   ///
-  /// After a question that failed and may be asked again, it asks who leads the partition now, which may take as long
-  /// again.
+  /// After a retriable failure, it also requests the current leader, which may take as long again.
   ///
-  /// - Throws: `_TIMED_OUT`, `LEADER_NOT_AVAILABLE`, `_UNKNOWN_PARTITION` and other errors, naming the partition.
+  /// - Throws: `_TIMED_OUT`, `LEADER_NOT_AVAILABLE`, `_UNKNOWN_PARTITION` and other errors, with the partition.
   public func queryWatermarks(
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks {
-    // Not `rd_kafka_query_watermark_offsets`, which asks for both at once: librdkafka 2.0.2 takes the one that
-    // is answered for both when the other has to be asked for again.
+    // Not `rd_kafka_query_watermark_offsets`, which requests both at once: if librdkafka 2.0.2 has to retry one of the
+    // requests, it uses the other one's result for both.
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     do throws(KafkaError) {
       return Watermarks(
@@ -81,14 +79,14 @@ extension Consumer {
         high: try queryOffset(TopicPartitionOffset.end, of: partition, deadline)
       )
     } catch {
-      // librdkafka 2.0.2 goes on asking the leader that it was told of first, even if there was none, for
+      // librdkafka 2.0.2 keeps asking the leader from its first metadata, even if there was none, for
       // `topic.metadata.refresh.interval.ms`, by default five minutes.
       if error.isRetriable { _ = try? metadata([partition.topic], timeoutMilliseconds: timeoutMilliseconds) }
       throw error
     }
   }
 
-  /// - Parameter place: `TopicPartitionOffset.beginning` or `end`, which stand for a time.
+  /// - Parameter place: `TopicPartitionOffset.beginning` or `end`, which are passed as special timestamps.
   private func queryOffset(
     _ place: Int64,
     of partition: TopicPartition,
@@ -98,7 +96,7 @@ extension Consumer {
     let client = try client(action)
     let list = TopicPartitionList([TopicPartitionOffset(partition, offset: place)])
     let code = rd_kafka_offsets_for_times(client, list.pointer, max(1, deadline.remainingMilliseconds))
-    // Said of a partition without a leader as well; what is wrong with the partition, its entry tells.
+    // Also returned for a partition without a leader; the partition's entry has the actual error.
     if KafkaErrorCode(code) == .unknownPartition { try list.check(action) }
     try KafkaError.check(code, client: client, action)
     guard let offset = try list.offsets(action)[partition] ?? nil else {
@@ -107,11 +105,11 @@ extension Consumer {
     return offset
   }
 
-  /// Commits offsets for the group, outside of any transaction, and waits for the answer.
+  /// Commits offsets for the group, outside of any transaction, and waits for the response.
   ///
-  /// For tools and tests: what reads and publishes commits through `TransactionalProducer.sendOffsets`.
+  /// For tools and tests; the daemon commits through `TransactionalProducer.sendOffsets`.
   ///
-  /// - Parameter offsets: of each partition the offset of the next record to read.
+  /// - Parameter offsets: for each partition, the offset of the next record to read.
   public func commit(_ offsets: [TopicPartition: CommittedOffset]) throws(KafkaError) {
     let action = "commit \(offsets.text)"
     let client = try groupClient(action)
@@ -120,10 +118,10 @@ extension Consumer {
     try list.check("commit the offset")
   }
 
-  /// The consumer's membership of its group, for `TransactionalProducer.sendOffsets`.
+  /// The consumer's group membership, for `TransactionalProducer.sendOffsets`.
   ///
-  /// - Throws: `_UNKNOWN_GROUP` without `group.id`; `UNKNOWN_MEMBER_ID` if the group has put the member out since it was
-  ///   assigned the partitions it holds, whether it has taken it in again or not.
+  /// - Throws: `_UNKNOWN_GROUP` without `group.id`; `UNKNOWN_MEMBER_ID` if the group has removed the member since it
+  ///   was assigned its partitions, even if it has rejoined.
   public func groupMetadata() throws(KafkaError) -> ConsumerGroupMetadata {
     let action = "read the group's metadata"
     let client = try groupClient(action)

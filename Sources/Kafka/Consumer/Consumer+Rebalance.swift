@@ -1,19 +1,18 @@
 import CRdkafka
 
-/// Incremental rebalances, in which partitions that stay are not touched.
+/// Incremental rebalances, which do not interrupt partitions that stay.
 ///
-/// librdkafka lets an application return from its callback without having changed the assignment, and do so later: the
-/// member stays in the group by its heartbeats. It has paused all partitions before the callback, and resumes them with the
-/// change.
+/// librdkafka allows the application to return from its callback and change the assignment later; heartbeats keep the
+/// member in the group meanwhile. It pauses all partitions before the callback, and resumes them with the change.
 extension Consumer {
-  /// librdkafka's rebalance callback: called on the consumer's thread, from within `poll` or `close`.
+  /// librdkafka's rebalance callback. It runs on the consumer's thread, inside `poll` or `close`.
   func rebalance(
     _ code: rd_kafka_resp_err_t,
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
     guard let client = try? client("rebalance") else { return }
     let partitions = withCompanions(list.map { TopicPartitionList.partitions(of: $0) } ?? [])
-    // Whoever polls shall not wait on for records.
+    // Makes a blocked poll return.
     defer { rd_kafka_queue_yield(queue) }
     let rebalance: Rebalance
     switch code {
@@ -43,11 +42,11 @@ extension Consumer {
     pendingRebalance = rebalance
   }
 
-  /// Does what a rebalance is about: partitions that were assigned can be sought and read from here on; of those that
-  /// were revoked or lost nothing is handed out any more.
+  /// Completes a rebalance. Assigned partitions can be sought and read from now on; records of revoked or lost
+  /// partitions are no longer delivered.
   ///
-  /// - Parameter rebalance: the last that a poll has brought.
-  /// - Throws: an error that names the partitions, after which the consumer is of no use.
+  /// - Parameter rebalance: the one from the last poll.
+  /// - Throws: an error with the partitions, after which the consumer is unusable.
   public func complete(_ rebalance: Rebalance) throws(KafkaError) {
     let client = try client("complete a rebalance")
     precondition(rebalance == pendingRebalance, "\(rebalance) is completed already")
@@ -63,7 +62,8 @@ extension Consumer {
     }
   }
 
-  /// The group shares out one topic; whoever has a partition of it has those of the same number of its companions.
+  /// The group assigns the partitions of one topic. Each member also reads the partitions with the same numbers of the
+  /// companion topics.
   private func withCompanions(_ partitions: [TopicPartition]) -> [TopicPartition] {
     partitions
       + companions.flatMap { topic in
@@ -91,20 +91,20 @@ extension Consumer {
     }
   }
 
-  /// Pauses partitions before they are assigned: between the assignment and a pause librdkafka may ask for records at
-  /// the start that stands in for the real one. A broker whose log begins later says that it is out of range, and the
-  /// partition is not read, and cannot be sought, until the next assignment.
+  /// Pauses partitions before they are assigned. Otherwise, between the assignment and a pause, librdkafka may fetch at
+  /// the placeholder start offset. If the broker's log starts later, it answers "out of range", and the partition is
+  /// not read and cannot be sought until the next assignment.
   ///
-  /// librdkafka keeps a pause of a partition that it has heard of, assigned or not, and hears of it through its topic.
+  /// librdkafka keeps a pause of any partition that it knows, assigned or not. It knows a partition through its topic.
   ///
-  /// - Returns: the topics, to be destroyed once the assignment has its own hold of them.
+  /// - Returns: the topic handles. Destroy them after the assignment, which then holds its own references.
   private func pauseAhead(of partitions: [TopicPartition], _ client: OpaquePointer) -> [OpaquePointer] {
     let topics = Set(partitions.map(\.topic)).compactMap { rd_kafka_topic_new(client, $0, nil) }
     let left = pause(unassigned: partitions, client)
     if left.isEmpty { return topics }
     for topic in topics {
       var metadata: UnsafePointer<rd_kafka_metadata>?
-      // What is not told in time is paused by the owner, as soon as it is assigned.
+      // If the metadata does not arrive in time, the owner pauses the partition right after the assignment.
       if rd_kafka_metadata(client, 0, topic, &metadata, Self.metadataMilliseconds)
         == RD_KAFKA_RESP_ERR_NO_ERROR
       {
@@ -115,7 +115,7 @@ extension Consumer {
     return topics
   }
 
-  /// - Returns: those that librdkafka has not heard of.
+  /// - Returns: the partitions that librdkafka does not know.
   private func pause(unassigned partitions: [TopicPartition], _ client: OpaquePointer) -> [TopicPartition] {
     let list = TopicPartitionList(partitions)
     guard rd_kafka_pause_partitions(client, list.pointer) == RD_KAFKA_RESP_ERR_NO_ERROR else {

@@ -1,17 +1,17 @@
 import CRdkafka
 
-/// Reads topics, as a member of a group or from partitions assigned by hand.
+/// Reads topics, as a member of a group or from assigned partitions.
 ///
-/// **One thread.** A consumer and its batches belong to one thread, and are not `Sendable`: batches, seeking,
-/// pausing and rebalances of librdkafka 2.0.2 are only right from one thread.
+/// **One thread.** A consumer and its batches belong to one thread, and are not `Sendable`: in librdkafka 2.0.2,
+/// batches, seeking, pausing and rebalances work correctly only from one thread.
 ///
-/// **Nothing is committed** by the consumer itself: offsets go into a producer's transaction
-/// (`TransactionalProducer.sendOffsets`), or to `commit`.
+/// **No automatic commits.** Offsets are committed in a producer's transaction (`TransactionalProducer.sendOffsets`),
+/// or with `commit`.
 ///
-/// **Rebalances** are incremental: a poll brings them one by one (`MessageBatch.rebalance`), and the owner completes each
-/// when it is ready (`complete`). Partitions that stay are read on, from where the owner seeks to: **after each rebalance it must seek
-/// the partitions that stay** to what it wants next. librdkafka 2.0.2 pauses them from a thread of its own, and may then throw
-/// away records that it counts as handed out.
+/// **Rebalances** are incremental. A poll returns them one by one (`MessageBatch.rebalance`), and the owner completes
+/// each when it is ready (`complete`). **After each rebalance, the owner must seek the partitions that stay** to the
+/// next offset that it needs: librdkafka 2.0.2 pauses them from its own thread, and may then drop records that it
+/// counts as delivered.
 ///
 /// ```swift
 /// let batch = consumer.makeBatch(capacity: 10_000)
@@ -23,30 +23,29 @@ import CRdkafka
 /// try consumer.close(timeoutMilliseconds: 10_000)
 /// ```
 public final class Consumer {
-  /// Told what the client counts, on the consumer's thread, inside `poll`; each `statistics.interval.ms`, if that is set.
+  /// Receives statistics on the consumer's thread, inside `poll`, if `statistics.interval.ms` is set.
   public var onStatistics: ((ClientStatistics) -> Void)? {
     get { handle?.context.onStatistics }
     set { handle?.context.onStatistics = newValue }
   }
 
-  /// Where partitions that the group assigns begin; nil for what is committed.
+  /// The offset at which assigned partitions start; nil for the committed offset.
   ///
-  /// With a start, partitions are paused from the beginning: for an owner that finds out by itself where to begin,
-  /// seeks and resumes: `startWithoutQuery`. librdkafka 2.0.2 asks for committed offsets only once: when that fails, the partition is
-  /// not read, and cannot be sought (`_STATE`), until the next assignment. And when it has to ask again for a
-  /// logical offset, such as `TopicPartitionOffset.beginning`, the answer takes a partition back that was sought
-  /// meanwhile.
+  /// If set, assigned partitions are paused at first. It is for an owner that determines the start itself, seeks and
+  /// resumes: see `startWithoutQuery`. librdkafka 2.0.2 requests committed offsets only once: if that fails, the
+  /// partition is not read and cannot be sought (`_STATE`) until the next assignment. If it must retry a logical offset
+  /// such as `TopicPartitionOffset.beginning`, the late response overrides a seek.
   public var assignmentStart: Int64?
 
-  /// A start that librdkafka need not ask anybody about, and from which nothing is read.
+  /// A start offset that needs no request. Nothing is read from it.
   public static let startWithoutQuery: Int64 = 0
 
-  /// The partitions that `pause` has paused and that are still assigned.
+  /// The partitions that are assigned and paused by `pause`.
   public internal(set) var pausedPartitions: Set<TopicPartition> = []
-  /// Where to go on with partitions of which a poll brought something while they were paused.
+  /// Where to resume partitions whose records arrived while they were paused.
   var withheld: [TopicPartition: Int64] = [:]
 
-  /// nil once the consumer is closed.
+  /// nil after close.
   private var handle: ClientHandle?
   let queue: OpaquePointer
   private var topics = TopicTable()
@@ -55,14 +54,14 @@ public final class Consumer {
   private var isSubscribed = false
   private(set) var isClosing = false
 
-  // What the group has given: Consumer+Rebalance.swift.
-  /// Topics whose partitions go with those of the topic that the group shares out.
+  // State of the assignment: Consumer+Rebalance.swift.
+  /// Topics whose partitions follow those of the assigned topic.
   private(set) var companions: [String] = []
-  /// The partitions that were assigned, and neither revoked nor lost since.
+  /// The partitions that are assigned, and not revoked or lost since.
   public internal(set) var held: Set<TopicPartition> = []
-  /// The rebalance that a poll has brought and that is to be completed.
+  /// The rebalance that a poll has returned and that is not completed yet.
   public internal(set) var pendingRebalance: Rebalance?
-  /// What the group called this member when it was assigned the first of the partitions it holds.
+  /// The member id at the time when the first of the held partitions was assigned.
   var memberID: String?
   var hasBeenAssigned = false
 
@@ -70,17 +69,16 @@ public final class Consumer {
     weak var batch: MessageBatch?
   }
 
-  /// Makes a consumer; it connects on its own and joins its group on `subscribe`.
+  /// Creates a consumer. It connects in the background, and joins its group with `subscribe`.
   ///
-  /// Set unless the configuration says otherwise: `socket.nagle.disable=true`. Always: the strategy by which the group's
-  /// leader shares out partitions (`cooperative-sticky`), no automatic commits, ends of partitions reported.
+  /// It sets `socket.nagle.disable=true` unless the configuration does. It always uses the assignment strategy
+  /// `cooperative-sticky`, disables automatic commits, and enables end-of-partition events.
   ///
   /// - Parameters:
-  ///   - configuration: librdkafka's properties. Without `group.id` the consumer reads partitions
-  ///     assigned by hand.
-  ///   - isolationLevel: nil leaves it to the configuration, and to librdkafka (`read_committed`).
+  ///   - configuration: librdkafka properties. Without `group.id`, the consumer reads partitions from `assign`.
+  ///   - isolationLevel: nil leaves it to the configuration, and then to librdkafka (`read_committed`).
   ///   - log: receives librdkafka's log lines, on its threads.
-  /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted.
+  /// - Throws: `_INVALID_ARG` with the invalid property and its value.
   public init(
     configuration: KafkaConfiguration,
     isolationLevel: IsolationLevel? = nil,
@@ -109,14 +107,14 @@ public final class Consumer {
     tearDown(timeoutMilliseconds: 0)
   }
 
-  /// Joins the group named by `group.id` and shares a topic with its other members.
+  /// Joins the group named by `group.id`, and shares a topic with the other members.
   ///
-  /// Returns at once; partitions arrive during `poll`. A topic that does not exist is no error here but
-  /// an event of a later poll: see `metadata` for asking first.
+  /// Returns at once; partitions arrive during `poll`. A topic that does not exist is reported as an event of a later
+  /// poll; use `metadata` to check first.
   ///
-  /// - Parameter companions: topics with as many partitions, which are not shared out by themselves: their partitions go with
-  ///   those of the same number. For brokers they are not topics of the group, which therefore forgets offsets of theirs
-  ///   that are not committed again within `offsets.retention.minutes`.
+  /// - Parameter companions: topics with the same number of partitions, which are not assigned separately: their
+  ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
+  ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
   public func subscribe(_ topic: String, companions: [String] = []) throws(KafkaError) {
     let action = "subscribe to \(topic)"
     let client = try groupClient(action)
@@ -126,16 +124,16 @@ public final class Consumer {
     isSubscribed = true
   }
 
-  /// Leaves the group, to join it anew with the next `subscribe`; what it holds is revoked first.
+  /// Leaves the group, after its partitions have been revoked. The next `subscribe` joins it again.
   public func unsubscribe() throws(KafkaError) {
     let action = "unsubscribe"
     let client = try groupClient(action)
     try KafkaError.check(rd_kafka_unsubscribe(client), client: client, action)
   }
 
-  /// Makes a batch for this consumer to poll into.
+  /// Creates a batch for polls of this consumer.
   ///
-  /// - Parameter capacity: the most records of one poll, at least 1.
+  /// - Parameter capacity: the maximum number of records of one poll, at least 1.
   public func makeBatch(capacity: Int) -> MessageBatch {
     let batch = MessageBatch(capacity: capacity, owner: ObjectIdentifier(self))
     batches.removeAll { $0.batch == nil }
@@ -143,16 +141,16 @@ public final class Consumer {
     return batch
   }
 
-  /// Fills a batch made by this consumer with what has come, after recycling what it held.
+  /// Recycles a batch of this consumer and fills it with available records and events.
   ///
-  /// Returns as soon as there is anything: all that waits, or, after waiting, the first record or event.
-  /// A poll must follow within `max.poll.interval.ms`, also while everything is paused.
+  /// Returns all available records at once; if there are none, it waits for the first record or event. Polls must
+  /// follow each other within `max.poll.interval.ms`, even while everything is paused.
   ///
   /// - Parameters:
-  ///   - maxMessages: a smaller bound than the batch's capacity.
-  ///   - timeoutMilliseconds: how long to wait when nothing is there; 0 does not wait.
+  ///   - maxMessages: a smaller limit than the batch's capacity.
+  ///   - timeoutMilliseconds: how long to wait if nothing is available; 0 does not wait.
   /// - Returns: the number of records.
-  /// - Throws: `_DESTROY` if the consumer is closed. Other errors are events of the batch.
+  /// - Throws: `_DESTROY` if the consumer is closed. Other errors are events in the batch.
   @discardableResult
   public func poll(
     into batch: MessageBatch,
@@ -164,9 +162,9 @@ public final class Consumer {
     precondition(maxMessages > 0, "a poll is for at least one message, not \(maxMessages)")
     batch.recycle()
 
-    // librdkafka waits until the batch is *full* or the time is up. So take what is there without
-    // waiting, and wait for one message only. The two are never put together: a rebalance in the second
-    // call would have to take back what the first has given.
+    // librdkafka waits until the batch is *full* or the timeout passes. So take what is available without waiting, and
+    // if that is nothing, wait for a single message. The results are never combined: a rebalance in the second call
+    // would have to remove records of the first.
     let earlier = pendingRebalance
     var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, min(maxMessages, batch.capacity))
     if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
@@ -187,7 +185,7 @@ public final class Consumer {
     return batch.count
   }
 
-  /// Takes out what was on its way when its partition was paused; it is fetched again on resuming.
+  /// Removes records that were in flight when their partition was paused. They are fetched again on resuming.
   private func withhold(from batch: MessageBatch) {
     batch.removeAll { message in
       let partition = TopicPartition(topic: topics.name(at: message.topicIndex), partition: message.partition)
@@ -197,12 +195,12 @@ public final class Consumer {
     }
   }
 
-  /// The name of the topic with this number.
+  /// The name of the topic with this index.
   public func topicName(at index: Int) -> String { topics.name(at: index) }
 
-  /// The number that this consumer's messages carry for a topic; it never changes.
+  /// The index of a topic in this consumer's messages; it never changes.
   ///
-  /// - Throws: `_INVALID_ARG` if the name is not one of a topic.
+  /// - Throws: `_INVALID_ARG` if the name is not a valid topic name.
   public func topicIndex(of name: String) throws(KafkaError) -> Int {
     let client = try client("look up topic \(name)")
     guard let index = topics.index(ofName: name, client: client) else {
@@ -211,7 +209,7 @@ public final class Consumer {
     return index
   }
 
-  /// Asks which of the topics exist and how many partitions they have; does not create any.
+  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(
     _ topics: [String],
     timeoutMilliseconds: Int32
@@ -220,21 +218,20 @@ public final class Consumer {
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
-  /// Leaves the group and frees everything; closing again does nothing.
+  /// Leaves the group and releases all resources; a second call does nothing.
   ///
-  /// The partitions it holds are given up, without another word. The consumer's batches are recycled first.
+  /// The partitions are given up without another rebalance. The consumer's batches are recycled first.
   ///
-  /// - Parameter timeoutMilliseconds: how long all of it may take.
-  /// - Throws: `_TIMED_OUT` if the group could not be left or the client not be torn down in time. It is
-  ///   closed all the same, its remains go in the background, and the group forgets the member after
-  ///   `session.timeout.ms`.
+  /// - Parameter timeoutMilliseconds: the timeout for everything together.
+  /// - Throws: `_TIMED_OUT` if leaving the group or destroying the client takes longer. The consumer is closed all the
+  ///   same, its destruction continues in the background, and the group removes the member after `session.timeout.ms`.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     guard let client = handle?.client else { return }
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     for weak in batches {
       weak.batch?.recycle()
     }
-    // librdkafka 2.0.2 would wait for ever for an assignment that it has told of.
+    // librdkafka 2.0.2 would wait for ever for an assignment that is not completed.
     if let rebalance = pendingRebalance, !rebalance.needsNewConsumer { try? complete(rebalance) }
     isClosing = true
     let hasLeft = isSubscribed ? leaveGroup(client, deadline) : true
@@ -255,7 +252,7 @@ public final class Consumer {
     return handle.client
   }
 
-  /// The client, for one call that is about the group.
+  /// The client, for one call that needs a group.
   ///
   /// - Throws: `_UNKNOWN_GROUP` if there is none; `_DESTROY` if the consumer is closed.
   func groupClient(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
@@ -264,14 +261,14 @@ public final class Consumer {
     return client
   }
 
-  /// Notes an error that no call can throw: it becomes an event of the poll under way, or of the next.
+  /// Queues an error that no call can throw, as an event of the current or next poll.
   func note(_ error: KafkaError) {
     handle?.context.append(error)
   }
 
-  /// Serves the callbacks of leaving the group until it is done.
+  /// Serves callbacks until the consumer has left the group.
   private func leaveGroup(_ client: OpaquePointer, _ deadline: Deadline) -> Bool {
-    // Not the consumer's own queue, which is forwarded to the one given here.
+    // Not the consumer's own queue, which is forwarded to this one.
     guard let closing = rd_kafka_queue_new(client) else { return false }
     defer { rd_kafka_queue_destroy(closing) }
     if let error = rd_kafka_consumer_close_queue(client, closing) {
@@ -282,7 +279,7 @@ public final class Consumer {
       if deadline.hasPassed {
         return false
       }
-      // Served as in `poll`: `rd_kafka_queue_poll` would take the rebalance for an event, and call nobody.
+      // Polled like in `poll`: `rd_kafka_queue_poll` would return the rebalance as an event instead of calling back.
       var message: UnsafeMutablePointer<rd_kafka_message_t>?
       let timeout = min(100, deadline.remainingMilliseconds)
       if rd_kafka_consume_batch_queue(closing, timeout, &message, 1) > 0, let message {
@@ -292,11 +289,11 @@ public final class Consumer {
     return true
   }
 
-  /// librdkafka before 2.3 ends the process when a consumer is destroyed that has joined a group and was not assigned
-  /// anything yet (its issue 4381).
+  /// librdkafka before 2.3 aborts the process if a consumer is destroyed that has joined a group but has no assignment
+  /// yet (issue 4381).
   private static let safeDestruction: Int32 = 0x02_03_00_00
 
-  /// Frees what hangs on the client, then the client.
+  /// Releases everything that depends on the client, then the client.
   @discardableResult
   private func tearDown(timeoutMilliseconds: Int32) -> Bool {
     guard let handle else { return true }

@@ -1,13 +1,13 @@
-/// What a poll brings besides records.
+/// What a poll returns besides records.
 public enum ConsumerEvent: Sendable, Hashable {
-  /// The partition has been read to its end, for now.
+  /// The partition has been read to its current end.
   ///
-  /// `topic` is the topic's number (`Consumer.topicName(at:)`); `offset` is that of the next record to come.
-  /// It comes after the partition's records, also where there are none, and again after later records.
+  /// `topic` is the topic's index (`Consumer.topicName(at:)`); `offset` is that of the next record. The event follows
+  /// the partition's records, occurs also without any, and occurs again after later records.
   case endOfPartition(topic: Int, partition: Int32, offset: Int64)
 
-  /// Something is wrong with the client, a topic or a partition.
+  /// An error of the client, a topic or a partition.
   ///
-  /// Retriable errors are news: librdkafka goes on trying by itself. Others need somebody.
+  /// librdkafka retries after retriable errors by itself. Other errors require an operator.
   case error(KafkaError)
 }

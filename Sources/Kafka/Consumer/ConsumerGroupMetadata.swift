@@ -1,9 +1,9 @@
 import CRdkafka
 
-/// Which member of which generation of a group has read the offsets that a transaction commits.
+/// The member and generation of a group that has read the offsets to commit in a transaction.
 ///
-/// Opaque: made by `Consumer.groupMetadata`, passed to `TransactionalProducer.sendOffsets`. It is a snapshot;
-/// take a new one for every transaction, as an old generation is refused.
+/// Opaque: created by `Consumer.groupMetadata`, passed to `TransactionalProducer.sendOffsets`. It is a snapshot; create
+/// a new one for every transaction, because brokers reject an old generation.
 public final class ConsumerGroupMetadata {
   let pointer: OpaquePointer
 
@@ -15,9 +15,9 @@ public final class ConsumerGroupMetadata {
     rd_kafka_consumer_group_metadata_destroy(pointer)
   }
 
-  /// What it says of the member; nil if librdkafka writes it in another way than it does today.
+  /// The generation and member id; nil if librdkafka's format is not the known one.
   ///
-  /// A generation of -1 and an empty id together stand for no membership at all, and brokers then check none.
+  /// A generation of -1 with an empty id means no membership; brokers then check nothing.
   var membership: (generation: Int32, memberID: String)? {
     var buffer: UnsafeMutableRawPointer?
     var size = 0
@@ -28,7 +28,7 @@ public final class ConsumerGroupMetadata {
     guard let buffer else { return nil }
     defer { rd_kafka_mem_free(nil, buffer) }
     let bytes = UnsafeRawBufferPointer(start: buffer, count: size)
-    // A name, the generation in the machine's order, and texts that end with a zero: the group, the member.
+    // The format: its name, the generation in native byte order, then zero-terminated strings: group and member id.
     let start = Self.formatName.utf8.count
     guard bytes.starts(with: Self.formatName.utf8), size >= start + 4 else { return nil }
     let texts = bytes[(start + 4)...].split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)

@@ -1,26 +1,26 @@
 import CRdkafka
 
-/// The records and events of one poll, and the rebalance if it brought one; made once by `Consumer.makeBatch`, polled into again and again.
+/// The records, events and rebalance of one poll. `Consumer.makeBatch` creates it; it is reused for further polls.
 ///
-/// It owns its messages: they are handed back to librdkafka when the batch is polled into again, recycled or
-/// freed, or when the consumer is closed. Like its consumer, it belongs to one thread.
+/// It owns its messages. They are returned to librdkafka when the batch is polled into again, recycled or released, or
+/// when the consumer is closed. Like its consumer, it belongs to one thread.
 public final class MessageBatch {
-  /// The most records that fit.
+  /// The maximum number of records.
   public let capacity: Int
 
   /// The number of records.
   @exclusivity(unchecked) public private(set) var count = 0
 
-  /// Ends of partitions and errors, in the order in which they came.
+  /// Ends of partitions and errors, in order of arrival.
   public private(set) var events: [ConsumerEvent] = []
 
-  /// The rebalance that came with the poll, to be completed with `Consumer.complete`; nil if none came.
+  /// The rebalance from the poll, to be completed with `Consumer.complete`; nil if there was none.
   public internal(set) var rebalance: Rebalance?
 
   let storage: UnsafeMutablePointer<UnsafeMutablePointer<rd_kafka_message_t>?>
   private let topicIndexes: UnsafeMutablePointer<Int32>
 
-  /// The consumer that hands the messages back when it is closed.
+  /// The consumer, which takes the messages back when it is closed.
   let owner: ObjectIdentifier
 
   init(capacity: Int, owner: ObjectIdentifier) {
@@ -41,14 +41,14 @@ public final class MessageBatch {
 
   public var isEmpty: Bool { count == 0 }
 
-  /// The records of a partition stand in the order of their offsets.
+  /// Records of one partition are in the order of their offsets.
   public subscript(index: Int) -> Message {
     precondition(index >= 0 && index < count, "message \(index) of \(count)")
-    // The first `count` places are filled.
+    // The first `count` slots are filled.
     return Message(pointer: storage[index].unsafelyUnwrapped, topicIndex: Int(topicIndexes[index]))
   }
 
-  /// Hands the messages back to librdkafka; every pointer into them is invalid from here on.
+  /// Returns the messages to librdkafka; all pointers into them become invalid.
   public func recycle() {
     for index in 0..<count {
       rd_kafka_message_destroy(storage[index])
@@ -59,8 +59,7 @@ public final class MessageBatch {
     rebalance = nil
   }
 
-  /// Takes over what librdkafka has put into the first `received` places: records stay, in their order; what
-  /// is none becomes an event.
+  /// Takes the first `received` slots from librdkafka: records stay in order, everything else becomes an event.
   func accept(_ received: Int, topics: inout TopicTable, client: OpaquePointer) {
     for index in 0..<received {
       guard let message = storage[index] else { continue }
@@ -77,7 +76,7 @@ public final class MessageBatch {
     }
   }
 
-  /// Drops the messages for which `shouldRemove` holds; the others keep their order.
+  /// Drops the messages that satisfy `shouldRemove`; the others keep their order.
   func removeAll(where shouldRemove: (Message) -> Bool) {
     var kept = 0
     for index in 0..<count {

@@ -1,21 +1,22 @@
-/// A change of the partitions that a member of a group has.
+/// A change of the partitions that a group assigns to a member.
 ///
-/// A poll brings it, and its owner completes it with `Consumer.complete` when ready. Until then the group
-/// waits for this member, and no record comes of any of its partitions.
+/// A poll returns it, and the owner completes it with `Consumer.complete` when it is ready. Until then the group waits
+/// for this member, and no records of its partitions are delivered.
 public struct Rebalance: Sendable, Hashable {
   public enum Kind: Sendable, Hashable {
-    /// The partitions come, possibly none; the others stay. They are this member's once it is completed.
+    /// Adds partitions, possibly none; the others stay. They belong to this member once the rebalance is completed.
     case assigned
-    /// The partitions go: what was read of them can still be published and committed before it is completed.
+    /// Removes partitions. What was read of them can still be published and committed before the rebalance is
+    /// completed.
     case revoking
-    /// The partitions are gone and may have another owner: what is not committed cannot be any more.
+    /// Partitions were lost and may have another owner. What is not committed can no longer be committed.
     case lost
   }
 
   public let kind: Kind
   public let partitions: [TopicPartition]
-  /// Whether the group has put the member out and taken it in again without telling, so that it cannot be relied on what
-  /// the group believes it to have. All its partitions are lost then, and the consumer has to be replaced.
+  /// Whether the group has removed the member and admitted it again without notice, so that the group's view of its
+  /// partitions is unreliable. All its partitions are lost, and the consumer must be replaced.
   public let needsNewConsumer: Bool
 
   init(_ kind: Kind, _ partitions: [TopicPartition], needsNewConsumer: Bool = false) {

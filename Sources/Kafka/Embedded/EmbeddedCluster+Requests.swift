@@ -19,7 +19,7 @@ extension EmbeddedCluster {
     case txnOffsetCommit = 28
   }
 
-  /// What a coordinator is for.
+  /// The client of a coordinator.
   public enum CoordinatorKey: Sendable, Hashable {
     /// A group, by its `group.id`.
     case group(String)

@@ -3,14 +3,14 @@ import Synchronization
 
 /// A Kafka cluster inside the process, for tests and `--embedded`: librdkafka's mock cluster.
 ///
-/// Its brokers listen on ports of localhost, so any client can use them. What it is not: it keeps 5 MiB
-/// and 100,000 record sets of a partition and drops the oldest; it accepts transactions but hides and
-/// aborts nothing, and drops the offsets sent to them; it refuses commits of offsets during a rebalance;
-/// it creates topics that a client asks for by name, with 4 partitions; the first join of a group takes 3
-/// s; it has no admin calls. It proves error paths, not exactly-once.
+/// Its brokers listen on ports of localhost, so any client can use them. Its limits: it keeps 5 MiB and 100,000 record
+/// sets of a partition and drops the oldest; it accepts transactions but neither hides nor aborts records, and ignores
+/// the offsets sent to them; it rejects offset commits during a rebalance; it creates topics that a client requests by
+/// name, with 4 partitions; the first join of a group takes 3 s; it has no admin requests. It tests error paths, not
+/// exactly-once delivery.
 ///
-/// Call `stop` at the end, for example in a `defer`: as with every object, the last use of it may
-/// otherwise be the reading of its address.
+/// Call `stop` at the end, for example in a `defer`: otherwise the last use of the object may be reading its address,
+/// after which it is released.
 public final class EmbeddedCluster: Sendable {
   /// The value of `bootstrap.servers` for clients of this cluster.
   public let bootstrapServers: String
@@ -18,7 +18,7 @@ public final class EmbeddedCluster: Sendable {
   /// The number of brokers; their ids are 1, 2, ….
   public let brokerCount: Int
 
-  /// nil once stopped. Under the lock, as the cluster must not go while a call is on its way.
+  /// nil after stop. Locked, so that the cluster is not destroyed during a call.
   private let running: Mutex<Running?>
 
   private struct Running: ~Copyable {
@@ -46,7 +46,7 @@ public final class EmbeddedCluster: Sendable {
     stop()
   }
 
-  /// Ends the cluster and closes its connections; stopping again does nothing.
+  /// Stops the cluster and closes its connections; a second call does nothing.
   public func stop() {
     running.withLock { running in
       guard let ended = running.take() else { return }
@@ -55,20 +55,20 @@ public final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Creates a topic; its records are gone with the cluster.
+  /// Creates a topic. Its records are lost when the cluster stops.
   ///
   /// - Parameters:
   ///   - partitions: the number of partitions, at least 1.
-  ///   - replication: the number of brokers that hold each, at most all.
+  ///   - replication: the number of replicas of each partition, at most the number of brokers.
   public func createTopic(_ name: String, partitions: Int32, replication: Int32 = 1) throws(KafkaError) {
     try call("create topic \(name) with \(partitions) partitions") {
       rd_kafka_mock_topic_create($0, name, partitions, replication)
     }
   }
 
-  /// Makes the next requests of one kind fail, one after the other, whichever broker they go to.
+  /// Makes the next requests of one kind fail, one by one, on any broker.
   ///
-  /// `transport` closes the connection instead of answering.
+  /// `transport` closes the connection instead of sending a response.
   public func pushRequestErrors(_ kind: RequestKind, _ errors: [KafkaErrorCode]) throws(KafkaError) {
     try call("push errors for \(kind) requests") { cluster in
       let codes = errors.map(\.librdkafka)
@@ -77,7 +77,7 @@ public final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Forgets errors that were pushed for one kind of request and have not been used.
+  /// Drops unused errors for one kind of request.
   public func clearRequestErrors(_ kind: RequestKind) throws(KafkaError) {
     try call("clear errors for \(kind) requests") { cluster in
       rd_kafka_mock_clear_request_errors(cluster, kind.rawValue)
@@ -85,7 +85,7 @@ public final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Makes one broker's next request of one kind answer late, and with an error if one is given.
+  /// Delays one broker's next response to one kind of request, optionally with an error.
   public func delayRequest(
     _ kind: RequestKind,
     broker: Int32,
@@ -103,7 +103,7 @@ public final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Makes every metadata and add-partitions request for a topic answer with an error; nil ends it.
+  /// Makes every metadata and add-partitions request for a topic fail; nil ends that.
   public func setTopicError(_ topic: String, _ error: KafkaErrorCode?) throws(KafkaError) {
     try call("set the error of topic \(topic)") { cluster in
       rd_kafka_mock_topic_set_error(cluster, topic, error?.librdkafka ?? RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -111,31 +111,31 @@ public final class EmbeddedCluster: Sendable {
     }
   }
 
-  /// Cuts a broker's connections and refuses new ones; nil means all brokers.
+  /// Closes a broker's connections and refuses new ones; nil for all brokers.
   public func setBrokerDown(_ broker: Int32?) throws(KafkaError) {
     try call("take down broker \(broker ?? -1)") { rd_kafka_mock_broker_set_down($0, broker ?? -1) }
   }
 
-  /// Lets a broker accept connections again; nil means all brokers.
+  /// Accepts connections to a broker again; nil for all brokers.
   public func setBrokerUp(_ broker: Int32?) throws(KafkaError) {
     try call("bring up broker \(broker ?? -1)") { rd_kafka_mock_broker_set_up($0, broker ?? -1) }
   }
 
-  /// Makes a broker take this long to answer any request; nil means all brokers.
+  /// Delays a broker's responses to all requests; nil for all brokers.
   public func setRoundTrip(_ broker: Int32?, milliseconds: Int32) throws(KafkaError) {
     try call("slow down broker \(broker ?? -1)") {
       rd_kafka_mock_broker_set_rtt($0, broker ?? -1, milliseconds)
     }
   }
 
-  /// Makes a broker the leader of a partition; nil leaves it without a leader.
+  /// Makes a broker the leader of a partition; nil for no leader.
   public func setLeader(_ partition: TopicPartition, broker: Int32?) throws(KafkaError) {
     try call("set the leader of \(partition)") {
       rd_kafka_mock_partition_set_leader($0, partition.topic, partition.partition, broker ?? -1)
     }
   }
 
-  /// Makes a broker the coordinator of a group or of a transactional id; it need not exist.
+  /// Makes a broker the coordinator of a group or a transactional id, which need not exist.
   public func setCoordinator(_ key: CoordinatorKey, broker: Int32) throws(KafkaError) {
     let (type, name) =
       switch key {

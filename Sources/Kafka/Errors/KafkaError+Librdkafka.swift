@@ -1,13 +1,13 @@
 import CRdkafka
 
-/// The one place where librdkafka's response codes and error objects become a `KafkaError`.
+/// The only place where librdkafka's response codes and error objects become a `KafkaError`.
 extension KafkaError {
-  /// Makes an error from a response code.
+  /// Creates an error from a response code.
   ///
   /// - Parameters:
-  ///   - kind: the code; for librdkafka's `_FATAL` the underlying error is asked of `client`.
-  ///   - action: what was tried and on what, for example `commit the offset of feeds.items [3]`.
-  ///   - detail: what librdkafka said, if it said more than the code's own text.
+  ///   - kind: the code. For librdkafka's `_FATAL`, `client` provides the underlying error.
+  ///   - action: the attempted action and its target, for example `commit the offset of feeds.items [3]`.
+  ///   - detail: librdkafka's message, if it says more than the code's own text.
   ///   - client: the handle that failed.
   static func make(
     _ kind: KafkaErrorCode,
@@ -33,14 +33,14 @@ extension KafkaError {
     )
   }
 
-  /// Makes an error from an error object, and destroys the object.
+  /// Creates an error from an error object, and destroys the object.
   static func make(taking error: OpaquePointer, _ action: String) -> KafkaError {
     defer { rd_kafka_error_destroy(error) }
     let kind = KafkaErrorCode(rd_kafka_error_code(error))
     return KafkaError(
       kind: kind,
       message: compose(kind, action, String(cString: rd_kafka_error_string(error))),
-      // librdkafka's objects mark only what its transaction calls can retry; a full queue is not marked.
+      // librdkafka sets the retriable flag only for transaction calls, not for a full queue.
       isRetriable: rd_kafka_error_is_retriable(error) != 0 || kind == .queueFull,
       isFatal: rd_kafka_error_is_fatal(error) != 0,
       requiresAbort: rd_kafka_error_txn_requires_abort(error) != 0
@@ -78,13 +78,13 @@ extension KafkaError {
   }
 }
 
-/// Calls a function of librdkafka that writes an error text, and gives its result and the text.
+/// Calls a function of librdkafka that writes an error text, and returns its result and the text.
 func withErrorText<Result>(
   _ body: (UnsafeMutablePointer<CChar>, Int) -> Result
 ) -> (Result, String) {
   withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { buffer in
     buffer.initialize(repeating: 0)
-    // The buffer has a fixed size above zero, hence a base address.
+    // The buffer has a fixed size above zero, so it has a base address.
     let start = buffer.baseAddress!
     let result = body(start, buffer.count)
     return (result, String(cString: start))

@@ -1,24 +1,24 @@
-/// What went wrong in the Kafka client, what it concerned, and what to do about it.
+/// An error of the Kafka client: what failed, on what, and what to do about it.
 ///
 /// Three questions decide what a caller does:
 ///
-/// - `isRetriable`: the same call may succeed later. Retry it, with a bound.
+/// - `isRetriable`: the same call may succeed later. Retry it, with a limit.
 /// - `requiresAbort`: the transaction cannot be committed. Abort it and read its input again.
-/// - `isFatal`: the client will not work again. Close it and make a new one, or stop.
+/// - `isFatal`: the client has failed permanently. Close it and create a new one, or stop.
 ///
-/// An error that is none of the three is a mistake of the caller or of the configuration.
+/// An error with none of these is a mistake in the caller or the configuration.
 public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The error number, to be compared with.
+  /// The error code, for comparisons.
   public let kind: KafkaErrorCode
 
-  /// One sentence that names what was tried and on what (topic, partition, broker, property), why it failed
-  /// and, where there is something to do, the remedy.
+  /// One sentence with the attempted action, its target (topic, partition, broker, property), the reason, and the
+  /// remedy if there is one.
   public let message: String
 
-  /// Whether the same call may succeed when it is made again.
+  /// Whether the same call may succeed if it is repeated.
   public let isRetriable: Bool
 
-  /// Whether the client has failed for good.
+  /// Whether the client has failed permanently.
   public let isFatal: Bool
 
   /// Whether the current transaction must be aborted.
@@ -27,10 +27,10 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Whether TLS or authentication failed; the reason has been logged.
   public var isConnectionFault: Bool { kind == .tls || kind == .authentication }
 
-  /// The stable name of the error, for example `_TIMED_OUT`; to be logged and counted by.
+  /// The stable name of the error, for example `_TIMED_OUT`, for logs and metrics.
   public var code: String { kind.name }
 
-  /// librdkafka's number of the error.
+  /// librdkafka's error number.
   public var numericCode: Int32 { kind.rawValue }
 
   public var description: String { "\(code): \(message)" }

@@ -1,7 +1,7 @@
 import CRdkafka
 
 extension KafkaErrorCode {
-  /// Whether an error with this code passes by itself, where librdkafka does not say.
+  /// Whether an error with this code is usually transient, if librdkafka does not say.
   var isUsuallyRetriable: Bool {
     switch librdkafka {
     case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE, RD_KAFKA_RESP_ERR__QUEUE_FULL,
@@ -23,7 +23,7 @@ extension KafkaErrorCode {
     }
   }
 
-  /// What to do about an error with this code, if there is something to say.
+  /// What to do about an error with this code; nil if there is nothing to add.
   var remedy: String? {
     switch librdkafka {
     case RD_KAFKA_RESP_ERR__TIMED_OUT:

@@ -17,14 +17,14 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
 
   var librdkafka: rd_kafka_resp_err_t { rd_kafka_resp_err_t(rawValue: rawValue) }
 
-  /// librdkafka's name of the code, without the `RD_KAFKA_RESP_ERR_` before it.
+  /// librdkafka's name of the code, without the prefix `RD_KAFKA_RESP_ERR_`.
   public var name: String { String(cString: rd_kafka_err2name(librdkafka)) }
 
   public var description: String { name }
 }
 
 extension KafkaErrorCode {
-  /// The call did not finish in the time it was given.
+  /// The call did not finish in time.
   public static let timedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__TIMED_OUT)
   /// The producer's queue is full: poll, then produce again.
   public static let queueFull = KafkaErrorCode(RD_KAFKA_RESP_ERR__QUEUE_FULL)
@@ -32,25 +32,25 @@ extension KafkaErrorCode {
   public static let transport = KafkaErrorCode(RD_KAFKA_RESP_ERR__TRANSPORT)
   /// No broker can be reached.
   public static let allBrokersDown = KafkaErrorCode(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
-  /// A record waited longer than `message.timeout.ms` for its delivery.
+  /// A record was not delivered within `message.timeout.ms`.
   public static let messageTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
-  /// A record was thrown out of the producer's queue before it was sent.
+  /// A record was removed from the producer's queue before it was sent.
   public static let purgedFromQueue = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
-  /// A record was thrown away while it was on its way; whether it arrived is not known.
+  /// A record was discarded in flight; it may have been written.
   public static let purgedInFlight = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
   /// An argument or a configuration property is not valid.
   public static let invalidArgument = KafkaErrorCode(RD_KAFKA_RESP_ERR__INVALID_ARG)
-  /// The call does not fit the state of the client, for example a commit without a transaction.
+  /// The call is not allowed in the client's state, for example a commit without a transaction.
   public static let state = KafkaErrorCode(RD_KAFKA_RESP_ERR__STATE)
   /// The client is closed.
   public static let closed = KafkaErrorCode(RD_KAFKA_RESP_ERR__DESTROY)
-  /// The client has failed for good.
+  /// The client has failed permanently.
   public static let fatal = KafkaErrorCode(RD_KAFKA_RESP_ERR__FATAL)
   /// A newer producer with the same `transactional.id` has taken over.
   public static let fenced = KafkaErrorCode(RD_KAFKA_RESP_ERR__FENCED)
   /// The owner did not poll within `max.poll.interval.ms` and has left the group.
   public static let maxPollExceeded = KafkaErrorCode(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
-  /// The offset to read is out of the partition's range, and `auto.offset.reset` is `error`.
+  /// The requested offset is out of range, and `auto.offset.reset` is `error`.
   public static let autoOffsetReset = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
   /// The partition is not known to this client.
   public static let unknownPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
@@ -62,73 +62,73 @@ extension KafkaErrorCode {
   public static let topicAlreadyExists = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
   /// The brokers do not know this kind of request.
   public static let unsupportedFeature = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-  /// Something is wrong in the broker that it has no word for.
+  /// An unspecified error of the broker.
   public static let unknown = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN)
   /// The record is larger than the client or the broker accepts.
   public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-  /// The batch of records is larger than a segment of the topic may be.
+  /// The batch of records is larger than a segment of the topic.
   public static let recordListTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE)
-  /// The broker does not accept the record, for example one without a key in a compacted topic.
+  /// The broker rejects the record, for example one without a key in a compacted topic.
   public static let invalidRecord = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_RECORD)
-  /// The record's timestamp is outside of what the topic accepts.
+  /// The topic rejects the record's timestamp.
   public static let invalidTimestamp = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
-  /// The brokers' policy does not allow the request.
+  /// A policy of the brokers forbids the request.
   public static let policyViolation = KafkaErrorCode(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
-  /// The topic is kept in a format that is too old for the request.
+  /// The topic's message format is too old for the request.
   public static let unsupportedForMessageFormat = KafkaErrorCode(
     RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
   )
-  /// A connection failed in TLS.
+  /// A TLS connection failed.
   public static let tls = KafkaErrorCode(RD_KAFKA_RESP_ERR__SSL)
-  /// The broker does not know who the client is.
+  /// The broker did not authenticate the client.
   public static let authentication = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTHENTICATION)
   /// The broker is not the group's or the transaction's coordinator.
   public static let notCoordinator = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
   /// The coordinator cannot be reached.
   public static let coordinatorNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
-  /// The producer's epoch is old: a newer producer has taken over.
+  /// The producer's epoch is outdated: a newer producer has taken over.
   public static let invalidProducerEpoch = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
-  /// The group does not know the consumer as a member (any more).
+  /// The group does not, or no longer, know the consumer as a member.
   public static let unknownMember = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID)
-  /// The group has moved on to another generation.
+  /// The group has a newer generation.
   public static let illegalGeneration = KafkaErrorCode(RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION)
-  /// The client may not read or write the topic.
+  /// The client is not authorised to read or write the topic.
   public static let topicAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
-  /// The client may not be a member of the group.
+  /// The client is not authorised to join the group.
   public static let groupAuthorizationFailed = KafkaErrorCode(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
-  /// The client may not use the `transactional.id`.
+  /// The client is not authorised to use the `transactional.id`.
   public static let transactionalIDAuthorizationFailed = KafkaErrorCode(
     RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
   )
-  /// The client may not do this in the cluster.
+  /// The client is not authorised for this action on the cluster.
   public static let clusterAuthorizationFailed = KafkaErrorCode(
     RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED
   )
-  /// `transaction.timeout.ms` is larger than the brokers allow.
+  /// `transaction.timeout.ms` exceeds the brokers' maximum.
   public static let invalidTransactionTimeout = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
-  /// The brokers do not know this version of a request.
+  /// The brokers do not support this version of a request.
   public static let unsupportedVersion = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
-  /// Committed offsets wait for a transaction that is still open.
+  /// The committed offsets belong to a transaction that is still open.
   public static let unstableOffsetCommit = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
-  /// The coordinator is just starting.
+  /// The coordinator is still loading.
   public static let coordinatorLoading = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
-  /// The broker did not finish in time; whether it did what it was asked is not known.
+  /// The broker did not finish in time; the request may have taken effect.
   public static let requestTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
   /// The partition has no leader at the moment.
   public static let leaderNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
   /// The broker is not the partition's leader.
   public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
-  /// Fewer replicas are in sync than the topic wants, and nothing was written.
+  /// Fewer replicas are in sync than the topic requires; nothing was written.
   public static let notEnoughReplicas = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
-  /// Fewer replicas are in sync than the topic wants; the leader has written all the same.
+  /// Fewer replicas are in sync than the topic requires; the leader has written the record.
   public static let notEnoughReplicasAfterAppend = KafkaErrorCode(
     RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND
   )
-  /// The end of an earlier transaction of the producer is still under way.
+  /// The producer's previous transaction has not finished yet.
   public static let concurrentTransactions = KafkaErrorCode(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
   /// A newer producer with the same `transactional.id` has taken over.
   public static let producerFenced = KafkaErrorCode(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
-  /// The request does not fit the state of the transaction.
+  /// The request is not allowed in the transaction's state.
   public static let invalidTransactionState = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TXN_STATE)
   /// Another member with the same `group.instance.id` has taken over.
   public static let fencedInstance = KafkaErrorCode(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)

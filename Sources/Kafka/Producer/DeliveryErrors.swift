@@ -1,15 +1,15 @@
-/// Records that were accepted by a producer and could not be delivered.
+/// Records that a producer accepted but could not deliver.
 public struct DeliveryErrors: Sendable, Hashable {
-  /// How many there were.
+  /// The number of records.
   public private(set) var count = 0
 
-  /// The first of them, at most `maxErrors`, each naming its topic and partition.
+  /// The first errors, at most `maxErrors`, each with its topic and partition.
   public private(set) var errors: [KafkaError] = []
 
-  /// The most errors that are kept; further ones are only counted.
+  /// The maximum number of errors that are kept; further ones are only counted.
   public static let maxErrors = 16
 
-  /// None.
+  /// Creates an empty value.
   public init() {}
 
   public var isEmpty: Bool { count == 0 }

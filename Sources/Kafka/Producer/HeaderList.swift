@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// The headers of records to be produced: filled, used and emptied again without allocating.
+/// The headers of a record to produce. It can be filled, used and cleared repeatedly without allocating.
 ///
 /// ```swift
 /// var headers = HeaderList()
@@ -14,10 +14,10 @@ public struct HeaderList {
 
   public var count: Int { entries.count }
   public var isEmpty: Bool { entries.isEmpty }
-  /// Bytes of all names and values.
+  /// The size of all names and values.
   public var byteCount: Int { bytes.count }
 
-  /// Adds a header with bytes as its value; nil is a null.
+  /// Adds a header with bytes as its value; nil for a null.
   public mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {
     appendName(name)
     if let value {
@@ -26,14 +26,14 @@ public struct HeaderList {
     }
   }
 
-  /// Adds a header with a text as its value.
+  /// Adds a header with text as its value.
   public mutating func append(_ name: StaticString, _ value: some StringProtocol) {
     appendName(name)
     bytes.append(contentsOf: value.utf8)
     entries[entries.count - 1].value_size = bytes.count - entries[entries.count - 1].value_offset
   }
 
-  /// Adds a header that was read elsewhere.
+  /// Adds a copy of a header.
   public mutating func append(_ header: Header) {
     appendName(header.name.utf8)
     if let value = header.value {
@@ -42,7 +42,7 @@ public struct HeaderList {
     }
   }
 
-  /// Empties the list and keeps its memory.
+  /// Clears the list and keeps its memory.
   public mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     entries.removeAll(keepingCapacity: true)
@@ -52,7 +52,7 @@ public struct HeaderList {
     appendName(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
   }
 
-  /// Begins a header: its value, null until told otherwise, follows in `bytes`.
+  /// Starts a header. Its value, null by default, follows in `bytes`.
   private mutating func appendName(_ name: some Collection<UInt8>) {
     let offset = bytes.count
     bytes.append(contentsOf: name)

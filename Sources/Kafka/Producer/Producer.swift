@@ -1,18 +1,18 @@
 import CRdkafka
 
-/// Appends records to topics, idempotently, without transactions: for tools such as `feedstore publish`.
+/// Appends records to topics, idempotently, without transactions; for tools such as `feedstore publish`.
 ///
-/// **One thread.** A producer is not `Sendable`. Delivery happens in the background; what could not be
-/// delivered is told by `poll` and taken with `takeDeliveryErrors`.
+/// **One thread.** A producer is not `Sendable`. Delivery happens in the background; `poll` reports failed deliveries,
+/// and `takeDeliveryErrors` returns them.
 public final class Producer {
   private let core: ProducerCore
 
-  /// Makes a producer; it connects on its own.
+  /// Creates a producer, which connects in the background.
   ///
-  /// Always `enable.idempotence=true`; `socket.nagle.disable=true` unless the configuration says otherwise.
+  /// It always sets `enable.idempotence=true`, and `socket.nagle.disable=true` unless the configuration does.
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.
-  /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted.
+  /// - Throws: `_INVALID_ARG` with the invalid property and its value.
   public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
     if let identifier = configuration["transactional.id"] {
       throw .make(
@@ -28,11 +28,10 @@ public final class Producer {
   ///
   /// - Parameters:
   ///   - partition: the partition, from 0; see `Murmur2Partitioner`.
-  ///   - key: nil is a null key, which is not the same as an empty one.
-  ///   - value: nil is a null, a tombstone.
-  ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 is now.
-  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the
-  ///   partition.
+  ///   - key: nil for a null key, which differs from an empty one.
+  ///   - value: nil for a null (a tombstone).
+  ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 for now.
+  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors with the partition.
   public func produce(
     topic: String,
     partition: Int32,
@@ -51,29 +50,29 @@ public final class Producer {
     )
   }
 
-  /// The number of records that are queued or on their way, and of reports that wait for a poll.
+  /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
   public var queuedCount: Int { core.queuedCount }
 
-  /// Takes note of what has been delivered; call it regularly, and when the queue is full.
+  /// Processes delivery reports; call it regularly, and when the queue is full.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait for news; 0 does not wait.
+  /// - Parameter timeoutMilliseconds: how long to wait for reports; 0 does not wait.
   /// - Returns: whether there are delivery errors to take.
   @discardableResult
   public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
     try core.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Gives, and forgets, the records that could not be delivered.
+  /// Returns and clears the failed deliveries.
   public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
 
-  /// Sends what is queued and waits until every record is delivered or has failed.
+  /// Sends all queued records, and waits until each is delivered or has failed.
   ///
-  /// - Throws: `_TIMED_OUT`, retriable. A record that failed is no error here but a delivery error.
+  /// - Throws: `_TIMED_OUT`, retriable. Failed records are delivery errors, not errors of this call.
   public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
     try core.flush(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Asks which of the topics exist and how many partitions they have; does not create any.
+  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(
     _ topics: [String],
     timeoutMilliseconds: Int32
@@ -81,12 +80,12 @@ public final class Producer {
     try core.metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Delivers what is queued and frees everything; closing again does nothing.
+  /// Delivers all queued records and releases all resources; a second call does nothing.
   ///
-  /// Take the delivery errors before: they go with the producer.
+  /// Take the delivery errors first; they are lost with the producer.
   ///
-  /// - Throws: `_TIMED_OUT` if records could not be delivered in time (they are thrown away) or the client
-  ///   could not be torn down in time (it goes in the background).
+  /// - Throws: `_TIMED_OUT` if records could not be delivered in time (they are discarded), or the client could not be
+  ///   destroyed in time (that continues in the background).
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     try core.close(delivering: true, timeoutMilliseconds: timeoutMilliseconds)
   }

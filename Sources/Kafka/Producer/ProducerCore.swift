@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// What both producers share: the client, its topics, its queue and what could not be delivered.
+/// The part that both producers share: the client, its topics, its queue and failed deliveries.
 final class ProducerCore {
   private var handle: ClientHandle?
   private var topics = TopicTable()
@@ -87,7 +87,7 @@ final class ProducerCore {
 
   func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
     _ = rd_kafka_poll(try client("poll the producer"), timeoutMilliseconds)
-    // Errors of the client itself have been logged; the calls that they concern throw.
+    // Errors of the client itself have been logged; the affected calls throw them.
     _ = handle?.context.takeErrors()
     return handle?.context.deliveryErrors.isEmpty == false
   }
@@ -109,14 +109,14 @@ final class ProducerCore {
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
-  /// Closes the client; records still queued are delivered first if `delivering`, and thrown away otherwise.
+  /// Closes the client. If `delivering`, queued records are delivered first; otherwise they are discarded.
   func close(delivering: Bool, timeoutMilliseconds: Int32) throws(KafkaError) {
     guard let client = handle?.client else { return }
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     if delivering {
       _ = rd_kafka_flush(client, deadline.remainingMilliseconds)
     }
-    // Reports that wait are counted as well: serve them, so that only records are left.
+    // Pending delivery reports count, too: serve them, so that only records remain.
     _ = rd_kafka_poll(client, 0)
     let undelivered = queuedCount
     if undelivered > 0 {
@@ -144,7 +144,7 @@ final class ProducerCore {
   }
 }
 
-/// Gives C a pointer and a size; nil is NULL, and empty bytes never are.
+/// Passes a pointer and a size to C; nil becomes NULL, and empty bytes do not.
 private func withPointer<Result>(
   _ bytes: UnsafeRawBufferPointer?,
   _ body: (UnsafeRawPointer?, Int) -> Result

@@ -1,34 +1,34 @@
 import CRdkafka
 
-/// Appends records and commits input offsets in transactions: all of one or none.
+/// Appends records and commits input offsets atomically, in transactions.
 ///
 /// **One thread.** A producer is not `Sendable`; every call may block.
 ///
-/// **Order of calls.** `initTransactions` once; then `begin`, `produce`…, `sendOffsets`, `commit` or
-/// `abort`, again and again.
+/// **Order of calls.** `initTransactions` once; then `begin`, `produce`…, `sendOffsets`, `commit` or `abort`,
+/// repeatedly.
 ///
-/// **What to do about an error** of any of them:
+/// **How to handle an error** of any of them:
 ///
-/// - `isRetriable`: call the same again, with the same arguments and a bound. A `commit` or `abort` that
-///   timed out goes on in the background, and calling it again resumes it.
-/// - `requiresAbort`: `abort`, and read the input again from the committed offsets.
-/// - otherwise, also when retries of a commit run out: its outcome is *not known*. Close the producer,
-///   make a new one (its `initTransactions` ends what the old one left open), and read the committed
-///   offsets. Never assume that it was aborted.
+/// - `isRetriable`: repeat the same call with the same arguments, with a limit. A `commit` or `abort` that timed out
+///   continues in the background, and repeating the call resumes it.
+/// - `requiresAbort`: call `abort`, and read the input again from the committed offsets.
+/// - otherwise, and also if retries of a commit run out: the outcome is *unknown*. Close the producer, create a new one
+///   (its `initTransactions` ends the open transaction), and read the committed offsets. Never assume that the
+///   transaction was aborted.
 public final class TransactionalProducer {
   private let core: ProducerCore
 
-  /// Told what the client counts, on the producer's thread, inside `poll`, `flush` and `commit`; each
-  /// `statistics.interval.ms`, if that is set. What is not taken by such a call in time waits, and takes memory.
+  /// Receives statistics on the producer's thread, inside `poll`, `flush` and `commit`, if `statistics.interval.ms` is
+  /// set. Until one of these calls takes them, they wait in memory.
   public var onStatistics: ((ClientStatistics) -> Void)? {
     get { core.onStatistics }
     set { core.onStatistics = newValue }
   }
 
-  /// Makes a producer; `transactional.id` must be in the configuration.
+  /// Creates a producer; the configuration must set `transactional.id`.
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.
-  /// - Throws: `_INVALID_ARG` naming the property and the value that is not accepted, or missing.
+  /// - Throws: `_INVALID_ARG` with the invalid or missing property and its value.
   public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
     guard configuration["transactional.id"]?.isEmpty == false else {
       throw .make(
@@ -40,10 +40,10 @@ public final class TransactionalProducer {
     core = try ProducerCore(configuration, log: log)
   }
 
-  /// Registers the producer with its coordinator, ends a transaction that an earlier one left open, and
-  /// shuts out that earlier one.
+  /// Registers the producer with its coordinator, fences an earlier producer with the same id, and ends a transaction
+  /// that it left open.
   ///
-  /// - Throws: `_TIMED_OUT`, retriable, while no coordinator can be reached.
+  /// - Throws: `_TIMED_OUT`, retriable, if no coordinator can be reached.
   public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try core.client("start the transactional producer")
     try KafkaError.check(
@@ -52,7 +52,7 @@ public final class TransactionalProducer {
     )
   }
 
-  /// Begins a transaction; it ends by itself, aborted, after `transaction.timeout.ms`.
+  /// Begins a transaction. The broker aborts it after `transaction.timeout.ms`.
   public func begin() throws(KafkaError) {
     let client = try core.client("begin a transaction")
     try KafkaError.check(rd_kafka_begin_transaction(client), "begin a transaction")
@@ -62,11 +62,10 @@ public final class TransactionalProducer {
   ///
   /// - Parameters:
   ///   - partition: the partition, from 0; see `Murmur2Partitioner`.
-  ///   - key: nil is a null key, which is not the same as an empty one.
-  ///   - value: nil is a null, a tombstone.
-  ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 is now.
-  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors naming the
-  ///   partition.
+  ///   - key: nil for a null key, which differs from an empty one.
+  ///   - value: nil for a null (a tombstone).
+  ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 for now.
+  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors with the partition.
   public func produce(
     topic: String,
     partition: Int32,
@@ -85,13 +84,13 @@ public final class TransactionalProducer {
     )
   }
 
-  /// Adds input offsets to the transaction: they are committed for the group with it, or not at all.
+  /// Adds input offsets to the transaction. They are committed for the group together with it, or not at all.
   ///
   /// - Parameters:
-  ///   - offsets: of each partition the offset of the next record to read. None is allowed, and does nothing.
-  ///   - group: from `Consumer.groupMetadata`, taken now.
-  ///   - timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
-  /// - Throws: an error that requires an abort if the group has moved on without the consumer.
+  ///   - offsets: for each partition, the offset of the next record to read. An empty list does nothing.
+  ///   - group: from a new call of `Consumer.groupMetadata`.
+  ///   - timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
+  /// - Throws: an error that requires an abort if the group has removed the consumer.
   public func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],
     _ group: ConsumerGroupMetadata,
@@ -106,58 +105,56 @@ public final class TransactionalProducer {
     try KafkaError.check(error, "add the offsets \(offsets.text) to the transaction")
   }
 
-  /// Delivers what is queued and commits the transaction.
+  /// Delivers all queued records and commits the transaction.
   ///
-  /// A record that could not be delivered fails the commit with an error that requires an abort; which it
-  /// was is among the delivery errors.
+  /// If a record could not be delivered, the commit fails with an error that requires an abort; the delivery errors
+  /// name the record.
   ///
-  /// - Parameter timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
+  /// - Parameter timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
   public func commit(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
     let client = try core.client("commit the transaction")
     try KafkaError.check(rd_kafka_commit_transaction(client, timeoutMilliseconds), "commit the transaction")
   }
 
-  /// Throws away what is queued and aborts the transaction.
+  /// Discards queued records and aborts the transaction.
   ///
-  /// Delivery errors of the transaction, and those that the throwing away makes, are forgotten: take them
-  /// before.
+  /// This clears the delivery errors, including those of the discarded records. Take them first.
   ///
-  /// - Parameter timeoutMilliseconds: -1 is what is left of the transaction's time, and the advice.
+  /// - Parameter timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
   public func abort(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
     let client = try core.client("abort the transaction")
     try KafkaError.check(rd_kafka_abort_transaction(client, timeoutMilliseconds), "abort the transaction")
     _ = core.takeDeliveryErrors()
   }
 
-  /// The number of records that are queued or on their way, and of reports that wait for a poll.
+  /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
   public var queuedCount: Int { core.queuedCount }
 
-  /// Takes note of what has been delivered; call it when the queue is full, and now and then.
+  /// Processes delivery reports; call it regularly, and when the queue is full.
   ///
-  /// - Parameter timeoutMilliseconds: how long to wait for news; 0 does not wait.
+  /// - Parameter timeoutMilliseconds: how long to wait for reports; 0 does not wait.
   /// - Returns: whether there are delivery errors to take.
   @discardableResult
   public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
     try core.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Gives, and forgets, the records that could not be delivered.
+  /// Returns and clears the failed deliveries.
   public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
 
-  /// Sends what is queued and waits until every record is delivered or has failed; `commit` does so by
-  /// itself.
+  /// Sends all queued records, and waits until each is delivered or has failed. `commit` includes this.
   ///
-  /// - Throws: `_TIMED_OUT`, retriable. A record that failed is no error here but a delivery error.
+  /// - Throws: `_TIMED_OUT`, retriable. Failed records are delivery errors, not errors of this call.
   public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
     try core.flush(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Frees everything; closing again does nothing.
+  /// Releases all resources; a second call does nothing.
   ///
-  /// A transaction that is open is not committed: what is queued is thrown away, and the broker aborts it
-  /// when the next producer of this `transactional.id` starts or `transaction.timeout.ms` is over.
+  /// An open transaction is not committed: queued records are discarded, and the broker aborts it when the next
+  /// producer with this `transactional.id` starts, or after `transaction.timeout.ms`.
   ///
-  /// - Throws: `_TIMED_OUT` if the client could not be torn down in time; it goes in the background.
+  /// - Throws: `_TIMED_OUT` if the client could not be destroyed in time; that continues in the background.
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     try core.close(delivering: false, timeoutMilliseconds: timeoutMilliseconds)
   }

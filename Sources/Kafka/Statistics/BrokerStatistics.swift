@@ -1,13 +1,13 @@
-/// What a client counts of one connection to a broker. Totals are since the client was made.
+/// A client's statistics of one connection to a broker. Totals start when the client is created.
 public struct BrokerStatistics: Sendable, Equatable {
-  /// The broker's number; -1 for an address that is only known from the configuration. The connection to a coordinator
-  /// has the number of its broker.
+  /// The broker's id; -1 for an address that is known only from the configuration. A connection to a coordinator has
+  /// the id of its broker.
   public var number: Int32 = -1
-  /// Requests that wait to be sent.
+  /// Requests that are queued.
   public var queuedRequests = 0
-  /// Requests that wait for their responses.
+  /// Requests that await a response.
   public var requestsInFlight = 0
-  /// Requests that could not be sent, and responses that could not be read.
+  /// Failed sends and unreadable responses.
   public var errors = 0
   /// Requests that timed out.
   public var timeouts = 0
@@ -15,10 +15,10 @@ public struct BrokerStatistics: Sendable, Equatable {
   public var retries = 0
   /// Connections that were lost or could not be made.
   public var disconnects = 0
-  /// How long answers took since the statistics before, in microseconds.
+  /// Round-trip times since the previous statistics, in microseconds.
   public var roundTrips = RoundTrips()
 
-  /// How long answers took in one interval, in microseconds.
+  /// Round-trip times of one interval, in microseconds.
   public struct RoundTrips: Sendable, Equatable {
     public var count = 0
     public var sum = 0

@@ -1,18 +1,19 @@
-/// What a client tells of itself each `statistics.interval.ms` (librdkafka's `STATISTICS.md`), as far as it is used.
+/// The statistics that a client reports every `statistics.interval.ms`, as far as they are used (librdkafka's
+/// `STATISTICS.md`).
 public struct ClientStatistics: Sendable, Equatable {
-  /// News that wait for the client's owner to poll.
+  /// Events that wait for the client's owner to poll.
   public var queuedOperations = 0
-  /// Of a producer: records that are queued or on their way, and their bytes.
+  /// For a producer: records that are queued or in flight, and their bytes.
   public var producedMessages = 0
   public var producedBytes = 0
-  /// Of a consumer: records that were fetched ahead, and their bytes.
+  /// For a consumer: prefetched records, and their bytes.
   public var fetchedMessages = 0
   public var fetchedBytes = 0
   public var brokers: [BrokerStatistics] = []
 
   public init() {}
 
-  /// - Parameter json: librdkafka's text. What is missing in it is 0; what is no such text is read as far as it goes.
+  /// - Parameter json: librdkafka's text. Missing values are 0; invalid text is read as far as possible.
   init(json: UnsafeRawBufferPointer) {
     var scanner = StatisticsScanner(json)
     scanner.object { scanner, name in

@@ -1,13 +1,13 @@
-/// Reads librdkafka's JSON forward, once, without making anything of what is passed over: with a thousand partitions it is
-/// a megabyte every few seconds.
+/// Scans librdkafka's JSON in one forward pass, without building values for skipped parts: with a thousand partitions,
+/// it is a megabyte every few seconds.
 ///
-/// It is lenient, as the text comes from this process: what does not fit ends the reading, and nothing is read beyond the
-/// end. Nesting takes no stack, except where an object is asked for.
+/// It is lenient, because the text comes from this process: invalid text ends the scan, and nothing is read beyond the
+/// end. Skipping nested values uses no stack; reading requested objects does.
 struct StatisticsScanner {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  /// A member's name, as it is spelled.
+  /// A member's name, as spelled in the text.
   struct Name {
     fileprivate let bytes: UnsafeRawBufferPointer
 
@@ -17,10 +17,10 @@ struct StatisticsScanner {
     }
   }
 
-  /// - Parameter bytes: must stay while it is used.
+  /// - Parameter bytes: must stay valid while the scanner is used.
   init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  /// Reads an object, or passes over what is none.
+  /// Reads an object, or skips another value.
   ///
   /// - Parameter member: called for each member; it must read the value or skip it.
   mutating func object(_ member: (inout StatisticsScanner, Name) -> Void) {
@@ -32,7 +32,7 @@ struct StatisticsScanner {
       case UInt8(ascii: "\""):
         let start = position + 1
         skipString()
-        // Without an end there is no name either.
+        // A missing closing quote.
         guard position <= bytes.count, position > start, next() == UInt8(ascii: ":") else { return end() }
         let name = Name(bytes: UnsafeRawBufferPointer(rebasing: bytes[start..<nameEnd(from: start)]))
         position += 1
@@ -47,7 +47,7 @@ struct StatisticsScanner {
     }
   }
 
-  /// Reads a whole number; 0 for what is none. One that 64 bits do not hold wraps around.
+  /// Reads an integer; 0 for any other value. Overflow wraps around.
   mutating func integer() -> Int {
     guard let first = next() else { return 0 }
     let isNegative = first == UInt8(ascii: "-")
@@ -58,13 +58,13 @@ struct StatisticsScanner {
       value = value &* 10 &+ digit
       cursor += 1
     }
-    // Fractions and what is no number.
+    // Skips fractions and values that are not numbers.
     skip()
     guard cursor > start else { return 0 }
     return isNegative ? 0 &- value : value
   }
 
-  /// Passes over a value.
+  /// Skips a value.
   mutating func skip() {
     var depth = 0
     while let byte = next() {
@@ -74,7 +74,7 @@ struct StatisticsScanner {
         depth += 1
         position += 1
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        // Of what is around it.
+        // The closing bracket of the enclosing value.
         if depth == 0 { return }
         depth -= 1
         position += 1
@@ -99,7 +99,7 @@ struct StatisticsScanner {
     }
   }
 
-  /// To behind the string's end.
+  /// Moves to the end of the string.
   private mutating func skipString() {
     position += 1
     while position < bytes.count {
@@ -115,13 +115,13 @@ struct StatisticsScanner {
   }
 
   private func nameEnd(from start: Int) -> Int {
-    // Behind it are the closing quote, perhaps white space, and the colon.
+    // The closing quote, optional white space and the colon precede this position.
     var end = position - 1
     while end > start, bytes[end] != UInt8(ascii: "\"") { end -= 1 }
     return end
   }
 
-  /// The first byte that is no white space.
+  /// The next byte that is not white space.
   private mutating func next() -> UInt8? {
     while position < bytes.count {
       let byte = bytes[position]

@@ -1,8 +1,8 @@
-/// What a group commits for a partition.
+/// A group's committed position in a partition.
 public struct CommittedOffset: Hashable, Sendable {
   /// The offset of the next record to read.
   public var offset: Int64
-  /// What the group keeps beside it, of at most 4096 bytes by default (`offset.metadata.max.bytes`); empty for none.
+  /// Metadata stored with the offset, by default at most 4096 bytes (`offset.metadata.max.bytes`); empty for none.
   public var metadata: String
 
   public init(_ offset: Int64, metadata: String = "") {

@@ -1,11 +1,11 @@
-/// Chooses a record's partition from its key as the Java client does by default.
+/// Chooses a record's partition from its key like the Java client's default partitioner.
 ///
-/// librdkafka's own default differs (`consistent_random`, CRC32), so that the same key would land in another
-/// partition than a Java producer's. The hash is murmur2 with Kafka's seed, and the partition its value
-/// without the sign bit, modulo the number of partitions.
+/// librdkafka's own default (`consistent_random`, CRC32) would put a key into another partition than a Java producer
+/// does. The hash is murmur2 with Kafka's seed. The partition is its value without the sign bit, modulo the number of
+/// partitions.
 ///
-/// A null key has no home: such records go to partitions 0, 1, 2, … in turn, which is deterministic. (Java
-/// fills a partition's batch at random; nothing can depend on that.) An empty key is a key.
+/// Records with a null key go to partitions 0, 1, 2, … in turn, which is deterministic. (The Java client chooses
+/// randomly, so nothing can depend on it.) An empty key is a key.
 public struct Murmur2Partitioner: Sendable {
   /// The number of partitions of the topic.
   public let partitionCount: Int32
@@ -18,7 +18,7 @@ public struct Murmur2Partitioner: Sendable {
     self.partitionCount = partitionCount
   }
 
-  /// The partition of a record with this key; nil is a null key.
+  /// The partition of a record with this key; nil for a null key.
   public mutating func partition(forKey key: UnsafeRawBufferPointer?) -> Int32 {
     guard let key else {
       defer { next = (next + 1) % partitionCount }
@@ -27,7 +27,7 @@ public struct Murmur2Partitioner: Sendable {
     return (Self.hash(key) & Int32.max) % partitionCount
   }
 
-  /// murmur2 of the bytes, as `org.apache.kafka.common.utils.Utils.murmur2` gives it.
+  /// The murmur2 hash of the bytes, as computed by `org.apache.kafka.common.utils.Utils.murmur2`.
   ///
   /// Austin Appleby's MurmurHash2, 32 bits, little endian, seed 0x9747b28c.
   public static func hash(_ bytes: UnsafeRawBufferPointer) -> Int32 {

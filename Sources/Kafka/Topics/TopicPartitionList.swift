@@ -5,7 +5,7 @@ import Glibc
 struct TopicPartitionList: ~Copyable {
   let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
-  /// Takes over a list that librdkafka made.
+  /// Takes ownership of a list that librdkafka created.
   init(taking pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) {
     self.pointer = pointer
   }
@@ -31,7 +31,7 @@ struct TopicPartitionList: ~Copyable {
       let entry = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)!
       entry.pointee.offset = committed.offset
       guard !committed.metadata.isEmpty, let metadata = strdup(committed.metadata) else { continue }
-      // Freed with the list.
+      // librdkafka frees it together with the list.
       entry.pointee.metadata = UnsafeMutableRawPointer(metadata)
       entry.pointee.metadata_size = strlen(metadata)
     }
@@ -43,9 +43,9 @@ struct TopicPartitionList: ~Copyable {
 
   var partitions: [TopicPartition] { Self.partitions(of: pointer) }
 
-  /// The offsets, nil where librdkafka has none.
+  /// The offsets; nil where librdkafka has none.
   ///
-  /// - Throws: the first error that an entry carries, naming its partition.
+  /// - Throws: the first error in an entry, with its partition.
   func offsets(_ action: @autoclosure () -> String) throws(KafkaError) -> [TopicPartition: Int64?] {
     try check(action())
     var result: [TopicPartition: Int64?] = [:]
@@ -56,9 +56,9 @@ struct TopicPartitionList: ~Copyable {
     return result
   }
 
-  /// The offsets that a group has committed, of the partitions where it has.
+  /// A group's committed offsets; partitions without one are left out.
   ///
-  /// - Throws: the first error that an entry carries, naming its partition.
+  /// - Throws: the first error in an entry, with its partition.
   func committed(_ action: @autoclosure () -> String) throws(KafkaError) -> [TopicPartition: CommittedOffset]
   {
     try check(action())
@@ -75,7 +75,7 @@ struct TopicPartitionList: ~Copyable {
     return result
   }
 
-  /// Throws the first error that an entry carries, naming its partition.
+  /// Throws the first error in an entry, with its partition.
   func check(_ action: @autoclosure () -> String) throws(KafkaError) {
     for index in 0..<Int(pointer.pointee.cnt) {
       let entry = pointer.pointee.elems[index]
@@ -83,7 +83,7 @@ struct TopicPartitionList: ~Copyable {
     }
   }
 
-  /// The partitions of a list that librdkafka keeps.
+  /// The partitions of a list that librdkafka owns.
   static func partitions(
     of pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
   ) -> [TopicPartition] {

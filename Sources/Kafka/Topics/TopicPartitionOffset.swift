@@ -1,6 +1,6 @@
 import CRdkafka
 
-/// A place in a partition: the offset of the next record to read.
+/// A position in a partition: the offset of the next record to read.
 public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible {
   public var topic: String
   /// The number of the partition, from 0.
@@ -22,10 +22,10 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
 
   public var description: String { "\(topic) [\(partition)] @ \(offset)" }
 
-  /// The oldest record there is.
+  /// The oldest record.
   public static let beginning = Int64(RD_KAFKA_OFFSET_BEGINNING)
   /// After the newest record.
   public static let end = Int64(RD_KAFKA_OFFSET_END)
-  /// What the group has committed; where it has not, what `auto.offset.reset` says.
+  /// The group's committed offset; without one, `auto.offset.reset` decides.
   public static let stored = Int64(RD_KAFKA_OFFSET_STORED)
 }

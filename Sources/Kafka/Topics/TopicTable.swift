@@ -1,23 +1,23 @@
 import CRdkafka
 
-/// Gives each topic of a client a small number, so that nobody compares names record by record.
+/// Numbers the topics of a client, so that names need not be compared for each record.
 ///
-/// It holds a reference to every topic it knows: librdkafka's pointer to a topic then cannot come to mean
-/// another one. `removeAll` must be called before the client is destroyed.
+/// It holds a reference to each topic, so that librdkafka cannot reuse the pointer for another topic. Call `removeAll`
+/// before the client is destroyed.
 struct TopicTable {
   private var topics: [(pointer: OpaquePointer, name: String)] = []
 
-  /// The last answer, looked at first: neighbours are mostly of one topic.
+  /// The most recently found index, tried first: adjacent records mostly have the same topic.
   private var last = 0
 
   var count: Int { topics.count }
 
   func name(at index: Int) -> String { topics[index].name }
 
-  /// librdkafka's handle of a topic that is in the table.
+  /// librdkafka's handle of a topic in the table.
   func pointer(at index: Int) -> OpaquePointer { topics[index].pointer }
 
-  /// The number of the topic that a message points to; a new one if it is not known yet.
+  /// The index of a message's topic; adds the topic if it is new.
   mutating func index(of pointer: OpaquePointer, client: OpaquePointer) -> Int? {
     if last < topics.count, topics[last].pointer == pointer {
       return last
@@ -29,7 +29,7 @@ struct TopicTable {
     return index(ofName: String(cString: rd_kafka_topic_name(pointer)), client: client)
   }
 
-  /// The number of the topic with this name; a new one if it is not known yet, nil if the name is not valid.
+  /// The index of the topic with this name; adds it if it is new. nil if the name is not valid.
   mutating func index(ofName name: String, client: OpaquePointer) -> Int? {
     if last < topics.count, topics[last].name == name {
       return last

@@ -1,32 +1,31 @@
-/// How long to ask again for topics that brokers do not tell of, and when to say so: a state machine that is told the time.
+/// How long to keep asking for topics that brokers do not know, and when to log it: a state machine without a clock.
 ///
-/// The brokers of a cluster hear of a new topic one after the other, so the one that answers may not have heard of a
-/// topic that has just been created.
+/// The brokers of a cluster learn of a new topic one after the other, so the broker that answers may not know it yet.
 public struct TopicWait: Sendable {
-  /// What to do after an answer without a topic.
+  /// What to do after a response without a topic.
   public enum Step: Sendable, Equatable {
     /// Ask again, after a pause.
     case ask
-    /// The same, and say how many seconds are left, rounded up.
+    /// Ask again after a pause, and log the remaining seconds, rounded up.
     case askAndTell(remainingSeconds: Int64)
     case giveUp
   }
 
-  /// Between two questions.
+  /// The pause between two requests.
   public static let pauseMilliseconds: Int32 = 100
   private static let tellMilliseconds: Int64 = 5_000
 
   private let milliseconds: Int64
-  /// When it is over; nil before the first answer without a topic.
+  /// When the wait ends; nil before the first response without a topic.
   private var end: Int64?
   private var lastTelling: Int64?
 
-  /// - Parameter milliseconds: how long it lasts, from the first answer without a topic.
+  /// - Parameter milliseconds: the length of the wait, from the first response without a topic.
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-  /// What to do after an answer without a topic.
+  /// Decides what to do after a response without a topic.
   ///
-  /// - Parameter now: milliseconds of a clock that nobody sets.
+  /// - Parameter now: milliseconds of a monotonic clock.
   public mutating func step(at now: Int64) -> Step {
     let (sum, isForEver) = now.addingReportingOverflow(milliseconds)
     let end = end ?? (isForEver ? .max : sum)

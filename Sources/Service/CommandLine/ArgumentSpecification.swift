@@ -1,14 +1,14 @@
 /// The arguments of a subcommand that are not options, such as its input files.
 public struct ArgumentSpecification: Sendable, Equatable {
-  /// What the help calls one of them, such as `FILE`.
+  /// The name of one argument in the help, such as `FILE`.
   public let name: String
-  /// Fewest that must be given.
+  /// The minimum number of arguments.
   public let minimum: Int
-  /// Most that may be given; nil for any number.
+  /// The maximum number of arguments; nil for any number.
   public let maximum: Int?
   /// One sentence for the help.
   public let help: String
-  /// What may be given, for shell completions; empty if there is too much to name.
+  /// The possible values, for shell completions; empty if they cannot be listed.
   public let choices: [String]
 
   public init(
@@ -25,7 +25,7 @@ public struct ArgumentSpecification: Sendable, Equatable {
     self.help = help
   }
 
-  /// As in `FILE...`.
+  /// The usage text, such as `FILE...`.
   var usage: String {
     let repeated = maximum == 1 ? name : name + "..."
     return minimum == 0 ? "[\(repeated)]" : repeated

@@ -1,11 +1,11 @@
-/// One use of a subcommand: the options and arguments it was given.
+/// One invocation of a subcommand: its options and arguments.
 ///
-/// The accessors take names of the subcommand's specification; asking for another name is a mistake in the
-/// program, not of the user, and stops it.
+/// The accessors take names from the subcommand's specification. Any other name is a programming error and ends the
+/// process.
 public struct CommandInvocation: Sendable, Equatable {
   /// The subcommand.
   public let command: CommandSpecification
-  /// What was given besides options, in order, such as file names; `-` stands for standard input or output.
+  /// The arguments other than options, in order, such as file names; `-` stands for standard input or output.
   public internal(set) var arguments: [String] = []
   var values: [String: [String]] = [:]
 
@@ -18,7 +18,7 @@ public struct CommandInvocation: Sendable, Equatable {
     !given(name).isEmpty
   }
 
-  /// The value of an option, or nil when it was not given.
+  /// The value of an option; nil if it was not given.
   public func value(_ name: String) -> String? {
     given(name).last
   }

@@ -1,4 +1,4 @@
-/// Reads what follows a subcommand's name.
+/// Parses the command line after a subcommand's name.
 struct CommandLineParser {
   private let program: String
   private let command: CommandSpecification

@@ -1,7 +1,7 @@
-/// What a correct command line asks for.
+/// The result of parsing a valid command line.
 public enum CommandLineRequest: Sendable, Equatable {
   /// Print this text to standard output and exit with ``ExitCode/done``: the help or the version.
   case print(String)
-  /// Do the work of a subcommand.
+  /// Run a subcommand.
   case run(CommandInvocation)
 }

@@ -11,7 +11,7 @@ extension CommandLineSpecification {
     return text
   }
 
-  /// The text of `--help` after the first word of commands that have it in common.
+  /// The `--help` text for a group of commands with the same first word.
   func help(forGroup name: String, _ group: [CommandSpecification]) -> String {
     "usage: \(program) \(name) COMMAND [OPTION]...\n\ncommands:\n"
       + Self.columns(group.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) })
@@ -41,7 +41,7 @@ extension CommandLineSpecification {
 
   private static let width = 80
 
-  /// Two columns: names, and their descriptions beside them.
+  /// Two columns: names and descriptions.
   private static func columns(_ rows: [(name: String, text: String)]) -> String {
     let indentation = (rows.map(\.name.count).max() ?? 0) + 4
     return rows.reduce(into: "") { text, row in
@@ -59,7 +59,7 @@ extension CommandLineSpecification {
     wrapped(text.split(separator: " ").map(String.init), first: "", indentation: 0)
   }
 
-  /// Words filled into lines of at most 80 characters, each ended by a line feed; a word is never broken.
+  /// Wraps words into lines of at most 80 characters, each ended by a line feed. Words are never broken.
   private static func wrapped(_ words: [String], first: String, indentation: Int) -> String {
     var text = ""
     var line = first

@@ -1,5 +1,5 @@
 extension CommandLineSpecification {
-  /// The first words of the commands, each once, with what the first of them does.
+  /// The distinct first words of the commands, each with the summary of its first command.
   var firstWords: [(word: String, summary: String)] {
     var words: [(word: String, summary: String)] = []
     for command in commands {
@@ -10,7 +10,7 @@ extension CommandLineSpecification {
     return words
   }
 
-  /// The commands of two words by their first word.
+  /// The two-word commands, grouped by their first word.
   var groups: [(word: String, commands: [(word: String, command: CommandSpecification)])] {
     firstWords.compactMap { first, _ in
       let members = commands.filter { $0.name.hasPrefix(first + " ") }

@@ -10,9 +10,9 @@
 /// }
 /// ```
 public struct CommandLineSpecification: Sendable, Equatable {
-  /// The program's name in help and errors.
+  /// The program's name, for help and errors.
   public let program: String
-  /// What `--version` prints after the name.
+  /// The version, printed by `--version` after the name.
   public let version: String
   /// One sentence at the head of the help.
   public let summary: String
@@ -25,13 +25,13 @@ public struct CommandLineSpecification: Sendable, Equatable {
     self.commands = commands
   }
 
-  /// Reads a command line.
+  /// Parses a command line.
   ///
-  /// `--help` and `-h` win over everything that follows the subcommand, mistakes included, up to `--`. Every
-  /// argument after `--` is taken as it is. An option's value is what follows `=`, or the next argument unless
-  /// that begins with `--`.
+  /// `--help` and `-h` take precedence over everything after the subcommand, including mistakes, up to `--`. Arguments
+  /// after `--` are taken literally. An option's value follows `=`, or is the next argument unless that begins with
+  /// `--`.
   ///
-  /// - Parameter arguments: Without the program's name.
+  /// - Parameter arguments: the arguments without the program's name.
   /// - Throws: ``UsageError``; the process should exit with ``ExitCode/usage``.
   public func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandLineRequest {
     let arguments = Array(arguments)
@@ -57,7 +57,7 @@ public struct CommandLineSpecification: Sendable, Equatable {
     return .run(try parser.parse())
   }
 
-  /// The commands whose names begin with this word and have another.
+  /// The two-word commands with this first word.
   private func group(named name: String) -> [CommandSpecification] {
     commands.filter { $0.name.hasPrefix(name + " ") }
   }
@@ -69,7 +69,7 @@ public struct CommandLineSpecification: Sendable, Equatable {
       ? help(forGroup: first, group) : help(for: try command(named: words))
   }
 
-  /// - Parameter words: what a command line begins with; not empty.
+  /// - Parameter words: the beginning of a command line; not empty.
   private func command(named words: [String]) throws(UsageError) -> CommandSpecification {
     let name = words[0]
     if let command = commands.first(where: { $0.name == name }) { return command }

@@ -1,12 +1,12 @@
-/// A subcommand: its name, what it takes, and how its help describes it.
+/// A subcommand: its name, its options and arguments, and its help.
 public struct CommandSpecification: Sendable, Equatable {
-  /// One word, or two for one of a group: `rejects list`.
+  /// One word, or two for a command in a group: `rejects list`.
   public let name: String
   /// One sentence, shown in the list of subcommands and at the head of its own help.
   public let summary: String
   /// Further paragraphs of its own help; may be empty.
   public let discussion: String
-  /// Nil when the subcommand takes options only.
+  /// nil if the subcommand takes options only.
   public let arguments: ArgumentSpecification?
   public let options: [OptionSpecification]
 

@@ -1,12 +1,12 @@
 import Glibc
 
-/// How the process ended, as the shell sees it.
+/// The exit code of the process.
 public enum ExitCode: Int32, Sendable {
-  /// Everything asked for was done.
+  /// The command succeeded.
   case done = 0
-  /// The work failed: the input, the network, the disk.
+  /// The command failed: the input, the network, the disk.
   case failed = 1
-  /// The command line or the configuration is wrong; nothing was begun.
+  /// The command line or the configuration is invalid; nothing was started.
   case usage = 2
 
   /// Ends the process with this code, after flushing the C library's buffers.

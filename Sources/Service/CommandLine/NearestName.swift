@@ -1,9 +1,9 @@
-/// Finds what was probably meant by a misspelt name.
+/// Suggests the intended name for a misspelt one.
 enum NearestName {
-  /// The candidate nearest to a name, or nil when none is near enough to be worth suggesting.
+  /// The candidate nearest to a name; nil if none is near enough.
   ///
-  /// Near enough is at most a third of the longer name's characters, and at least two, changed. Of equally
-  /// near candidates the first in alphabetical order is taken.
+  /// A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
+  /// Among equally near candidates, the alphabetically first wins.
   static func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
     let wanted = Array(name.lowercased())
     var best: (name: String, distance: Int)?
@@ -18,8 +18,8 @@ enum NearestName {
     return best?.name
   }
 
-  /// How many insertions, deletions, substitutions and swaps of neighbours turn one word into the other
-  /// (the optimal string alignment distance).
+  /// The optimal string alignment distance: the number of insertions, deletions, substitutions and swaps of neighbours
+  /// that turn one word into the other.
   static func editDistance(_ first: [Character], _ second: [Character]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...second.count)

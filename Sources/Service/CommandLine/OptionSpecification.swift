@@ -1,22 +1,22 @@
 /// An option of a subcommand: `--name`, with or without a value.
 public struct OptionSpecification: Sendable, Equatable {
-  /// Without the two hyphens.
+  /// The name without the two hyphens.
   public let name: String
-  /// What the help calls the value, such as `FILE`; nil for a flag, which takes none.
+  /// The name of the value in the help, such as `FILE`; nil for a flag.
   public let valueName: String?
-  /// Whether the option may be given more than once and all its values count.
+  /// Whether the option may be repeated, and all its values count.
   public let isRepeatable: Bool
   /// One sentence for the help.
   public let help: String
-  /// The values that there are, for shell completions; empty if there are too many to name.
+  /// The possible values, for shell completions; empty if they cannot be listed.
   public var choices: [String] = []
 
-  /// An option that is there or not. Giving it twice is the same as once.
+  /// An option without a value. Repeating it has no effect.
   public static func flag(_ name: String, help: String) -> Self {
     Self(name: name, valueName: nil, isRepeatable: false, help: help)
   }
 
-  /// An option with one value: `--name VALUE` or `--name=VALUE`. Giving it twice is an error.
+  /// An option with one value: `--name VALUE` or `--name=VALUE`. Repeating it is an error.
   public static func value(
     _ name: String,
     _ valueName: String,
@@ -26,7 +26,7 @@ public struct OptionSpecification: Sendable, Equatable {
     Self(name: name, valueName: valueName, isRepeatable: false, help: help, choices: choices)
   }
 
-  /// An option whose values are collected in the order given.
+  /// A repeatable option, whose values are collected in order.
   public static func repeated(
     _ name: String,
     _ valueName: String,
@@ -36,12 +36,12 @@ public struct OptionSpecification: Sendable, Equatable {
     Self(name: name, valueName: valueName, isRepeatable: true, help: help, choices: choices)
   }
 
-  /// As in `--config FILE`.
+  /// The option with its value, such as `--config FILE`.
   var spelling: String {
     valueName.map { "--\(name) \($0)" } ?? "--\(name)"
   }
 
-  /// As in `[--set KEY=VALUE]...`.
+  /// The usage text, such as `[--set KEY=VALUE]...`.
   var usage: String {
     "[\(spelling)]" + (isRepeatable ? "..." : "")
   }

@@ -1,6 +1,6 @@
-/// A command line that cannot be understood. The process should print it and exit with ``ExitCode/usage``.
+/// An invalid command line. The process should print it and exit with ``ExitCode/usage``.
 public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong with a command line.
+  /// The kinds of invalid command lines.
   public enum Code: String, Sendable {
     case missingCommand = "missing-command"
     case unknownCommand = "unknown-command"
@@ -13,9 +13,9 @@ public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     case unexpectedArgument = "unexpected-argument"
   }
 
-  /// What kind of mistake it is; stable.
+  /// The kind of error; stable.
   public let code: Code
-  /// Names what is wrong and what to do about it, in one line.
+  /// The mistake and the remedy, in one line.
   public let message: String
 
   public init(_ code: Code, _ message: String) {
@@ -23,9 +23,9 @@ public struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The same command line fails the same way again.
+  /// The same command line always fails the same way.
   public var isRetriable: Bool { false }
-  /// Nothing can be done without a correct command line.
+  /// Without a valid command line, nothing can be done.
   public var isFatal: Bool { true }
   public var description: String { message }
 }

@@ -1,4 +1,4 @@
-/// Says in words what a value may be, for error messages.
+/// Describes the allowed values of a key, for error messages.
 enum AllowedText {
   static func integer(_ range: ClosedRange<Int64>) -> String {
     switch (range.lowerBound, range.upperBound) {
@@ -17,7 +17,7 @@ enum AllowedText {
     }
   }
 
-  /// Whole numbers without `.0`.
+  /// A number; integers without `.0`.
   static func text(_ number: Double) -> String {
     Int64(exactly: number).map(String.init) ?? number.description
   }

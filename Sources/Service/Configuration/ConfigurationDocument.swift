@@ -3,25 +3,24 @@ import Glibc
 
 /// Settings by dotted key, from a JSON5 file, environment variables and `--set KEY=VALUE`.
 ///
-/// `{ coalesce: { window: 5 } }` and `{ "coalesce.window": 5 }` mean the same. A key that is set twice in one
-/// file, in either form, is an error; what is set later replaces what was there. An empty
-/// object is kept as an entry of its own, so that its name can be checked.
+/// `{ coalesce: { window: 5 } }` and `{ "coalesce.window": 5 }` are equivalent. Setting a key twice in one file, in
+/// either form, is an error; a later source overrides earlier ones. An empty object is kept as an entry of its own, so
+/// that its name can be checked.
 ///
-/// A string in which others are referred to (`${env:NAME}`, `${file:PATH}`) is as it was written until
-/// ``resolve(variable:)``.
+/// A string with references (`${env:NAME}`, `${file:PATH}`) is kept as written until ``resolve(variable:)``.
 ///
-/// Files are read by `JSONDecoder` with `allowsJSON5`. What it does not tell is found by a second look: the
-/// line of a mistake, and duplicate keys, of which it silently takes the first.
+/// `JSONDecoder` reads files, with `allowsJSON5`. A second pass finds what it does not report: the line of a mistake,
+/// and duplicate keys, of which it silently takes the first.
 public struct ConfigurationDocument: Sendable, Equatable {
-  /// All settings.
+  /// All settings, by key.
   public private(set) var entries: [String: ConfigurationEntry] = [:]
 
   /// A document without settings.
   public init() {}
 
-  /// Reads JSON5 text.
+  /// Parses JSON5 text.
   ///
-  /// - Parameter name: What error messages call the text, such as its file name.
+  /// - Parameter name: the name of the text in error messages, such as its file name.
   public init(text: String, name: String) throws(ConfigurationError) {
     let outline = ConfigurationOutline(text)
     let value: ConfigurationValue
@@ -50,7 +49,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
 
   /// Reads a JSON5 file.
   ///
-  /// - Throws: ``ConfigurationError``, also if the file has a secret in it and others may read it.
+  /// - Throws: ``ConfigurationError``, also if the file contains a secret and other users can read it.
   public init(file: String) throws(ConfigurationError) {
     let (bytes, permissions) = try Self.contents(of: file)
     guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -60,7 +59,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
     try checkSecrets(file, permissions)
   }
 
-  /// Refuses secrets in a file that others may read.
+  /// Rejects secrets in a file that other users can read.
   private func checkSecrets(_ file: String, _ permissions: FilePermissions) throws(ConfigurationError) {
     guard let fault = permissions.fault(file, user: geteuid()) else { return }
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where SecretKey.isSecret(key) {
@@ -76,10 +75,10 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  /// Replaces `${env:NAME}` and `${file:PATH}` in all strings by what they stand for, and `$${` by `${`.
+  /// Replaces references in all strings: `${env:NAME}` and `${file:PATH}` by their values, and `$${` by `${`.
   ///
   /// - Parameter variable: the value of an environment variable; nil if it is not set.
-  /// - Throws: ``ConfigurationError`` for the first key, in alphabetical order, whose value stands for nothing.
+  /// - Throws: ``ConfigurationError`` for the alphabetically first key with a reference that cannot be resolved.
   public mutating func resolve(variable: (String) -> String?) throws(ConfigurationError) {
     try withoutActuallyEscaping(variable) { variable throws(ConfigurationError) in
       let references = ConfigurationReferences(variable: variable)
@@ -94,17 +93,17 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  /// Sets a key to text that needs no quotes, such as that of an environment variable: a number, `true` and `false` are
-  /// what they look like, and all else is text.
+  /// Sets a key to unquoted text, such as an environment variable: numbers, `true` and `false` are parsed, and
+  /// everything else is a string.
   public mutating func set(_ key: String, toText text: String, from source: ConfigurationSource) {
     entries[key] = ConfigurationEntry(text: text, source: source)
   }
 
   /// Applies one `--set`.
   ///
-  /// The value is read as JSON5, and taken as a bare string where it is none. An object sets each key in it.
+  /// The value is parsed as JSON5, and is a string if that fails. An object sets each key in it.
   ///
-  /// - Parameter assignment: `KEY=VALUE`; the first `=` divides.
+  /// - Parameter assignment: `KEY=VALUE`; the first `=` separates them.
   public mutating func set(_ assignment: String) throws(ConfigurationError) {
     let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else {
@@ -133,7 +132,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  /// What may be shown of something that should have been an assignment, and might have a secret in it.
+  /// The part of an invalid assignment that may be shown, as the rest could contain a secret.
   private static func beginning(of assignment: String) -> String {
     let isKey: (Character) -> Bool = { $0.isASCII && ($0.isLetter || $0.isNumber || ".-_=".contains($0)) }
     let key = assignment.prefix(while: isKey)
@@ -155,7 +154,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
     }
   }
 
-  /// What a text means as JSON5; nil if it is none.
+  /// Parses a text as JSON5; nil if it is not valid.
   static func value(of text: String) -> ConfigurationValue? {
     try? decode(text, ConfigurationOutline(text))
   }
@@ -164,7 +163,8 @@ public struct ConfigurationDocument: Sendable, Equatable {
     if outline.isTooDeep, let fault = outline.fault { throw fault }
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
-    // It looks at the byte after a number, even where the text ends, and stops the process if that is a strange one.
+    // The decoder reads the byte after a number even at the end of the text, and traps on some values of it. A line
+    // feed is safe.
     return try decoder.decode(ConfigurationValue.self, from: Data((text + "\n").utf8))
   }
 

@@ -1,12 +1,12 @@
-/// One setting: a value and where it comes from.
+/// One setting: a value and its source.
 public struct ConfigurationEntry: Sendable, Equatable {
-  /// The value, with references replaced by what they stand for.
+  /// The value, with references resolved.
   public let value: ConfigurationValue
   public let source: ConfigurationSource
-  /// What was written after `KEY=` on a command line, or is in an environment variable or behind a reference; nil for
-  /// what a file says itself.
+  /// The literal text after `KEY=` on a command line, in an environment variable, or behind a reference; nil for values
+  /// of a file.
   let spelling: String?
-  /// The text as it was written, if it has references; it can be shown where the value cannot.
+  /// The text as written, if it has references. It can be shown even if the value is secret.
   let reference: String?
 
   init(
@@ -21,8 +21,8 @@ public struct ConfigurationEntry: Sendable, Equatable {
     self.reference = reference
   }
 
-  /// A value that comes as text without quotes: a number, `true` and `false` are what they look like, and all else is
-  /// text. As text is wanted, its spelling counts.
+  /// Creates an entry from unquoted text: numbers, `true` and `false` are parsed, and everything else is a string. For
+  /// keys with string values, the literal text counts.
   init(text: String, source: ConfigurationSource, reference: String? = nil) {
     let value: ConfigurationValue =
       switch text.utf8.count <= Self.longestNumber ? ConfigurationDocument.value(of: text) : nil {
@@ -34,12 +34,12 @@ public struct ConfigurationEntry: Sendable, Equatable {
     self.init(value: value, source: source, spelling: text, reference: reference)
   }
 
-  /// Where it was set, for error messages: `feedstore.json5:12` or `--set`.
+  /// The source of the setting, for error messages: `feedstore.json5:12` or `--set`.
   public var place: String { source.description }
 
-  /// The value where text is wanted that need not be quoted.
+  /// The value as a string that need not be quoted.
   ///
-  /// On a command line `--set name=007` means the text `007`: there the spelling counts, unless it is quoted.
+  /// `--set name=007` means the string `007`: the literal text counts, unless it is quoted.
   var unquotedText: String? {
     switch value {
     case .string(let text): text
@@ -48,13 +48,13 @@ public struct ConfigurationEntry: Sendable, Equatable {
     }
   }
 
-  /// The value where a string is wanted: a file must quote it, a command line need not.
+  /// The value as a string. A file must quote it, a command line need not.
   var string: String? {
     if case .string(let text) = value { return text }
     return spelling == nil ? nil : unquotedText
   }
 
-  /// How error messages show the value.
+  /// The value for error messages.
   func shown(isMasked: Bool) -> String {
     if let reference {
       return isMasked && !ConfigurationReferences.isOne(reference) ? Self.masked : reference

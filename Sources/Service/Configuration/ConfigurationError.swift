@@ -1,6 +1,6 @@
-/// A configuration that cannot be used. The process should print it and exit with ``ExitCode/usage``.
+/// An invalid configuration. The process should print it and exit with ``ExitCode/usage``.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What is wrong with a configuration.
+  /// The kinds of configuration errors.
   public enum Code: String, Sendable {
     /// The file cannot be read.
     case unreadable = "unreadable"
@@ -8,33 +8,33 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
     case syntax = "syntax"
     /// A key is set twice in one file.
     case duplicateKey = "duplicate-key"
-    /// Nothing is called so.
+    /// There is no such key.
     case unknownKey = "unknown-key"
-    /// The value is not of the key's type.
+    /// The value has the wrong type.
     case wrongType = "wrong-type"
-    /// The value is of the right type, but not allowed.
+    /// The value has the right type, but is not allowed.
     case outOfRange = "out-of-range"
-    /// Two values do not go together.
+    /// Two values contradict each other.
     case conflict = "conflict"
-    /// A `--set` that is not `KEY=VALUE`.
+    /// A `--set` without `KEY=VALUE`.
     case assignment = "assignment"
-    /// A `${…}` in a value that stands for nothing.
+    /// A reference `${…}` cannot be resolved.
     case reference = "reference"
-    /// A secret that others may read.
+    /// Other users can read a secret.
     case exposed = "exposed"
   }
 
-  /// What kind of mistake it is; stable.
+  /// The kind of error; stable.
   public let code: Code
-  /// Where: a file with the line if it is known, an environment variable, or `--set`.
+  /// The source: a file, with the line if it is known; an environment variable; or `--set`.
   public let place: String?
-  /// The dotted key, if the mistake is that of a key.
+  /// The dotted key; nil if the error does not concern one key.
   public let key: String?
-  /// The value as it stands there, strings in quotes; secrets are left out.
+  /// The value as written, strings in quotes; secrets are left out.
   public let value: String?
-  /// What the value may be, in words.
+  /// The allowed values, in words.
   public let allowed: String?
-  /// Names what is wrong and what to do about it, in one line, without the place.
+  /// The mistake and the remedy, in one line, without the source.
   public let message: String
 
   public init(
@@ -53,11 +53,11 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
     self.message = message
   }
 
-  /// The same configuration fails the same way again.
+  /// The same configuration always fails the same way.
   public var isRetriable: Bool { false }
-  /// Nothing can be begun without a correct configuration.
+  /// Without a valid configuration, nothing can be started.
   public var isFatal: Bool { true }
-  /// The place and the message.
+  /// The source and the message.
   public var description: String {
     place.map { "\($0): \(message)" } ?? message
   }

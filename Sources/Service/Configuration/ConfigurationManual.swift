@@ -1,5 +1,5 @@
-/// The manual page of a configuration, for section 5, made of a file that has every key with its default, and comments
-/// before the keys.
+/// The manual page of a configuration, for section 5. It is generated from a file with all keys, their defaults and
+/// comments.
 public struct ConfigurationManual {
   private struct Entry {
     let key: String
@@ -19,10 +19,10 @@ public struct ConfigurationManual {
   }
 
   /// - Parameters:
-  ///   - title: the page's, such as `feedstore.json5`.
-  ///   - source: what it belongs to, such as `feedstore 0.1.0`.
-  ///   - summary: for the line by which the page is found.
-  ///   - more: sections after the keys.
+  ///   - title: the page's title, such as `feedstore.json5`.
+  ///   - source: the project and version, such as `feedstore 0.1.0`.
+  ///   - summary: the line under NAME, which `apropos` finds.
+  ///   - more: additional sections, which follow the keys.
   public func page(title: String, source: String, summary: String, with more: [ManualSection]) -> String {
     var page = Roff(title: title, section: 5, source: source, manual: "File Formats")
     page.section("Name")
@@ -35,7 +35,7 @@ public struct ConfigurationManual {
     return page.text
   }
 
-  /// The comments before everything else.
+  /// The comments at the beginning of the file.
   private var introduction: [String] {
     let comments = lines.prefix { $0.hasPrefix("//") }.map { $0.dropFirst(2) }
     return comments.split { $0.allSatisfy(\.isWhitespace) }.map(Self.joined)
@@ -54,7 +54,7 @@ public struct ConfigurationManual {
     }
   }
 
-  /// The comment that ends in the line before this one.
+  /// The comment that ends on the line before this one.
   private func comment(before line: Int) -> String {
     let above = lines[..<(line - 1)].reversed().prefix { Self.trimmed($0).hasPrefix("//") }
     return Self.joined(above.reversed().map { Self.trimmed($0).dropFirst(2) })

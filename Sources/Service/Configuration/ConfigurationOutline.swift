@@ -1,17 +1,16 @@
-/// Where things stand in JSON5 text: the line of each key, the first key that is set twice, and the first
-/// place where the brackets, quotes, commas or words go wrong.
+/// Positions in JSON5 text: the line of each key, the first duplicate key, and the first syntax error in brackets,
+/// quotes, commas or words.
 ///
-/// It is a companion of `JSONDecoder`, which says none of that, and not a validator: it judges neither
-/// escapes nor the digits of a number. Its ``fault`` counts only when the decoder has refused the text.
+/// It complements `JSONDecoder`, which reports none of these. It is not a validator: it checks neither escapes nor
+/// digits. Its ``fault`` is meaningful only if the decoder has rejected the text.
 struct ConfigurationOutline {
   /// The line of each dotted key, from 1.
   private(set) var lines: [String: Int] = [:]
-  /// The first key that is set again.
+  /// The first duplicate key.
   private(set) var duplicate: (key: String, firstLine: Int, line: Int)?
-  /// The first mistake.
+  /// The first syntax error.
   private(set) var fault: ConfigurationFault?
-  /// Whether the mistake is that the text is nested deeper than any configuration. The decoder, which is recursive, must not
-  /// see such a text.
+  /// Whether the text is nested too deeply. It must not be passed to the decoder, which is recursive.
   private(set) var isTooDeep = false
 
   private let bytes: [UInt8]
@@ -19,7 +18,7 @@ struct ConfigurationOutline {
   private var line = 1
   private var depth = 0
 
-  /// Deeper than any configuration, and shallow enough for any thread's stack.
+  /// Deeper than any real configuration, and safe for any thread's stack.
   private static let maximumDepth = 32
 
   init(_ text: String) {
@@ -89,7 +88,7 @@ struct ConfigurationOutline {
     return (line, bytes[position])
   }
 
-  /// Takes the closing bracket if it is next; throws at the end of the text.
+  /// Consumes the closing bracket if it is next; throws at the end of the text.
   private mutating func takeClosing(
     _ closing: UInt8,
     opened: (line: Int, bracket: UInt8)
@@ -104,7 +103,7 @@ struct ConfigurationOutline {
     return true
   }
 
-  /// Takes a comma, or leaves the closing bracket that makes it needless.
+  /// Consumes a comma, unless the closing bracket follows.
   private mutating func takeSeparator(_ closing: UInt8) throws(ConfigurationFault) {
     try skipSpace()
     guard let next = peek, next != closing else { return }
@@ -132,14 +131,14 @@ struct ConfigurationOutline {
     }
   }
 
-  /// The bytes up to the next white space or punctuation.
+  /// Consumes the bytes up to the next white space or punctuation.
   private mutating func takeRun() -> String {
     let start = position
     while let next = peek, next > 0x20, !Self.punctuation.contains(next) { position += 1 }
     return String(decoding: bytes[start..<position], as: UTF8.self)
   }
 
-  /// The text between the quotes, with its escapes as they are.
+  /// Consumes the text between the quotes, with its escapes.
   private mutating func takeString() throws(ConfigurationFault) -> String {
     let quote = bytes[position]
     let openedLine = line
@@ -211,7 +210,7 @@ struct ConfigurationOutline {
   private static let punctuation = Set("{}[]:,/\"'".utf8)
 }
 
-/// A mistake in JSON5 text.
+/// A syntax error in JSON5 text.
 struct ConfigurationFault: Error, Equatable {
   let line: Int
   let message: String

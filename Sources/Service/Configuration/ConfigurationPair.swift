@@ -1,4 +1,4 @@
-/// A setting that is passed on as text to something that knows it better.
+/// A setting that is passed on as text to another component, which validates it.
 public struct ConfigurationPair: Sendable, Equatable {
   public let name: String
   public let value: String

@@ -1,19 +1,19 @@
-/// Reads a configuration key by key, and remembers which keys it was asked for.
+/// Reads a configuration key by key, and records which keys were requested.
 ///
-/// Every getter takes a key, its default and what is allowed. When all are read, ``finish()`` refuses what was
-/// set but never asked for: a misspelt key is found instead of being ignored.
+/// Each getter takes a key, its default and the allowed values. At the end, ``finish()`` rejects keys that are set but
+/// were not requested, so that misspelt keys are reported.
 public struct ConfigurationReader: Sendable {
-  /// The keys asked for, in that order.
+  /// The requested keys, in order.
   public private(set) var knownKeys: [String] = []
-  /// What was read of them, in that order.
+  /// The values that were read, in order.
   public private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
   private let isMasked: @Sendable (String) -> Bool
 
   /// - Parameters:
-  ///   - document: with its references resolved.
-  ///   - isMasked: whether the value of a key is left out of messages and listings.
+  ///   - document: a document with resolved references.
+  ///   - isMasked: whether a key's value is hidden in messages and listings.
   public init(
     _ document: ConfigurationDocument,
     isMasked: @escaping @Sendable (_ key: String) -> Bool = SecretKey.isMasked
@@ -22,7 +22,7 @@ public struct ConfigurationReader: Sendable {
     self.isMasked = isMasked
   }
 
-  /// A whole number; one that is spelled `1e3` or `5.0` is whole too.
+  /// An integer. `1e3` and `5.0` count as integers.
   public mutating func integer(
     _ key: String,
     default defaultValue: Int64,
@@ -37,7 +37,7 @@ public struct ConfigurationReader: Sendable {
     }
   }
 
-  /// A whole number of milliseconds or bytes: a number, or text with a unit such as `100ms` and `8MiB`.
+  /// A number of milliseconds or bytes: a number, or text with a unit such as `100ms` or `8MiB`.
   public mutating func quantity(
     _ key: String,
     _ unit: ConfigurationUnit,
@@ -59,7 +59,7 @@ public struct ConfigurationReader: Sendable {
     return note(key, number, .integer(number), unit)
   }
 
-  /// A whole number of milliseconds or bytes, of the platform's width.
+  /// A number of milliseconds or bytes, as `Int`.
   public mutating func quantity(
     _ key: String,
     _ unit: ConfigurationUnit,
@@ -70,7 +70,7 @@ public struct ConfigurationReader: Sendable {
     return Int(try quantity(key, unit, default: Int64(defaultValue), in: wide))
   }
 
-  /// A whole number of the platform's width.
+  /// An integer, as `Int`.
   public mutating func integer(
     _ key: String,
     default defaultValue: Int,
@@ -80,7 +80,7 @@ public struct ConfigurationReader: Sendable {
     return Int(try integer(key, default: Int64(defaultValue), in: wide))
   }
 
-  /// A number. Infinity and not-a-number are in no range.
+  /// A number. Infinity and NaN are never in range.
   public mutating func number(
     _ key: String,
     default defaultValue: Double,
@@ -110,8 +110,8 @@ public struct ConfigurationReader: Sendable {
   /// A string.
   ///
   /// - Parameters:
-  ///   - allowed: What `isAllowed` accepts, in words.
-  ///   - isAllowed: Whether a string may be used.
+  ///   - allowed: a description of the strings that `isAllowed` accepts.
+  ///   - isAllowed: whether a string is valid.
   public mutating func string(
     _ key: String,
     default defaultValue: String,
@@ -124,7 +124,7 @@ public struct ConfigurationReader: Sendable {
     return note(key, value, .string(value))
   }
 
-  /// One of the cases of an enumeration, by name.
+  /// A case of an enumeration, by its raw value.
   public mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: String,
     default defaultValue: Choice
@@ -136,11 +136,11 @@ public struct ConfigurationReader: Sendable {
     return Choice(rawValue: name) ?? defaultValue
   }
 
-  /// Everything under a prefix that was not asked for by its key, as text and sorted by name: a section that
-  /// is passed on as it is.
+  /// All keys under a prefix that were not requested, as text and sorted by name: a section that is passed on
+  /// unchanged.
   ///
-  /// - Parameter prefix: With its dot, such as `kafka.`; the names come without it.
-  /// - Throws: When a value is null, a list, or an object that holds nothing.
+  /// - Parameter prefix: the prefix with its dot, such as `kafka.`; the returned names lack it.
+  /// - Throws: ``ConfigurationError`` if a value is null, a list or an empty object.
   public mutating func pairs(prefix: String) throws(ConfigurationError) -> [ConfigurationPair] {
     passedPrefixes.append(prefix)
     var pairs: [ConfigurationPair] = []
@@ -155,9 +155,9 @@ public struct ConfigurationReader: Sendable {
     return pairs
   }
 
-  /// Checks that every key that is set was asked for.
+  /// Checks that every key in the document was requested.
   ///
-  /// - Throws: ``ConfigurationError`` for the first unknown key in alphabetical order, with the nearest known one.
+  /// - Throws: ``ConfigurationError`` for the alphabetically first unknown key, with the nearest known one.
   public func finish() throws(ConfigurationError) {
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where !isKnown(key, entry) {
       let hint = NearestName.suggestion(for: key, among: knownKeys)
@@ -177,7 +177,7 @@ public struct ConfigurationReader: Sendable {
     }
   }
 
-  /// Where a key was set, or that it has its default; for errors that concern two keys.
+  /// The source of a key, or that it has its default; for errors that concern two keys.
   public func place(of key: String) -> String {
     entries[key]?.place ?? "default"
   }
@@ -193,7 +193,7 @@ public struct ConfigurationReader: Sendable {
     return entries[key]
   }
 
-  /// Nobody knows whether a text of an unknown key is a secret.
+  /// The value of an unknown key for a message; nil for a string, which could be a secret.
   private func shownOfUnknown(_ key: String, _ entry: ConfigurationEntry) -> String? {
     if case .string = entry.value { return nil }
     return isMasked(key) || entry.reference != nil ? nil : entry.value.description

@@ -1,17 +1,17 @@
-/// `${env:NAME}` and `${file:PATH}` in values: what they stand for. `$${` is a `${` that stands for itself.
+/// Resolves `${env:NAME}` and `${file:PATH}` in values. `$${` is an escaped `${`.
 struct ConfigurationReferences {
   /// The value of an environment variable; nil if it is not set.
   let variable: (String) -> String?
 
-  /// What the files and variables of one value may have together, in bytes: more than any certificate.
+  /// The maximum size of all files and variables in one value, in bytes: more than any certificate.
   static let mostBytes = 1 << 20
 
   /// A piece of a value.
   private enum Piece: Equatable {
     case text(String)
-    /// What is between `${` and `}`.
+    /// The text between `${` and `}`.
     case reference(String)
-    /// A `${` without its end.
+    /// An unterminated `${`.
     case open
 
     var isReference: Bool {
@@ -19,10 +19,10 @@ struct ConfigurationReferences {
     }
   }
 
-  /// Replaces the references of a value.
+  /// Resolves the references in a value.
   ///
-  /// - Returns: the text, and whether there was a reference; nil if there is nothing to replace.
-  /// - Throws: ``ConfigurationError`` that names the key, the place and the remedy, and no value.
+  /// - Returns: the text, and whether it had a reference; nil if there was nothing to replace.
+  /// - Throws: ``ConfigurationError`` with the key, the source and the remedy, but not the value.
   func expand(
     _ text: String,
     key: String,
@@ -47,13 +47,13 @@ struct ConfigurationReferences {
     return result == text && !hasReference ? nil : (result, hasReference)
   }
 
-  /// Whether a text is one reference and nothing else.
+  /// Whether a text consists of a single reference.
   static func isOne(_ text: String) -> Bool {
     let pieces = pieces(of: text)
     return pieces.count == 1 && pieces[0].isReference
   }
 
-  /// Whether a text has a reference.
+  /// Whether a text contains a reference.
   static func areIn(_ text: String) -> Bool {
     pieces(of: text).contains(where: \.isReference)
   }

@@ -1,17 +1,17 @@
-/// Where a setting comes from.
+/// The source of a setting.
 public enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
-  /// It is not set anywhere.
+  /// The key is not set; it has its default.
   case defaultValue
-  /// A file; the line, from 1, if it is known.
+  /// A file, with the line, from 1, if it is known.
   case file(String, line: Int?)
   /// An environment variable.
   case environment(String)
   /// `--set`.
   case assignment
-  /// What a command sets where nobody else does.
+  /// A command's own setting, which other sources override.
   case command(String)
 
-  /// For error messages: `feedstore.json5:12`, `FEEDSTORE_COALESCE_WINDOW`, `--set`, `default`.
+  /// The source in error messages: `feedstore.json5:12`, `FEEDSTORE_COALESCE_WINDOW`, `--set`, `default`.
   public var description: String {
     switch self {
     case .defaultValue: "default"

@@ -1,9 +1,9 @@
-/// What a number of a configuration counts, and the units that it may be given in.
+/// The unit of a numeric setting, and the units accepted for it.
 public enum ConfigurationUnit: String, Sendable, CaseIterable {
   case milliseconds
   case bytes
 
-  /// Units by name, with how many milliseconds or bytes they are.
+  /// The accepted units, by name, in milliseconds or bytes.
   private var factors: [String: Int64] {
     switch self {
     case .milliseconds: ["ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000]
@@ -15,9 +15,9 @@ public enum ConfigurationUnit: String, Sendable, CaseIterable {
     }
   }
 
-  /// Reads a number with a unit, such as `100ms`, `1.5s` or `8 MiB`.
+  /// Parses a number with a unit, such as `100ms`, `1.5s` or `8 MiB`.
   ///
-  /// - Returns: the number in milliseconds or bytes; nil if the text is none, or the number is not whole.
+  /// - Returns: the number in milliseconds or bytes; nil if the text is invalid or the result is not an integer.
   public func number(_ text: String) -> Int64? {
     let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     var unit = text[number.endIndex...]
@@ -34,7 +34,7 @@ public enum ConfigurationUnit: String, Sendable, CaseIterable {
     return overflow ? nil : result
   }
 
-  /// The digits after a point, as a whole number of the smallest unit; nil if it is none.
+  /// Converts the digits after a decimal point to the smallest unit; nil if the result is not an integer.
   private static func share(_ digits: Substring, of factor: Int64) -> Int64? {
     guard (1...9).contains(digits.count), let numerator = Int64(digits) else { return nil }
     let denominator = (0..<digits.count).reduce(Int64(1)) { power, _ in power * 10 }
@@ -42,7 +42,7 @@ public enum ConfigurationUnit: String, Sendable, CaseIterable {
     return overflow || product % denominator != 0 ? nil : product / denominator
   }
 
-  /// What is allowed, in words.
+  /// A description of the allowed values.
   func allowed(_ range: ClosedRange<Int64>) -> String {
     let example =
       switch self {

@@ -1,16 +1,16 @@
-/// A value of a configuration: what JSON5 can say.
+/// A value in a configuration, as JSON5 represents it.
 public enum ConfigurationValue: Sendable, Equatable {
   case null
   case boolean(Bool)
-  /// A number without a fraction that fits in 64 bits, however it was spelled (`1e3`, `0x10`, `5.0`).
+  /// An integer that fits in 64 bits, in any spelling (`1e3`, `0x10`, `5.0`).
   case integer(Int64)
-  /// Any other number, the infinities and not-a-number among them.
+  /// Any other number, including infinity and NaN.
   case number(Double)
   case string(String)
   case array([ConfigurationValue])
   case object([String: ConfigurationValue])
 
-  /// The value as one word of text, if it is a boolean, a number or a string.
+  /// The value as text; nil unless it is a boolean, a number or a string.
   public var text: String? {
     switch self {
     case .boolean(let value): String(value)
@@ -23,7 +23,7 @@ public enum ConfigurationValue: Sendable, Equatable {
 }
 
 extension ConfigurationValue: CustomStringConvertible {
-  /// The value as error messages show it: strings in quotes, lists and objects as such only.
+  /// The value for error messages: strings in quotes, lists and objects without their content.
   public var description: String {
     switch self {
     case .null: "null"

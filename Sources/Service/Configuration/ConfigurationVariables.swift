@@ -1,22 +1,22 @@
-/// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` is `coalesce.idleWindow`.
+/// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` sets `coalesce.idleWindow`.
 public struct ConfigurationVariables: Sendable {
-  /// What the names begin with, with the underscore.
+  /// The prefix of the variables' names, with its underscore.
   public var prefix: String
-  /// The keys that have a variable each.
+  /// The keys that can be set.
   public var keys: [String]
-  /// A section that is passed on, such as `kafka`: `FEEDSTORE_KAFKA_GROUP_ID` is `kafka.group.id`.
+  /// A section that is passed on, such as `kafka`: `FEEDSTORE_KAFKA_GROUP_ID` sets `kafka.group.id`.
   public var passedSection: String
-  /// Whether the section has something of this name.
+  /// Whether the section has a setting of this name.
   public var isPassed: @Sendable (String) -> Bool
-  /// Names in the section, to suggest one for a misspelt variable.
+  /// Common names in the section, to suggest one for a misspelt variable.
   public var passedNames: [String]
-  /// What names begin with that mean something else and are passed over.
+  /// Prefixes of names that have another purpose and are ignored.
   public var reserved: [String]
 
   /// A variable that sets no key.
   public struct Unknown: Sendable, Equatable, CustomStringConvertible {
     public let name: String
-    /// What was probably meant, if something is near.
+    /// The probably intended name; nil if none is near.
     public let suggestion: String?
 
     public var description: String {
@@ -41,7 +41,7 @@ public struct ConfigurationVariables: Sendable {
     self.reserved = reserved
   }
 
-  /// The variable of a key.
+  /// The name of the variable for a key.
   public func name(of key: String) -> String {
     var name = prefix
     var last: Character = "."
@@ -53,9 +53,9 @@ public struct ConfigurationVariables: Sendable {
     return name
   }
 
-  /// Sets the keys of a document that have a variable which is not empty.
+  /// Sets the keys whose variables are not empty.
   ///
-  /// - Returns: the variables with the prefix that set nothing, by name.
+  /// - Returns: the variables with the prefix that set no key, sorted by name.
   public func apply(_ environment: [String: String], to document: inout ConfigurationDocument) -> [Unknown] {
     let keysByName = Dictionary(keys.map { (name(of: $0), $0) }) { first, _ in first }
     let sectionPrefix = name(of: passedSection + ".")

@@ -1,12 +1,12 @@
-/// Which keys have values that are not for everybody, told by their names.
+/// Recognises keys with secret values by their names.
 public enum SecretKey {
-  /// Whether a key's value is left out of messages and listings: secrets, and what is said about them.
+  /// Whether a key's value is hidden in messages and listings: secrets, and values derived from them.
   public static func isMasked(_ key: String) -> Bool {
     let key = "." + key.lowercased()
     return isSecret(key) || key.contains(".sasl.") || key.contains(".ssl.key")
   }
 
-  /// Whether a key's value is a secret, so that a file that has it may not be read by everybody.
+  /// Whether a key's value is a secret, so that a file that contains it must not be readable by other users.
   public static func isSecret(_ key: String) -> Bool {
     let key = "." + key.lowercased()
     let last = key.split(separator: ".").last ?? ""

@@ -1,10 +1,9 @@
 import Glibc
 import Synchronization
 
-/// Standard error, shared by the log and the progress bar so that neither writes into the other's line.
+/// Standard error, shared by the log and the progress bar so that they do not mix their lines.
 ///
-/// The status line, if one is shown, is always the last: it is erased before a line is written and drawn again
-/// after it.
+/// The status line is always the last: it is erased before a line is written, and redrawn after it.
 public final class DiagnosticOutput: Sendable {
   /// Standard error of this process.
   public static let standardError = DiagnosticOutput(
@@ -12,31 +11,31 @@ public final class DiagnosticOutput: Sendable {
     write: { writeAll($0, to: 2) }
   )
 
-  /// Whether a status line can be shown: a terminal that can erase a line (not one whose `TERM` is `dumb`).
+  /// Whether a status line can be shown: a terminal that supports erasing (not one whose `TERM` is `dumb`).
   public let isTerminal: Bool
   private let status = Mutex("")
   private let write: @Sendable (String) -> Void
 
-  /// An output of your own, such as a test's.
+  /// Another output, for example for tests.
   ///
-  /// - Parameter write: Takes text to append. It is called by one thread at a time.
+  /// - Parameter write: appends text. It is called by one thread at a time.
   public init(isTerminal: Bool, write: @escaping @Sendable (String) -> Void) {
     self.isTerminal = isTerminal
     self.write = write
   }
 
-  /// Writes a line, in one call to the system so that lines of several processes stay apart.
+  /// Writes a line with a single system call, so that the lines of several processes do not mix.
   ///
-  /// - Parameter line: Without the line feed.
+  /// - Parameter line: the line without its line feed.
   public func write(line: String) {
     status.withLock { status in
       write(status.isEmpty ? line + "\n" : Self.erase + line + "\n" + status)
     }
   }
 
-  /// Shows a status line in place of the one shown; an empty one erases it. Does nothing without a terminal.
+  /// Replaces the status line; an empty text erases it. Without a terminal, does nothing.
   ///
-  /// - Parameter text: One line, shorter than the terminal is wide.
+  /// - Parameter text: one line, shorter than the terminal's width.
   public func show(status text: String) {
     guard isTerminal else { return }
     status.withLock { status in
@@ -46,17 +45,17 @@ public final class DiagnosticOutput: Sendable {
     }
   }
 
-  /// The terminal's width in columns, 80 if it is unknown.
+  /// The terminal's width in columns; 80 if it is unknown.
   public var columns: Int {
     var size = winsize()
     guard isTerminal, ioctl(2, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
     return Int(size.ws_col)
   }
 
-  /// To the beginning of the line, and erase to its end.
+  /// Moves to the beginning of the line, and erases to its end.
   private static let erase = "\r\u{1B}[K"
 
-  /// What cannot be written is lost: there is nowhere left to say so.
+  /// Errors are ignored, because there is no other place to report them.
   private static func writeAll(_ text: String, to descriptor: Int32) {
     var text = text
     text.withUTF8 { bytes in

@@ -1,23 +1,23 @@
-/// Writes what happens to standard error, one line per fact, as text or as JSON.
+/// Writes events to standard error, one line each, as text or JSON.
 ///
 /// ```
 /// 2026-11-20T10:00:00.250Z info    serving HTTP event=http.serving url=http://127.0.0.1:8321
 /// {"time":"2026-11-20T10:00:00.250Z","level":"info","event":"http.serving","message":"serving HTTP","url":"http://127.0.0.1:8321"}
 /// ```
 ///
-/// Warnings and errors that say the same are counted: the first is written at once, and as long as they go on, a line each
-/// 30 s says `repeated=N`. Lines say the same if event, message and fields do, whatever their ``LogFigure``s.
+/// Repeated warnings and errors are counted: the first one is written at once, and while they continue, a line every 30
+/// s has `repeated=N`. Lines are repetitions if event, message and fields are equal, ignoring ``LogFigure``s.
 ///
-/// Message and fields of a level that is off are not evaluated, and nothing is allocated for them.
+/// Messages and fields below the log level are not evaluated, and cost no allocation.
 public struct Log: Sendable {
   private let writer: LogWriter
   private let fields: LogFields
 
   /// - Parameters:
-  ///   - level: The least severe level to write.
-  ///   - format: How lines are written.
-  ///   - output: Where to.
-  ///   - clocks: The time.
+  ///   - level: the least severe level that is written.
+  ///   - format: the format of the lines.
+  ///   - output: the destination.
+  ///   - clocks: the clocks.
   public init(
     level: LogLevel = .info,
     format: LogFormat = .text,
@@ -35,20 +35,20 @@ public struct Log: Sendable {
   /// The least severe level that is written.
   public var level: LogLevel { writer.threshold.level }
 
-  /// Changes the level of this log and of all that ``with(_:)`` made of it, or that it was made of.
+  /// Changes the level of this log and of all logs related to it by ``with(_:)``.
   public func setLevel(_ level: LogLevel) { writer.threshold.level = level }
 
-  /// How lines are written.
+  /// The format of the lines.
   public var format: LogFormat { writer.format }
 
-  /// The same log with fields that every line ends with.
+  /// The same log, with fields appended to every line.
   public func with(_ more: LogFields) -> Log { Log(writer, fields: fields + more) }
 
-  /// Writes a line, at the level of its event.
+  /// Writes a line at the event's level.
   ///
   /// - Parameters:
-  ///   - event: What it is about, for programs.
-  ///   - message: The same for people, in a few words; what differs from line to line goes into fields.
+  ///   - event: the kind of line, for programs.
+  ///   - message: a short description for people. Put variable parts into fields.
   public func write(
     _ event: LogEvent,
     _ message: @autoclosure () -> String,
@@ -58,6 +58,6 @@ public struct Log: Sendable {
     writer.write(LogLine(event: event, message: message(), fields: fields(), context: self.fields))
   }
 
-  /// Writes what was counted until now. To be called before the process ends.
+  /// Writes the counts of repeated lines. Call it before the process ends.
   public func finish() { writer.finish() }
 }

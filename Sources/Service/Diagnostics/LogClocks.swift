@@ -1,10 +1,10 @@
-/// The time, as the log needs it; tests hand in their own.
+/// The clocks that the log uses; tests replace them.
 public struct LogClocks: Sendable {
   /// Milliseconds since 1970, for the lines.
   public var wall: @Sendable () -> Int64 = WallClock.milliseconds
-  /// Milliseconds of a clock that does not go back, for what is counted.
+  /// Milliseconds of a monotonic clock, for counting repetitions.
   public var monotonic: @Sendable () -> Int64 = MonotonicClock.milliseconds
-  /// Does something after so many milliseconds, on any thread.
+  /// Runs an action after so many milliseconds, on any thread.
   public var later: @Sendable (_ milliseconds: Int64, _ action: @escaping @Sendable () -> Void) -> Void = {
     milliseconds,
     action in
@@ -14,6 +14,6 @@ public struct LogClocks: Sendable {
     }
   }
 
-  /// Those of the system.
+  /// The system's clocks.
   public init() {}
 }

@@ -1,9 +1,9 @@
-/// What a log line is about. The names are stable: scripts and alerts may depend on them, whatever the sentence says.
+/// The kind of a log line. Names are stable: scripts and alerts may depend on them, but not on the message.
 ///
-/// All events of all modules are declared here, so that one list has them: `docs/operating.md` explains each, and
-/// `docs/schemas/log-line.schema.json` lists them. Their areas are what stands before the first point.
+/// All events of all modules are declared here. `docs/operating.md` explains each, and
+/// `docs/schemas/log-line.schema.json` lists them. The part before the first dot is the area.
 public enum LogEvent: String, Sendable, CaseIterable {
-  // The process begins.
+  // The process starts.
   case startupStarting = "startup.starting"
   case startupEmbeddedBroker = "startup.embedded-broker"
   case startupCrashTest = "startup.crash-test"
@@ -12,7 +12,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case startupTopicMismatch = "startup.topic-mismatch"
   case startupTopicsUnchecked = "startup.topics-unchecked"
 
-  // The configuration.
+  // The configuration is read.
   case configUnknownVariable = "config.unknown-variable"
   case configReloaded = "config.reloaded"
   case configRestartRequired = "config.restart-required"
@@ -29,14 +29,14 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case groupPollFailed = "group.poll-failed"
   case groupLeaveFailed = "group.leave-failed"
 
-  // Feeds are read back from the changesets topic.
+  // Feeds are restored from the changesets topic.
   case restoreProgress = "restore.progress"
   case restoreWaiting = "restore.waiting"
   case restoreRetrying = "restore.retrying"
   case restoreStaleEnd = "restore.stale-end"
   case restoreFinished = "restore.finished"
 
-  // A partition that needs an operator.
+  // A partition requires an operator.
   case partitionStopped = "partition.stopped"
   case partitionStillStopped = "partition.still-stopped"
 
@@ -59,16 +59,16 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case transactionAborted = "transaction.aborted"
   case transactionOutcomeUnknown = "transaction.outcome-unknown"
 
-  // The listener.
+  // HTTP is served.
   case httpServing = "http.serving"
   case httpFollowerFailed = "http.follower-failed"
   case httpInstancesUnknown = "http.instances-unknown"
 
-  // The broker of `--embedded`.
+  // The embedded broker (`--embedded`).
   case embeddedRequestRefused = "embedded.request-refused"
   case embeddedProducersHeld = "embedded.producers-held"
 
-  // What librdkafka says; its facility is a field.
+  // librdkafka's own lines; the facility is a field.
   case kafkaClientError = "kafka.client.error"
   case kafkaClientWarning = "kafka.client.warning"
   case kafkaClientConnectionRefused = "kafka.client.connection-refused"
@@ -85,7 +85,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case shutdownCompleted = "shutdown.completed"
   case shutdownFailed = "shutdown.failed"
 
-  /// How much it matters, always the same for one event.
+  /// The severity, fixed for each event.
   public var level: LogLevel {
     switch self {
     case .startupTopicsUnchecked, .transactionProducerAbandoned, .kafkaClientDebug:
@@ -112,10 +112,10 @@ public enum LogEvent: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether lines that say the same are counted instead of repeated.
+  /// Whether repetitions are counted instead of written.
   ///
-  /// Not those that say what state the daemon is in: the last of them must be the newest. Nor those that an operator
-  /// waits for: after a reload, and while a start waits for topics.
+  /// Events that report the daemon's state are always written, so that the last line shows the current state. So are
+  /// events that an operator waits for: after a reload, and while a start waits for topics.
   public var isCounted: Bool {
     switch self {
     case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics: false
@@ -123,7 +123,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether it is about the brokers as the process sees them, so that what all workers say of it is counted together.
+  /// Whether it concerns the process's view of the brokers, so that repetitions by all workers are counted together.
   public var isOfProcess: Bool {
     switch self {
     case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused:

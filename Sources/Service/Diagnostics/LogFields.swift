@@ -1,7 +1,7 @@
-/// What a log line says besides its message, in order: `["topic": topic, "records": count]`.
+/// The fields of a log line, in order: `["topic": topic, "records": count]`.
 ///
-/// Integers, floating-point numbers and booleans stay what they are in JSON; quantities are ``LogFigure``s; everything else is
-/// text. Names are camelCase, as in JSON.
+/// Numbers and booleans keep their types in JSON; quantities are ``LogFigure``s; all other values are strings. Names
+/// are camelCase, as in JSON.
 public struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
   let fields: [(name: String, value: LogValue)]
 

@@ -1,14 +1,14 @@
-/// A quantity in a log line: readable in text, a plain number in JSON, where the name of its field ends with the unit.
+/// A quantity in a log line: formatted in text; in JSON a plain number, whose field's name ends with the unit.
 ///
 /// ```
 /// ["state": LogFigure.bytes(3_400_000)]     state="3.4 MB"     "stateBytes":3400000
 /// ```
 ///
-/// It changes while the fact stays the same, so lines that differ only in figures count as repeated.
+/// Quantities vary between repetitions of an event, so lines that differ only in figures count as repeated.
 public struct LogFigure: Sendable, CustomStringConvertible {
   public let description: String
   let number: String
-  /// What the field's name ends with in JSON, unless it is the whole name already; none for a mere count.
+  /// The suffix of the field's name in JSON, unless it already is the whole name; empty for a count.
   let unit: String
 
   private init(_ number: some BinaryInteger, _ unit: String, _ description: String) {
@@ -38,6 +38,6 @@ public struct LogFigure: Sendable, CustomStringConvertible {
     )
   }
 
-  /// The name of its field in JSON.
+  /// The name of the field in JSON.
   func jsonName(_ name: String) -> String { name.lowercased() == unit.lowercased() ? name : name + unit }
 }

@@ -1,19 +1,19 @@
-/// How much a log says; each level includes those after it.
+/// The severity of a log line. As a threshold, each level includes those after it.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
-  /// What a developer wants to know.
+  /// Details for developers.
   case debug
-  /// What an operator wants to know: starts, stops, assignments.
+  /// Normal operation: starts, stops, assignments.
   case info
-  /// What an operator may have to look into.
+  /// Conditions that an operator may have to examine.
   case warning
-  /// What went wrong.
+  /// Failures.
   case error
 
   public static func < (first: LogLevel, second: LogLevel) -> Bool {
     first.severity < second.severity
   }
 
-  /// Its place among all cases.
+  /// The position among all cases.
   var severity: Int {
     switch self {
     case .debug: 0

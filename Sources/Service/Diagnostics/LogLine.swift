@@ -1,16 +1,16 @@
-/// A line of the log, before it is written in one of the formats.
+/// A log line before it is formatted.
 struct LogLine: Sendable {
   let event: LogEvent
   let message: String
   let fields: LogFields
-  /// What all lines of a log end with, such as the worker.
+  /// Fields common to all lines of a log, such as the worker.
   var context: LogFields = [:]
 
-  /// The line, without a line feed: at most ``LogText/longestLine`` bytes.
+  /// The formatted line, without a line feed: at most ``LogText/longestLine`` bytes.
   ///
   /// - Parameters:
   ///   - milliseconds: the time since 1970.
-  ///   - repeated: how often the same was said since the last such line; 0 if that was not counted.
+  ///   - repeated: the number of repetitions since the last such line; 0 if they are not counted.
   func written(_ format: LogFormat, milliseconds: Int64, repeated: Int = 0) -> String {
     let fields = (repeated > 0 ? ["repeated": repeated] : [:]) + self.fields + context
     let time = Timestamp.rfc3339(milliseconds: milliseconds)
@@ -32,7 +32,7 @@ struct LogLine: Sendable {
     let head =
       #"{"time":"\#(time)","level":"\#(event.level.rawValue)","event":"\#(event.rawValue)","message":"#
       + LogText.json(message)
-    // An object has each name once.
+    // Field names must be unique in an object.
     var names: Set = ["time", "level", "event", "message", "truncated"]
     let parts = fields.fields.map { field in
       var (name, value) = Self.json(field.name, field.value)
@@ -50,7 +50,7 @@ struct LogLine: Sendable {
     }
   }
 
-  /// As many parts as fit, and what says that some are left out.
+  /// As many parts as fit, and a marker if some are left out.
   private static func joined(_ head: String, _ parts: [String], truncated: String) -> String {
     var line = head
     for part in parts {
@@ -62,8 +62,8 @@ struct LogLine: Sendable {
     return line
   }
 
-  /// What two lines have in common of which the second is counted: everything but figures, and the context if
-  /// it does not matter.
+  /// The key by which repetitions are recognised: everything except figures, and except the context if it is
+  /// irrelevant.
   var repeatKey: String {
     let compared = event.isOfProcess ? fields : fields + context
     return compared.fields.reduce(into: event.rawValue + "\n" + RepeatText.comparable(message)) {

@@ -1,12 +1,12 @@
-/// Writes text into log lines, so that what comes from outside can neither forge a line nor steer a terminal, and is
-/// not too long.
+/// Escapes and truncates text for log lines, so that untrusted text can neither forge a line nor control a terminal.
 enum LogText {
-  /// Most bytes of a message or of a value, as written.
+  /// The maximum size of an escaped message or value, in bytes.
   static let longestValue = 4_096
-  /// Most bytes of a line, without the line feed. Log collectors split lines at 16 KiB.
+  /// The maximum size of a line without its line feed, in bytes. Log collectors split lines at 16 KiB.
   static let longestLine = 16_000
 
-  /// A message, or a value in text: `\n`, `\u{1b}`.
+  /// Escapes a message, or a value in the text format: `
+  /// `, `\u{1b}`.
   static func escaped(_ text: String, quotes: Bool = false) -> String {
     bounded(text) { scalar in
       switch scalar {
@@ -21,7 +21,7 @@ enum LogText {
     }
   }
 
-  /// The text as it is if it is one plain word, else in quotes.
+  /// The text unchanged if it is one plain word, otherwise in quotes.
   static func quoted(_ text: String) -> String {
     let isPlain = text.unicodeScalars.allSatisfy {
       $0.value > 0x20 && $0 != "=" && $0 != "\"" && $0 != "\\" && !$0.properties.isWhitespace && !$0.isControl
@@ -30,7 +30,7 @@ enum LogText {
       ? text : "\"" + escaped(text, quotes: true) + "\""
   }
 
-  /// A JSON string, in its quotes. What could steer a terminal is escaped as well, though JSON does not ask for it.
+  /// A JSON string with quotes. Terminal control characters are escaped as well, although JSON does not require it.
   static func json(_ text: String) -> String {
     let content = bounded(text) { scalar in
       switch scalar {
@@ -46,13 +46,13 @@ enum LogText {
     return "\"" + content + "\""
   }
 
-  /// All control characters are in the basic plane, so that one escape does.
+  /// A single escape suffices, because all control characters are in the basic multilingual plane.
   private static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
     let digits = String(scalar.value, radix: 16)
     return "\\u" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
   }
 
-  /// Ends with an ellipsis where text is left out.
+  /// Truncates text, and marks that with an ellipsis.
   private static func bounded(_ text: String, _ replacement: (Unicode.Scalar) -> String?) -> String {
     var result = ""
     var count = 0
@@ -67,7 +67,7 @@ enum LogText {
 }
 
 extension Unicode.Scalar {
-  /// Whether a terminal or a log reader might take it for a command, a line's end, or another order of what follows.
+  /// Whether a terminal or log viewer might interpret it as a command, a line break, or a change of text direction.
   fileprivate var isControl: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: true

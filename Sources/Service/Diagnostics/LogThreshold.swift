@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The least severe level that a log and everything made of it write; it may be changed while they do.
+/// The level shared by a log and all logs derived from it. It may change at any time.
 final class LogThreshold: Sendable {
   private let severity: Atomic<Int>
 

@@ -1,7 +1,7 @@
 /// The value of a field of a log line.
 enum LogValue: Sendable {
   case text(String)
-  /// As its digits, which are the same in JSON.
+  /// A number as digits, which are the same in JSON.
   case number(String)
   case boolean(Bool)
   case figure(LogFigure)
@@ -16,7 +16,7 @@ enum LogValue: Sendable {
     }
   }
 
-  /// As people read it.
+  /// The value in the text format.
   var description: String {
     switch self {
     case .text(let text): text

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a log and all logs made of it share: where to, how, and what was counted instead of written.
+/// The state that a log shares with all logs derived from it: destination, format, and counted repetitions.
 final class LogWriter: Sendable {
   let threshold: LogThreshold
   let format: LogFormat
@@ -10,7 +10,7 @@ final class LogWriter: Sendable {
 
   private struct State {
     var repeats = RepeatCounter<String, LogLine>()
-    /// Whether somebody will look at the end of the next interval.
+    /// Whether a check at the end of the next interval is scheduled.
     var isExpected = false
   }
 
@@ -30,7 +30,7 @@ final class LogWriter: Sendable {
     }
   }
 
-  /// Writes what was counted.
+  /// Writes the counts of repeated lines.
   func finish() {
     state.withLock { emit($0.repeats.finish()) }
   }

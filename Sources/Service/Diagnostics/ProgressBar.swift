@@ -1,11 +1,11 @@
-/// Shows on a terminal how far a long piece of work is.
+/// Shows the progress of a long operation on a terminal.
 ///
 /// ```
 /// reading [========>           ]  43%  12.3 MB of 28.6 MB  4.5 MB/s  0:04 left
 /// ```
 ///
-/// It shows nothing where there is no terminal or one that cannot erase a line (`TERM=dumb`). It uses no
-/// colour, so `NO_COLOR` changes nothing. Log lines written meanwhile stand above it.
+/// It shows nothing without a terminal, or on one that cannot erase a line (`TERM=dumb`). It uses no colour, so
+/// `NO_COLOR` has no effect. Log lines appear above it.
 public struct ProgressBar: Sendable {
   private let label: String
   private let total: Int64?
@@ -13,13 +13,13 @@ public struct ProgressBar: Sendable {
   private let output: DiagnosticOutput
   private var drawnAt: Int64?
 
-  /// Shortest time between two drawings: ten a second.
+  /// The minimum interval between redraws: ten per second.
   private static let interval: Int64 = 100_000_000
 
   /// - Parameters:
-  ///   - label: What is being done, in a word.
-  ///   - total: The bytes there are to do; nil if unknown, which leaves out the bar and the time left.
-  ///   - now: The time in nanoseconds, as of ``MonotonicClock/nanoseconds()``.
+  ///   - label: the operation, in one word.
+  ///   - total: the total number of bytes; nil if it is unknown, which omits the bar and the remaining time.
+  ///   - now: the time in nanoseconds, from ``MonotonicClock/nanoseconds()``.
   public init(_ label: String, total: Int64?, now: Int64, output: DiagnosticOutput = .standardError) {
     self.label = label
     self.total = total.map { max(0, $0) }
@@ -27,24 +27,24 @@ public struct ProgressBar: Sendable {
     self.output = output
   }
 
-  /// Tells how far the work is. Cheap enough for once a batch: most calls only compare two numbers.
+  /// Updates the progress. It may be called for each batch, because most calls only compare two numbers.
   ///
   /// - Parameters:
-  ///   - done: The bytes done so far.
-  ///   - now: The time in nanoseconds.
+  ///   - done: the bytes processed so far.
+  ///   - now: the time in nanoseconds.
   public mutating func update(_ done: Int64, now: Int64) {
     guard output.isTerminal, now - (drawnAt ?? startedAt) >= Self.interval else { return }
     drawnAt = now
     output.show(status: String(text(done: done, now: now).prefix(max(0, output.columns - 1))))
   }
 
-  /// Erases the bar. A later update would draw it again.
+  /// Erases the bar. A later update would redraw it.
   public mutating func finish() {
     drawnAt = nil
     output.show(status: "")
   }
 
-  /// The line as it stands at a time.
+  /// The line at a given time.
   func text(done: Int64, now: Int64) -> String {
     let seconds = Double(now - startedAt) / 1e9
     let rate = seconds > 0 ? Double(done) / seconds : 0

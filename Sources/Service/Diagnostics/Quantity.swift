@@ -1,4 +1,4 @@
-/// Writes amounts for people. The same in every locale.
+/// Formats quantities for people, independently of the locale.
 public enum Quantity {
   /// With thousands separators: `1,234,567`.
   public static func count(_ value: some BinaryInteger) -> String {
@@ -17,7 +17,7 @@ public enum Quantity {
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
     var amount = Double(value) / 1000
     var unit = 0
-    // What would be rounded to 1000.0 is 1.0 of the next unit.
+    // A value that would be rounded to 1000.0 is shown as 1.0 of the next unit.
     while amount.magnitude >= 999.95, unit + 1 < units.count {
       amount /= 1000
       unit += 1
@@ -25,7 +25,7 @@ public enum Quantity {
     return fixed(amount, digits: 1) + " " + units[unit]
   }
 
-  /// For lengths of time: `850 µs`, `12.3 ms`, `4.56 s`, `2:05` (minutes), `1:02:05` (hours).
+  /// For durations: `850 µs`, `12.3 ms`, `4.56 s`, `2:05` (minutes), `1:02:05` (hours).
   public static func duration(nanoseconds: Int64) -> String {
     let seconds = Double(nanoseconds) / 1e9
     switch nanoseconds.magnitude {
@@ -44,7 +44,7 @@ public enum Quantity {
     return "\(minutes / 60):\(twoDigits(minutes % 60)):\(twoDigits(seconds % 60))"
   }
 
-  /// A number with thousands separators and so many digits after the point, halves rounded away from zero.
+  /// A number with thousands separators and a fixed number of decimals, rounded half away from zero.
   ///
   /// - Parameter digits: 0...9.
   public static func fixed(_ value: Double, digits: Int) -> String {

@@ -1,8 +1,8 @@
-/// Counts what is said again and again, instead of repeating it: a state machine that is told the time.
+/// Counts repeated elements instead of repeating them: a state machine without a clock.
 ///
-/// What is said for the first time is written at once. When it is said again within an interval, that is counted, and at the
-/// interval's end the newest is written with the count. An interval in which it is not said ends it, and the next
-/// time is a first one. Nothing is lost: everything added is written, or part of a count that is.
+/// The first element with a key is returned at once. Repetitions within an interval are counted, and at its end the
+/// newest element is returned with the count. After an interval without repetitions, the next one counts as first
+/// again. Nothing is lost: each element is returned or counted.
 ///
 /// ```
 /// added     x x x x     x x               x
@@ -10,17 +10,17 @@
 ///           └──interval──┘└─interval──┘
 /// ```
 public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendable {
-  /// What is to be written.
+  /// An element to write.
   public struct Occurrence: Sendable {
     public let element: Element
-    /// How often it was said since it was written last; 0 for what is written at once.
+    /// The number of repetitions since the last one; 0 for an element that is written at once.
     public let repeated: Int
   }
 
   private struct Entry {
-    /// When its interval began.
+    /// The start of its interval.
     var start: Int64
-    /// Orders those that began at the same time.
+    /// Orders elements that started at the same time.
     let number: Int
     var newest: Element
     var count = 0
@@ -32,20 +32,20 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
   private var added = 0
 
   /// - Parameters:
-  ///   - intervalMilliseconds: how long after it was written the same is counted.
-  ///   - capacity: how many different ones are remembered; for one more, the count of the oldest is written.
+  ///   - intervalMilliseconds: the interval within which repetitions are counted.
+  ///   - capacity: the maximum number of keys; to make room for another, the oldest count is returned.
   public init(intervalMilliseconds: Int64 = 30_000, capacity: Int = 256) {
     precondition(intervalMilliseconds > 0 && capacity > 0)
     self.intervalMilliseconds = intervalMilliseconds
     self.capacity = capacity
   }
 
-  /// Takes what is said.
+  /// Adds an element.
   ///
   /// - Parameters:
-  ///   - key: equal for what is the same.
-  ///   - now: milliseconds of a clock that does not go back.
-  /// - Returns: what is to be written now, in order; empty if it was only counted.
+  ///   - key: equal for repetitions.
+  ///   - now: milliseconds of a monotonic clock.
+  /// - Returns: the elements to write now, in order; empty if the element was only counted.
   public mutating func add(_ element: Element, key: Key, at now: Int64) -> [Occurrence] {
     guard var entry = entries[key] else {
       var occurrences: [Occurrence] = []
@@ -60,35 +60,35 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
       entry.count += 1
       return []
     }
-    // The end of the interval has passed unnoticed.
+    // The interval has already ended.
     let repeated = entry.count == 0 ? 0 : entry.count + 1
     entry.start = now
     entry.count = 0
     return [Occurrence(element: element, repeated: repeated)]
   }
 
-  /// Ends the intervals that are over.
+  /// Ends expired intervals.
   ///
-  /// - Returns: what was counted in them, oldest first.
+  /// - Returns: the elements counted in them, oldest first.
   public mutating func endIntervals(at now: Int64) -> [Occurrence] {
     take(startedBy: now - intervalMilliseconds, next: now)
   }
 
-  /// Ends everything: what is said after it is said for the first time.
+  /// Ends all intervals; every later element counts as first.
   ///
-  /// - Returns: what was counted, oldest first.
+  /// - Returns: the counted elements, oldest first.
   public mutating func finish() -> [Occurrence] {
     take(startedBy: .max, next: nil)
   }
 
-  /// When ``endIntervals(at:)`` has something to write; nil if nothing is counted.
+  /// When to call ``endIntervals(at:)`` next; nil if nothing is counted.
   public var nextEnd: Int64? {
     entries.values.lazy.filter { $0.count > 0 }.map { $0.start + intervalMilliseconds }.min()
   }
 
-  /// Takes the counts of the intervals that began by a time.
+  /// Returns the counts of the intervals that began at or before a time.
   ///
-  /// - Parameter next: when the next interval begins of what was counted; nil if there is none.
+  /// - Parameter next: the start of the following interval for elements that were counted; nil for none.
   private mutating func take(startedBy limit: Int64, next: Int64?) -> [Occurrence] {
     let over = entries.filter { $0.value.start <= limit }
     for (key, entry) in over {
@@ -100,7 +100,7 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
       .map { Occurrence(element: $0.newest, repeated: $0.count) }
   }
 
-  /// Forgets what has ended, and if there is nothing, the oldest.
+  /// Removes expired keys or, if there are none, the oldest one.
   private mutating func makeRoom(at now: Int64) -> [Occurrence] {
     let occurrences = endIntervals(at: now)
     guard entries.count >= capacity,

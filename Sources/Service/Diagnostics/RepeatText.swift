@@ -1,7 +1,7 @@
-/// Finds out whether two texts say the same.
+/// Normalises texts, so that repetitions can be recognised.
 enum RepeatText {
-  /// Words after a number that only says how long or how often, as in librdkafka's
-  /// `Connection refused (after 12ms in state CONNECT, 3 identical error(s) suppressed)`.
+  /// Units after a number that only says how long or how often, as in librdkafka's `Connection refused (after 12ms in
+  /// state CONNECT, 3 identical error(s) suppressed)`.
   private static let words: [[UInt8]] = [
     "ms", "us", "µs", "s", "seconds", "request(s)", "in-flight", "retry-queued", "out-queue",
     "partially-sent",
@@ -10,8 +10,8 @@ enum RepeatText {
   private static let suppressed = Array(" identical error(s) suppressed".utf8)
   private static let comma = Array(", ".utf8)
 
-  /// The text without such numbers, and without what it says of earlier errors. All other numbers stay, as they name
-  /// brokers, partitions, offsets and codes.
+  /// The text without such numbers, and without librdkafka's note on earlier errors. Other numbers stay, because they
+  /// identify brokers, partitions, offsets and codes.
   static func comparable(_ text: String) -> String {
     var text = text
     return text.withUTF8 { bytes in
@@ -39,7 +39,7 @@ enum RepeatText {
     }
   }
 
-  /// Whether a number stands by itself, and a word that makes it an amount follows, after a space or not.
+  /// Whether a number stands alone and is followed by one of these units, optionally after a space.
   private static func isAmount(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Bool {
     if start > 0, isPartOfName(bytes[start - 1]) { return false }
     let space = end < bytes.count && bytes[end] == 0x20 ? 1 : 0

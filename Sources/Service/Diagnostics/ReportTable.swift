@@ -1,4 +1,4 @@
-/// Lines of label and value, aligned, for the end of a run.
+/// A report at the end of a run: aligned lines of labels and values.
 ///
 /// ```
 /// replay
@@ -10,38 +10,38 @@ public struct ReportTable: Sendable {
   private let title: String
   private var rows: [(label: String, value: String)] = []
 
-  /// - Parameter title: The line above the others; none if empty.
+  /// - Parameter title: the first line; none if empty.
   public init(_ title: String = "") {
     self.title = title
   }
 
-  /// A number of things.
+  /// Adds a count.
   public mutating func add(_ label: String, count: some BinaryInteger) {
     rows.append((label, Quantity.count(count)))
   }
 
-  /// An amount of data.
+  /// Adds a number of bytes.
   public mutating func add(_ label: String, bytes: some BinaryInteger) {
     rows.append((label, Quantity.bytes(bytes)))
   }
 
-  /// A length of time.
+  /// Adds a duration.
   public mutating func add(_ label: String, nanoseconds: Int64) {
     rows.append((label, Quantity.duration(nanoseconds: nanoseconds)))
   }
 
-  /// How many of something a second; `-` when no time has passed.
+  /// Adds a rate per second; `-` if no time has passed.
   public mutating func add(_ label: String, count: some BinaryInteger, perNanoseconds nanoseconds: Int64) {
     let rate = Double(count) / (Double(nanoseconds) / 1e9)
     rows.append((label, rate.isFinite ? Quantity.fixed(rate, digits: 0) + "/s" : "-"))
   }
 
-  /// Anything else.
+  /// Adds text.
   public mutating func add(_ label: String, text: String) {
     rows.append((label, text))
   }
 
-  /// The report, every line ended by a line feed: labels to the left, values to the right.
+  /// The report, with labels left-aligned and values right-aligned. Every line ends with a line feed.
   public var text: String {
     let labelWidth = rows.map(\.label.count).max() ?? 0
     let valueWidth = rows.map(\.value.count).max() ?? 0

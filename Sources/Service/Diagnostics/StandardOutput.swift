@@ -1,16 +1,16 @@
 import Glibc
 
-/// Standard output, for what other programs read: written at once, a line in one call to the system.
+/// Standard output, for data: written at once, each line with a single system call.
 public enum StandardOutput {
-  /// Whether people read it: a terminal that understands escape sequences (not one whose `TERM` is `dumb`).
+  /// Whether it is a terminal that supports escape sequences (not one whose `TERM` is `dumb`).
   public static var isTerminal: Bool {
     isatty(1) == 1 && getenv("TERM").map { String(cString: $0) != "dumb" } ?? false
   }
 
-  /// The terminal's width in characters, 80 if it is unknown.
+  /// The terminal's width in columns; 80 if it is unknown.
   public static var columns: Int { size.map { Int($0.ws_col) } ?? 80 }
 
-  /// The terminal's height in lines, 24 if it is unknown.
+  /// The terminal's height in lines; 24 if it is unknown.
   public static var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
 
   private static var size: winsize? {
@@ -19,25 +19,25 @@ public enum StandardOutput {
     return size
   }
 
-  /// Writes a line. What cannot be written is lost.
+  /// Writes a line. Errors are ignored.
   ///
-  /// - Parameter line: Without the line feed.
+  /// - Parameter line: the line without its line feed.
   public static func write(line: String) {
     write(line + "\n")
   }
 
   /// Writes text.
   ///
-  /// - Returns: whether it was written; it is not when nobody reads any more.
+  /// - Returns: false if the reader has closed the output.
   @discardableResult
   public static func write(_ text: String) -> Bool {
     var text = text
     return text.withUTF8 { write($0.span) }
   }
 
-  /// Writes bytes as they are.
+  /// Writes bytes.
   ///
-  /// - Returns: whether they were written.
+  /// - Returns: false if the reader has closed the output.
   @discardableResult
   public static func write(bytes: [UInt8]) -> Bool { write(bytes.span) }
 

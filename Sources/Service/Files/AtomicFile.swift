@@ -1,25 +1,24 @@
 import Glibc
 
-/// A file that appears as a whole or not at all: it is written beside its place, under its name with `.tmp`
-/// after it, and takes its place with ``commit()``. What was there before stays until then, and stays if the process
-/// or the machine fails in between.
+/// A file that is replaced atomically. It is written to a temporary file, whose name has `.tmp` appended, and
+/// ``commit()`` renames it. Until then, and if the process or the machine fails, the old file stays.
 ///
-/// Only one process at a time writes a file; others are refused.
+/// A lock prevents two processes from writing the same file.
 public final class AtomicFile {
   private let path: String
   private var temporaryPath: String { path + ".tmp" }
   private let descriptor: Int32
-  /// Whether the file is open, and its name beside the place is ours.
+  /// Whether the file is open, and the temporary name belongs to it.
   private var isOurs = false
 
-  /// Begins a file; it can be read and written by the process's user only.
+  /// Creates the temporary file. Only the process's user can read and write it.
   ///
-  /// - Throws: ``FileError``, also if it is being written already.
+  /// - Throws: ``FileError``, also if another process is writing the file.
   public init(_ path: String) throws(FileError) {
     self.path = path
     descriptor = open(path + ".tmp", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw FileError("write \(path).tmp") }
-    // Not emptied before it is known to be ours: another's may have taken its place between the two calls.
+    // Truncated only after this check: another process may have replaced the file between `open` and `flock`.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isNamed(path + ".tmp", descriptor),
       ftruncate(descriptor, 0) == 0
     else {
@@ -30,7 +29,7 @@ public final class AtomicFile {
     isOurs = true
   }
 
-  /// Whether the path is that of the open file.
+  /// Whether the path still names the open file.
   private static func isNamed(_ path: String, _ descriptor: Int32) -> Bool {
     var (named, opened) = (stat(), stat())
     guard stat(path, &named) == 0, fstat(descriptor, &opened) == 0 else { return false }
@@ -39,7 +38,7 @@ public final class AtomicFile {
 
   deinit {
     guard isOurs else { return }
-    // Removed while it is locked, so that it is nobody else's.
+    // Removed while locked, so that it cannot be another process's file.
     unlink(temporaryPath)
     close(descriptor)
   }
@@ -58,13 +57,13 @@ public final class AtomicFile {
     }
   }
 
-  /// Puts the file in its place, once all of it is on the disk. To be called once, at the end.
+  /// Renames the file to its final name, after its content is on disk. Call it once, at the end.
   public func commit() throws(FileError) {
     guard fsync(descriptor) == 0 else { throw FileError("write \(temporaryPath) to the disk") }
     guard rename(temporaryPath, path) == 0 else { throw FileError("rename \(temporaryPath) to \(path)") }
     isOurs = false
     close(descriptor)
-    // The name is on the disk when the folder is.
+    // The rename is durable only after its directory has been synced.
     let folder = open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw FileError("open the folder of \(path)") }
     defer { close(folder) }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Who may read a file, as far as it matters for a secret.
+/// The permissions of a file that contains a secret.
 ///
-/// The rule is PostgreSQL's for `server.key`: a file of the user who runs the process is for that user only (`0600`), and
-/// one of root's may be read by its group as well (`0640`), which is how packages and Kubernetes provide secrets.
-/// Nobody else may own it.
+/// The rule is PostgreSQL's for `server.key`: a file owned by the process's user must be accessible to that user only
+/// (`0600`). A file owned by root may also be readable by its group (`0640`), as packages and Kubernetes provide
+/// secrets. No other owner is accepted.
 struct FilePermissions: Equatable {
-  /// Whether it is a file, and not a pipe or a device.
+  /// Whether it is a regular file, not a pipe or a device.
   var isRegular = true
   var mode: UInt32
   var owner: UInt32
@@ -25,9 +25,9 @@ struct FilePermissions: Equatable {
     )
   }
 
-  /// What is wrong with a secret in this file, and the remedy; nil if nothing is.
+  /// Why this file must not contain a secret, with the remedy; nil if it may.
   ///
-  /// - Parameter user: who runs the process.
+  /// - Parameter user: the process's user id.
   func fault(_ path: String, user: UInt32) -> String? {
     guard isRegular else { return nil }
     let isRoots = owner == 0

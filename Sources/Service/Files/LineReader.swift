@@ -1,22 +1,22 @@
 import Glibc
 
-/// Reads a file line by line, in memory for the longest line.
+/// Reads a file line by line. The buffer grows to the longest line.
 public final class LineReader {
   private let path: String
   private let descriptor: Int32
   private var buffer: UnsafeMutableRawBufferPointer
-  /// What was read and not handed out yet.
+  /// The bytes that were read but not returned yet.
   private var (start, end) = (0, 0)
-  /// How far a line's end was looked for already.
+  /// The position up to which the end of the line has been searched for.
   private var searched = 0
   private var isAtEnd = false
 
-  /// - Parameter chunkBytes: bytes asked for with each read; what is read does not depend on it.
-  /// - Throws: ``FileError``, of which `isMissing` says that there is no such file.
+  /// - Parameter chunkBytes: the size of each read in bytes; it does not affect the result.
+  /// - Throws: ``FileError``; `isMissing` means that there is no such file.
   public init(_ path: String, chunkBytes: Int = 1 << 20) throws(FileError) {
     self.path = path
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    // Before anything is allocated: that may leave another number in `errno`, although it succeeds.
+    // Checked before any allocation, which may change `errno` even if it succeeds.
     guard descriptor >= 0 else { throw FileError("read \(path)") }
     buffer = .allocate(byteCount: max(1, chunkBytes), alignment: 64)
   }
@@ -26,8 +26,8 @@ public final class LineReader {
     buffer.deallocate()
   }
 
-  /// The next line without its line feed, valid until the next call; nil at the end. What follows the last line
-  /// feed is a line if it is not empty.
+  /// The next line without its line feed, valid until the next call; nil at the end. Text after the last line feed
+  /// counts as a line unless it is empty.
   public func next() throws(FileError) -> UnsafeRawBufferPointer? {
     while true {
       if let base = buffer.baseAddress, let found = memchr(base + searched, 0x0A, end - searched) {
@@ -44,7 +44,7 @@ public final class LineReader {
     }
   }
 
-  /// Reads more, after what is there.
+  /// Reads more bytes after the buffered ones.
   private func fill() throws(FileError) {
     if start > 0 {
       buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[start..<end]))

@@ -1,14 +1,13 @@
 import Glibc
 
-/// How many files and sockets the process may have open.
+/// The limit of open files and sockets.
 public enum OpenFiles {
-  /// Raises the limit to a number, as far as the system lets the process (`LimitNOFILE` of a systemd unit,
-  /// `ulimit -Hn`).
+  /// Raises the limit, as far as the system allows (`LimitNOFILE` in a systemd unit, `ulimit -Hn`).
   ///
-  /// Many systems give 1024 for the sake of programs that use `select`, and let others ask for more. A limit
-  /// that is higher already stays.
+  /// Many systems start with 1024, for programs that use `select`, and let other programs raise it. A higher limit is
+  /// kept.
   ///
-  /// - Returns: The limit there is then.
+  /// - Returns: the resulting limit.
   public static func allow(_ count: Int) -> Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }

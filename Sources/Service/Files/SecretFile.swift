@@ -1,11 +1,11 @@
 import Glibc
 
-/// A file that holds a secret. It is read only if no others may read it.
+/// A file with a secret. It is rejected if other users can read it.
 public enum SecretFile {
-  /// Reads its text, without the line break at its end.
+  /// Reads the file as text, without a final line break.
   ///
-  /// - Parameter most: bytes it may have.
-  /// - Throws: ``FileError`` that names the path and the remedy.
+  /// - Parameter most: its maximum size in bytes.
+  /// - Throws: ``FileError`` with the path and the remedy.
   public static func text(_ path: String, atMost most: Int) throws(FileError) -> String {
     var bytes = try bytes(path, atMost: most)
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
@@ -16,10 +16,10 @@ public enum SecretFile {
     return text
   }
 
-  /// Reads its bytes.
+  /// Reads the file.
   ///
-  /// - Parameter most: bytes it may have.
-  /// - Throws: ``FileError`` that names the path and the remedy.
+  /// - Parameter most: its maximum size in bytes.
+  /// - Throws: ``FileError`` with the path and the remedy.
   public static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError("read \(path)") }
@@ -42,9 +42,9 @@ public enum SecretFile {
     }
   }
 
-  /// Refuses a file that others may read, or that cannot be opened.
+  /// Rejects a file that other users can read, or that cannot be opened.
   ///
-  /// - Throws: ``FileError`` that names the path and the remedy.
+  /// - Throws: ``FileError`` with the path and the remedy.
   public static func check(_ path: String) throws(FileError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError("read \(path)") }

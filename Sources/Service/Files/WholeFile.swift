@@ -1,13 +1,13 @@
 import Glibc
 
-/// A file that is read as a whole.
+/// Reads a whole file.
 public enum WholeFile {
-  /// Reads it.
+  /// Reads a file.
   ///
   /// - Parameters:
   ///   - path: `-` is standard input.
-  ///   - most: bytes it may have.
-  /// - Returns: its bytes; nil if there are more than allowed.
+  ///   - most: its maximum size in bytes.
+  /// - Returns: the bytes; nil if the file is larger.
   public static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8]? {
     let name = path == "-" ? "standard input" : path
     let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)

@@ -1,18 +1,18 @@
 import CMalloc
 
-/// What the process has freed and the allocator keeps for it.
+/// Controls whether the allocator keeps freed memory.
 public enum FreedMemory {
-  /// The greatest block that glibc takes out of its heaps.
+  /// The largest block that glibc allocates from its heaps.
   private static let blockBytes: Int32 = 32 << 20
   private static let keptBytes: Int32 = 256 << 20
 
-  /// Has the allocator keep what is freed, for the next.
+  /// Makes the allocator keep freed memory for reuse.
   ///
-  /// By default glibc gives the end of a heap back to the system as soon as 128 kB of it are free, and takes it again
-  /// with the next block: of a program that fetches, applies and frees hundreds of megabytes a second, that takes a tenth
-  /// of the time. Call ``giveBack()`` when the memory is not needed any more.
+  /// By default, glibc returns the end of a heap to the system as soon as 128 kB of it are free, and requests it again
+  /// for the next block. For a program that fetches, applies and frees hundreds of megabytes per second, that takes a
+  /// tenth of the time. Call ``giveBack()`` when the memory is no longer needed.
   public static func keep() { feedstore_malloc_keep(blockBytes, keptBytes) }
 
-  /// Gives what is free back to the system. It takes some milliseconds for each gigabyte of heap.
+  /// Returns free memory to the system. It takes some milliseconds for each gigabyte of heap.
   public static func giveBack() { feedstore_malloc_trim() }
 }

@@ -1,9 +1,9 @@
-/// How much memory the process may use.
+/// The memory limit of the process.
 enum MemoryLimit {
-  /// The least of what the machine has and what control groups allow: the process's own and those it is in.
+  /// The minimum of the machine's memory and the limits of the process's control groups and their ancestors.
   ///
-  /// - Parameter read: the text of a file; nil if there is none.
-  /// - Returns: bytes; 0 if nothing tells.
+  /// - Parameter read: returns the text of a file; nil if it does not exist.
+  /// - Returns: bytes; 0 if they are unknown.
   static func bytes(reading read: (String) -> String? = SystemFile.text) -> Int {
     var limits: [Int] = []
     if let total = read("/proc/meminfo").flatMap(totalBytes) { limits.append(total) }
@@ -20,8 +20,8 @@ enum MemoryLimit {
     return limits.min() ?? 0
   }
 
-  /// The limits of a group and all that it is in. In a container the path may be one that only the host knows; then
-  /// the uppermost group that can be seen is the container's.
+  /// The limits of a group and its ancestors. In a container, the path may exist only on the host; then the topmost
+  /// visible group is the container's.
   private static func groupLimits(
     _ root: String,
     _ path: Substring,
@@ -32,7 +32,7 @@ enum MemoryLimit {
     return (0...parts.count).compactMap { count in
       let folder = ([root] + parts.prefix(count).map(String.init)).joined(separator: "/")
       let text = read("\(folder)/\(file)") ?? ""
-      // "max" is no number, and without a limit version 1 tells a number that no machine has.
+      // "max" is not a number. Without a limit, version 1 has a number larger than any machine's memory.
       return text.split(separator: "\n").first.flatMap { Int($0) }
     }
   }

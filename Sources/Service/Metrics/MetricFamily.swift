@@ -1,4 +1,4 @@
-/// Samples that share a name and a meaning.
+/// Samples with a common name and meaning.
 ///
 /// ```swift
 /// var requests = MetricFamily(.counter, "http_requests", help: "Requests that were answered.")
@@ -6,15 +6,15 @@
 /// ```
 public struct MetricFamily: Sendable, Equatable {
   public let kind: MetricKind
-  /// Without the `_total` of a counter's samples and the `_info` of an info's.
+  /// The name without `_total` of counters and `_info` of infos.
   public let name: String
-  /// A base unit of Prometheus, such as `seconds`, with which the name ends; empty if it counts things.
+  /// A Prometheus base unit, such as `seconds`, with which the name ends; empty for counts.
   public let unit: String
   /// A sentence for people.
   public let help: String
   public private(set) var samples: [MetricSample] = []
 
-  /// - Parameter name: as Prometheus wants it. What is in the program must be right: anything else stops the process.
+  /// - Parameter name: a valid Prometheus name; an invalid one is a programming error and ends the process.
   public init(_ kind: MetricKind, _ name: String, unit: String = "", help: String) {
     precondition(Self.isName(name), "\(name.debugDescription) cannot be a metric's name")
     precondition(unit.isEmpty || name.hasSuffix("_" + unit), "\(name) does not end with its unit \(unit)")
@@ -25,7 +25,7 @@ public struct MetricFamily: Sendable, Equatable {
     self.help = help
   }
 
-  /// Adds a counter's, a gauge's or an info's sample.
+  /// Adds a sample of a counter, a gauge or an info.
   public mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
     let suffix: String
     switch kind {
@@ -37,7 +37,7 @@ public struct MetricFamily: Sendable, Equatable {
     append(suffix, Self.list(labels), value)
   }
 
-  /// Adds a sample whose number is whole.
+  /// Adds a sample with an integer value.
   public mutating func add(_ value: some BinaryInteger, _ labels: KeyValuePairs<String, String> = [:]) {
     add(Double(value), labels)
   }
@@ -58,7 +58,7 @@ public struct MetricFamily: Sendable, Equatable {
 
   /// Adds the samples of a summary.
   ///
-  /// - Parameter quantiles: each with its value.
+  /// - Parameter quantiles: the quantiles with their values.
   public mutating func add(
     sum: Double,
     count: Int,

@@ -1,12 +1,12 @@
-/// What the numbers of a metric family mean.
+/// The type of a metric family.
 public enum MetricKind: String, Sendable {
-  /// A total that only grows, until the process starts again.
+  /// A total that only grows until the process restarts.
   case counter
-  /// A number that goes up and down.
+  /// A value that can rise and fall.
   case gauge
   /// Observations counted in buckets; see ``Histogram``.
   case histogram
-  /// A sum and a count of observations, with quantiles of the recent ones.
+  /// The sum and count of observations, with quantiles of recent ones.
   case summary
   /// Facts, as labels of a sample that is always 1.
   case info

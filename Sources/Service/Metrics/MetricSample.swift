@@ -1,8 +1,8 @@
-/// One line of a metric family: what distinguishes it, and its number.
+/// One line of a metric family: its labels and its value.
 public struct MetricSample: Sendable, Equatable {
-  /// What follows the family's name in this line, such as `_bucket`; empty for most.
+  /// The suffix after the family's name, such as `_bucket`; usually empty.
   let suffix: String
-  /// Names and values, in the order in which they are written.
+  /// The labels, in the order of output.
   let labels: [MetricLabel]
   let value: Double
 }

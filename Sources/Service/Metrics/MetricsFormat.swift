@@ -1,4 +1,4 @@
-/// How metrics are written.
+/// The format of metrics.
 public enum MetricsFormat: Sendable, CaseIterable {
   /// Prometheus's text format, version 0.0.4.
   case prometheus
@@ -13,9 +13,9 @@ public enum MetricsFormat: Sendable, CaseIterable {
     }
   }
 
-  /// The one that a client likes best. Who accepts neither is given Prometheus's, as scrapers read it whatever they say.
+  /// The client's preferred format; Prometheus's if it accepts neither, because scrapers read it in any case.
   ///
-  /// - Parameter accept: the value of `Accept`; nil if there is none.
+  /// - Parameter accept: the value of `Accept`; nil if it is absent.
   public init(accept: String?) {
     let types = Self.allCases.map(\.contentType)
     let best = QualityList(accept ?? "*/*").best(of: types)

@@ -3,9 +3,9 @@ public struct MetricsText: Sendable {
   private let format: MetricsFormat
   private var lines = ""
 
-  /// The text of some families.
+  /// The text of metric families.
   ///
-  /// - Parameter families: with names that differ.
+  /// - Parameter families: families with distinct names.
   public static func write(_ families: [MetricFamily], _ format: MetricsFormat) -> String {
     var text = MetricsText(format: format)
     for family in families { text.add(family) }
@@ -16,7 +16,7 @@ public struct MetricsText: Sendable {
   private init(format: MetricsFormat) { self.format = format }
 
   private mutating func add(_ family: MetricFamily) {
-    // A family without samples says nothing.
+    // A family without samples is omitted.
     if family.samples.isEmpty { return }
     let name = headName(of: family)
     let type = format == .prometheus && family.kind == .info ? "gauge" : family.kind.rawValue
@@ -32,7 +32,7 @@ public struct MetricsText: Sendable {
     }
   }
 
-  /// Prometheus's format knows only names of samples; in OpenMetrics the family has no suffix.
+  /// Prometheus's format has only sample names; in OpenMetrics, the family's name has no suffix.
   private func headName(of family: MetricFamily) -> String {
     switch (format, family.kind) {
     case (.prometheus, .counter): family.name + "_total"
@@ -56,7 +56,7 @@ public struct MetricsText: Sendable {
   }
 
   private func escapedHelp(_ text: String) -> String {
-    // Only OpenMetrics has quotes escaped there.
+    // Only OpenMetrics requires escaped quotes here.
     Self.escaped(text, quotes: format == .openMetrics)
   }
 
@@ -74,14 +74,14 @@ public struct MetricsText: Sendable {
     return result
   }
 
-  /// A number as both formats read it.
+  /// A number in a form that both formats accept.
   static func number(_ value: Double) -> String {
     if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 { return String(whole) }
     return bound(value)
   }
 
-  /// The same always with a point or an exponent: OpenMetrics wants it in `le` and `quantile`, and a label must not depend
-  /// on the format.
+  /// A number that always has a point or an exponent, as OpenMetrics requires in `le` and `quantile`. Labels must not
+  /// depend on the format, so both use it.
   static func bound(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,24 +1,24 @@
 import Glibc
 
-/// What the process takes of the machine, as the system counts it.
+/// The resources that the process uses, from the system.
 public struct ProcessUsage: Sendable, Equatable {
-  /// Seconds of processor time, of all threads, in the process and in the system for it.
+  /// Processor time of all threads in seconds, user and system.
   public var cpuSeconds = 0.0
-  /// Bytes of memory that are in use.
+  /// Resident memory in bytes.
   public var residentBytes = 0
-  /// Bytes of address space.
+  /// Virtual memory in bytes.
   public var virtualBytes = 0
-  /// Seconds since 1970 UTC.
+  /// The start of the process, in seconds since 1970 UTC.
   public var startSeconds = 0.0
   public var threads = 0
-  /// Files and sockets.
+  /// The number of open files and sockets.
   public var openDescriptors = 0
-  /// How many of them there may be.
+  /// The limit of open files and sockets.
   public var maxDescriptors = 0
-  /// Bytes of memory that the process may use: the least of what its control groups allow and the machine has.
+  /// The memory limit in bytes: the minimum of the control groups' limits and the machine's memory.
   public var memoryLimitBytes = 0
 
-  /// Reads them of this process; 0 for what the system does not tell.
+  /// Reads the values of this process; 0 for those that are not available.
   public static func read() -> ProcessUsage {
     var usage = ProcessUsage()
     usage.readStatus(SystemFile.text("/proc/self/stat") ?? "", boot: SystemFile.text("/proc/stat") ?? "")
@@ -32,8 +32,8 @@ public struct ProcessUsage: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - status: `/proc/self/stat`: one line; the second field is the name in parentheses, which may hold anything.
-  ///   - boot: `/proc/stat`, which has the time of the system's start.
+  ///   - status: `/proc/self/stat`: one line; the second field is the name in parentheses, which may contain any text.
+  ///   - boot: `/proc/stat`, which has the boot time.
   mutating func readStatus(_ status: String, boot: String) {
     guard let name = status.lastIndex(of: ")") else { return }
     // The first of these is field 3 of proc(5).
@@ -55,7 +55,7 @@ public struct ProcessUsage: Sendable, Equatable {
     defer { closedir(folder) }
     var count = 0
     while readdir(folder) != nil { count += 1 }
-    // Not itself, nor the entries for the folder and the one above.
+    // Not counting the directory's own descriptor, `.` and `..`.
     return max(0, count - 3)
   }
 }

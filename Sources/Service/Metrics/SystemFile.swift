@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads the small files by which the system tells of itself.
+/// Reads small files of `/proc` and `/sys`.
 enum SystemFile {
   private static let mostBytes = 1 << 20
 

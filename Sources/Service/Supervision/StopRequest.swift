@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Asks what runs to come to a good end: set once, from any thread, looked at often.
+/// A request for an orderly stop: set once, from any thread, and polled often.
 public final class StopRequest: Sendable {
-  /// When it was asked for, in milliseconds of the monotonic clock; 0 before.
+  /// When the stop was requested, in milliseconds of the monotonic clock; 0 before.
   private let requestedAt = Atomic<Int64>(0)
   private let clock: @Sendable () -> Int64
 
-  /// How long the good end may take. Whoever owns the process ends it then: a few calls of librdkafka go on
-  /// longer than they are told to when the brokers are gone.
+  /// The maximum time for an orderly stop. After that, the owner of the process ends it: without brokers, a few calls
+  /// of librdkafka exceed their timeouts.
   public static let graceMilliseconds: Int64 = 10_000
-  /// Kept of it for closing what is left.
+  /// The part of that time reserved for closing.
   private static let reserveMilliseconds: Int64 = 1_000
 
   public convenience init() { self.init(clock: MonotonicClock.milliseconds) }
@@ -17,7 +17,7 @@ public final class StopRequest: Sendable {
   /// - Parameter clock: milliseconds of the monotonic clock.
   package init(clock: @escaping @Sendable () -> Int64) { self.clock = clock }
 
-  /// Asks; asking again changes nothing.
+  /// Requests the stop; repeated requests have no effect.
   public func request() {
     let now = max(1, clock())
     _ = requestedAt.compareExchange(expected: 0, desired: now, ordering: .relaxed)
@@ -25,7 +25,7 @@ public final class StopRequest: Sendable {
 
   public var isRequested: Bool { requestedAt.load(ordering: .relaxed) != 0 }
 
-  /// Until when to go on trying, in milliseconds of the monotonic clock; nil before the end was asked for.
+  /// When to give up, in milliseconds of the monotonic clock; nil before a stop is requested.
   package var deadline: Int64? {
     let requestedAt = requestedAt.load(ordering: .relaxed)
     return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds - Self.reserveMilliseconds

@@ -1,19 +1,19 @@
 import Glibc
 
-/// Tells the service manager how the process is: systemd's `sd_notify(3)` without its library.
+/// Reports the process's state to the service manager: systemd's `sd_notify(3)` without its library.
 ///
-/// The manager names a datagram socket in `NOTIFY_SOCKET`. Each message is sent without waiting; one that the manager has
-/// no room for is lost, as nothing may hold up a process for it.
+/// `NOTIFY_SOCKET` names a datagram socket. Messages are sent without blocking; if the manager's queue is full, a
+/// message is lost.
 public struct SupervisorSocket: Sendable, Equatable {
-  /// How often the manager wants to hear that the process is alive, in milliseconds: half of its limit; nil if it does not.
+  /// The interval at which the manager expects a sign of life, in milliseconds: half of its limit; nil for none.
   public let watchdogMilliseconds: Int64?
   /// A path, or `@` and an abstract name.
   private let address: String
 
   /// - Parameters:
-  ///   - variable: the value of an environment variable.
-  ///   - processID: the watchdog may be meant for another process than this one; nil for this process's.
-  /// - Returns: nil if nobody wants to be told, or the socket's name is none.
+  ///   - variable: returns the value of an environment variable.
+  ///   - processID: the id of this process, because the watchdog may be meant for another; nil to look it up.
+  /// - Returns: nil if there is no service manager, or the socket's name is invalid.
   public init?(processID: Int32? = nil, environment variable: (String) -> String?) {
     guard let address = variable("NOTIFY_SOCKET"), address.hasPrefix("/") || address.hasPrefix("@"),
       address.utf8.count > 1, address.utf8.count < Self.addressBytes
@@ -24,9 +24,9 @@ public struct SupervisorSocket: Sendable, Equatable {
     watchdogMilliseconds = isMeant && microseconds > 0 ? max(1, microseconds / 2_000) : nil
   }
 
-  /// Sends assignments such as `READY=1`, a line each.
+  /// Sends assignments such as `READY=1`, one per line.
   ///
-  /// - Returns: whether the manager has been told.
+  /// - Returns: whether the message was sent.
   @discardableResult
   public func send(_ assignments: [String]) -> Bool {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -37,10 +37,10 @@ public struct SupervisorSocket: Sendable, Equatable {
     let name = Array(address.utf8)
     withUnsafeMutableBytes(of: &target.sun_path) { path in
       path.copyBytes(from: name)
-      // The name of an abstract socket begins with a zero.
+      // An abstract socket name begins with a zero byte.
       if name[0] == UInt8(ascii: "@") { path[0] = 0 }
     }
-    // Of an abstract name every byte counts, and of a path the zero at its end may.
+    // Every byte of an abstract name counts; a path may end with a zero byte.
     let isPath = name[0] == UInt8(ascii: "/")
     let length = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)! + name.count + (isPath ? 1 : 0)
     let message = Array(assignments.map(Self.singleLine).joined(separator: "\n").utf8)
@@ -61,7 +61,7 @@ public struct SupervisorSocket: Sendable, Equatable {
     return sent == message.count
   }
 
-  /// A line break would begin another assignment.
+  /// Removes line breaks, which would begin another assignment.
   private static func singleLine(_ text: String) -> String {
     String(decoding: text.utf8.map { $0 == 0x0A ? 0x20 : $0 }, as: UTF8.self)
   }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread for one function that blocks; it ends with it, and nobody waits for it.
+/// A detached thread that runs one blocking function.
 public enum BackgroundThread {
   private final class Job {
     let name: String
@@ -17,10 +17,10 @@ public enum BackgroundThread {
     }
   }
 
-  /// Starts it.
+  /// Starts the thread.
   ///
-  /// - Parameter name: shown by debuggers and `top -H`, up to 15 bytes of it.
-  /// - Returns: false if the machine has no thread left.
+  /// - Parameter name: the name in debuggers and `top -H`; at most 15 bytes are used.
+  /// - Returns: false if the system cannot create a thread.
   public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
     let job = Unmanaged.passRetained(Job(name, body))
     var thread = pthread_t()
@@ -32,13 +32,13 @@ public enum BackgroundThread {
     return true
   }
 
-  /// The thread's entry.
+  /// Runs the job on the thread.
   fileprivate static func main(_ job: UnsafeMutableRawPointer) {
     Unmanaged<Job>.fromOpaque(job).takeRetainedValue().run()
   }
 }
 
-/// A free function: a closure that C calls must not inherit anybody's isolation.
+/// A free function: a closure that C calls must not inherit actor isolation.
 private func backgroundThreadMain(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   if let job { BackgroundThread.main(job) }
   return nil

@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// SIGHUP as a request to read the configuration again. Signals that come while a request is under way become one.
+/// SIGHUP as a request to reload the configuration. Signals during a pending request are merged.
 ///
-/// It is taken on a thread of its own: see ``SignalThread``.
+/// A separate thread handles it: see ``SignalThread``.
 public enum ReloadSignal {
-  /// Takes over the signal, for the rest of the process's life. Call it once, early.
+  /// Handles the signal for the rest of the process's life. Call it once, early.
   ///
-  /// - Parameter onRequest: called on a thread of its own; it may block and may log.
+  /// - Parameter onRequest: called on a separate thread; it may block and log.
   public static func install(onRequest: @escaping @Sendable () -> Void) {
     let pipe = SignalThread.start("reload", signals: [SIGHUP]) { _ in
-      // Before the request: a signal from here on asks for another one.
+      // Cleared before the call: a signal from now on is a new request.
       isReloadRequested.store(false, ordering: .sequentiallyConsistent)
       onRequest()
     }
@@ -20,9 +20,10 @@ public enum ReloadSignal {
   }
 }
 
-/// Where the handler writes; -1 before installation. Constant-initialised, as a handler must not initialise.
+/// The pipe's write end; -1 before installation. Constant-initialised, because a signal handler must not run
+/// initialisers.
 private let reloadPipe = Atomic<Int32>(-1)
-/// Whether a byte is in the pipe, which so never fills up.
+/// Whether a byte is in the pipe, so that the pipe never fills up.
 private let isReloadRequested = Atomic<Bool>(false)
 
 /// Runs in a signal handler.

@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM as a request to stop, once; a second one ends the process at once with code 128 and its number, as
-/// shells say it of who is ended by a signal: 130 and 143.
+/// SIGINT and SIGTERM as a request to stop. A second signal ends the process at once with 128 plus its number (130 and
+/// 143), the exit code that shells report for a signal.
 ///
-/// The handler counts, and hands the signal to a thread of its own (``SignalThread``), which sets ``isRequested``, calls the
-/// callback and wakes those who wait. The second signal ends the process from within the handler, so that it works however
-/// stuck everything else is.
+/// The handler counts, and passes the signal to a separate thread (``SignalThread``), which sets ``isRequested``, calls
+/// the callback and wakes waiting tasks. The second signal ends the process from within the handler, so that it works
+/// even if everything else is blocked.
 public final class ShutdownSignals: Sendable {
   private struct State {
     var signal: Int32?
@@ -21,9 +21,9 @@ public final class ShutdownSignals: Sendable {
     self.onRequest = onRequest
   }
 
-  /// Takes over the signals, for the rest of the process's life. Call it once, early.
+  /// Handles the signals for the rest of the process's life. Call it once, early.
   ///
-  /// - Parameter onRequest: Called with the first signal, on a thread of its own; it may block and may log.
+  /// - Parameter onRequest: called with the first signal, on a separate thread; it may block and log.
   public static func install(
     onRequest: @escaping @Sendable (_ signal: Int32) -> Void = { _ in }
   ) -> ShutdownSignals {
@@ -36,39 +36,39 @@ public final class ShutdownSignals: Sendable {
     return shutdown
   }
 
-  /// Makes writing to a closed pipe or connection an error (`EPIPE`) instead of the process's end.
+  /// Makes writing to a closed pipe or connection fail with `EPIPE` instead of ending the process.
   public static func ignoreBrokenPipes() {
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Lets an assertion of a C library end the process at once, after the line that it prints.
+  /// Lets an assertion in a C library end the process at once, after printing its line.
   ///
-  /// Swift's runtime would print a backtrace first, and for that stop all other threads. Where the assertion fails in
-  /// a thread of librdkafka's, which blocks all signals, it was seen to hang there for good, and a process that hangs
-  /// is restarted by nobody. What fails in Swift code keeps its backtrace: that is another signal.
+  /// Swift's runtime would first stop all other threads and print a backtrace. If the assertion fails on a thread of
+  /// librdkafka, which blocks all signals, that has hung indefinitely, and a hanging process is not restarted. Failures
+  /// in Swift code use another signal and keep their backtrace.
   public static func endOnAbort() {
     _ = Glibc.signal(SIGABRT, SIG_DFL)
   }
 
-  /// Whether a signal came. Cheap enough for once a batch.
+  /// Whether a signal has arrived. Cheap enough to check for each batch.
   public var isRequested: Bool {
     signal != nil
   }
 
-  /// The first signal, once it came.
+  /// The first signal; nil before it arrives.
   public var signal: Int32? {
     state.withLock(\.signal)
   }
 
   /// Waits for the first signal.
   ///
-  /// - Returns: Its number; nil if the task was cancelled first.
+  /// - Returns: its number; nil if the task was cancelled first.
   public func wait() async -> Int32? {
     for await signal in requests() { return signal }
     return nil
   }
 
-  /// A sequence of the one signal, which has come or will come.
+  /// A sequence with the first signal, past or future.
   public func requests() -> AsyncStream<Int32> {
     AsyncStream { continuation in
       let signal = state.withLock { state -> Int32? in
@@ -104,7 +104,8 @@ public final class ShutdownSignals: Sendable {
   }
 }
 
-/// Where the handler writes; -1 before installation. Constant-initialised, as a handler must not initialise.
+/// The pipe's write end; -1 before installation. Constant-initialised, because a signal handler must not run
+/// initialisers.
 private let signalPipe = Atomic<Int32>(-1)
 private let signalCount = Atomic<Int>(0)
 

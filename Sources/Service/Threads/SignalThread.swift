@@ -1,9 +1,9 @@
 import Glibc
 
-/// Signals as bytes of a pipe, which a thread of its own reads: a handler does only what is safe in one.
+/// Passes signals as bytes through a pipe to a thread, so that handlers do only what is async-signal-safe.
 ///
-/// The threads of libdispatch, which run Swift's tasks, block signals, and in a program whose `main` is asynchronous no
-/// other may be left. So this thread unblocks its signals, and lives as long as the process.
+/// libdispatch's threads, which run Swift tasks, block signals, and a program with an asynchronous `main` may have no
+/// other threads. So this thread unblocks its signals, and lives as long as the process.
 final class SignalThread: Sendable {
   private let descriptor: Int32
   private let name: String
@@ -22,13 +22,13 @@ final class SignalThread: Sendable {
     self.onByte = onByte
   }
 
-  /// Starts a thread, for the rest of the process's life.
+  /// Starts a thread that lives as long as the process.
   ///
   /// - Parameters:
-  ///   - name: the thread's.
-  ///   - signals: those that it is to take.
-  ///   - onByte: called on the thread with each byte; it may block and may log.
-  /// - Returns: where a handler writes (``send(_:to:)``).
+  ///   - name: the thread's name.
+  ///   - signals: the signals that it unblocks.
+  ///   - onByte: called on the thread with each byte; it may block and log.
+  /// - Returns: the descriptor for handlers to write to (``send(_:to:)``).
   static func start(
     _ name: String,
     signals: [Int32],
@@ -45,7 +45,7 @@ final class SignalThread: Sendable {
     return ends[1]
   }
 
-  /// Has a handler called for signals, between which system calls go on.
+  /// Installs a handler for signals. Interrupted system calls are restarted.
   static func handle(_ signals: [Int32], with handler: @escaping @convention(c) @Sendable (Int32) -> Void) {
     var action = sigaction()
     action.__sigaction_handler.sa_handler = handler
@@ -54,7 +54,7 @@ final class SignalThread: Sendable {
     for signal in signals { sigaction(signal, &action, nil) }
   }
 
-  /// Writes a byte from within a handler: only what is async-signal-safe, and `errno` stays as it was.
+  /// Writes a byte from within a handler. Async-signal-safe; preserves `errno`.
   static func send(_ byte: UInt8, to descriptor: Int32) {
     let savedError = errno
     var byte = byte

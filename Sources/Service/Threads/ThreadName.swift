@@ -4,10 +4,10 @@ import Glibc
 enum ThreadName {
   /// Names the calling thread.
   ///
-  /// Linux's `pthread_setname_np` is a GNU extension that is not imported, and `prctl` is variadic; the kernel
-  /// takes the name from a file as well. A name that cannot be set is no reason to stop.
+  /// `pthread_setname_np` is a GNU extension that Swift does not import, and `prctl` is variadic, so the name is
+  /// written to a file in `/proc`. Errors are ignored.
   ///
-  /// - Parameter name: At most 15 bytes; the kernel cuts the rest.
+  /// - Parameter name: at most 15 bytes; the kernel truncates longer names.
   static func set(_ name: String) {
     let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// One thread that runs tasks: a task executor over a dedicated pthread.
+/// A task executor that runs tasks on one dedicated thread.
 ///
 /// ```swift
 /// let worker = WorkerThread(name: "worker-0")
@@ -11,20 +11,20 @@ import Glibc
 /// }
 /// ```
 ///
-/// A worker's task is pinned so that the default actors it calls run on the same thread, without waking another,
-/// and so that blocking calls of a C library hold up this thread and not the cooperative pool. Jobs run in the
-/// order in which they were enqueued. Each crossing of isolation is still a job in the queue, about half a
-/// microsecond: cross once a batch, not once a record.
+/// Tasks are pinned so that the default actors they call run on the same thread, without waking another one, and so
+/// that blocking calls of a C library block this thread instead of the cooperative pool. Jobs run in the order in which
+/// they were enqueued. Each isolation crossing is still a job in the queue, about half a microsecond: cross once per
+/// batch, not once per record.
 ///
-/// What is *not* pinned: code isolated to the main actor or to an actor with an executor of its own, and
-/// unstructured tasks (`Task { }`, `Task.detached`), which do not inherit the preference. While a job blocks
-/// the thread, every other task that prefers it waits.
+/// *Not* pinned: code isolated to the main actor or to an actor with its own executor, and unstructured tasks (`Task {
+/// }`, `Task.detached`), which do not inherit the preference. While a job blocks the thread, every other task that
+/// prefers it waits.
 ///
-/// The thread lives until ``stop()``; a worker that is never stopped is never freed.
+/// The thread lives until ``stop()``; a worker that is never stopped is never released.
 public final class WorkerThread: TaskExecutor, @unchecked Sendable {
-  /// The thread's name, cut to the 15 bytes that Linux allows.
+  /// The thread's name, truncated to the 15 bytes that Linux allows.
   public let name: String
-  // Unchecked: `jobs` and `isStopping` are touched only while `mutex` is held; `thread` is written once, in init.
+  // Unchecked: `jobs` and `isStopping` are accessed only while `mutex` is held; `thread` is written only in init.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var jobs: [UnownedJob] = []
@@ -35,8 +35,8 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
   /// Starts the thread.
   ///
   /// - Parameters:
-  ///   - name: Shown by debuggers and `top -H`.
-  ///   - stackSize: In bytes, reserved and not yet used; the system's threads have 8 MiB as well.
+  ///   - name: the name in debuggers and `top -H`.
+  ///   - stackSize: in bytes, reserved but not committed; the default is that of the system's threads.
   public init(name: String, stackSize: Int = 8 << 20) {
     self.name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
     mutex = .allocate(capacity: 1)
@@ -51,7 +51,7 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
     defer { pthread_attr_destroy(&attributes) }
     let isSized = pthread_attr_setstacksize(&attributes, stackSize)
     precondition(isSized == 0, "a stack of \(stackSize) bytes is too small or not possible")
-    // The thread owns a reference to the worker until it ends.
+    // The thread holds a reference to the worker until it ends.
     let owner = Unmanaged.passRetained(self).toOpaque()
     let result = pthread_create(&thread, &attributes, { @Sendable in workerThreadMain($0) }, owner)
     precondition(result == 0, "cannot start thread \(name): \(String(cString: strerror(result)))")
@@ -79,10 +79,10 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
     if jobs.count == 1 { pthread_cond_signal(condition) }
   }
 
-  /// Ends the thread once all jobs enqueued are run, those included that they enqueue, and waits for it.
+  /// Ends the thread after all enqueued jobs, including those that they enqueue, and waits for it.
   ///
-  /// Call it when the tasks that prefer the thread have ended: a job that comes later has nowhere to run, and
-  /// stops the process. It blocks; it must not be called on the thread itself. A second call does nothing.
+  /// Call it after the tasks that prefer the thread have ended: a later job cannot run, and ends the process. It
+  /// blocks; do not call it on the thread itself. A second call does nothing.
   public func stop() {
     precondition(!isCurrent, "thread \(name) cannot wait for its own end")
     pthread_mutex_lock(mutex)
@@ -102,9 +102,9 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
     }
   }
 
-  /// Waits for jobs and takes them all, leaving the emptied array for the next ones.
+  /// Waits for jobs and takes all of them, leaving the emptied array for the next ones.
   ///
-  /// - Returns: False when there are none and there will be none.
+  /// - Returns: false if there are no more jobs and the thread must end.
   private func takeJobs(_ batch: inout [UnownedJob]) -> Bool {
     batch.removeAll(keepingCapacity: true)
     pthread_mutex_lock(mutex)
@@ -116,7 +116,7 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
   }
 }
 
-/// The thread's entry. A free function: a closure that C calls must not inherit anybody's isolation.
+/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
 private func workerThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let owner else { return nil }
   Unmanaged<WorkerThread>.fromOpaque(owner).takeRetainedValue().run()

@@ -10,7 +10,7 @@ package struct ExponentialBackoff<Value: FixedWidthInteger & Sendable>: Sendable
 
   /// The value after so many doublings.
   package subscript(times: Int) -> Value {
-    // Far beyond any bound, and far from an overflow.
+    // 16 doublings exceed any maximum, and cannot overflow.
     min(greatest, least << Value(min(times, 16)))
   }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A clock that never goes back, for durations and deadlines. Its zero is arbitrary (the machine's start).
+/// A monotonic clock for durations and deadlines. Its zero is arbitrary (the machine's boot).
 public enum MonotonicClock {
   /// Nanoseconds since the clock's zero.
   public static func nanoseconds() -> Int64 {
@@ -14,7 +14,7 @@ public enum MonotonicClock {
     nanoseconds() / 1_000_000
   }
 
-  /// The same as it was up to some milliseconds ago, at a fraction of the cost: for a look at every record.
+  /// The same, up to some milliseconds old, at a fraction of the cost; for checks before every record.
   public static func coarseMilliseconds() -> Int64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now)

@@ -1,15 +1,15 @@
 extension Timestamp {
-  /// What ``milliseconds(since:now:)`` reads, for messages.
+  /// The input that ``milliseconds(since:now:)`` accepts, for messages.
   public static let allowedSince =
     "a time such as 2026-11-20T10:00:00Z, a day such as 2026-11-20, or how long ago: 90s, 15m, 6h, 7d"
 
-  /// Reads a point in time as a person writes it.
+  /// Parses a point in time as a user writes it.
   ///
   /// - Parameters:
-  ///   - text: RFC 3339 (`2026-11-20T10:00:00.250Z`, `2026-11-20T10:00:00+01:00`), a day (its beginning in UTC), or
-  ///     a number with `s`, `m`, `h` or `d`: so long before now.
+  ///   - text: RFC 3339 (`2026-11-20T10:00:00.250Z`, `2026-11-20T10:00:00+01:00`), a date (its beginning in UTC), or a
+  ///     number with `s`, `m`, `h` or `d`: that long before now.
   ///   - now: in milliseconds since 1970.
-  /// - Returns: milliseconds since 1970; nil if it is nothing of that.
+  /// - Returns: milliseconds since 1970; nil if the text is invalid.
   public static func milliseconds(since text: String, now: Int64) -> Int64? {
     if let past = text.wholeMatch(of: /([0-9]{1,9})([smhd])/) {
       let units: [Substring: Int64] = ["s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000]
@@ -31,12 +31,12 @@ extension Timestamp {
     return (day * 86_400 + hour * 3_600 + minute * 60 + second - offset) * 1_000 + number(fraction)
   }
 
-  /// The number of a Gregorian day since 1970, counted as in `civilDate`; nil if there is no such day.
+  /// The number of days from 1970 to a Gregorian date, as in `civilDate`; nil if the date does not exist.
   private static func day(year: Int64, month: Int64, day: Int64) -> Int64? {
     let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     guard (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day) else { return nil }
-    // Years begin in March, so that the leap day is the last of one.
+    // Years start in March, so that the leap day is the last day of a year.
     let shifted = month > 2 ? year : year - 1
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400
     let yearOfEra = shifted - era * 400

@@ -1,11 +1,11 @@
-/// Writes points in time for people and logs.
+/// Formats points in time for people and logs.
 public enum Timestamp {
   /// RFC 3339 in UTC with three fractional digits, such as `2026-11-20T10:00:00.250Z`.
   ///
-  /// The calendar is the proleptic Gregorian one. Years outside 0...9999, which RFC 3339 cannot write, are
-  /// written with as many digits (and the sign) they need.
+  /// The calendar is the proleptic Gregorian one. Years outside 0...9999, which RFC 3339 does not allow, are written
+  /// with as many digits as needed, and a sign if negative.
   ///
-  /// - Parameter milliseconds: Since 1970-01-01T00:00:00Z; may be negative.
+  /// - Parameter milliseconds: since 1970-01-01T00:00:00Z; may be negative.
   public static func rfc3339(milliseconds: Int64) -> String {
     let (days, millisecondOfDay) = milliseconds.flooredDivision(by: 86_400_000)
     let date = civilDate(daysSinceEpoch: days)
@@ -15,10 +15,10 @@ public enum Timestamp {
       + padded(millisecondOfDay % 1000, 3) + "Z"
   }
 
-  /// The Gregorian date of a day number, counted in years that begin on the first of March, so that the leap
-  /// day is a year's last (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+  /// The Gregorian date of a day number, counted in years that start on the first of March, so that the leap day is the
+  /// last day of a year (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
   private static func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    // 719468 days lie between 0000-03-01 and 1970-01-01; 146097 days make 400 years.
+    // 719468 days lie between 0000-03-01 and 1970-01-01; 146097 days are 400 years.
     let (era, dayOfEra) = (daysSinceEpoch + 719_468).flooredDivision(by: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -36,7 +36,7 @@ public enum Timestamp {
 }
 
 extension Int64 {
-  /// Quotient rounded down and a remainder that is never negative, for a positive divisor.
+  /// The quotient rounded down, and a non-negative remainder, for a positive divisor.
   fileprivate func flooredDivision(by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

@@ -9,7 +9,7 @@ public enum WallClock {
     return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
   }
 
-  /// Milliseconds since 1970-01-01T00:00:00Z, rounded down: what a Kafka timestamp holds.
+  /// Milliseconds since 1970-01-01T00:00:00Z, rounded down: the unit of a Kafka timestamp.
   public static func milliseconds() -> Int64 {
     nanoseconds() / 1_000_000
   }

@@ -5,7 +5,7 @@ import Service
 
 /// The end of a run: everything must have been applied, once.
 extension BrokerRun {
-  /// Waits until all input is committed and all output seen; nothing else may be on its way.
+  /// Waits until all input is committed and all output observed. Nothing else may be in progress.
   func settle() async throws {
     load.pause()
     try await wait("the input's end") { _ in self.load.isIdle }
@@ -32,7 +32,7 @@ extension BrokerRun {
     }
   }
 
-  /// Stops what runs, and compares what was published with the oracle.
+  /// Stops all daemons, and compares the output with the oracle.
   func finish() async throws {
     let begin = ContinuousClock.now
     try await settle()
@@ -64,7 +64,7 @@ extension BrokerRun {
     )
   }
 
-  /// Waits until the observer has seen all that there is now, which may need the end of transactions.
+  /// Waits until the observer has read everything, which may require open transactions to end.
   func waitForOutput() async throws {
     let ends = try await ends(of: [topics.names.changesets, topics.names.rejected])
     try await wait("the output's end") { observation in
@@ -72,7 +72,7 @@ extension BrokerRun {
     }
   }
 
-  /// Where topics end, whatever becomes of open transactions.
+  /// The ends of topics, including open transactions.
   private func ends(of names: [String]) async throws -> [TopicPartition: Int64] {
     try await onThread {
       let reader = try TopicReader(self.topics, names, isolation: .readUncommitted)
@@ -81,7 +81,7 @@ extension BrokerRun {
     }
   }
 
-  /// Runs what blocks on a thread of its own.
+  /// Runs a blocking body on a separate thread.
   func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     let thread = WorkerThread(name: "run")
     defer { thread.stop() }

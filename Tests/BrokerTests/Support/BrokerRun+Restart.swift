@@ -1,8 +1,8 @@
 import ObservationSupport
 
 extension BrokerRun {
-  /// Restarts the brokers, with the command that the environment names; returns once that has ended, whatever it
-  /// leaves in the background.
+  /// Restarts the brokers with the command from the environment. Returns when the command has ended; its background
+  /// processes may continue.
   func restartBrokers() async throws {
     guard let command = TestCluster.restartCommand else {
       throw BrokerFailure("FEEDSTORE_TEST_RESTART names no command that restarts")

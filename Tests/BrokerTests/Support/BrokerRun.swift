@@ -5,8 +5,8 @@ import ObservationSupport
 import Synchronization
 import Testing
 
-/// One run on a cluster: topics of its own, an observer that judges all that comes out, a load, and daemons
-/// in processes of their own, to which a test does what it wants.
+/// One run on a cluster: new topics, an observer that checks all output, a load, and daemons in separate processes,
+/// which the test controls.
 final class BrokerRun: Sendable {
   let topics: TestTopics
   let options: RunOptions
@@ -29,11 +29,11 @@ final class BrokerRun: Sendable {
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
   }
 
-  /// Makes the topics, does what a test wants, and compares what comes of it with the oracle.
+  /// Creates the topics, runs the test's body, and compares the result with the oracle.
   ///
   /// - Parameters:
-  ///   - label: a word, for the topics' names.
-  ///   - body: starts daemons and what disturbs them; one must run at its end.
+  ///   - label: a word for the topics' names.
+  ///   - body: starts daemons and disturbances; one daemon must run at its end.
   /// - Throws: ``BrokerFailure`` with the seed and the paths of the daemons' logs.
   static func on(
     _ label: String,
@@ -68,12 +68,12 @@ final class BrokerRun: Sendable {
         try await body(self)
         try await self.finish()
       }
-      // The first that fails ends the others, which then fail as well.
+      // The first failure ends the other tasks, which then fail as well.
       defer {
         load.stop()
         observer.stop()
       }
-      // The load must not be stopped by the observer's end.
+      // The observer's end must not stop the load.
       try await group.waitForAll()
     }
   }
@@ -107,14 +107,14 @@ final class BrokerRun: Sendable {
       .merging(options.settings) { $1 }
   }
 
-  /// Those that run.
+  /// The running daemons.
   var running: [Member] { members.withLock { $0.filter { $0.end == nil } } }
 
   func killAll() { for member in running { member.kill() } }
 
   // MARK: Waiting
 
-  /// Waits as the observer does, but not for daemons that have ended although nobody wanted them to.
+  /// Waits like the observer, but fails if a daemon has ended unexpectedly.
   func wait(
     _ what: String,
     seconds: Int = 600,
@@ -141,13 +141,13 @@ final class BrokerRun: Sendable {
     return nil
   }
 
-  /// Waits until so many more records were published.
+  /// Waits until a number of further records were published.
   func waitForRecords(_ count: Int) async throws {
     let target = observer.observation.records + count
     try await wait("\(count) more records") { $0.records >= target }
   }
 
-  /// Waits until each of these daemons publishes, from now on.
+  /// Waits until each of these daemons has published from now on.
   func waitForRecords(of members: [Member]) async throws {
     let before = observer.observation.published
     try await wait("records of \(members.map(\.name))") { observation in
@@ -172,14 +172,14 @@ final class BrokerRun: Sendable {
     try await wait("the end of \(member.name)") { _ in member.end != nil }
   }
 
-  /// Stops a daemon well.
+  /// Stops a daemon.
   func stop(_ member: Member) async throws {
     member.askToStop()
     try await waitForEnd(of: member)
     try BrokerFailure.check(member.end == .exited(0), "\(member.name): \(member.endText)")
   }
 
-  /// Ends a daemon without warning.
+  /// Kills a daemon.
   func kill(_ member: Member) async throws {
     member.kill()
     try await waitForEnd(of: member)

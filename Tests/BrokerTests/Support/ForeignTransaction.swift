@@ -3,7 +3,7 @@ import ObservationSupport
 
 @testable import FeedKafka
 
-/// Somebody else's transaction, with a record in each of some partitions, which are there and not committed.
+/// Another producer's open transaction, with a record in each of some partitions.
 ///
 /// Unchecked: one thread at a time uses it.
 final class ForeignTransaction: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class ForeignTransaction: @unchecked Sendable {
   init(_ topics: TestTopics, _ places: [TopicPartition], key: String, value: String) throws {
     var configuration = topics.client
     configuration["transactional.id"] = topics.prefix + ".foreign"
-    // The most that brokers allow by default: it must not end by itself, however busy the machine is.
+    // The brokers' default maximum: it must not time out, however busy the machine is.
     configuration["transaction.timeout.ms"] = "900000"
     producer = try TransactionalProducer(configuration: configuration, log: { _, _, _ in })
     try producer.initTransactions(timeoutMilliseconds: Self.timeoutMilliseconds)

@@ -3,7 +3,7 @@ import Kafka
 import ObservationSupport
 
 extension LateJoiner {
-  /// Reads to where the topic ends when it begins.
+  /// Reads the topic up to its end at the start.
   init(_ topics: TestTopics) throws {
     self.init()
     let reader = try TopicReader(topics, [topics.names.changesets])

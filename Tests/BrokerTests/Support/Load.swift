@@ -9,14 +9,14 @@ import Synchronization
 
 /// Sends random records to the input topics while a run lasts, a few after each of the observer's polls.
 ///
-/// A feed's records all go to one of the two topics, so that their order, and with it the state they lead
-/// to, is certain.
+/// All records of a feed go to one of the two topics, so that their order, and thereby the resulting state, is
+/// determined.
 final class Load: Sendable {
   private enum Wish { case running, paused, stopped }
 
   private struct State {
     var wish = Wish.paused
-    /// Whether nothing is on its way.
+    /// Whether nothing is in flight.
     var isIdle = true
     var extra: [OracleRecord] = []
     var sent = 0
@@ -37,7 +37,7 @@ final class Load: Sendable {
     self.options = options
   }
 
-  /// Whether everything that was to be sent is there; while it is paused.
+  /// Whether everything to send was delivered; while it is paused.
   var isIdle: Bool { state.withLock { $0.isIdle && $0.extra.isEmpty } }
   var sent: Int { state.withLock { $0.sent } }
   private var isStopped: Bool { state.withLock { $0.wish == .stopped } }
@@ -46,7 +46,7 @@ final class Load: Sendable {
   func pause() { wish(.paused) }
   func stop() { wish(.stopped) }
 
-  /// Has a record of a feed sent with the next ones, or by itself while it is paused.
+  /// Sends a record of a feed with the next ones, or alone while the load is paused.
   func send(feed: String, partition: Int32, _ value: String?) {
     let key = Array(feed.utf8)
     let record = OracleRecord(
@@ -59,7 +59,7 @@ final class Load: Sendable {
     state.withLock { $0.extra.append(record) }
   }
 
-  /// The topic that all records of a key go to.
+  /// The topic for all records of a key.
   func topic(of key: [UInt8]?) -> String {
     let sum = (key ?? []).reduce(0) { $0 &+ Int($1) }
     return sum.isMultiple(of: 2) ? topics.names.sections : topics.names.items
@@ -74,7 +74,7 @@ final class Load: Sendable {
 
   private func send(_ observer: Observer) async throws {
     var configuration = topics.client
-    // So that records which are sent again keep their order.
+    // Keeps the order of records that are retried.
     configuration["enable.idempotence"] = "true"
     let producer = try Producer(configuration: configuration, log: { _, _, _ in })
     defer { try? producer.close(timeoutMilliseconds: Self.flushMilliseconds) }
@@ -89,14 +89,15 @@ final class Load: Sendable {
       do {
         try await observer.tick()
       } catch {
-        // Both are stopped at the end of a run, and the observer may be quicker; why it ended otherwise, it says itself.
+        // Both are stopped at the end of a run, in any order. If the observer ended otherwise, it reports the reason
+        // itself.
         if isStopped { return }
         throw error
       }
     }
   }
 
-  /// What to send now; nil when it is stopped.
+  /// The records to send now; nil when it is stopped.
   private func next(_ generator: inout RecordGenerator) -> [OracleRecord]? {
     let (wish, extra) = state.withLock { state in
       defer { state.extra = [] }
@@ -117,7 +118,7 @@ final class Load: Sendable {
   }
 
   private func produce(_ record: OracleRecord, _ producer: Producer) throws {
-    // The time is now: brokers delete input that is old.
+    // The current time, because brokers delete old input.
     let key = OwnedBytes(record.key)
     let value = OwnedBytes(record.value)
     try producer.produce(
@@ -134,7 +135,7 @@ final class Load: Sendable {
         try producer.flush(timeoutMilliseconds: Self.flushMilliseconds)
         break
       } catch {
-        // Brokers may be away for a while; what could not be delivered is told below.
+        // Brokers may be down for a while; failed deliveries are reported below.
         if !error.isRetriable { throw error }
       }
     }

@@ -4,9 +4,9 @@ import Glibc
 import ObservationSupport
 import Service
 
-/// A daemon in a process of its own: the built command, which stands beside the tests.
+/// A daemon in a separate process: the built command.
 final class Member: Sendable {
-  /// How it ended.
+  /// How the process ended.
   enum End: Sendable, Equatable {
     case exited(Int32)
     case killed(signal: Int32)
@@ -14,11 +14,11 @@ final class Member: Sendable {
 
   let name: String
   let pid: Int32
-  /// Where its standard error goes.
+  /// The file for its standard error.
   let logPath: String
   private let life: MemberLife
 
-  /// Starts it.
+  /// Starts the process.
   ///
   /// - Parameters:
   ///   - settings: the configuration, by key.
@@ -58,10 +58,10 @@ final class Member: Sendable {
     life.guarded(by: try MemberGuard(pid))
   }
 
-  /// How it ended; nil while it runs.
+  /// How the process ended; nil while it runs.
   var end: End? { life.end }
 
-  /// How it ended, in words.
+  /// How the process ended, as text.
   var endText: String {
     switch end {
     case .exited(let code)?: "exit code \(code)"
@@ -70,10 +70,10 @@ final class Member: Sendable {
     }
   }
 
-  /// Whether it ended although nobody wanted it to.
+  /// Whether it ended unexpectedly.
   var hasFailed: Bool { life.hasFailed }
 
-  /// How many lines of its log have this text.
+  /// The number of lines in its log with a text.
   func lines(with text: String) -> Int {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
     return log.split(separator: "\n").count { $0.contains(text) }
@@ -106,13 +106,13 @@ final class Member: Sendable {
     return counts
   }
 
-  /// Asks it to come to a good end.
+  /// Requests an orderly stop.
   func askToStop() { signal(SIGTERM, mayEnd: true) }
 
-  /// Ends it without warning, also while it is suspended.
+  /// Kills the process, even while it is suspended.
   func kill() { signal(SIGKILL, mayEnd: true) }
 
-  /// Takes its time away, as a machine does that hangs.
+  /// Suspends the process, like a machine that hangs.
   func suspend() { signal(SIGSTOP) }
   func resume() { signal(SIGCONT) }
 

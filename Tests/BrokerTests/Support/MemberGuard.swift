@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// Sees to it that a process does not outlive the tests, however these end: a shell that waits for the end of
-/// a pipe which only the tests hold, and then kills.
+/// Ensures that a process does not outlive the tests, however they end: a shell waits for the end of a pipe that only
+/// the tests hold open, and then kills the process.
 final class MemberGuard: Sendable {
   private let pipe: Mutex<FileHandle?>
 
-  /// - Parameter pid: the process.
+  /// - Parameter pid: the process id.
   init(_ pid: Int32) throws {
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // A line comes only when the process has ended by itself.
+    // A line means that the process has already ended.
     shell.arguments = ["-c", "trap '' INT TERM; read line || kill -9 \(pid)"]
     let input = Pipe()
     shell.standardInput = input
@@ -20,7 +20,7 @@ final class MemberGuard: Sendable {
     pipe = Mutex(input.fileHandleForWriting)
   }
 
-  /// The process has ended.
+  /// Ends the guard, after the process has ended.
   func dismiss() {
     pipe.withLock { pipe in
       try? pipe?.write(contentsOf: Data("\n".utf8))
@@ -29,6 +29,6 @@ final class MemberGuard: Sendable {
     }
   }
 
-  /// Nobody can dismiss it any more.
+  /// Closing the pipe without a line kills the process.
   deinit { pipe.withLock { try? $0?.close() } }
 }

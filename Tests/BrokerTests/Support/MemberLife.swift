@@ -16,10 +16,10 @@ final class MemberLife: Sendable {
 
   var end: Member.End? { state.withLock { $0.end } }
 
-  /// Whether it ended although nobody wanted it to.
+  /// Whether it ended unexpectedly.
   var hasFailed: Bool { state.withLock { $0.end != nil && !$0.mayEnd } }
 
-  /// The process has ended; it may have, before it is guarded.
+  /// Records the end of the process, which may precede the guard's creation.
   func note(_ end: Member.End) {
     state.withLock { state in
       state.end = end
@@ -34,7 +34,7 @@ final class MemberLife: Sendable {
     }
   }
 
-  /// Does something to the process while it runs: once it has ended, its number may be another's.
+  /// Calls the body while the process runs: after its end, its id may be reused.
   func whileRunning(mayEnd: Bool, _ body: () -> Void) {
     state.withLock { state in
       guard state.end == nil else { return }

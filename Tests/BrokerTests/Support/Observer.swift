@@ -4,8 +4,7 @@ import ObservationSupport
 import Service
 import Synchronization
 
-/// Follows the output from its beginning while everything else happens, on a thread of its own, and lets
-/// others wait for what is to be seen.
+/// Follows the output from its beginning on a separate thread, and lets tests wait for conditions.
 final class Observer: Sendable {
   private struct Waiter {
     let what: String
@@ -18,7 +17,7 @@ final class Observer: Sendable {
     var observation = Observation()
     var waiters: [Waiter] = []
     var isStopping = false
-    /// Why nobody needs to wait any more.
+    /// The error that ends all waits.
     var end: (any Error)?
   }
 
@@ -48,9 +47,9 @@ final class Observer: Sendable {
     }
   }
 
-  /// Waits until something is to be seen, here or elsewhere: it is looked at after every poll.
+  /// Waits until a condition holds. It is checked after every poll.
   ///
-  /// - Throws: ``BrokerFailure`` when the time is over, or as soon as something wrong was seen.
+  /// - Throws: ``BrokerFailure`` after the timeout, or when the output is wrong.
   func wait(
     _ what: String,
     seconds: Int = 600,
@@ -93,7 +92,7 @@ final class Observer: Sendable {
     }
   }
 
-  /// Resumes those whose waiting is over. What they wait for may take locks of its own.
+  /// Resumes the tasks whose condition holds. Conditions may take locks of their own.
   private func wake() {
     let (observation, waiters) = state.withLock { state in
       defer { state.waiters = [] }

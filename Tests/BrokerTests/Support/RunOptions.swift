@@ -1,12 +1,12 @@
 import FeedTestSupport
 import Service
 
-/// What runs on a cluster differ in.
+/// The options of a run on a cluster.
 struct RunOptions: Sendable {
   var partitions: Int32 = 4
-  /// Settings of the changesets topic; none for the usual ones, with which nothing is cleaned so soon.
+  /// Settings of the changesets topic; none for the defaults, with which nothing is compacted during a run.
   var compaction: [String: String] = [:]
-  /// What the daemons are configured with, besides.
+  /// Additional settings of the daemons.
   var settings: [String: String] = [:]
   /// What no daemon may log.
   var forbiddenEvents: [LogEvent] = []
@@ -16,7 +16,7 @@ struct RunOptions: Sendable {
   init() {
     generator = GeneratorOptions()
     generator.feedCount = 6
-    // An offset is the broker's to give.
+    // The broker assigns offsets.
     generator.repeatedOffsetPercent = 0
   }
 }

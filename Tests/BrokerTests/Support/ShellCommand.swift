@@ -2,15 +2,15 @@ import Glibc
 import ObservationSupport
 import Synchronization
 
-/// A command in a shell, of which only the shell is waited for.
+/// A shell command. Only the shell itself is waited for.
 ///
-/// Foundation's `Process` would not do: it takes a process to run as long as anything that it has started does, and a
-/// command that restarts brokers may well leave them in the background.
+/// Foundation's `Process` considers a process running as long as any of its descendants does, and a command that
+/// restarts brokers may leave them in the background.
 final class ShellCommand: Sendable {
   private let pid: pid_t
   private let code = Mutex<Int32?>(nil)
 
-  /// Starts it. What it reads is empty, and what it prints goes where the tests' own output goes.
+  /// Starts the command. Its input is empty, and its output goes to the tests' output.
   ///
   /// - Throws: ``BrokerFailure`` if there is no shell.
   init(_ command: String) throws(BrokerFailure) {
@@ -18,8 +18,8 @@ final class ShellCommand: Sendable {
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    // What is left in the background must not hold on to what the tests have open. Most of these are not open, which is
-    // no error.
+    // Background processes must not keep the tests' descriptors open. Most of these are not open, which is not an
+    // error.
     for descriptor in STDERR_FILENO + 1..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
     let arguments = [strdup("sh"), strdup("-c"), strdup(command), nil]
     defer { for argument in arguments { free(argument) } }
@@ -31,7 +31,7 @@ final class ShellCommand: Sendable {
     self.pid = pid
   }
 
-  /// The shell's exit code, or 128 and a signal's number, as shells have it; nil while it runs.
+  /// The shell's exit code, or 128 plus a signal's number; nil while it runs.
   var exitCode: Int32? {
     code.withLock { code in
       var status: Int32 = 0

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// The Kafka cluster that tests may use, and what else the environment says of how to.
+/// The Kafka cluster for tests, and related settings from the environment.
 enum TestCluster {
   static let bootstrapServers = text("FEEDSTORE_TEST_BOOTSTRAP")
   static var isThere: Bool { bootstrapServers != nil }
 
-  /// How often a test kills.
+  /// The number of kills per test.
   static let kills = number("FEEDSTORE_TEST_KILLS") ?? 5
-  /// A command that restarts the brokers; nil where they are not the tests' to restart.
+  /// A command that restarts the brokers; nil if the tests may not restart them.
   static let restartCommand = text("FEEDSTORE_TEST_RESTART")
   /// The command as an earlier commit has it; nil where none was built.
   static let earlierCommand = text("FEEDSTORE_TEST_EARLIER")
@@ -16,7 +16,7 @@ enum TestCluster {
   /// How long to go on; nil unless that is what was asked for.
   static let soakMinutes = number("FEEDSTORE_SOAK_MINUTES")
 
-  /// What random choices begin with: another one each time, or the one of a run to be repeated.
+  /// The seed of random choices: a new one each time, or that of a run to repeat.
   static var seed: UInt64 {
     text("FEEDSTORE_TEST_SEED").flatMap { UInt64($0) } ?? .random(in: 0...UInt64.max)
   }

@@ -4,7 +4,7 @@ import ObservationSupport
 extension TestTopics {
   private static let askMilliseconds: Int32 = 30_000
 
-  /// Waits until the group has committed all that there is to read.
+  /// Waits until the group has committed all input.
   ///
   /// - Parameters:
   ///   - ends: the offsets to be committed.
@@ -36,7 +36,7 @@ extension TestTopics {
         result.merge(committed) { $1 }
         left = left.filter { committed[$0.key]?.offset ?? 0 < $0.value }
       } catch {
-        // Offsets of a transaction that is open are not told.
+        // Offsets of an open transaction are not available.
         if !error.isRetriable { throw error }
       }
       try consumer.poll(into: batch, timeoutMilliseconds: 100)

@@ -5,9 +5,9 @@ import ObservationSupport
 @testable import FeedKafka
 
 extension TestTopics {
-  /// Sends records of items, outside of transactions.
+  /// Sends item records, outside of transactions.
   ///
-  /// - Parameter record: partition, key and value of a record by its number.
+  /// - Parameter record: returns partition, key and value of a record by its number.
   func produce(_ count: Int, _ record: (Int) -> (partition: Int32, key: String, value: String)) throws {
     let producer = try Producer(configuration: client, log: { _, _, _ in })
     for number in 0..<count {

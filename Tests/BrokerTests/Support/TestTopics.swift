@@ -5,9 +5,9 @@ import Kafka
 import ObservationSupport
 import Service
 
-/// The topics and the group of one run, which nobody else has.
+/// The topics and the group of a single run.
 struct TestTopics: Sendable {
-  /// Begins the names of topics, and is the group's.
+  /// The prefix of the topics' names, and the group's name.
   let prefix: String
   let partitions: Int32
   let names: TopicNames
@@ -15,7 +15,7 @@ struct TestTopics: Sendable {
   static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
   private static let creationMilliseconds: Int32 = 120_000
 
-  /// - Parameter label: a word for people who look at the cluster.
+  /// - Parameter label: a word that identifies the run on the cluster.
   init(_ label: String, partitions: Int32) {
     prefix = "feedstore.test.\(label).\(String(UInt64.random(in: 0...UInt64.max), radix: 36))"
     self.partitions = partitions
@@ -27,15 +27,15 @@ struct TestTopics: Sendable {
     self.names = names
   }
 
-  /// What clients of the tests are made with.
+  /// The configuration of the tests' clients.
   var client: KafkaConfiguration { ["bootstrap.servers": TestCluster.bootstrapServers ?? ""] }
 
-  /// What daemons are configured with; failures are soon noticed.
+  /// The configuration of daemons, with short timeouts.
   var settings: [String: String] {
     [
       "kafka.bootstrap.servers": TestCluster.bootstrapServers ?? "",
       "kafka.group.id": prefix,
-      // The least that brokers allow by default.
+      // The brokers' default minimum.
       "kafka.session.timeout.ms": "6000",
       "kafka.heartbeat.interval.ms": "500",
       "topics.sections": names.sections,
@@ -52,7 +52,7 @@ struct TestTopics: Sendable {
 
   /// Creates all topics as `feedstore topics --create` does.
   ///
-  /// - Parameter compaction: settings of the changesets topic; none for the usual ones.
+  /// - Parameter compaction: settings of the changesets topic; none for the defaults.
   func create(compaction: [String: String] = [:]) async throws {
     if !compaction.isEmpty {
       let admin = try AdminClient(configuration: client, log: { _, _, _ in })
@@ -76,7 +76,7 @@ struct TestTopics: Sendable {
     try BrokerFailure.check(report.failures.isEmpty, report.failures.joined(separator: "; "))
   }
 
-  /// Deletes the topics. Brokers forget what the group has committed with them, and then the group.
+  /// Deletes the topics. Brokers then forget the group's offsets, and the group.
   func delete() throws {
     let admin = try AdminClient(configuration: client, log: { _, _, _ in })
     let topics = [names.sections, names.items, names.changesets, names.rejected]

@@ -5,7 +5,7 @@ import ObservationSupport
 final class TopicReader {
   private let consumer: Consumer
   private let batch: MessageBatch
-  /// The offset after what was read.
+  /// The next offset of each partition.
   private(set) var positions: [TopicPartition: Int64] = [:]
   private var isAssigned = false
 
@@ -22,7 +22,7 @@ final class TopicReader {
     for partition in topics.all(names) { positions[partition] = 0 }
   }
 
-  /// Reads what there is, waiting for it if need be.
+  /// Reads available records, and waits if there are none.
   func poll(timeoutMilliseconds: Int32, _ take: (TopicRecord) -> Void) throws(KafkaError) {
     if !isAssigned {
       isAssigned = true
@@ -40,7 +40,7 @@ final class TopicReader {
     for event in batch.events {
       switch event {
       case .endOfPartition(let topic, let partition, let offset):
-        // Later records may have come in the same poll.
+        // The same poll may have returned later records.
         let partition = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
         positions[partition] = max(positions[partition] ?? 0, offset)
       case .error(let error):
@@ -49,8 +49,8 @@ final class TopicReader {
     }
   }
 
-  /// How far the partitions reach now: for a reader of committed records up to the first transaction that is
-  /// open, for another to their end.
+  /// The current ends of the partitions: the last stable offset for a reader of committed records, otherwise the high
+  /// watermark.
   func ends() throws(KafkaError) -> [TopicPartition: Int64] {
     var ends: [TopicPartition: Int64] = [:]
     for partition in positions.keys {
@@ -59,13 +59,13 @@ final class TopicReader {
     return ends
   }
 
-  /// Whether everything up to these offsets was read.
+  /// Whether everything before these offsets has been read.
   func hasReached(_ ends: [TopicPartition: Int64]) -> Bool {
     ends.allSatisfy { (positions[$0.key] ?? 0) >= $0.value }
   }
 
-  /// Everything there is when it begins, and where it ends: for each partition the offset after its last record, and
-  /// after what ends a transaction behind it; 0 where there is none.
+  /// All records at the start, and the ends: for each partition the offset after its last record, and the offset after
+  /// the transaction markers that follow it; 0 for an empty partition.
   static func contents(
     _ topics: TestTopics,
     _ names: [String],

@@ -1,10 +1,10 @@
 import HTTPTestSupport
 import Service
 
-/// Reads a stream of events message by message, on a thread of its own: what is read comes from tasks that need
-/// the pool's.
+/// Reads an event stream message by message on a separate thread, because blocking reads must not occupy the
+/// cooperative pool.
 final class EventReader: @unchecked Sendable {
-  // Unchecked: the client is touched on the thread only, one call after the other.
+  // Unchecked: the client is used on the thread only, one call after the other.
   private let client: HTTPTestClient
   private let thread = WorkerThread(name: "event reader")
   private var text = ""
@@ -16,22 +16,22 @@ final class EventReader: @unchecked Sendable {
     var data = ""
   }
 
-  /// - Parameter client: one that has sent its request.
+  /// - Parameter client: a client that has sent its request.
   init(_ client: HTTPTestClient) { self.client = client }
 
   deinit { thread.stop() }
 
-  /// The status of the answer; to be asked for first.
+  /// The status of the response; call it first.
   func status() async throws -> Int {
     try await withTaskExecutorPreference(thread) { @concurrent in try self.client.head().status }
   }
 
-  /// The next message; nil at the stream's end. Comments and `retry` are passed over.
+  /// The next message; nil at the end of the stream. Comments and `retry` are skipped.
   func next() async throws -> Message? {
     try await withTaskExecutorPreference(thread) { @concurrent in try self.read() }
   }
 
-  /// The next message with a name, or without one; nil at the stream's end. Others are passed over.
+  /// The next message with a name, or without one; nil at the end of the stream. Others are skipped.
   func next(named name: String?) async throws -> Message? {
     while let message = try await next() {
       if message.name == name { return message }
@@ -39,7 +39,7 @@ final class EventReader: @unchecked Sendable {
     return nil
   }
 
-  /// The next changeset as it was sent; nil at the stream's end.
+  /// The next changeset as sent; nil at the end of the stream.
   func nextChangeset() async throws -> String? { try await next(named: nil)?.data }
 
   /// Closes the connection.

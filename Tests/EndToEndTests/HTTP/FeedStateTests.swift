@@ -7,12 +7,12 @@ import Testing
 
 @testable import FeedDaemon
 
-/// What is answered at once: lists, states, and what is wrong.
+/// Immediate responses: lists, states and errors.
 struct FeedStateTests {
   private let source = ChangesetSource()
   private static let item = ChangesetSource.item("x", 1)
 
-  @Test func `a feed is served as a reload, with a tag by which it need not be sent again`() async throws {
+  @Test func `a feed is served as a reload, with a tag that avoids sending it again`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("hn/é", Self.item)))
     let path = "/v1/feeds/hn%2F%C3%A9"
@@ -40,7 +40,7 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `a long feed is compressed for those who accept that`() async throws {
+  @Test func `a long feed is compressed for clients that accept it`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("a", ChangesetSource.item("x", size: 5000))))
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
@@ -51,9 +51,9 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `feeds are listed page by page in the order of their ids' bytes`() async throws {
+  @Test func `feeds are listed page by page, ordered by the bytes of their ids`() async throws {
     let ground = try ServedGround(partitions: 2)
-    // Canonically equivalent, so that strings are not told apart.
+    // Two are canonically equivalent, and equal as strings.
     let names = ["B", "a/b", "a b", "c&d=e", "e\u{301}", "\u{e9}", "z"]
     for (index, name) in names.enumerated() {
       let partition = Int32(index % 2)
@@ -86,7 +86,7 @@ struct FeedStateTests {
   }
 
   @Test(arguments: ["0", "1001", "x", "", "-1"])
-  func `a limit that cannot be is refused`(limit: String) async throws {
+  func `an invalid limit is refused`(limit: String) async throws {
     let ground = try ServedGround()
     let response = try ground.ask("GET /v1/feeds?limit=\(limit)")
     #expect(response.status == 400)
@@ -94,9 +94,9 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `what is not there is told apart from what is not there yet`() async throws {
+  @Test func `a feed that does not exist differs from one that is not known yet`() async throws {
     let ground = try ServedGround(isAssigned: false)
-    // No partitions were given out.
+    // No partitions are assigned.
     let early = try ground.ask("GET /v1/feeds/a")
     #expect(early.status == 503)
     #expect(early["Retry-After"] == "1")
@@ -114,13 +114,14 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `feeds of partitions that went are gone, and are served again when they come back`() async throws
+  @Test func `feeds of revoked partitions are not served, and are served again once they return`()
+    async throws
   {
     let ground = try ServedGround(partitions: 2)
     try ground.publish(try await source.flush(("a", Self.item)), partition: 1)
     let reader = try await ground.follow("a")
     #expect(try await reader.nextChangeset() != nil)
-    // In a rebalance all is released at first, which nobody notices.
+    // A rebalance releases all partitions first, which readers do not notice.
     ground.server.status.released(0)
     #expect(try ground.ask("GET /v1/feeds/a").status == 200)
     ground.assign(0..<1)
@@ -135,7 +136,7 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `who needs a token is told so`() async throws {
+  @Test func `a client without a required token is told so`() async throws {
     let token = "correct-horse-battery-staple"
     let ground = try ServedGround(token: BearerToken(token))
     #expect(try ground.ask("GET /v1/feeds").status == 401)
@@ -143,7 +144,7 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `the status tells positions, counters and limits`() async throws {
+  @Test func `the status has positions, counters and limits`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("a", Self.item), ("b", Self.item)))
     _ = try await ground.ask("GET /v1/feeds/b", until: 200)
@@ -156,7 +157,7 @@ struct FeedStateTests {
     await ground.end()
   }
 
-  @Test func `a feed is not served before its partition was read to the end`() async throws {
+  @Test func `a feed is not served before its partition has been read to the end`() async throws {
     let ground = try ServedGround(isAssigned: false)
     var records: [ChangesetSource.Record] = []
     for number in 1...500 {
@@ -164,7 +165,7 @@ struct FeedStateTests {
     }
     try ground.publish(records)
     ground.assign(0..<1)
-    // It is asked for all the time while it is read.
+    // It is requested continuously while it is read.
     let first = try await ground.ask("GET /v1/feeds/a", until: 200)
     #expect(first["ETag"] == "\"feeds.items/0@500\"")
     await ground.end()

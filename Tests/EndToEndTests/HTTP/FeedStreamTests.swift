@@ -3,7 +3,7 @@ import FeedConfiguration
 import HTTPTestSupport
 import Testing
 
-/// Streams of changes: what comes, and what comes again.
+/// Streams of changes, and reconnecting to them.
 struct FeedStreamTests {
   private let source = ChangesetSource()
 
@@ -15,7 +15,7 @@ struct FeedStreamTests {
 
   private func change(_ number: Int) -> String { ChangesetSource.item("x", number) }
 
-  @Test func `a stream begins with the state, and goes on with what is published, byte for byte`()
+  @Test func `a stream begins with the state, and continues with published changesets, byte for byte`()
     async throws
   {
     let ground = try ServedGround()
@@ -40,7 +40,7 @@ struct FeedStreamTests {
     var plans: [String] = []
     for value in ServedGround.values(more) {
       var message = try #require(try await reader.next())
-      // It may be told in between that it is up to date.
+      // An up-to-date message may come in between.
       if message.name == "up-to-date" { message = try #require(try await reader.next()) }
       if message.name == "plan" {
         plans.append(message.data)
@@ -50,7 +50,7 @@ struct FeedStreamTests {
       #expect(message.data == value)
       ids.append(message.id)
     }
-    // Of the three, one inserts an item.
+    // Only one of the three inserts an item.
     #expect(plans == more.compactMap { $0.plan.map { String(decoding: $0, as: UTF8.self) } })
     #expect(plans.count == 1)
     #expect(ids == ["feeds.items/0@3", "feeds.items/0@4", "feeds.items/0@5"])
@@ -59,7 +59,7 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `a changeset in parts comes part by part, and only the last has an id`() async throws {
+  @Test func `a split changeset is sent part by part, and only the last part has an id`() async throws {
     let source = ChangesetSource(maxMessageBytes: 66_000)
     let ground = try ServedGround()
     try ground.publish(try await source.flush(("a", ChangesetSource.item("x"))))
@@ -78,18 +78,18 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `who comes again gets what it missed, or a reload if that is not at hand`() async throws {
+  @Test func `a reader that reconnects gets what it missed, or a reload`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await flush("a", change(0)))
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
-    // Nothing was published since: nothing is sent but that it is up to date.
+    // Nothing was published since, so only an up-to-date message is sent.
     let idle = try await ground.follow("a", after: "feeds.items/0@1")
     #expect(try await idle.next()?.name == "up-to-date")
 
     let records = try await flush("a", change(1), change(2), change(3))
     try ground.publish(records)
     let values = ServedGround.values(records)
-    // It has seen them all, so they are at hand.
+    // These changesets are in the history now.
     for value in values { #expect(try await idle.nextChangeset() == value) }
     for missed in 0...3 {
       let reader = try await ground.follow("a", after: "feeds.items/0@\(4 - missed)")
@@ -105,7 +105,7 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `what is kept for those who come again is bounded`() async throws {
+  @Test func `the history for reconnecting readers is bounded`() async throws {
     let ground = try ServedGround { $0.maxHistoryBytes = 4_900 }
     try ground.publish(try await flush("a", change(0)))
     let reader = try await ground.follow("a")
@@ -120,12 +120,12 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `a feed that is deleted and made again is followed into its next life`() async throws {
+  @Test func `a feed that is deleted and recreated is followed into its next epoch`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await flush("a", change(0)))
     let reader = try await ground.follow("a")
     #expect(try await reader.nextChangeset() != nil)
-    // Once a change was sent, the server follows at the same place as the reader, and sends each by itself.
+    // Once a change has been sent, server and reader are at the same position, and each change is sent separately.
     try ground.publish(try await flush("a", change(1)))
     #expect(try await reader.nextChangeset() != nil)
     let deletion = try await flush("a", nil)
@@ -138,7 +138,7 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `a gap in the topic is told, and ends with the next reload`() async throws {
+  @Test func `a gap in the topic is reported, and ends with the next reload`() async throws {
     let ground = try ServedGround()
     try ground.publish(try await flush("a", change(0)))
     let reader = try await ground.follow("a")
@@ -154,16 +154,16 @@ struct FeedStreamTests {
     await ground.end()
   }
 
-  @Test func `a reader that is too slow gets the newest state for all that it missed`() async throws {
+  @Test func `a reader that is too slow gets the newest state instead of what it missed`() async throws {
     let ground = try ServedGround { $0.maxStreamBytes = 20_000 }
     try ground.publish(try await flush("a", change(0)))
     let slow = try await ground.follow("a", receiveBufferBytes: 4096)
     let quick = try await ground.follow("a")
     #expect(try await quick.nextChangeset() != nil)
-    // Far more than the sockets and the queue hold.
+    // Far more than the sockets and the queue can hold.
     for number in 1...40 {
       try ground.publish(try await flush("a", ChangesetSource.item("x", number, size: 50_000)))
-      // One that reads at once may be told by the state as well, but it never stays behind.
+      // A fast reader may get a state as well, but does not fall behind.
       while let value = try await quick.nextChangeset(), !value.contains("\"revision\":\(number + 1),") {}
     }
     let replica = StreamedReplica("a")
@@ -175,7 +175,7 @@ struct FeedStreamTests {
     #expect(count < 41)
     #expect(replica.faults == 0)
     #expect(replica.document == (try ground.ask("GET /v1/feeds/a").text))
-    // From then on it is told each change again.
+    // From then on it gets each change again.
     let records = try await flush("a", change(100))
     try ground.publish(records)
     #expect(try await slow.nextChangeset() == ServedGround.values(records).first)
@@ -191,7 +191,7 @@ struct FeedStreamTests {
     while let message = try await reader.next() { #expect(message.name == "up-to-date") }
   }
 
-  @Test func `of an id that two partitions have, the lower partition's feed is served`() async throws {
+  @Test func `if two partitions have the same id, the lower partition's feed is served`() async throws {
     let other = ChangesetSource()
     let ground = try ServedGround(partitions: 2)
     try ground.publish(try await other.flush(("a", change(0))), partition: 1)

@@ -3,32 +3,33 @@ import FeedConfiguration
 import HTTPTestSupport
 import Testing
 
-/// Readers that are sent a large feed and do not read it.
+/// Readers of a large feed that stop reading.
 struct LargeFeedReadersTests {
   private let source = ChangesetSource()
 
-  @Test func `they are cut off for the next one, and small feeds are served all the time`() async throws {
+  @Test func `stalled readers are disconnected for new ones, and small feeds are always served`() async throws
+  {
     let ground = try ServedGround { $0.maxReloadBytes = 4_000_000 }
     try ground.publish(try await source.flush(("small", ChangesetSource.item("x"))))
-    // More than sockets hold, in changesets that the broker takes.
+    // More than sockets hold, in changesets that the broker accepts.
     let items = 14
     for item in 1..<items { try await publish(item, 0, revision: item, on: ground) }
     var clients: [HTTPTestClient] = []
     for number in 0..<6 {
-      // Each is sent a version of its own, half of them as documents, half as streams.
+      // Each is sent another version, half of them as documents, half as streams.
       try await publish(items, number, revision: items + number, on: ground)
       let path = number % 2 == 0 ? "/v1/feeds/large" : "/v1/feeds/large/changes"
       while true {
         let client = try ground.connect(receiveBufferBytes: 4096)
         try client.request("GET \(path)")
-        // Those before it are called slow only after some time.
+        // Earlier readers count as slow only after some time.
         guard try client.head().status == 200 else { continue }
         clients.append(client)
         break
       }
       #expect(try ground.ask("GET /v1/feeds/small").status == 200)
     }
-    // Whoever reads is served in the end, though all the others still wait.
+    // A client that reads is served eventually, although all others are stalled.
     let response = try await ground.ask("GET /v1/feeds/large", until: 200)
     #expect(response.text.contains("\"n\":5,"))
     #expect(try ground.ask("GET /v1/feeds/small").status == 200)

@@ -10,11 +10,11 @@ import Testing
 
 @testable import FeedDaemon
 
-/// What operators and their tools ask: health, status and metrics.
+/// Routes for operators and their tools: health, status and metrics.
 struct OperationsTests {
   private static let token = "0123456789abcdef"
 
-  @Test func `probes tell whether the daemon is ready, and why not`() async throws {
+  @Test func `probes report whether the daemon is ready, and why not`() async throws {
     let ground = try ServedGround(partitions: 2, isAssigned: false) { $0.servesFeeds = false }
     #expect(try ground.ask("GET /livez").status == 200)
     #expect(try ground.ask("GET /readyz").text.contains("\"code\":\"starting\""))
@@ -38,7 +38,7 @@ struct OperationsTests {
     await ground.end()
   }
 
-  @Test func `without feeds there are status and metrics, and no feeds`() async throws {
+  @Test func `without feeds, status and metrics are served`() async throws {
     let ground = try ServedGround { $0.servesFeeds = false }
     let status = try ground.ask("GET /v1/status").text
     #expect(status.contains("\"ready\":true"))
@@ -50,7 +50,7 @@ struct OperationsTests {
     await ground.end()
   }
 
-  @Test func `probes need no token, and metrics only if that is wanted`() async throws {
+  @Test func `probes need no token, and metrics only if configured`() async throws {
     for isOpen in [false, true] {
       let ground = try ServedGround(token: try BearerToken(Self.token)) { $0.metricsWithoutToken = isOpen }
       for path in ["/livez", "/readyz"] { #expect(try ground.ask("GET \(path)").status == 200) }
@@ -63,7 +63,7 @@ struct OperationsTests {
     }
   }
 
-  @Test func `metrics come in the format that is asked for`() async throws {
+  @Test func `metrics are sent in the requested format`() async throws {
     let ground = try ServedGround()
     let plain = try ground.ask("GET /metrics")
     #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
@@ -81,7 +81,8 @@ struct OperationsTests {
     await ground.end()
   }
 
-  @Test func `metrics count what a daemon takes and publishes, and the supervisor hears of it`() async throws
+  @Test func `metrics count what a daemon reads and publishes, and the service manager is notified`()
+    async throws
   {
     var ground = try Self.ground(partitions: 2)
     defer { ground.cluster.stop() }
@@ -135,20 +136,20 @@ struct OperationsTests {
     ] {
       Self.expect(line, in: text)
     }
-    // The manager is told each second.
+    // The service manager is notified each second.
     while !isReady.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
     stop.request()
     let report = try await running.value
     #expect(report.counters.records == 4)
     let told = try await notices
-    // Until it is ready it asks for more time.
+    // Until the daemon is ready, it requests more time.
     let early = told.prefix { !$0.contains("READY=1") }
     #expect(early.allSatisfy { $0.contains("EXTEND_TIMEOUT_USEC=30000000") })
     #expect(told.count { $0.contains("READY=1") } == 1)
     #expect(told.last?.contains("STOPPING=1") == true)
   }
 
-  @Test func `what is withdrawn and done again counts once`() async throws {
+  @Test func `work that is rolled back and repeated counts once`() async throws {
     var ground = try Self.ground(partitions: 1)
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 3
@@ -166,7 +167,7 @@ struct OperationsTests {
     defer { stop.request() }
     let text = try await Self.metrics(
       at: url,
-      // The transaction is counted first, then what was in it.
+      // The transaction is counted first, then its content.
       with: "\nfeedstore_transactions_total{outcome=\"committed\"} 1\n",
       "\nfeedstore_commit_delay_seconds_count 3\n"
     )
@@ -183,7 +184,7 @@ struct OperationsTests {
     _ = try await running.value
   }
 
-  /// An embedded cluster for a daemon that serves no feeds.
+  /// An embedded cluster for a daemon that does not serve feeds.
   private static func ground(partitions: Int32) throws -> Ground {
     var ground = try Ground(partitions: partitions)
     ground.configuration.http.isEnabled = true
@@ -192,7 +193,7 @@ struct OperationsTests {
     return ground
   }
 
-  /// The metrics, once they contain some texts.
+  /// The metrics, once they contain these texts.
   private static func metrics(at url: borrowing Mutex<String>, with wanted: String...) async throws -> String
   {
     while url.withLock({ $0.isEmpty }) { await Task.yield() }
@@ -207,13 +208,13 @@ struct OperationsTests {
   }
 
   private static func expect(_ line: String, in text: String) {
-    // What is there instead, if it is not.
+    // Shows the actual line if the expected one is missing.
     let name = line.prefix { $0 != " " && $0 != "{" }
     let found = text.split(separator: "\n").filter { $0.hasPrefix(name) }
     #expect(found.contains { $0 == line }, "\(line), but there is \(found)")
   }
 
-  /// The notices up to the one that the daemon stops.
+  /// The notices up to the one that announces the stop.
   private static func notices(
     of supervisor: TestSupervisor,
     on thread: WorkerThread,

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTestSupport
 
-/// An answer to `GET /v1/feeds`.
+/// The response of `GET /v1/feeds`.
 struct Page: Decodable {
   struct Entry: Decodable {
     let feed: String

@@ -1,9 +1,9 @@
-/// Pauses that last until the test ends them.
+/// Pauses whose end the test controls.
 struct PauseGate: Sendable {
   private let begun = AsyncStream<Duration>.makeStream()
   private let ended = AsyncStream<Void>.makeStream()
 
-  /// Waits in a pause, as the one under test does.
+  /// Waits in a pause; called by the code under test.
   func pass(_ duration: Duration) async throws {
     begun.continuation.yield(duration)
     for await _ in ended.stream { return }
@@ -12,9 +12,9 @@ struct PauseGate: Sendable {
 
   /// Waits for the next pause.
   ///
-  /// - Returns: how long it is to be.
+  /// - Returns: its duration.
   func next() async -> Duration? { await begun.stream.first { _ in true } }
 
-  /// Ends a pause.
+  /// Ends the current pause.
   func open() { ended.continuation.yield() }
 }

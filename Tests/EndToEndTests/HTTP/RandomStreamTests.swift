@@ -6,7 +6,7 @@ import HTTPTestSupport
 import Service
 import Testing
 
-/// Clients that come and go at random end with what the server has.
+/// Clients that connect and disconnect at random end with the server's feeds.
 struct RandomStreamTests {
   private final class Client {
     let feed: String
@@ -20,8 +20,8 @@ struct RandomStreamTests {
   }
 
   @Test(arguments: [71, 72, 73] as [UInt64])
-  func `whoever comes and goes ends with the feed as it is`(seed: UInt64) async throws {
-    // Small bounds, so that the history is short and some readers are too slow.
+  func `clients that connect and disconnect at random end with the current feed`(seed: UInt64) async throws {
+    // Small limits, so that the history is short and some readers are too slow.
     let ground = try ServedGround {
       $0.maxHistoryBytes = 20_000
       $0.maxStreamBytes = 3_000
@@ -53,12 +53,12 @@ struct RandomStreamTests {
         if client.reader == nil, random.chance(50) {
           client.reader = try await ground.open(client.feed, after: client.replica.lastID)
         }
-        // Only what comes next for sure is waited for: what a new stream begins with.
+        // Waits only for what must come next: the first message of a new stream.
         if client.reader != nil, client.replica.lastID == nil { try await take(1, client) }
       }
     }
 
-    // Something that everybody waits for.
+    // A final change, for which all clients wait.
     for feed in feeds {
       try ground.publish(try await source.flush((feed, ChangesetSource.item("end", Int(seed)))))
     }
@@ -75,7 +75,7 @@ struct RandomStreamTests {
     await ground.end()
   }
 
-  /// Takes so many changesets of a client's stream; if it ends, the client comes again.
+  /// Takes a number of changesets from a client's stream. If the stream ends, the client reconnects.
   private func take(_ count: Int, _ client: Client) async throws {
     for _ in 0..<count {
       guard let message = try await client.reader?.next(named: nil) else {

@@ -5,7 +5,7 @@ import Service
 import Synchronization
 import Testing
 
-/// What becomes of readers when Kafka refuses the follower, and when it does no more.
+/// What readers see when the follower fails, and when it has recovered.
 struct RecoveryTests {
   private let source = ChangesetSource()
   private let pauses = PauseGate()
@@ -14,7 +14,7 @@ struct RecoveryTests {
     try await source.flush((feed, ChangesetSource.item("x", number)))
   }
 
-  @Test func `after a failure feeds are read anew, and streams begin again`() async throws {
+  @Test func `after a failure feeds are read again, and streams restart`() async throws {
     let ground = try ServedGround(pauses: pauses)
     try ground.publish(try await flush("gone", 1))
     try ground.publish(try await flush("a", 1))
@@ -32,7 +32,7 @@ struct RecoveryTests {
       #expect(response["Retry-After"] == "1")
       #expect(response.text.contains("restoring"))
     }
-    // Nothing is kept of what was known, neither feeds nor partitions.
+    // All feeds and partitions have been discarded.
     let status = try ground.ask("GET /v1/status").text
     #expect(status.contains("\"partitions\":[]"))
     #expect(status.contains("\"standing\":\"bootstrapping\""))
@@ -43,7 +43,7 @@ struct RecoveryTests {
     let response = try await ground.ask("GET /v1/feeds/a", until: 200)
     #expect(response["ETag"] == "\"feeds.items/1@2\"")
     #expect(try ground.ask("GET /v1/feeds/gone").status == 404)
-    // What was missed is not known any more.
+    // Missed changesets are no longer in the history.
     let again = try await ground.follow("a", after: "feeds.items/1@1")
     #expect(try await again.nextChangeset() == response.text)
     let idle = try await ground.follow("a", after: "feeds.items/1@2")
@@ -56,7 +56,7 @@ struct RecoveryTests {
     await ground.end()
   }
 
-  @Test func `while it fails the pauses grow, and what is to be served by then is followed`() async throws {
+  @Test func `while it fails the pauses grow, and then the latest partitions are followed`() async throws {
     let lines = Mutex<[String]>([])
     let log = Log(
       level: .error,
@@ -84,7 +84,7 @@ struct RecoveryTests {
     await ground.end()
   }
 
-  @Test func `a server that is to end does not wait for the end of a pause`() async throws {
+  @Test func `a server that is stopping does not wait for a pause to end`() async throws {
     let ground = try ServedGround(isAssigned: false, pauses: pauses)
     try ground.cluster.setTopicError(ServedGround.topic, .topicAuthorizationFailed)
     ground.assign(0..<1)

@@ -9,8 +9,8 @@ import Testing
 @testable import FeedHTTP
 @testable import FeedKafka
 
-/// An embedded cluster with a changesets topic, and a server of its feeds without a daemon: the test says what
-/// is published, and which partitions the workers have.
+/// An embedded cluster with a changesets topic, and a server of its feeds without a daemon. The test publishes
+/// changesets and assigns partitions.
 final class ServedGround {
   let cluster: EmbeddedCluster
   let server: DaemonServer
@@ -20,8 +20,8 @@ final class ServedGround {
   static let topic = "feeds.changesets"
 
   /// - Parameters:
-  ///   - partitions: of the topic; all are served, unless `isAssigned` is false.
-  ///   - pauses: where it waits after a failure.
+  ///   - partitions: the topic's partitions; all are served, unless `isAssigned` is false.
+  ///   - pauses: controls the pauses after failures.
   init(
     partitions: Int32 = 1,
     isAssigned: Bool = true,
@@ -37,7 +37,7 @@ final class ServedGround {
     configuration.http.port = 0
     configuration.http.threads = 1
     configuration.http.maxConnections = 64
-    // Clients that read nothing must not be closed for it, however busy the machine is.
+    // Clients that read nothing must not be disconnected, however busy the machine is.
     configuration.http.idleTimeoutSeconds = 3600
     change(&configuration.http)
     let settings = try KafkaSettings([
@@ -53,7 +53,7 @@ final class ServedGround {
     if isAssigned { assign(0..<partitions) }
   }
 
-  /// Tells the server that a worker has partitions, and has restored their feeds.
+  /// Tells the server that a worker has restored these partitions.
   func assign(_ partitions: Range<Int32>, to worker: Int = 0) {
     let inputs = partitions.flatMap { number in
       ["feeds.items", "feeds.sections"].map { TopicPartition(topic: $0, partition: number) }
@@ -82,17 +82,17 @@ final class ServedGround {
     )
   }
 
-  /// The changesets among records, as text.
+  /// The records' values as text, without nulls.
   static func values(_ records: [ChangesetSource.Record]) -> [String] {
     records.compactMap { $0.value.map { String(decoding: $0, as: UTF8.self) } }
   }
 
-  /// A connection of its own.
+  /// Opens a new connection.
   func connect(receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
     try HTTPTestClient(port: port, receiveBufferBytes: receiveBufferBytes)
   }
 
-  /// One request on a connection of its own.
+  /// Sends one request on its own connection.
   func ask(_ line: String, _ headers: String...) throws -> HTTPTestResponse {
     let client = try HTTPTestClient(port: port)
     let fields = (["Host: localhost", "Connection: close"] + headers).map { $0 + "\r\n" }.joined()
@@ -100,7 +100,7 @@ final class ServedGround {
     return try client.response(isHead: line.hasPrefix("HEAD"))
   }
 
-  /// Asks until the answer has a status.
+  /// Repeats a request until the response has a status.
   func ask(_ line: String, until status: Int) async throws -> HTTPTestResponse {
     while true {
       let response = try ask(line)
@@ -109,7 +109,7 @@ final class ServedGround {
     }
   }
 
-  /// Opens a stream of a feed that is known, or becomes known.
+  /// Opens a stream of a feed, once the feed is known.
   func follow(
     _ feed: String,
     after version: String? = nil,
@@ -121,7 +121,7 @@ final class ServedGround {
     return try #require(try await open(feed, after: version, receiveBufferBytes: receiveBufferBytes))
   }
 
-  /// The tag of a feed's state, without quotes, once that contains a text.
+  /// The tag of a feed's state without quotes, once the state contains a text.
   func tag(of feed: String, containing text: String) async throws -> String {
     while true {
       let response = try ask("GET /v1/feeds/\(PercentEncoding.encode(feed))")
@@ -132,7 +132,7 @@ final class ServedGround {
     }
   }
 
-  /// Opens a stream; nil if there is none to be had.
+  /// Opens a stream; nil if that is refused.
   func open(
     _ feed: String,
     after version: String? = nil,

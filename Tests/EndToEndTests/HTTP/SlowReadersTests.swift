@@ -9,12 +9,12 @@ import Testing
 
 @testable import FeedDaemon
 
-/// A daemon whose streams are not read.
+/// A daemon with streams whose clients do not read.
 struct SlowReadersTests {
   private static let readers = 1000
-  /// How a line with a changeset begins, as one with a notice does not.
+  /// The beginning of a line with a changeset, unlike that of a notice.
   private static let changeset = Array("data: {\"feed\":\"a\",\"epoch\":\"feeds.items/0\",\"revision\":".utf8)
-  /// A socket at each end, and what other tests have open.
+  /// A socket at each end, and the files of other tests.
   private static let neededFiles = 6000
 
   private static func record(_ number: Int) -> StoredRecord {
@@ -32,14 +32,14 @@ struct SlowReadersTests {
       "a thousand clients in one process need \(neededFiles) open files (ulimit -Hn)"
     )
   )
-  func `a thousand readers that read nothing do not keep the store from publishing`() async throws {
+  func `a thousand stalled readers do not keep the store from publishing`() async throws {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.coalescing.maxRecords = 1
     ground.configuration.http.isEnabled = true
     ground.configuration.http.port = 0
     ground.configuration.http.maxStreamBytes = 16_384
-    // They must not be closed for it, however busy the machine is.
+    // They must not be disconnected, however busy the machine is.
     ground.configuration.http.idleTimeoutSeconds = 3600
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
@@ -60,12 +60,12 @@ struct SlowReadersTests {
     let clients = try await withTaskExecutorPreference(thread) { @concurrent in try Self.connect(port) }
     let records = 100
     try ground.produce((1...records).map(Self.record), to: "feeds.items")
-    // All of it is published, though nobody reads.
+    // Everything is published, although no client reads.
     while let event = await iterator.next() {
       if case .committed(let counters) = event, counters.records == records + 1 { break }
     }
     while try !Self.ask(port, "/v1/feeds/a").text.contains("\"n\":\(records),") { await Task.yield() }
-    // Each is refused something, but not before everything was offered to it.
+    // Each stream rejects something eventually.
     while try Self.refused(port) < Self.readers { await Task.yield() }
     let status = try Self.ask(port, "/v1/status").text
     #expect(status.contains("\"streams\":\(Self.readers)"))
@@ -99,7 +99,7 @@ struct SlowReadersTests {
     return Clients(all: clients)
   }
 
-  /// Messages that had no room, of all streams.
+  /// The number of messages that full streams rejected.
   private static func refused(_ port: Int) throws -> Int {
     let status = try ask(port, "/v1/status").text
     let count = try #require(status.firstMatch(of: #/"droppedEvents":(\d+)/#)?.1)

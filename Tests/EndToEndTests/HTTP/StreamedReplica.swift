@@ -1,19 +1,19 @@
 import Feed
 
-/// A copy of a feed, kept from the messages of a stream: what a client has.
+/// A copy of a feed, updated from the messages of a stream, as a client has it.
 final class StreamedReplica {
   private let feed: String
   private let replicas = ReplicaPartition()
   private(set) var lastID: String?
-  /// Messages that could not be applied, because something was missed before.
+  /// The number of messages that could not be applied, because something was missing.
   private(set) var faults = 0
 
   init(_ feed: String) { self.feed = feed }
 
-  /// Takes a message that is a changeset.
+  /// Applies a message with a changeset.
   func take(_ message: EventReader.Message) throws {
     if let id = message.id { lastID = id }
-    // Any key of the feed will do: the value says what it is.
+    // Any of the feed's keys is accepted, because the value identifies the changeset.
     let key = Array("k0/\(feed)".utf8)
     let outcome = try key.withUnsafeBytes { key in
       try Array(message.data.utf8).withUnsafeBytes {

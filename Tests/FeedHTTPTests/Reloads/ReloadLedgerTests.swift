@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedHTTP
 
-/// Who pays when too many bytes are queued for readers.
+/// Which readers are disconnected when too many bytes are queued.
 final class ReloadLedgerTests {
   private final class Reader: ReloadReader {
     let state: Mutex<(remaining: Int, loan: ReloadLoan?, isCut: Bool)>
@@ -15,7 +15,7 @@ final class ReloadLedgerTests {
     var isCut: Bool { state.withLock { $0.isCut } }
 
     func cut() {
-      // Its end is not under the lock.
+      // Released outside the lock.
       _ = state.withLock { state in
         defer { state = (0, nil, true) }
         return state.loan
@@ -32,7 +32,7 @@ final class ReloadLedgerTests {
   private var readers: [Reader] = []
 
   deinit {
-    // A reader that is still sent something keeps its loan, and through the ledger itself.
+    // A reader that is still being sent something keeps its loan, and thereby the ledger.
     for reader in readers { reader.cut() }
   }
 
@@ -56,8 +56,8 @@ final class ReloadLedgerTests {
     clock.milliseconds.add(milliseconds, ordering: .relaxed)
   }
 
-  @Test func `the slowest reader pays, and not the next one`() {
-    // About 400,000 bytes each, as they are kept as a document and as a message.
+  @Test func `the slowest reader is disconnected, and not the next one`() {
+    // About 400,000 bytes each: a document and a message.
     let fast = read(reload(1, bytes: 200_000), remaining: -200_000)
     let slow = read(reload(2, bytes: 200_000), remaining: 350_000)
     let slower = read(reload(3, bytes: 200_000), remaining: 400_000)
@@ -66,7 +66,7 @@ final class ReloadLedgerTests {
     #expect(slower.isCut && !slow.isCut && !fast.isCut)
   }
 
-  @Test func `who has just begun, or reads fast, is not given up`() {
+  @Test func `a reader that is new or fast is not disconnected`() {
     let readers = (1...2).map { read(reload($0, bytes: 400_000), remaining: 400_000) }
     let next = reload(3, bytes: 400_000)
     advance(1_999)
@@ -104,17 +104,17 @@ final class ReloadLedgerTests {
     #expect(others[0].isCut)
   }
 
-  @Test func `a feed that is larger than the limit is sent when no other is`() {
+  @Test func `a feed larger than the limit is sent if no other is`() {
     let large = reload(1, bytes: 2_000_000)
     #expect(ledger.makeRoom(for: large))
     let reader = read(large, remaining: 2_000_000, of: 2_000_000)
-    // To others as well, at no cost.
+    // Further readers cost nothing.
     #expect(ledger.makeRoom(for: large))
     #expect(!ledger.makeRoom(for: reload(2, bytes: 2_000_000)))
     reader.cut()
   }
 
-  @Test func `nothing is counted any more once all were sent`() {
+  @Test func `nothing is counted any more once everything was sent`() {
     do {
       let readers = (1...3).map { read(reload($0, bytes: 1_000), remaining: 1_000, of: 1_000) }
       #expect(ledger.byteCount > 6_000)

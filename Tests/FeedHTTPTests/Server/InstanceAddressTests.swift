@@ -6,7 +6,7 @@ import Testing
 @testable import FeedKafka
 
 struct InstanceAddressTests {
-  @Test func `an instance is found by what its client id says`() {
+  @Test func `an instance's address is part of its client id`() {
     let url = "http://host-3:8321"
     let id = InstanceAddress.clientID("feed@store", url: url)
     #expect(id == "feed@store@http://host-3:8321")
@@ -33,7 +33,7 @@ struct InstanceAddressTests {
     #expect(urls == [0: "http://a", 2: "http://a", 3: "https://b:1"])
   }
 
-  @Test func `feeds that went are remembered up to a bound, until they come back`() {
+  @Test func `a bounded number of moved feeds is remembered, until they are assigned again`() {
     let moved = MovedFeeds(limit: 2)
     moved.add([("a", 1), ("b", 2), ("c", 2)].map { (feed: ByteText($0.0), partition: $0.1) })
     #expect(moved.partition(of: ByteText("a")) == 1)

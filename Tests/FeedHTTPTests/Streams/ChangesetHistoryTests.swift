@@ -22,7 +22,7 @@ struct ChangesetHistoryTests {
       .map(\.version.revision)
   }
 
-  @Test func `what came after a version is known, and nothing of others`() {
+  @Test func `the changesets after a version are found, and none of other feeds`() {
     var history = ChangesetHistory(limit: 10_000)
     #expect(missed(history, after: 1) == nil)
     for revision in 5...8 as ClosedRange<UInt64> { history.append(changeset(revision), of: feed) }
@@ -37,7 +37,7 @@ struct ChangesetHistoryTests {
     #expect(history.byteCount == 0)
   }
 
-  @Test func `the oldest of all feeds go first, and the bound holds`() {
+  @Test func `the oldest changesets of all feeds are dropped first, and the limit holds`() {
     var history = ChangesetHistory(limit: 4_000)
     let other = ByteText("b")
     history.append(changeset(1), of: feed)
@@ -48,7 +48,7 @@ struct ChangesetHistoryTests {
     #expect(missed(history, after: 0) == [1])
     history.append(changeset(10), of: other)
     #expect(missed(history, after: 0) == nil)
-    // Removed at once and in its turn: counted once.
+    // Removed explicitly and then reached in the order: counted once.
     history.removeAll(of: other)
     #expect(history.byteCount == 0)
     for revision in 1...20 as ClosedRange<UInt64> { history.append(changeset(revision), of: feed) }
@@ -57,7 +57,7 @@ struct ChangesetHistoryTests {
     #expect(missed(history, after: 9) == nil)
   }
 
-  @Test func `what is forgotten leaves nothing behind`() {
+  @Test func `removed changesets are not counted any more`() {
     var history = ChangesetHistory(limit: 1_000_000)
     history.append(changeset(1), of: ByteText("b"))
     for revision in 1...10_000 as ClosedRange<UInt64> {
@@ -69,7 +69,7 @@ struct ChangesetHistoryTests {
     #expect(history.changesets(of: ByteText("b"), after: FeedVersion(epoch: "e/1", revision: 0))?.count == 1)
   }
 
-  @Test func `what is too large for it is not kept, nor what is before`() {
+  @Test func `a changeset too large for the history is not kept, nor are those before it`() {
     var history = ChangesetHistory(limit: 1_000)
     history.append(changeset(1), of: feed)
     history.append(changeset(2, bytes: 5_000), of: feed)
@@ -79,12 +79,12 @@ struct ChangesetHistoryTests {
   }
 
   @Test(arguments: ["e/1@7", "a@b/3@12", "@0"])
-  func `a version's text can be read back`(text: String) {
+  func `a version can be parsed from its text`(text: String) {
     #expect(FeedVersion(text)?.text == text)
   }
 
   @Test(arguments: ["", "e/1", "e/1@", "e/1@x", "e/1@-1", "e/1@ 1"])
-  func `what is no version is none`(text: String) {
+  func `invalid text is not a version`(text: String) {
     #expect(FeedVersion(text) == nil)
   }
 }

@@ -3,7 +3,7 @@ import Feed
 @testable import FeedClient
 
 extension FeedDescription {
-  /// What a client knows of an empty feed of one life, `e/1`.
+  /// A client's description of an empty feed with the epoch `e/1`.
   static func made(
     of feed: String,
     partition: Int32 = 0,

@@ -1,10 +1,10 @@
 @testable import Service
 
-/// A stream's queue without a connection, and what was put into it.
+/// A stream's queue without a connection, and the messages in it.
 struct ReaderQueue {
   let stream: EventStream
 
-  /// - Parameter limit: the most bytes that wait.
+  /// - Parameter limit: the maximum number of queued bytes.
   init(limit: Int = 1_000) {
     stream = EventStream(
       number: 1,
@@ -17,7 +17,7 @@ struct ReaderQueue {
 
   /// Takes the queued events, as a client would.
   ///
-  /// - Returns: the data of the messages; before it the name of one that is no changeset.
+  /// - Returns: the data of the messages, after the event's name if it is not a changeset.
   func drain() -> [String] {
     guard stream.queuedBytes > 0 else { return [] }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 1)

@@ -5,7 +5,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What the readers of a feed are sent, step by step, without a client and without HTTP.
+/// What the readers of a feed are sent, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
   private static let feed = ByteText("f")
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
@@ -15,7 +15,7 @@ struct StreamDeliveryTests {
     FeedVersion(epoch: epoch, revision: revision)
   }
 
-  /// Of a revision `n` at the offset `n`.
+  /// A changeset of revision `n` at the offset `n`.
   private static func changeset(_ revision: UInt64, text: String? = nil) -> StreamStep {
     .changeset(
       StreamedChangeset(
@@ -35,7 +35,7 @@ struct StreamDeliveryTests {
     )
   }
 
-  /// What the client knows of the feed.
+  /// The client's description of the feed.
   private static func description(
     _ revision: UInt64,
     _ standing: FeedStanding = .upToDate
@@ -73,13 +73,13 @@ struct StreamDeliveryTests {
     delivery.send(state, after: breaks, to: number, of: Self.feed, current: current)
   }
 
-  private mutating func tellUpToDate(_ description: FeedDescription?) -> [Int] {
-    delivery.tellUpToDate(Self.feed, current: description).map(\.number)
+  private mutating func sendUpToDate(_ description: FeedDescription?) -> [Int] {
+    delivery.sendUpToDate(Self.feed, current: description).map(\.number)
   }
 
-  // MARK: Beginning
+  // MARK: Start
 
-  @Test mutating func `a reader without a version gets the state, and then what follows`() {
+  @Test mutating func `a reader without a version gets the state, and then later changesets`() {
     let (number, isLagging) = add(current: Self.description(1))
     #expect(isLagging)
     #expect(queue.drain() == [])
@@ -87,14 +87,14 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["state 1"])
     #expect(take(Self.changeset(2)) == [])
     #expect(queue.drain() == ["2"])
-    // One is missing.
+    // A changeset is missing.
     #expect(take(Self.changeset(4)) == [number])
     #expect(queue.drain() == [])
   }
 
-  @Test mutating func `a state is sent with the changesets that came since`() {
+  @Test mutating func `a state is sent with the changesets that arrived meanwhile`() {
     let (number, _) = add(current: Self.description(1))
-    // It lags already, and is not named again.
+    // It already lags, and is not returned again.
     for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == []) }
     #expect(queue.drain() == [])
     #expect(send(Self.state(1), to: number, current: Self.description(3)) == .sent)
@@ -103,8 +103,8 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["4"])
   }
 
-  @Test mutating func `a reader that comes again gets what it missed`() {
-    // Kept though nobody reads the feed.
+  @Test mutating func `a reader that reconnects gets the changesets that it missed`() {
+    // They are kept even without readers.
     for revision in 1...3 as ClosedRange<UInt64> { #expect(take(Self.changeset(revision)) == nil) }
     let (_, isLagging) = add(after: 1, current: Self.description(3))
     #expect(!isLagging)
@@ -113,7 +113,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["4"])
   }
 
-  @Test mutating func `a reader that has the feed as it is waits for what comes`() {
+  @Test mutating func `a reader that has the current version waits for the next changeset`() {
     #expect(!add(after: 5, current: Self.description(5)).isLagging)
     #expect(take(Self.changeset(5)) == [])
     #expect(queue.drain() == [])
@@ -122,11 +122,12 @@ struct StreamDeliveryTests {
   }
 
   @Test(arguments: [FeedStanding.mustRefetch, .bootstrapping])
-  mutating func `a version is worth nothing while the feed itself is not known`(_ standing: FeedStanding) {
+  mutating func `a reader's version is not used while the feed's state is not known`(_ standing: FeedStanding)
+  {
     #expect(add(after: 5, current: Self.description(5, standing)).isLagging)
   }
 
-  @Test mutating func `a version that is not known any more is worth nothing`() {
+  @Test mutating func `a version that is not in the history is not used`() {
     #expect(add(after: 4, current: Self.description(5)).isLagging)
     #expect(add(after: 5, current: nil).isLagging)
   }
@@ -144,19 +145,20 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == [long, "3", "4"])
     #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
     #expect(small.drain() == ["state 4"])
-    // It is not sent another.
+    // It is not sent a second one.
     #expect(send(Self.state(4), to: number, current: Self.description(4)) == .sent)
     #expect(send(Self.state(4), to: other, current: Self.description(4)) == .sent)
     #expect(small.drain() == [] && queue.drain() == [])
   }
 
-  @Test mutating func `changesets that were not told one by one make those lag who have not got them`() {
+  @Test
+  mutating func `changesets that were not delivered individually make readers lag that do not have them`() {
     let (behind, _) = add(after: 1, current: Self.description(1), ReaderQueue())
     #expect(!add(after: 4, current: Self.description(4)).isLagging)
     #expect(take(.jump(Self.version(4), position: 5)) == [behind])
     #expect(take(Self.changeset(5)) == [])
     #expect(queue.drain() == ["5"])
-    // What came before is not known.
+    // The earlier changesets are not known.
     #expect(add(after: 2, current: Self.description(5)).isLagging)
   }
 
@@ -170,7 +172,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["state 2"])
   }
 
-  @Test mutating func `a state is not sent if what came since is not known`() {
+  @Test mutating func `a state is not sent if the changesets after it are not known`() {
     let (number, _) = add(current: Self.description(1))
     #expect(take(.jump(Self.version(4), position: 5)) == [])
     #expect(send(Self.state(1), to: number, current: Self.description(4)) == .isOld)
@@ -178,7 +180,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["state 4"])
   }
 
-  @Test mutating func `a reader of a feed that must be fetched anew is told so, and gets its reload`() {
+  @Test mutating func `a reader of a feed that must be refetched is told so, and gets its reload`() {
     let (number, _) = add(current: Self.description(1))
     #expect(send(Self.state(1), to: number, current: Self.description(1, .mustRefetch)) == .sent)
     let told = queue.drain()
@@ -194,7 +196,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["reload 8"])
   }
 
-  @Test mutating func `there is no state of a feed that is gone or not read yet`() {
+  @Test mutating func `a feed that is gone or has not been read yet has no state to send`() {
     let (number, _) = add(current: nil)
     #expect(send(Self.state(1), to: number, current: nil) == .isGone)
     #expect(send(Self.state(1), to: number, current: Self.description(1, .bootstrapping)) == .isGone)
@@ -203,7 +205,7 @@ struct StreamDeliveryTests {
 
   // MARK: Notices and ends
 
-  @Test mutating func `a notice is told to all, and what came before it is forgotten`() {
+  @Test mutating func `a notice is sent to all readers, and earlier changesets are dropped`() {
     _ = take(Self.changeset(1))
     #expect(!add(after: 1, current: Self.description(1)).isLagging)
     #expect(take(Self.notice("lost")) == [])
@@ -211,7 +213,7 @@ struct StreamDeliveryTests {
     #expect(add(after: 1, current: Self.description(2)).isLagging)
   }
 
-  @Test mutating func `a deletion is not told to readers of a later epoch`() {
+  @Test mutating func `a deletion is not sent to readers of a later epoch`() {
     let (_, isLagging) = add(after: 1, current: Self.description(1))
     #expect(!isLagging)
     #expect(take(Self.notice("deleted", .allBut(epoch: "e/1"))) == [])
@@ -220,7 +222,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == ["deleted"])
   }
 
-  @Test mutating func `the streams of a feed end together, and nobody reads it then`() {
+  @Test mutating func `all streams of a feed end together, and it has no readers then`() {
     _ = add(current: nil)
     _ = add(current: nil, ReaderQueue())
     #expect(delivery.isRead(Self.feed))
@@ -230,7 +232,7 @@ struct StreamDeliveryTests {
     #expect(delivery.end(Self.feed).isEmpty)
   }
 
-  @Test mutating func `nobody reads a feed whose last reader has gone`() {
+  @Test mutating func `a feed has no readers after the last one has disconnected`() {
     let (first, _) = add(current: nil)
     let (second, _) = add(current: nil, ReaderQueue())
     #expect(first != second)
@@ -243,47 +245,47 @@ struct StreamDeliveryTests {
 
   // MARK: Up to date
 
-  @Test mutating func `readers are told once that they are up to date, when they are`() {
+  @Test mutating func `readers are told once that they are up to date`() {
     _ = add(after: 1, current: Self.description(1))
-    #expect(tellUpToDate(Self.description(1, .catchingUp)) == [])
-    #expect(queue.drain() == [] && delivery.untold == [Self.feed])
+    #expect(sendUpToDate(Self.description(1, .catchingUp)) == [])
+    #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     // The client has more than was delivered.
-    #expect(tellUpToDate(Self.description(2)) == [])
-    #expect(queue.drain() == [] && delivery.untold == [Self.feed])
+    #expect(sendUpToDate(Self.description(2)) == [])
+    #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     #expect(take(Self.changeset(2)) == [])
-    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(sendUpToDate(Self.description(2)) == [])
     #expect(queue.drain() == ["2", "up-to-date {\"feed\":\"f\",\"epoch\":\"e/1\",\"revision\":2}"])
-    #expect(delivery.untold.isEmpty)
-    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(delivery.awaitingNotice.isEmpty)
+    #expect(sendUpToDate(Self.description(2)) == [])
     #expect(queue.drain() == [])
     #expect(take(Self.changeset(3)) == [])
-    #expect(delivery.untold == [Self.feed])
+    #expect(delivery.awaitingNotice == [Self.feed])
   }
 
-  @Test mutating func `of a feed that nobody reads or knows nobody is told`() {
+  @Test mutating func `no up-to-date message is sent for an unknown feed or one without readers`() {
     _ = add(after: 1, current: Self.description(1))
-    #expect(tellUpToDate(Self.description(1, .mustRefetch)) == [])
-    #expect(delivery.untold.isEmpty && queue.drain() == [])
+    #expect(sendUpToDate(Self.description(1, .mustRefetch)) == [])
+    #expect(delivery.awaitingNotice.isEmpty && queue.drain() == [])
   }
 
-  @Test mutating func `a reader without room is told when it has room`() {
+  @Test mutating func `a reader with a full queue is told once its queue is empty`() {
     let small = ReaderQueue(limit: 100)
     let (number, _) = add(after: 1, current: Self.description(1), small)
     #expect(take(Self.changeset(2, text: String(repeating: "x", count: 60))) == [])
-    #expect(tellUpToDate(Self.description(2)) == [number])
-    // Not again before it has drained its queue.
-    #expect(tellUpToDate(Self.description(2)) == [] && delivery.untold.isEmpty)
+    #expect(sendUpToDate(Self.description(2)) == [number])
+    // Not again before its queue is empty.
+    #expect(sendUpToDate(Self.description(2)) == [] && delivery.awaitingNotice.isEmpty)
     #expect(small.drain() == [String(repeating: "x", count: 60)])
-    #expect(delivery.tellAgain(number, of: Self.feed) == nil)
-    #expect(delivery.untold == [Self.feed])
-    #expect(tellUpToDate(Self.description(2)) == [])
+    #expect(delivery.resendUpToDate(number, of: Self.feed) == nil)
+    #expect(delivery.awaitingNotice == [Self.feed])
+    #expect(sendUpToDate(Self.description(2)) == [])
     #expect(small.drain().first?.hasPrefix("up-to-date ") == true)
   }
 
   @Test mutating func `a reader that has begun to lag meanwhile gets the state instead`() {
     let (number, _) = add(current: Self.description(1))
-    #expect(delivery.tellAgain(number, of: Self.feed) === queue.stream)
+    #expect(delivery.resendUpToDate(number, of: Self.feed) === queue.stream)
     delivery.remove(number, of: Self.feed)
-    #expect(delivery.tellAgain(number, of: Self.feed) == nil)
+    #expect(delivery.resendUpToDate(number, of: Self.feed) == nil)
   }
 }

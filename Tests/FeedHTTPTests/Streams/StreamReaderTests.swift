@@ -4,7 +4,7 @@ import Testing
 @testable import FeedHTTP
 @testable import Service
 
-/// What one reader of a stream is sent, and when it falls behind.
+/// What one reader of a stream is sent, and when it lags.
 struct StreamReaderTests {
   private let stream = EventStream(
     number: 1,
@@ -36,7 +36,7 @@ struct StreamReaderTests {
     FeedReload(version(revision), Array("state \(revision)".utf8), ReloadLedger(limit: .max))
   }
 
-  /// The data of the messages that were sent since the last time.
+  /// The data of the messages sent since the last call.
   private func sent() -> [String] {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 100_000, alignment: 1)
     defer { buffer.deallocate() }
@@ -45,33 +45,34 @@ struct StreamReaderTests {
     return text.split(separator: "\n").filter { $0.hasPrefix("data: ") }.map { String($0.dropFirst(6)) }
   }
 
-  /// A reader that has a version, and gets what is at or after an offset.
+  /// A reader that has a version, and gets changesets from an offset on.
   private func reader(at revision: UInt64, position: Int64 = 0) -> StreamReader {
     var reader = StreamReader(stream)
     reader.resume(after: version(revision), position: position, missed: [])
     return reader
   }
 
-  @Test func `a new reader waits for the feed's state and takes nothing before it`() {
+  @Test func `a new reader waits for the feed's state, and gets nothing before it`() {
     var reader = StreamReader(stream)
     #expect(reader.isLagging)
     reader.take(changeset(1))
-    reader.tell(ServerSentEvent(data: Array("news".utf8)).encoded())
+    reader.notify(ServerSentEvent(data: Array("news".utf8)).encoded())
     reader.jump(to: version(1), position: 2)
     #expect(reader.isLagging && sent().isEmpty)
   }
 
-  @Test func `changesets that follow on one another are sent, with all their parts`() {
+  @Test func `consecutive changesets are sent, with all their parts`() {
     var reader = reader(at: 4)
-    reader.isToldUpToDate = true
+    reader.hasUpToDateNotice = true
     reader.take(changeset(5))
-    #expect(!reader.isToldUpToDate)
+    #expect(!reader.hasUpToDateNotice)
     reader.take(changeset(6, texts: ["6a", "6b"]))
     #expect(sent() == ["5", "6a", "6b"])
     #expect(reader.version == version(6) && !reader.isLagging)
   }
 
-  @Test func `one that does not follow on what it has makes it lag, and a reload does not`() {
+  @Test
+  func `a changeset that does not continue from the reader's version makes it lag, and a reload does not`() {
     var reader = reader(at: 4)
     reader.take(changeset(6, isReload: true))
     #expect(!reader.isLagging && sent() == ["6"])
@@ -82,7 +83,7 @@ struct StreamReaderTests {
     #expect(sent().isEmpty)
   }
 
-  @Test func `what comes before its position is not for it, and the position itself is`() {
+  @Test func `changesets before its position are skipped, and one at the position is sent`() {
     var reader = reader(at: 4, position: 10)
     reader.take(changeset(5, offset: 9))
     #expect(sent().isEmpty && !reader.isLagging)
@@ -90,7 +91,7 @@ struct StreamReaderTests {
     #expect(sent() == ["5"])
   }
 
-  @Test func `what it missed is sent whatever its offset, and what comes again is not`() {
+  @Test func `missed changesets are sent whatever their offset, and repeated ones are not`() {
     var reader = StreamReader(stream)
     reader.resume(after: version(4), position: 7, missed: [changeset(5), changeset(6)])
     #expect(sent() == ["5", "6"])
@@ -100,20 +101,20 @@ struct StreamReaderTests {
     #expect(sent() == ["7"])
   }
 
-  @Test func `a reader without room lags, and gets the state and what came after it`() {
+  @Test func `a reader with a full queue lags, and gets the state and later changesets`() {
     var reader = reader(at: 4)
     reader.take(changeset(5, texts: [String(repeating: "x", count: 900)]))
     reader.take(changeset(6, texts: ["6a", String(repeating: "y", count: 900), "6c"]))
     #expect(reader.isLagging)
-    // What was queued before the room ran out is not a whole changeset; nothing comes after it.
+    // The queued bytes are part of a changeset; nothing follows them.
     #expect(sent() == [String(repeating: "x", count: 900), "6a"])
-    reader.isToldUpToDate = true
+    reader.hasUpToDateNotice = true
     reader.take(reload(6), position: 7, missed: [changeset(7)])
     #expect(sent() == ["state 6", "7"])
-    #expect(!reader.isLagging && !reader.isToldUpToDate && reader.version == version(7))
+    #expect(!reader.isLagging && !reader.hasUpToDateNotice && reader.version == version(7))
   }
 
-  @Test func `a version that came by another way is noted if it is what it has`() {
+  @Test func `a jump to the reader's own version does not make it lag`() {
     var reader = reader(at: 4)
     reader.jump(to: version(4), position: 9)
     #expect(!reader.isLagging && reader.position == 9)
@@ -121,7 +122,7 @@ struct StreamReaderTests {
     #expect(reader.isLagging && reader.position == 9)
   }
 
-  @Test func `one that waits for a reload is told so, and takes nothing else`() {
+  @Test func `a reader that waits for a reload is told so, and gets nothing else`() {
     var reader = reader(at: 4, position: 3)
     reader.waitForReload(telling: ServerSentEvent(data: Array("must refetch".utf8)).encoded())
     #expect(sent() == ["must refetch"])

@@ -17,7 +17,7 @@ struct StreamStepTests {
     .present(FeedContent(description: description(partition: partition), snapshot: Snapshot()), passedOver: 0)
   }
 
-  /// The step in words.
+  /// The step as text.
   private static func text(_ update: FeedUpdate, current: FeedDescription?) -> String {
     switch StreamStep(update, current: current) {
     case .changeset(let changeset): "changeset \(changeset.version.text)"
@@ -31,13 +31,13 @@ struct StreamStepTests {
   }
 
   @Test(arguments: [(0, "pass"), (1, "jump to e/1@7 before 8"), (2, "jump to e/1@7 before 8")])
-  func `of two feeds with one id, that of the lower partition is served`(_ served: Int32, _ step: String) {
+  func `if two feeds have the same id, the lower partition's is served`(_ served: Int32, _ step: String) {
     #expect(Self.text(Self.present(partition: 1), current: Self.description(partition: served)) == step)
     #expect(Self.text(Self.present(partition: 1), current: nil) == "jump to e/1@7 before 8")
   }
 
   @Test(arguments: [(0, "pass"), (1, "changeset e/1@8"), (2, "changeset e/1@8")])
-  func `a changeset of the other partition concerns nobody`(_ served: Int32, _ step: String) {
+  func `a changeset of the other partition is ignored`(_ served: Int32, _ step: String) {
     let change = ReplicaChange(
       feed: "f",
       epoch: "e/1",
@@ -54,14 +54,14 @@ struct StreamStepTests {
     #expect(Self.text(.changed(changeset, nil), current: Self.description(partition: served)) == step)
   }
 
-  @Test func `a feed that was lost is told as lost, unless its reload has come meanwhile`() {
+  @Test func `a loss is reported, unless the feed's reload has arrived meanwhile`() {
     let update = FeedUpdate.mustRefetch(feed: "f", reason: "gap")
     #expect(Self.text(update, current: Self.description(.mustRefetch)) == "notice to all")
     #expect(Self.text(update, current: nil) == "notice to all")
     #expect(Self.text(update, current: Self.description()) == "forget")
   }
 
-  @Test func `a deletion is for readers of other epochs than the feed has by now`() {
+  @Test func `a deletion is sent to readers of epochs other than the current one`() {
     let update = FeedUpdate.absent(feed: "f", changeset: Array("{}".utf8))
     #expect(Self.text(update, current: nil) == "notice to all but none")
     #expect(Self.text(update, current: Self.description()) == "notice to all but e/1")

@@ -9,7 +9,7 @@ struct GatedConnectionTests {
     return answer
   }
 
-  @Test func `the broker's address becomes that of the gate, wherever it stands`() {
+  @Test func `the broker's address is replaced by the gate's, wherever it is`() {
     let host = Array("127.0.0.1".utf8)
     let answer = [1, 0, 9] + host + [0, 0, 0x12, 0x34, 7, 10] + host + [0, 0, 0x12, 0x34]
     #expect(replaced(answer) == [1, 0, 9] + host + [0, 0, 0xAB, 0xCD, 7, 10] + host + [0, 0, 0xAB, 0xCD])

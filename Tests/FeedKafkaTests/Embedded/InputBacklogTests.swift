@@ -7,13 +7,13 @@ struct InputBacklogTests {
   private static let first = TopicPartition(topic: "feeds.items", partition: 0)
   private static let second = TopicPartition(topic: "feeds.items", partition: 1)
 
-  @Test func `before the first assignment whatever was written is unread`() {
+  @Test func `before the first assignment, all input is unread`() {
     let backlog = InputBacklog()
     #expect(backlog.firstUnread([Self.first: 0, Self.second: 0]) == nil)
     #expect(backlog.firstUnread([Self.first: 0, Self.second: 1]) == Self.second)
   }
 
-  @Test func `what is assigned is unread until it is read to its end`() {
+  @Test func `an assigned partition is unread until it has been read to its end`() {
     let backlog = InputBacklog()
     backlog.assign([Self.first], to: 0)
     backlog.assign([Self.second], to: 1)
@@ -28,7 +28,7 @@ struct InputBacklogTests {
     #expect(backlog.firstUnread([Self.first: 4, Self.second: 10]) == Self.second)
   }
 
-  @Test func `what members of other processes have counts as read`() {
+  @Test func `partitions of members in other processes count as read`() {
     let backlog = InputBacklog()
     backlog.assign([Self.first], to: 0)
     backlog.read([Self.first: 4, Self.second: 1], by: 0)
@@ -37,7 +37,7 @@ struct InputBacklogTests {
     #expect(backlog.firstUnread([Self.first: 100, Self.second: 100]) == nil)
   }
 
-  @Test func `an assignment takes the place of the one before`() {
+  @Test func `an assignment replaces the previous one`() {
     let backlog = InputBacklog()
     backlog.assign([Self.first], to: 0)
     backlog.read([Self.first: 4], by: 0)

@@ -3,7 +3,7 @@ import Testing
 @testable import FeedKafka
 
 struct ProduceCreditTests {
-  /// Which of these requests go on, one after the other; nil renews the credit.
+  /// Which of these requests pass; nil renews the credit.
   private func taken(_ requests: [Int?]) -> [Bool] {
     var credit = ProduceCredit()
     return requests.compactMap { bytes in
@@ -15,11 +15,11 @@ struct ProduceCreditTests {
     }
   }
 
-  @Test func `requests go on until they are as much as may be unread`() {
+  @Test func `requests pass until the credit is used up`() {
     #expect(taken([ProduceCredit.bytes - 10, 11, 10, 1, nil, 1]) == [true, false, true, false, true])
   }
 
-  @Test func `a request that is larger goes on by itself`() {
+  @Test func `a request larger than the credit passes alone`() {
     #expect(taken([.max, 1, nil, 1, .max]) == [true, false, true, false])
   }
 }

@@ -23,7 +23,10 @@ struct ProduceHeadTests {
       (3, [0x7F, 0xFF, 0, 1]), (0, []), (0, [0]),
     ] as [(UInt32, [UInt8])]
   )
-  func `one without is not, nor is one that cannot be read`(version: UInt32, rest: [UInt8]) {
+  func `a request without acknowledgements, or an unreadable one, is not answered`(
+    version: UInt32,
+    rest: [UInt8]
+  ) {
     #expect(!ProduceHead.wantsAnswer(version: version, Self.client + rest))
   }
 }

@@ -5,7 +5,7 @@ import Testing
 struct ProcessIdentityTests {
   private func claim(_ group: String) -> String { ProcessIdentity(group: group).text }
 
-  @Test func `who runs at the same time has another identity, who comes after has the same`() {
+  @Test func `concurrent processes have different identities, and a successor has its predecessor's`() {
     let group = "identity-\(UInt64.random(in: 0...UInt64.max))"
     var first: ProcessIdentity? = ProcessIdentity(group: group)
     let second = ProcessIdentity(group: group)
@@ -18,7 +18,7 @@ struct ProcessIdentityTests {
     withExtendedLifetime(second) { #expect(claim(group) == text) }
   }
 
-  @Test func `groups with long names are told apart`() {
+  @Test func `groups with long names have different identities`() {
     let long = String(repeating: "g", count: 300)
     let first = ProcessIdentity(group: "a" + long + "\(UInt64.random(in: 0...UInt64.max))")
     #expect(first.text.hasSuffix("-0"))

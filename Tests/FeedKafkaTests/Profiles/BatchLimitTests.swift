@@ -3,7 +3,7 @@ import Testing
 @testable import FeedKafka
 
 struct BatchLimitTests {
-  @Test func `each refusal leaves a tenth, down to one record`() {
+  @Test func `each refusal reduces the limit to a tenth, down to one record`() {
     var limit = BatchLimit()
     #expect(limit.bytes == nil)
     #expect(!limit.isLeast)

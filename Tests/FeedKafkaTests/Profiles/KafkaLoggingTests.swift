@@ -6,7 +6,7 @@ import Testing
 @testable import FeedKafka
 
 struct KafkaLoggingTests {
-  @Test func `what is got over by itself is a warning`() {
+  @Test func `an error that librdkafka recovers from is a warning`() {
     #expect(Log.event(of: .error, "TXNERR") == .kafkaClientWarning)
     #expect(Log.event(of: .alert, "TXNERR") == .kafkaClientError)
     #expect(Log.event(of: .error, "FAIL") == .kafkaClientError)
@@ -15,7 +15,7 @@ struct KafkaLoggingTests {
     #expect(Log.event(of: .info, "FAIL") == .kafkaClientDebug)
   }
 
-  @Test func `the thread that librdkafka names is a field`() {
+  @Test func `the thread in librdkafka's message becomes a field`() {
     let lines = Mutex<[String]>([])
     let output = DiagnosticOutput(isTerminal: false) { line in lines.withLock { $0.append(line) } }
     let handler = Log(output: output).kafkaHandler

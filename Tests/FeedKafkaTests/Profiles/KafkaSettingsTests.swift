@@ -16,25 +16,25 @@ struct KafkaSettingsTests {
 
   private static let process = ProcessIdentity(group: "settings")
 
-  @Test func `a broker's address must be there`() {
+  @Test func `a broker's address is required`() {
     let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([], embedded: nil) }
     #expect(error?.description.contains("kafka.bootstrap.servers") == true)
     #expect(error?.description.contains("--embedded") == true)
   }
 
-  @Test func `only what can bring a broker along is told of --embedded`() {
+  @Test func `the error mentions --embedded only for commands that support it`() {
     let error = #expect(throws: ConfigurationError.self) { try KafkaSettings([]) }
     #expect(error?.description.contains("kafka.bootstrap.servers") == true)
     #expect(error?.description.contains("--embedded") == false)
   }
 
-  @Test func `a broker's address does not go with the embedded broker`() {
+  @Test func `a broker's address and the embedded broker exclude each other`() {
     let pairs = [ConfigurationPair(name: "bootstrap.servers", value: "host:9092")]
     let error = #expect(throws: ConfigurationError.self) { try KafkaSettings(pairs, embedded: []) }
     #expect(error?.description.contains("host:9092") == true)
   }
 
-  @Test func `defaults are ours where the user says nothing`() throws {
+  @Test func `FeedStore's defaults apply where the user sets nothing`() throws {
     let settings = try settings([:])
     #expect(settings.groupID == "feedstore")
     let member = settings.member(worker())
@@ -50,7 +50,7 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "feedstore-\(Self.process.text)-2")
   }
 
-  @Test func `brokers that say nothing, and moves that nobody tells of, are noticed soon`() throws {
+  @Test func `silent brokers and moved leaders are noticed soon`() throws {
     let settings = try settings([:])
     for configuration in [settings.member(worker()), settings.reader, settings.follower, settings.restorer] {
       #expect(configuration["socket.timeout.ms"] == "10000")
@@ -61,7 +61,7 @@ struct KafkaSettingsTests {
     }
     #expect(settings.member(worker())["coordinator.query.interval.ms"] == "5000")
     #expect(settings.restorer["topic.metadata.refresh.interval.ms"] == "100")
-    // Brokers may take as long as they are told.
+    // Brokers may take as long as configured.
     let patient = try self.settings(["fetch.wait.max.ms": "60000"])
     #expect(patient.member(worker())["socket.timeout.ms"] == "65000")
     let own = try self.settings(["socket.timeout.ms": "2000", "coordinator.query.interval.ms": "7000"])
@@ -73,7 +73,7 @@ struct KafkaSettingsTests {
     }
   }
 
-  @Test func `batches are as small as brokers want them`() throws {
+  @Test func `batches are limited as brokers require`() throws {
     let settings = try settings(["batch.size": "500000"])
     var limit = BatchLimit()
     func size() -> String? {
@@ -84,7 +84,7 @@ struct KafkaSettingsTests {
     #expect(size() == "50000")
   }
 
-  @Test func `after each transaction that was too slow the next has twice the time, up to a bound`() throws {
+  @Test func `each transaction that was too slow doubles the next timeout, up to a maximum`() throws {
     let settings = try settings([:])
     func timeout(_ slowInARow: Int) -> String? {
       settings.transactionalProducer(worker(), slowInARow: slowInARow)["transaction.timeout.ms"]
@@ -96,7 +96,7 @@ struct KafkaSettingsTests {
     )
   }
 
-  @Test func `times that outlast a transaction are not the transactional producer's`() throws {
+  @Test func `timeouts longer than a transaction's are not passed to the transactional producer`() throws {
     let settings = try settings(["socket.timeout.ms": "30000", "message.timeout.ms": "15000"])
     let producer = settings.transactionalProducer(worker(), slowInARow: 0)
     #expect(producer["socket.timeout.ms"] == nil)
@@ -113,7 +113,7 @@ struct KafkaSettingsTests {
     }
   }
 
-  @Test func `an instance's name is that of its group membership and of its transactions`() throws {
+  @Test func `an instance's name is used for its group membership and its transactions`() throws {
     let settings = try settings(["group.id": "g", "group.instance.id": "one"])
     #expect(settings.member(worker())["group.instance.id"] == "one")
     #expect(settings.member(worker(1, of: 2))["group.instance.id"] == "one-1")
@@ -122,7 +122,7 @@ struct KafkaSettingsTests {
     #expect(producer["transactional.id"] == "g-one-1")
   }
 
-  @Test func `what is fetched ahead of the input is bounded by bytes, unless the user says how`() throws {
+  @Test func `prefetched input is limited by bytes, unless the user sets a limit`() throws {
     let member = try settings([:]).member(worker())
     #expect(member["queued.max.messages.kbytes"] == "32768")
     #expect(member["queued.min.messages"] == "10000000")
@@ -133,7 +133,7 @@ struct KafkaSettingsTests {
     #expect(given["queued.min.messages"] == "7")
   }
 
-  @Test func `librdkafka looks soon for room in its queue if it can be told to`() throws {
+  @Test func `librdkafka checks soon for room in its queue, if its version supports that`() throws {
     let known = KafkaConfiguration.knows("fetch.queue.backoff.ms")
     for configuration in try [settings([:]).member(worker()), settings([:]).restorer] {
       #expect(configuration["fetch.queue.backoff.ms"] == (known ? "5" : nil))
@@ -141,7 +141,7 @@ struct KafkaSettingsTests {
     }
   }
 
-  @Test func `what is fetched ahead of a restoration is bounded, unless the user says how`() throws {
+  @Test func `the prefetch of a restore is limited, unless the user sets a limit`() throws {
     let restorer = try settings([:]).restorer
     #expect(restorer["queued.max.messages.kbytes"] == "131072")
     #expect(restorer["fetch.max.bytes"] == "16777216")
@@ -152,19 +152,19 @@ struct KafkaSettingsTests {
     #expect(bounded["queued.max.messages.kbytes"] == "4096")
     #expect(bounded["queued.min.messages"] == "7")
     #expect(restorer["fetch.message.max.bytes"] == "4194304")
-    // Another name for the same.
+    // An alias of the same property.
     let other = try settings(["max.partition.fetch.bytes": "65536"]).restorer
     #expect(other["fetch.message.max.bytes"] == nil)
   }
 
   @Test(arguments: ["1000", "16777216", "16777217", "50000000"])
-  func `librdkafka takes what a restoration reads with, however large records may be`(bytes: String) throws {
+  func `librdkafka accepts the restore's configuration for any record size`(bytes: String) throws {
     let restorer = try settings(["message.max.bytes": bytes]).restorer
     #expect(restorer["fetch.max.bytes"].flatMap { Int($0) } == max(16_777_216, try #require(Int(bytes))))
     #expect(throws: Never.self) { try Consumer(configuration: restorer, log: { _, _, _ in }) }
   }
 
-  @Test func `what the user says goes to the clients that it is for`() throws {
+  @Test func `the user's properties are passed to the clients that support them`() throws {
     let settings = try settings([
       "group.id": "mine", "linger.ms": "20", "max.poll.interval.ms": "60000", "security.protocol": "ssl",
       "auto.offset.reset": "smallest", "transactional.id": "line", "client.id": "me",
@@ -192,7 +192,10 @@ struct KafkaSettingsTests {
     ("isolation.level", "read_uncommitted"), ("partition.assignment.strategy", "roundrobin"),
     ("enable.idempotence", "false"), ("acks", "1"),
   ])
-  func `what exactly once rests on is refused with the reason`(name: String, value: String) {
+  func `a property that exactly-once delivery depends on is refused with the reason`(
+    name: String,
+    value: String
+  ) {
     let error = #expect(throws: ConfigurationError.self) {
       try KafkaSettings([ConfigurationPair(name: name, value: value)], embedded: [])
     }
@@ -202,7 +205,7 @@ struct KafkaSettingsTests {
   }
 
   @Test(arguments: ["bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id"])
-  func `a name that is empty is refused`(name: String) {
+  func `an empty name is refused`(name: String) {
     let others =
       name == "bootstrap.servers" ? [] : [ConfigurationPair(name: "bootstrap.servers", value: "a:1")]
     let error = #expect(throws: ConfigurationError.self) {
@@ -212,7 +215,7 @@ struct KafkaSettingsTests {
     #expect(error?.description.contains("is empty") == true)
   }
 
-  @Test func `a property that FeedStore owns may be set to what it is`() throws {
+  @Test func `a property that FeedStore owns may be set to the required value`() throws {
     #expect(try settings(["enable.auto.commit": "false"]).member(worker())["enable.auto.commit"] == "false")
     #expect(try settings(["acks": "all"]).producer["acks"] == "all")
   }

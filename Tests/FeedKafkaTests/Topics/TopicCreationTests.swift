@@ -15,7 +15,7 @@ struct TopicCreationTests {
     try requirements.missingTopics(states, partitions: partitions, replicationFactor: replicationFactor)
   }
 
-  @Test func `everything is created where nothing is`() throws {
+  @Test func `all topics are created if none exists`() throws {
     let topics = try missing([:])
     #expect(topics.map(\.name) == ["feeds.sections", "feeds.items", "feeds.changesets", "feeds.rejected"])
     #expect(topics.allSatisfy { $0.partitions == 12 && $0.replicationFactor == -1 })
@@ -26,24 +26,24 @@ struct TopicCreationTests {
     #expect(topics[3].configuration["cleanup.policy"] == "delete")
   }
 
-  @Test func `numbers are taken as given`() throws {
+  @Test func `given numbers are used`() throws {
     let topics = try missing([:], partitions: 3, replicationFactor: 2)
     #expect(topics.allSatisfy { $0.partitions == 3 && $0.replicationFactor == 2 })
   }
 
-  @Test func `what is created has as many partitions as an input that exists`() throws {
+  @Test func `new topics have as many partitions as an existing input`() throws {
     let topics = try missing(["feeds.items": TopicState(partitions: 5)])
     #expect(topics.map(\.name) == ["feeds.sections", "feeds.changesets", "feeds.rejected"])
     #expect(topics.allSatisfy { $0.partitions == 5 })
   }
 
-  @Test func `nothing is created where everything exists, whatever is asked for`() throws {
+  @Test func `nothing is created if everything exists, whatever numbers are given`() throws {
     let names = requirements.roles.map(\.topic)
     let states = Dictionary(uniqueKeysWithValues: names.map { ($0, TopicState(partitions: 5)) })
     #expect(try missing(states, partitions: 9).isEmpty)
   }
 
-  @Test func `partitions that do not fit an input that exists are refused`() {
+  @Test func `a number of partitions that contradicts an existing input is refused`() {
     let error = #expect(throws: DaemonError.self) {
       try missing(["feeds.items": TopicState(partitions: 5)], partitions: 6)
     }

@@ -7,7 +7,7 @@ import Testing
 struct TopicRequirementsTests {
   private let requirements = TopicRequirements(FeedStoreOptions(), batchBytes: 1_000_000)
 
-  /// Topics as `--create` makes them, where every other setting is a broker's default.
+  /// Topics as created by `--create`; all other settings are the brokers' defaults.
   private func created(_ partitions: Int32 = 6) -> [String: TopicState] {
     let defaults = [
       "max.message.bytes": "1048588", "min.cleanable.dirty.ratio": "0.5", "delete.retention.ms": "86400000",
@@ -19,7 +19,7 @@ struct TopicRequirementsTests {
     return Dictionary(uniqueKeysWithValues: states)
   }
 
-  /// What is wrong, in short.
+  /// The unmet requirements, in short.
   private func mismatches(
     _ states: [String: TopicState],
     _ requirements: TopicRequirements? = nil
@@ -29,11 +29,11 @@ struct TopicRequirementsTests {
     }
   }
 
-  @Test func `what is created is as needed`() {
+  @Test func `created topics meet the requirements`() {
     #expect(requirements.check(created()).allSatisfy { $0.verdict == .met })
   }
 
-  @Test func `what is missing must be created, and is all that is said of it`() {
+  @Test func `a missing topic must be created, and no other requirement is listed for it`() {
     #expect(
       mismatches([:]) == [
         "must feeds.sections partitions", "must feeds.items partitions", "must feeds.changesets partitions",
@@ -65,7 +65,7 @@ struct TopicRequirementsTests {
       expected: ["must feeds.sections partitions", "must feeds.changesets partitions"]
     ),
   ])
-  func `partitions must fit together`(row: Partitions) {
+  func `numbers of partitions must match`(row: Partitions) {
     var states = created()
     states["feeds.sections"]?.partitions = row.sections
     states["feeds.items"]?.partitions = row.items
@@ -78,7 +78,7 @@ struct TopicRequirementsTests {
     var topic: String
     var name: String
     var value: String
-    /// Nil where nothing is wrong.
+    /// nil if the requirement is met.
     var expected: TopicRequirement.Verdict?
   }
 
@@ -102,7 +102,7 @@ struct TopicRequirementsTests {
     Setting(topic: "feeds.items", name: "retention.ms", value: "-1", expected: nil),
     Setting(topic: "feeds.items", name: "retention.bytes", value: "1000000", expected: .should),
   ])
-  func `settings are held against what is needed`(row: Setting) {
+  func `settings are compared with the requirements`(row: Setting) {
     var states = created()
     states[row.topic]?.settings?[row.name] = row.value
     let expected = row.expected.map { ["\($0.rawValue) \(row.topic) \(row.name)"] } ?? []
@@ -114,7 +114,7 @@ struct TopicRequirementsTests {
     )
   }
 
-  @Test func `settings that are not known are neither right nor wrong`() {
+  @Test func `unknown settings are neither met nor unmet`() {
     let states = created().mapValues { TopicState(partitions: $0.partitions) }
     let settings = requirements.check(states).filter { $0.kind != .partitions }
     #expect(!settings.isEmpty)
@@ -137,7 +137,7 @@ struct TopicRequirementsTests {
     #expect(rejected.map { $0 > 20_000_000 } == true)
   }
 
-  @Test func `larger batches need larger messages, as brokers measure batches`() {
+  @Test func `larger batches need larger messages, because brokers limit batches`() {
     let large = TopicRequirements(FeedStoreOptions(), batchBytes: 8_000_000)
     #expect(
       mismatches(created(), large) == [
@@ -146,7 +146,7 @@ struct TopicRequirementsTests {
     )
   }
 
-  @Test func `one topic may be both inputs`() {
+  @Test func `one topic may serve as both inputs`() {
     var options = FeedStoreOptions()
     options.topics.sections = "feeds.items"
     let single = TopicRequirements(options, batchBytes: 1_000_000)

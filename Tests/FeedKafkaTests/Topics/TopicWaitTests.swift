@@ -6,7 +6,7 @@ import Testing
 @testable import FeedKafka
 
 struct TopicWaitTests {
-  @Test func `it lasts from the first answer without a topic, of which the log tells every five seconds`() {
+  @Test func `the wait starts with the first response without a topic, and is logged every five seconds`() {
     let lines = Mutex<[String]>([])
     let output = DiagnosticOutput(isTerminal: false) { line in lines.withLock { $0.append(line) } }
     let log = Log(level: .warning, output: output)
@@ -31,7 +31,7 @@ struct TopicWaitTests {
     #expect(wait.step(at: 7) == .giveUp)
   }
 
-  @Test func `it may last for ever`() {
+  @Test func `the wait may be unlimited`() {
     var wait = TopicWait(milliseconds: .max)
     #expect(wait.step(at: 7) == .askAndTell(remainingSeconds: (.max - 8) / 1_000 + 1))
     #expect(wait.step(at: 8) == .ask)

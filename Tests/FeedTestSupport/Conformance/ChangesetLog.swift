@@ -2,7 +2,7 @@
 public struct ChangesetLog: Sendable {
   public struct Line: Sendable {
     public var partition: Int
-    /// Where the record stood in the log that it was taken from.
+    /// The record's offset in the original log.
     public var offset: Int
     public var key: [UInt8]
     public var value: [UInt8]?
@@ -12,7 +12,7 @@ public struct ChangesetLog: Sendable {
 
   init(_ lines: [Line]) { self.lines = lines }
 
-  /// What a store wrote.
+  /// The records that a store wrote.
   public init(_ records: [JudgedRecord]) {
     var offsets: [Int: Int] = [:]
     lines = records.map { record in
@@ -22,9 +22,9 @@ public struct ChangesetLog: Sendable {
     }
   }
 
-  // MARK: - What becomes of a log
+  // MARK: - Variants of a log
 
-  /// What compaction leaves of the first `count` records: of each key the last, and, if it has been long enough, no nulls.
+  /// The log after compaction of the first `count` records: the last record of each key, optionally without nulls.
   func compacted(first count: Int, keepsNulls: Bool = true) -> ChangesetLog {
     let head = lines.prefix(count)
     var last: [[UInt8]: Int] = [:]
@@ -35,7 +35,7 @@ public struct ChangesetLog: Sendable {
     return ChangesetLog(kept.map(\.element) + lines.dropFirst(count))
   }
 
-  /// What a follower reads that has read `read` records when the first `count` are compacted.
+  /// What a follower reads that has read `read` records before the first `count` are compacted.
   func lagging(read: Int, compacted count: Int) -> ChangesetLog {
     let rest = compacted(first: count).lines.filter { line in
       lines.firstIndex { $0.partition == line.partition && $0.offset == line.offset } ?? 0 >= read
@@ -43,7 +43,7 @@ public struct ChangesetLog: Sendable {
     return ChangesetLog(lines.prefix(read) + rest)
   }
 
-  /// Without the records at these places.
+  /// The log without the records at these positions.
   func without(_ places: Int...) -> ChangesetLog {
     ChangesetLog(lines.enumerated().filter { !places.contains($0.offset) }.map(\.element))
   }
@@ -56,9 +56,9 @@ public struct ChangesetLog: Sendable {
     return log
   }
 
-  /// With the value of a record spelled otherwise.
+  /// The log with other text in one record's value.
   ///
-  /// - Throws: ``JudgeFailure`` if the value does not have the text, or more than once.
+  /// - Throws: ``JudgeFailure`` unless the value contains the text exactly once.
   func replacing(_ text: String, with other: String, at place: Int) throws(JudgeFailure) -> ChangesetLog {
     let value = String(decoding: lines[place].value ?? [], as: UTF8.self)
     let pieces = value.split(separator: text, omittingEmptySubsequences: false)

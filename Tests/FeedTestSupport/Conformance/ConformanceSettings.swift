@@ -1,8 +1,8 @@
 public import Feed
 
-/// The settings of a conformance vector: keys of the configuration with their values, as they are in its file.
+/// The settings of a conformance vector: configuration keys with values, as in its file.
 public struct ConformanceSettings: Sendable {
-  /// Key and value, as `--set KEY=VALUE` has them, sorted by key.
+  /// Keys and values for `--set KEY=VALUE`, sorted by key.
   public let assignments: [(key: String, value: String)]
   public private(set) var limits = Limits()
   public private(set) var coalescing = OracleCoalescing()

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The conformance vectors in a folder: those for stores with their input, and all files that are made of them.
+/// The conformance vectors in a folder: those for stores with their input, and all generated files.
 public struct ConformanceVectors: Sendable {
   public let folder: URL
   public let stores: [StoreVector]
@@ -34,7 +34,7 @@ public struct ConformanceVectors: Sendable {
     self.truths = truths
   }
 
-  /// The log as it is, and as compaction and slow followers have it.
+  /// The log unchanged, and as compaction and slow followers see it.
   private static func undamaged(_ store: StoreVector, _ log: ChangesetLog) -> [ReplicaVector] {
     let sections = ["5", "11"]
     let title = String(decoding: store.title, as: UTF8.self)
@@ -66,7 +66,7 @@ public struct ConformanceVectors: Sendable {
 
   // MARK: - Files
 
-  /// Every file that is generated, by its path in the folder.
+  /// All generated files, by their paths in the folder.
   public func files() throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for store in stores {
@@ -114,7 +114,7 @@ public struct ConformanceVectors: Sendable {
     return text.bytes
   }
 
-  /// XXH32 and size of every file but the manifest and what is for people and programs.
+  /// XXH32 and size of every file except the manifest, documentation and programs.
   private func digests(_ generated: [String: [UInt8]]) throws -> [[UInt8]] {
     var files = generated
     let names = ["checksum", "keys", "merge-patch", "partitioner", "rejections"].map { "\($0).ndjson" }

@@ -1,5 +1,5 @@
 extension DamagedLogs {
-  // MARK: - What is no changeset
+  // MARK: - Invalid changesets
 
   func malformed() throws(JudgeFailure) -> [ReplicaVector] {
     let at = try place("3/0")
@@ -52,7 +52,7 @@ extension DamagedLogs {
     return vectors
   }
 
-  // MARK: - What does not fit
+  // MARK: - Changesets that do not fit
 
   func wrong() throws(JudgeFailure) -> [ReplicaVector] {
     let reload = try place("5/0")
@@ -64,7 +64,7 @@ extension DamagedLogs {
       _ other: String
     ) throws(JudgeFailure) -> ReplicaVector {
       let at = try place(record)
-      // As far as a reload that heals it, and what follows that.
+      // Up to a reload that repairs it, and the records after that.
       let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
       return vector("wrong-\(name)", title, ["11.5"], try log.replacing(text, with: other, at: at))
     }

@@ -1,7 +1,7 @@
-/// The log of the vector `following`, damaged in every way that a follower has to notice, or changed in ways that it has to bear.
+/// The log of the vector `following`, with every kind of damage that a follower must detect or tolerate.
 struct DamagedLogs {
   let log: ChangesetLog
-  /// Places in the log: the epoch, revision and part of the feed `news`, and whether it is a keyframe's.
+  /// Positions in the log by epoch, revision and part of the feed `news`, and whether they belong to a keyframe.
   private var places: [String: Int] = [:]
 
   init(_ log: ChangesetLog) {
@@ -24,7 +24,7 @@ struct DamagedLogs {
     return String(decoding: value.string ?? value.minified, as: UTF8.self)
   }
 
-  /// Where a record of the first epoch stands.
+  /// The position of a record of the first epoch.
   func place(_ name: String) throws(JudgeFailure) -> Int {
     guard let place = places["feeds.items/0@\(name)"] else {
       throw JudgeFailure("the log has no record \(name); it has \(places.keys.sorted())")
@@ -45,7 +45,7 @@ struct DamagedLogs {
     ReplicaVector("damaged-\(name)", title, sections, log)
   }
 
-  // MARK: - What is missing
+  // MARK: - Missing records
 
   private func lost() throws(JudgeFailure) -> [ReplicaVector] {
     let initial = try place("1/0")
@@ -118,7 +118,7 @@ struct DamagedLogs {
     ]
   }
 
-  /// The same deletion of another epoch.
+  /// The same deletion in another epoch.
   private static func deletion(of line: ChangesetLog.Line) -> ChangesetLog.Line {
     var line = line
     let text = String(decoding: line.value ?? [], as: UTF8.self)
@@ -126,7 +126,7 @@ struct DamagedLogs {
     return line
   }
 
-  // MARK: - What comes twice, or out of order
+  // MARK: - Repeated and reordered records
 
   private func twice() throws(JudgeFailure) -> [ReplicaVector] {
     let second = try place("2/0")
@@ -171,7 +171,7 @@ struct DamagedLogs {
     ]
   }
 
-  // MARK: - What later versions may write, and what heals
+  // MARK: - Extensions of later versions, and recovery
 
   private func later() throws(JudgeFailure) -> [ReplicaVector] {
     let reload = try place("5/0")
@@ -189,7 +189,7 @@ struct DamagedLogs {
         (" \r\n" + text.split(separator: ",\"").joined(separator: " ,\t\"") + "\n").utf8
       )
     }
-    // A replica that is wrong, but does not know: the kind and the checksum of a difference are both another.
+    // A replica that is wrong without noticing: both the kind and the checksum of a difference are changed.
     let kind = try place("4/0")
     var feed = OracleFollower()
     for line in log.lines[...kind] {

@@ -1,25 +1,25 @@
-/// Follows the changesets topic by the table of the protocol, section 11: plain, slow, and independent of `Replica`.
+/// Follows the changesets topic by the table in the protocol, section 11: plain, slow, and independent of `Replica`.
 public struct OracleFollower {
-  /// What a follower has of one feed.
+  /// A follower's state of one feed.
   public struct Replica: Sendable {
     public var state: OracleFeed?
     public var epoch: [UInt8] = []
     public var revision = 0
     public var isStale = false
-    /// The parts of a changeset that is not complete.
+    /// The parts of an incomplete changeset.
     var parts: [OracleJSON] = []
     public var isWaiting: Bool { !parts.isEmpty }
 
     var checksum: String { OracleChecksum.text(state.map(OracleChecksum.of) ?? 0) }
   }
 
-  /// What became of a record.
+  /// The effect of a record.
   public struct Outcome: Sendable {
-    /// Nil if the key names none.
+    /// nil if the key names no feed.
     public let feed: OracleFeedKey?
-    /// Whether the record is none of this topic.
+    /// Whether the record is invalid.
     public let isRefused: Bool
-    /// Whether the state is another now.
+    /// Whether the state has changed.
     public let isChanged: Bool
   }
 
@@ -27,7 +27,7 @@ public struct OracleFollower {
 
   public init() {}
 
-  /// Takes a record; nil as the value is a Kafka null.
+  /// Applies a record; a nil value is a Kafka null.
   public mutating func take(partition: Int, key: [UInt8]?, value: [UInt8]?) -> Outcome {
     guard let key, let (kind, number, id) = Self.parse(key) else {
       return Outcome(feed: nil, isRefused: true, isChanged: false)
@@ -101,7 +101,7 @@ public struct OracleFollower {
 
   // MARK: - Form
 
-  /// A key's letter, number and feed.
+  /// The letter, number and feed in a key.
   public static func parse(_ key: [UInt8]) -> (kind: String, number: Int, feed: [UInt8])? {
     guard let slash = key.firstIndex(of: UInt8(ascii: "/")), slash >= 2, slash + 1 < key.count else {
       return nil
@@ -130,7 +130,7 @@ public struct OracleFollower {
     return hasContent(json) ? json : nil
   }
 
-  /// Whether what brings content has it.
+  /// Whether an entry that must have content has it.
   private static func hasContent(_ json: OracleJSON) -> Bool {
     if text(json, "mode") == "reload" { return true }
     let needs = [

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads lines of a replay file (protocol, section 7) into records.
+/// Parses lines of a replay file (protocol, section 7) into records.
 public struct ReplayLines {
   private var nextOffsets: [String: Int] = [:]
   private var timestamp = 0

@@ -1,10 +1,10 @@
 import Foundation
 
-/// A conformance vector for followers: what they read, and what they must have after each record.
+/// A conformance vector for followers: records, and the expected state after each.
 public struct ReplicaVector: Sendable {
   public let name: String
   public let title: String
-  /// The sections of the protocol that it exercises.
+  /// The sections of the protocol that it covers.
   public let sections: [String]
   public let log: ChangesetLog
 
@@ -15,10 +15,10 @@ public struct ReplicaVector: Sendable {
     self.log = log
   }
 
-  /// A line for each record, with what is so after it under `then`.
+  /// A line for each record, with the expected state after it under `then`.
   ///
-  /// - Parameter truth: the states that the store published, by partition, feed, epoch and revision; nil if the log is
-  ///   damaged so that it says something else.
+  /// - Parameter truth: the states that the store published, by partition, feed, epoch and revision; nil if the damaged
+  ///   log describes another state.
   func text(truth: [String: OracleFeed]?) throws(JudgeFailure) -> [UInt8] {
     var follower = OracleFollower()
     var lines: [[UInt8]] = []
@@ -69,7 +69,7 @@ public struct ReplicaVector: Sendable {
     "\(feed.partition) \(String(decoding: feed.id, as: UTF8.self)) \(epoch) \(revision)"
   }
 
-  /// A member with bytes: as text, or in Base64 if they are none.
+  /// A member with bytes, as text or as base64 if they are not UTF-8.
   private static func bytes(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
     var text = OracleText()
     if OracleUTF8.isValid(bytes) {

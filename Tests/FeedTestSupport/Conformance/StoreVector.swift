@@ -1,17 +1,17 @@
 public import Foundation
 
-/// A conformance vector for stores: input and settings, and what must come of them.
+/// A conformance vector for stores: input, settings, and the expected result.
 public struct StoreVector: Sendable {
   public let name: String
-  /// What it is about, in a sentence.
+  /// Its subject, in a sentence.
   public let title: [UInt8]
-  /// The sections of the protocol that it exercises, as JSON.
+  /// The sections of the protocol that it covers, as JSON.
   public let sections: [UInt8]
-  /// Whether the bytes of the output are the only ones that are right; else only its states are.
+  /// Whether the output must match byte for byte; otherwise only its states.
   public let isExact: Bool
   public let settings: ConformanceSettings
   public let input: [UInt8]
-  /// The settings as they are in the file, as JSON.
+  /// The settings in the file, as JSON.
   let settingsText: [UInt8]
 
   /// Reads `vector.json` and `input.ndjson` of a folder.
@@ -26,7 +26,7 @@ public struct StoreVector: Sendable {
     input = Array(try Data(contentsOf: folder.appendingPathComponent("input.ndjson")))
   }
 
-  /// What the oracle makes of the input.
+  /// The oracle's result for the input.
   public struct Result: Sendable {
     public var records: [JudgedRecord] = []
     public var changes: [OracleChange] = []
@@ -56,7 +56,7 @@ public struct StoreVector: Sendable {
     return result
   }
 
-  /// The files that are made of the result, by name.
+  /// The generated files, by name.
   public func files() throws(JudgeFailure) -> [String: [UInt8]] {
     let result = try result()
     var files = [
@@ -106,7 +106,7 @@ public struct StoreVector: Sendable {
 }
 
 extension OracleFeed {
-  /// The sections as JSON, with every field, empty lists too.
+  /// The sections as JSON with every field, including empty lists.
   public var sectionsText: [UInt8] {
     var text = OracleText()
     text.addList(

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The beginnings of real histories. They lie beside the checkout on some machines only; `FEEDSTORE_DATA`
-/// names another folder, and `FEEDSTORE_DATA_LINES` how much to read.
+/// The beginnings of real histories. They exist next to the checkout on some machines only. `FEEDSTORE_DATA` names
+/// another folder, and `FEEDSTORE_DATA_LINES` the number of lines to read.
 public struct RealHistory: Sendable, CustomStringConvertible {
   public let name: String
-  /// Lines that a test reads.
+  /// The number of lines that a test reads.
   public let lineCount: Int
 
   public static let all: [RealHistory] = [
@@ -24,7 +24,7 @@ public struct RealHistory: Sendable, CustomStringConvertible {
       .appendingPathComponent("shared/data")
   }()
 
-  /// Whether there is nothing to read; says so.
+  /// Whether there are no histories; prints a message if so.
   public static var areAbsent: Bool {
     let isAbsent = !FileManager.default.fileExists(atPath: folder.path)
     if isAbsent { print("the real replay files are not at \(folder.path): their tests are skipped") }
@@ -33,7 +33,7 @@ public struct RealHistory: Sendable, CustomStringConvertible {
 
   public var description: String { name }
 
-  /// The first lines, read through xz.
+  /// The first lines, decompressed by xz.
   public func lines() throws -> [[UInt8]] {
     let pipe = Pipe()
     let xz = Process()

@@ -1,9 +1,9 @@
 public import Feed
 
-/// The protocol's contract, the plain way: arrays, copies and comparisons of whole feeds.
+/// A plain implementation of the protocol, with arrays, copies and comparisons of whole feeds.
 ///
-/// Drive it with `take` and `finish`, which coalesce as a replay does, or with `apply` and `flush`,
-/// where the caller says when. It is a value: a copy is a snapshot to come back to.
+/// Use `take` and `finish`, which coalesce as a replay does, or `apply` and `flush`, where the caller decides when to
+/// flush. It is a value: a copy is a snapshot to return to.
 public struct Oracle: Sendable {
   private let limits: Limits
   private let coalescing: OracleCoalescing
@@ -13,11 +13,11 @@ public struct Oracle: Sendable {
   private var waiting = 0
   private var waitingBytes = 0
   private var firstTimestamp = 0
-  /// When a flush came due last; nil before the first.
+  /// When the previous flush was due; nil before the first.
   private var lastDue: Int?
 
-  /// - Parameter rejectsAppliedRecords: whether the key and the value's form are judged even of a
-  ///   record at or before the newest that its feed has taken, or such a record is passed over unread.
+  /// - Parameter rejectsAppliedRecords: whether the form of key and value is checked even for records that count as
+  ///   already applied, or such records are skipped unread.
   public init(
     limits: Limits = Limits(),
     coalescing: OracleCoalescing = OracleCoalescing(),
@@ -28,9 +28,9 @@ public struct Oracle: Sendable {
     self.rejectsAppliedRecords = rejectsAppliedRecords
   }
 
-  // MARK: - As a replay does
+  // MARK: - Coalescing
 
-  /// Takes a record, with the flushes it causes.
+  /// Takes a record, and returns the flushes that it causes.
   public mutating func take(_ record: OracleRecord) -> OracleStep {
     var flushBefore: OracleFlush?
     if waiting > 0, coalescing.windowMilliseconds == 0 || record.timestamp >= due {
@@ -48,14 +48,15 @@ public struct Oracle: Sendable {
     return OracleStep(flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
   }
 
-  /// The end of the input: the last flush, nil when nothing waits.
+  /// The end of the input: the last flush; nil if nothing waits.
   public mutating func finish() -> OracleFlush? {
     guard waiting > 0 else { return nil }
     lastDue = due
     return flush()
   }
 
-  /// When the pending records are due: a window after the last flush was, within what the first record may wait.
+  /// When the waiting records are due: a window after the previous flush was due, within the limits on the first
+  /// record's wait.
   private var due: Int {
     let latest = firstTimestamp + coalescing.windowMilliseconds
     let earliest = min(latest, firstTimestamp + coalescing.idleWindowMilliseconds)
@@ -66,7 +67,7 @@ public struct Oracle: Sendable {
 
   // MARK: - Step by step
 
-  /// Applies a record, which then waits for the next flush, whatever became of it.
+  /// Applies a record, which then waits for the next flush, even if it was rejected.
   public mutating func apply(_ record: OracleRecord) -> OracleOutcome {
     if waiting == 0 { firstTimestamp = record.timestamp }
     waiting += 1
@@ -79,7 +80,7 @@ public struct Oracle: Sendable {
     }
   }
 
-  /// Ends the window: what each feed that changed is to publish, and what was rejected.
+  /// Ends the window. Returns the change of each feed and the rejected records.
   public mutating func flush() -> OracleFlush {
     var changes: [OracleChange] = []
     for key in feeds.keys.sorted() {
@@ -96,23 +97,23 @@ public struct Oracle: Sendable {
 
   // MARK: - State
 
-  /// The feeds there are, as they are now, in the order of a flush.
+  /// The existing feeds, in the order of a flush.
   public var feedKeys: [OracleFeedKey] {
     feeds.filter { $0.value.current != nil }.keys.sorted()
   }
 
-  /// A feed as it is now; nil when it does not exist.
+  /// The current state of a feed; nil if it does not exist.
   public func current(_ key: OracleFeedKey) -> OracleFeed? { feeds[key]?.current }
 
-  /// A feed as it was last published; nil when it was not, or was published as deleted.
+  /// The last published state of a feed; nil if it was never published, or was published as deleted.
   public func published(_ key: OracleFeedKey) -> OraclePublished? { feeds[key]?.published }
 
-  /// Makes a feed one that was published before, as a restore does.
+  /// Restores a published feed.
   public mutating func restore(_ key: OracleFeedKey, as published: OraclePublished) {
     feeds[key] = OracleFeedState(published: published, current: published.feed)
   }
 
-  /// Forgets which records were taken without a changeset that says so, and when the last flush was, as a restart does.
+  /// Forgets records that were taken without a changeset, and when the last flush was due, as a restart does.
   public mutating func forgetUnpublished() {
     lastDue = nil
     for key in feeds.keys { feeds[key]?.remembered = [:] }
@@ -136,7 +137,7 @@ public struct Oracle: Sendable {
     return .applied(noOps: applier.noOps)
   }
 
-  /// What there is besides a feed: feeds in its partition, and bytes of state in all.
+  /// Usage besides a feed: the other feeds in its partition, and the bytes of state of all.
   private func others(than key: OracleFeedKey) -> OracleUsage {
     var usage = OracleUsage()
     for (other, state) in feeds where other != key {
@@ -147,7 +148,7 @@ public struct Oracle: Sendable {
     return usage
   }
 
-  /// The record's events; nil for a null value. What is checked here is in the order of the protocol, section 2.10.
+  /// The record's events; nil for a null value. Checks are in the order of the protocol, section 2.10.
   private func events(
     of record: OracleRecord,
     key: [UInt8],

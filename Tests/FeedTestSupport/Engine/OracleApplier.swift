@@ -1,15 +1,15 @@
 import Feed
 
-/// Applies events one after the other to a copy of a feed's state.
+/// Applies events in sequence to a copy of a feed's state.
 struct OracleApplier {
   private(set) var state: OracleFeedState
   private(set) var noOps: [OracleNoOp] = []
   private let limits: Limits
-  /// What there is besides the feed.
+  /// The usage of other feeds.
   private let others: OracleUsage
   /// The feed before the record.
   private let before: OracleFeed?
-  /// The number of the event that is applied, in a record that is an array.
+  /// The number of the current event, in a record that is an array.
   private var number: Int?
 
   init(state: OracleFeedState, limits: Limits, others: OracleUsage) {
@@ -19,7 +19,7 @@ struct OracleApplier {
     before = state.current
   }
 
-  /// Applies all events of a record; what `state` is after an error means nothing.
+  /// Applies all events of a record. After an error, `state` is undefined.
   mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
     for event in events {
       number = event.number
@@ -39,7 +39,7 @@ struct OracleApplier {
     try checkState()
   }
 
-  /// A feed that did not exist before the record needs a place.
+  /// Checks the limit on feeds, if the record would create one.
   private func checkFeeds(_ event: OracleEvent) throws(OracleRejection) {
     switch event.op {
     case .feedReplace, .sectionUpsert, .sectionReplace, .itemUpsert: break
@@ -50,7 +50,7 @@ struct OracleApplier {
     }
   }
 
-  /// A whole list is judged by what it would lead to, before its anchor is.
+  /// Checks the size that a complete list would lead to, before its anchor.
   private func checkList(_ event: OracleEvent) throws(OracleRejection) {
     var trial = self
     var event = event
@@ -86,7 +86,7 @@ struct OracleApplier {
     OracleRejection(code, event: number, field: field)
   }
 
-  /// What an event deleted is forced no longer, and counts as placed should it come back.
+  /// Deleted elements are no longer forced, and count as placed if they are recreated.
   private mutating func noteDeletions(since previous: OracleFeed?) {
     guard let previous else { return }
     let items = Set(state.current?.itemIDs ?? [])
@@ -224,7 +224,7 @@ struct OracleApplier {
   ) throws(OracleRejection) {
     guard var feed = state.current, let patch = event.data else { return }
     let item = feed.sections[location.section].items[location.index]
-    // The data was valid JSON when it was taken.
+    // The data was valid JSON when it was stored.
     let target = try? OracleJSON.parse(item.data, maxDepth: .max)
     let data = OracleMergePatch.merge(patch, into: target)
     guard data.count <= limits.maxDataBytes else { throw rejection(.limitExceeded, "data") }

@@ -1,4 +1,4 @@
-/// What one feed is expected to publish at a flush.
+/// The expected change of one feed in a flush.
 public struct OracleChange: Sendable, Equatable {
   public let key: OracleFeedKey
   public let epoch: String
@@ -8,9 +8,9 @@ public struct OracleChange: Sendable, Equatable {
   /// Milliseconds since 1970.
   public let time: Int
   public let through: [String: Int]
-  /// What was published before; nil: nothing was.
+  /// The previously published state; nil if there is none.
   public let before: OracleFeed?
-  /// What is to be published; nil: the feed was deleted.
+  /// The state to publish; nil if the feed was deleted.
   public let after: OracleFeed?
   public let forced: OracleForced
   public let placements: OraclePlacements

@@ -1,10 +1,10 @@
-/// How long records wait for one another.
+/// How long records wait for others.
 public struct OracleCoalescing: Sendable, Equatable {
-  /// Milliseconds; 0: every record flushes those before it.
+  /// In milliseconds; with 0, every record flushes those before it.
   public var windowMilliseconds: Int
   public var idleWindowMilliseconds: Int
   public var maxRecords: Int
-  /// Keys and values.
+  /// The size of keys and values.
   public var maxBytes: Int
 
   public init(

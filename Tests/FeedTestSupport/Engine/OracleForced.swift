@@ -1,4 +1,4 @@
-/// What events forced into a feed's next changeset.
+/// Entries that events force into a feed's next changeset.
 public struct OracleForced: Sendable, Equatable {
   /// `feed.reload`: the changeset is a reload.
   public var feedReload = false

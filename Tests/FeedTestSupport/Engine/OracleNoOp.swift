@@ -1,4 +1,4 @@
-/// Why an event did nothing.
+/// Why an event had no effect.
 public enum OracleNoOp: String, Sendable, CaseIterable {
   case unknownItem = "unknown-item"
   case unknownSection = "unknown-section"

@@ -1,8 +1,8 @@
-/// What became of one record.
+/// The result of one record.
 public enum OracleOutcome: Sendable, Equatable {
-  /// It was applied; of its events these did nothing, in order.
+  /// It was applied; these of its events had no effect, in order.
   case applied(noOps: [OracleNoOp])
-  /// It is at or before the newest record that the feed has taken.
+  /// It is not newer than the newest record that the feed has taken.
   case alreadyApplied
   case rejected(OracleRejection)
 }

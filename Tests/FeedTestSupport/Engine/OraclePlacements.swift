@@ -1,14 +1,14 @@
-/// What a window did to the order of a feed's lists: it bounds the moves a changeset may list.
+/// A window's effects on the order of a feed's lists, which limit the moves in a changeset.
 ///
-/// A list that was given as a whole has the fewest moves possible; of another list at most those
-/// may be listed that events placed one by one. What was deleted and made again counts as placed.
+/// A list that was given completely has the minimum number of moves. Of another list, at most the elements placed by
+/// single events may be listed. Elements that were deleted and recreated count as placed.
 public struct OraclePlacements: Sendable, Equatable {
   /// Items and sections that single events placed, or that were deleted.
   public var items: Set<[UInt8]> = []
   public var sections: Set<[UInt8]> = []
-  /// Sections whose list of items was given as a whole.
+  /// Sections whose list of items was given completely.
   public var replacedLists: Set<[UInt8]> = []
-  /// The list of sections was given as a whole.
+  /// Whether the list of sections was given completely.
   public var sectionListReplaced = false
 
   public init() {}

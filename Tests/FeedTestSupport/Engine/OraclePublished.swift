@@ -1,10 +1,10 @@
-/// What a feed last published.
+/// The last published state of a feed.
 public struct OraclePublished: Sendable, Equatable {
   public var feed: OracleFeed
-  /// `topic/offset` of the record that brought the feed into being.
+  /// The record that created the feed, as `topic/offset`.
   public var epoch: String
   public var revision: Int
-  /// By input topic, the newest offset taken.
+  /// The newest offset taken, by input topic.
   public var through: [String: Int]
 
   public init(feed: OracleFeed, epoch: String, revision: Int, through: [String: Int]) {

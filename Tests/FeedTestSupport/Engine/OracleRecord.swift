@@ -24,7 +24,7 @@ public struct OracleRecord: Sendable, Equatable {
     self.value = value
   }
 
-  /// Key and value, in bytes.
+  /// The size of key and value, in bytes.
   public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 
   /// The record as a line of a replay file (protocol, section 7), without the line feed; nil when its key or

@@ -1,4 +1,4 @@
-/// A record that was rejected, and why.
+/// A rejected record, and the reason.
 public struct OracleRejected: Sendable, Equatable {
   public let record: OracleRecord
   public let rejection: OracleRejection

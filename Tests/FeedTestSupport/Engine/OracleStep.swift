@@ -1,8 +1,8 @@
-/// What taking one record led to.
+/// The result of taking one record.
 public struct OracleStep: Sendable, Equatable {
-  /// The flush its timestamp caused, before it was taken.
+  /// The flush that its timestamp caused, before it was taken.
   public let flushBefore: OracleFlush?
   public let outcome: OracleOutcome
-  /// The flush it filled up.
+  /// The flush that it caused by reaching a limit.
   public let flushAfter: OracleFlush?
 }

@@ -1,13 +1,13 @@
-/// What limits beyond one feed are about.
+/// Usage of limits that concern more than one feed.
 struct OracleUsage: Sendable, Equatable {
-  /// Feeds that exist in a partition.
+  /// The number of feeds in a partition.
   var feeds = 0
-  /// Bytes of state in the process.
+  /// The bytes of state in the process.
   var bytes = 0
 }
 
 extension OracleFeed {
-  /// What the feed counts as for `limits.maxStateBytes`.
+  /// The feed's size, as counted for `limits.maxStateBytes`.
   public var stateBytes: Int {
     func quoted(_ text: [UInt8]) -> Int {
       var spelled = OracleText()

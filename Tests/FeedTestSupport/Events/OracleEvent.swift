@@ -1,7 +1,7 @@
-/// An event whose form is right; what is nil was absent or is none of the op's fields.
+/// A well-formed event; nil for absent fields, and fields that the op does not have.
 struct OracleEvent: Sendable, Equatable {
   let op: OracleOp
-  /// Its place in the record's array, from 0; nil when the value is the event itself.
+  /// Its index in the record's array; nil if the value is a single event.
   let number: Int?
   var section: [UInt8]?
   var item: [UInt8]?

@@ -1,17 +1,17 @@
 import Feed
 
-/// Reads a record's value into events, or finds the first thing wrong with its form.
+/// Parses a record's value into events, or finds the first error in its form.
 struct OracleEventReader {
-  /// A field of the table of the protocol, section 2.2, in the table's order.
+  /// The fields in the table of the protocol, section 2.2, in its order.
   private enum Field: String {
     case sections, section, items, item, kind, data, at
   }
 
   private let limits: Limits
-  /// Items and sections of the feed before the record: a list may have as many, even beyond the limits.
+  /// The numbers of items and sections before the record: a list may have as many, even above the limits.
   private let itemsBefore: Int
   private let sectionsBefore: Int
-  /// The number of the event that is read, in a record that is an array.
+  /// The index of the current event, in a record that is an array.
   private var number: Int?
 
   init(limits: Limits, before: OracleFeed?) {
@@ -39,7 +39,7 @@ struct OracleEventReader {
     OracleRejection(code, event: number, field: field)
   }
 
-  /// The op's fields in the table's order, and whether the field is required.
+  /// The op's fields in the table's order, and whether each is required.
   private static func fields(of op: OracleOp) -> [(field: Field, required: Bool)] {
     switch op {
     case .feedReplace: [(.sections, true)]
@@ -124,7 +124,7 @@ struct OracleEventReader {
     guard value.content == .number, value.minified.allSatisfy({ (0x30...0x39).contains($0) }) else {
       throw rejection(.invalidField, "at")
     }
-    // Digits only: what does not fit in an Int is past every end.
+    // The digits are valid, so an overflow is past every end.
     return Int(String(decoding: value.minified, as: UTF8.self)) ?? .max
   }
 

@@ -1,4 +1,4 @@
-/// An element of a `sections` list; an absent `items` is an empty one.
+/// An element of a `sections` list; without `items`, its list is empty.
 struct OracleListedSection: Sendable, Equatable {
   let id: [UInt8]
   let data: [UInt8]?

@@ -6,7 +6,7 @@ public enum OraclePlace: Sendable, Equatable {
   case after([UInt8])
   case index(Int)
 
-  /// Where an element goes in a list that does not hold it; nil when the anchor is not in the list.
+  /// The position for an element in a list without it; nil if the anchor is not in the list.
   func position(in others: [[UInt8]]) -> Int? {
     switch self {
     case .first: 0

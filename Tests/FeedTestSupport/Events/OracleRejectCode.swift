@@ -1,4 +1,4 @@
-/// The codes a record is rejected with.
+/// The codes of rejected records.
 public enum OracleRejectCode: String, Sendable, CaseIterable {
   case missingKey = "missing-key"
   case invalidUTF8 = "invalid-utf8"

@@ -1,11 +1,11 @@
 /// Why a record was rejected.
 public struct OracleRejection: Error, Sendable, Equatable {
   public let code: OracleRejectCode
-  /// The event at fault, counted from 0; nil when it is the record as a whole.
+  /// The index of the event at fault; nil if it is the whole record.
   public let event: Int?
-  /// The field at fault, when it is one.
+  /// The field at fault; nil if it is none.
   public let field: String?
-  /// The limit that is passed, where it is one on what is kept; a message must name it.
+  /// The exceeded limit, if it is one on state; a message must name it.
   public let limit: String?
 
   public init(_ code: OracleRejectCode, event: Int? = nil, field: String? = nil) {
@@ -15,7 +15,7 @@ public struct OracleRejection: Error, Sendable, Equatable {
     limit = nil
   }
 
-  /// A limit on what is kept is passed.
+  /// A limit on state is exceeded.
   init(limit: String, event: Int?) {
     code = .limitExceeded
     self.event = event

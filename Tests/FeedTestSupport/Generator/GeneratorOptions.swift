@@ -1,28 +1,28 @@
 public import Feed
 
-/// What a `RecordGenerator` makes.
+/// The options of a `RecordGenerator`.
 public struct GeneratorOptions: Sendable {
-  /// Feed ids, section ids and item ids in use: small pools collide often. At most the built-in
-  /// lists' lengths count (`RecordGenerator.feedIDs` and so on); beyond, ids are numbered.
+  /// The numbers of feed, section and item ids: small pools collide often. Beyond the built-in lists
+  /// (`RecordGenerator.feedIDs` and so on), ids are numbered.
   public var feedCount = 3
   public var sectionCount = 4
   public var itemCount = 9
   public var partitionCount = 2
   public var topics = ["feeds.items", "feeds.sections"]
-  /// Most events in one record that is an array.
+  /// The maximum number of events in a record.
   public var maxEvents = 5
-  /// Records of a hundred that are to be rejected, whatever the state.
+  /// The percentage of records to be rejected, whatever the state.
   public var badPercent = 3
-  /// Records of a hundred with a null value.
+  /// The percentage of records with a null value.
   public var nullPercent = 2
-  /// Records of a hundred whose offset was used before.
+  /// The percentage of records with a repeated offset.
   public var repeatedOffsetPercent = 1
-  /// The limits that bad records are to exceed. Those that would take a large record are only
-  /// exceeded when they are small: `maxDataBytes`, `maxEvents` and `maxRecordBytes` below 4096.
+  /// The limits that bad records exceed. `maxDataBytes`, `maxEvents` and `maxRecordBytes` are exceeded only if they are
+  /// below 4096, because that takes large records.
   public var limits = Limits()
-  /// Only ids of letters and digits, data without odd spellings.
+  /// Whether ids have only letters and digits, and data has no unusual spellings.
   public var isPlain = false
-  /// Weights of the ops; an op that is not named has weight 4.
+  /// The weights of the ops; the default is 4.
   public var weights: [OracleOp: Int] = [
     .feedReplace: 1, .feedClear: 1, .feedDelete: 1, .feedReload: 1, .sectionReplace: 3,
     .sectionDelete: 2, .sectionReload: 1, .itemUpsert: 14, .itemMove: 8, .itemPatch: 6,

@@ -5,7 +5,7 @@ public enum Permutations {
     of(Array(0..<count))
   }
 
-  /// All orders of the elements; the first is the one they come in.
+  /// All orders of the elements, beginning with the given one.
   public static func of<Element>(_ elements: [Element]) -> [[Element]] {
     if elements.isEmpty { return [[]] }
     return elements.indices.flatMap { index -> [[Element]] in
@@ -15,7 +15,7 @@ public enum Permutations {
     }
   }
 
-  /// All orders of all subsets of the numbers below `count`: every list such a pool allows.
+  /// All orders of all subsets of the numbers below `count`.
   public static func ofSubsets(_ count: Int) -> [[Int]] {
     (0..<(1 << count)).flatMap { mask in of((0..<count).filter { mask >> $0 & 1 == 1 }) }
   }

@@ -1,9 +1,9 @@
 import Feed
 
 extension RecordGenerator {
-  /// Makes a record one that is rejected: a code is drawn first, then a way to earn it.
+  /// Turns a record into one that is rejected, with a randomly chosen code.
   ///
-  /// (A feed that exists and is past the record's offset passes it over instead.)
+  /// (If the feed already has the record's offset, it is skipped instead.)
   mutating func spoil(_ record: inout OracleRecord) {
     let code = random.pick(OracleRejectCode.allCases)
     record.value = Array(event().utf8)
@@ -18,7 +18,7 @@ extension RecordGenerator {
     }
   }
 
-  /// The event alone, or somewhere in an array of good ones that leave anchors and items alone.
+  /// The event alone, or within an array of valid events that do not affect anchors and items.
   private mutating func surrounded(_ event: String) -> String {
     if random.chance(40) { return event }
     var events = (0..<random.below(4)).map { _ in self.event(.sectionUpsert) }

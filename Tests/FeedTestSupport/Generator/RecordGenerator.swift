@@ -1,7 +1,7 @@
-/// Random input: the same records for the same seed and options.
+/// Generates random input: always the same records for the same seed and options.
 ///
-/// Ids come from small pools, so that records meet: they create, delete and create again, move
-/// from section to section and name anchors that are there and that are not.
+/// Ids come from small pools, so that records interact: they create, delete and recreate elements, move them between
+/// sections, and name existing and missing anchors.
 public struct RecordGenerator: Sendable, CustomStringConvertible {
   static let feedIDs = ["hn", "a/b/c", "q\"u\\o", "\u{e9}", "e\u{301}", "k0/hn", "\u{1F600}", "line\nbreak"]
   static let sectionIDs = [
@@ -82,19 +82,19 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     return (0..<random.below(options.maxEvents + 1)).map { _ in event() }
   }
 
-  /// One event as it is or in an array, several in an array.
+  /// An event alone or in an array; several events in an array.
   mutating func value(of events: [String]) -> String {
     let value = events.count == 1 && random.chance(70) ? events[0] : speller.array(events)
     return speller.space() + value + speller.space()
   }
 
-  /// One event of right form.
+  /// A well-formed event.
   mutating func event() -> String {
     let bag = OracleOp.allCases.flatMap { Array(repeating: $0, count: options.weights[$0] ?? 4) }
     return event(random.pick(bag))
   }
 
-  /// One event of right form, with this op.
+  /// A well-formed event with this op.
   mutating func event(_ op: OracleOp) -> String {
     var members = [(name: "op", value: speller.string(op.rawValue))]
     func has(_ prefix: String) -> Bool { op.rawValue.hasPrefix(prefix) }
@@ -120,7 +120,7 @@ public struct RecordGenerator: Sendable, CustomStringConvertible {
     if random.chance(3) { members.append(("unknown", speller.data())) }
     if random.chance(3) { members.insert(("op", "7"), at: 0) }
     if random.chance(10) { members.swapAt(members.count - 1, random.below(members.count)) }
-    // A duplicate "op" must stay before the real one.
+    // A duplicate "op" must precede the real one.
     if let last = members.last(where: { $0.name == "op" }), last.value == "7" {
       members.append(("op", speller.string(op.rawValue)))
     }

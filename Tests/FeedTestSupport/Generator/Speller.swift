@@ -1,4 +1,4 @@
-/// Writes JSON the way careless producers do: escapes where none are needed, stray white space.
+/// Writes JSON as careless producers do: with unnecessary escapes and white space.
 struct Speller {
   var random: SplitMix64
   let isPlain: Bool
@@ -8,13 +8,13 @@ struct Speller {
     self.isPlain = isPlain
   }
 
-  /// White space, or most of the time none.
+  /// White space, or usually none.
   mutating func space() -> String {
     if isPlain || !random.chance(8) { return "" }
     return random.pick([" ", "  ", "\n", "\t", "\r\n "])
   }
 
-  /// A string with this text; what must be escaped is, and now and then more.
+  /// A string with this text, with required and some unnecessary escapes.
   mutating func string(_ text: String) -> String {
     var spelled = "\""
     for scalar in text.unicodeScalars {
@@ -47,7 +47,7 @@ struct Speller {
     return "[\(inner)\(space())]"
   }
 
-  /// An object with these members, whose values are spelled already.
+  /// An object with these members, whose values are already JSON.
   mutating func object(_ members: [(name: String, value: String)]) -> String {
     let inner = members.map { member in
       "\(space())\(string(member.name))\(space()):\(space())\(member.value)\(space())"

@@ -1,4 +1,4 @@
-/// Steele, Lea and Flood's SplitMix64: small, and the same sequence everywhere for a seed.
+/// Steele, Lea and Flood's SplitMix64: small, and the same sequence on every platform.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -14,12 +14,12 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
     return mixed ^ mixed >> 31
   }
 
-  /// True this many times of a hundred.
+  /// True with this probability, in percent.
   public mutating func chance(_ percent: Int) -> Bool {
     Int(next() % 100) < percent
   }
 
-  /// A number from 0 up to `count`, which is left out.
+  /// A number from 0 up to, but not including, `count`.
   public mutating func below(_ count: Int) -> Int {
     Int(next() % UInt64(count))
   }

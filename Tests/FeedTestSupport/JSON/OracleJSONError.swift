@@ -1,7 +1,7 @@
-/// Why bytes are no JSON value that can be looked at.
+/// Why bytes cannot be parsed as a JSON value.
 public enum OracleJSONError: Error, Equatable {
   case invalidUTF8
   case invalidJSON
-  /// Valid JSON, nested this deep, which is deeper than was allowed.
+  /// Valid JSON, but nested deeper than allowed.
   case tooDeep(Int)
 }

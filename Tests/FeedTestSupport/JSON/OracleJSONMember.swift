@@ -1,6 +1,6 @@
 /// One member of a JSON object.
 public struct OracleJSONMember: Sendable, Equatable {
-  /// The name as it was spelled, with its quotation marks.
+  /// The name as spelled, with its quotation marks.
   public let rawName: [UInt8]
   /// The name, decoded to UTF-8.
   public let name: [UInt8]

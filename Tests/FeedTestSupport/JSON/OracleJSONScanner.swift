@@ -1,4 +1,4 @@
-/// Checks a document without recursion, and gathers its bytes without white space and its depth.
+/// Validates a document without recursion, and collects its minified bytes and its depth.
 struct OracleJSONScanner {
   private enum Expectation {
     case value, valueOrEnd, name, nameOrEnd, commaOrEnd, nothing
@@ -6,7 +6,7 @@ struct OracleJSONScanner {
 
   private let bytes: [UInt8]
   private var at = 0
-  /// The brackets that are open, outermost first.
+  /// The open brackets, outermost first.
   private var open: [UInt8] = []
   private(set) var minified: [UInt8] = []
   private(set) var depth = 0

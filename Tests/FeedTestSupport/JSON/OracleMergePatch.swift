@@ -1,18 +1,18 @@
-/// RFC 7396 on spelled JSON.
+/// RFC 7396 on JSON with its spelling.
 ///
-/// A member whose value's bytes stay the same keeps its spelling and place; one whose bytes change
-/// takes the patch's name and value in the same place; new ones are appended in the patch's order.
-/// Of duplicates the last is patched and the others go; of duplicates in the patch the last counts.
+/// A member whose value's bytes do not change keeps its spelling and place. One whose bytes change takes the patch's
+/// name and value, in the same place. New members are appended in the patch's order. Of duplicates in the target, the
+/// last one is patched, and the others are removed. Of duplicates in the patch, the last one counts.
 public enum OracleMergePatch {
   private struct Slot {
     let name: [UInt8]
     let spelling: [UInt8]
     let value: [UInt8]
-    /// What the target has there; nil for what the patch appended.
+    /// The target's member; nil for members that the patch appends.
     let original: OracleJSON?
   }
 
-  /// The bytes of `target` (nil: nothing is there yet) after `patch`.
+  /// The bytes of `target`, nil for none, after `patch`.
   public static func merge(_ patch: OracleJSON, into target: OracleJSON?) -> [UInt8] {
     guard case .object(let changes) = patch.content else { return patch.minified }
     var slots: [Slot] = []

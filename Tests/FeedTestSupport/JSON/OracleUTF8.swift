@@ -1,4 +1,4 @@
-/// UTF-8 by the table of the Unicode standard (3-7), byte by byte.
+/// UTF-8 by table 3-7 of the Unicode standard, byte by byte.
 public enum OracleUTF8 {
   public static func isValid(_ bytes: [UInt8]) -> Bool {
     var at = 0
@@ -17,7 +17,7 @@ public enum OracleUTF8 {
     return true
   }
 
-  /// The ranges the bytes after a first byte must lie in; nil when it begins none of several.
+  /// The valid ranges of the bytes after a first byte; nil unless it begins a sequence.
   private static func continuation(of first: UInt8) -> [ClosedRange<UInt8>]? {
     let tail: ClosedRange<UInt8> = 0x80...0xBF
     switch first {

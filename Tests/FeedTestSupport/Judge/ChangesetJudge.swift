@@ -1,10 +1,10 @@
 public import Feed
 
-/// Judges the records of flushes, one flush after the other, byte by byte.
+/// Checks the records of flushes in sequence, byte by byte.
 ///
-/// It reads from the actual records only what the protocol leaves open (which of several smallest
-/// sets of moves, and what follows from that for the planner), checks that this was a legal choice,
-/// writes the records that must follow from it, and compares.
+/// From the actual records, it takes only what the protocol leaves open: which of several minimal sets of moves was
+/// chosen, and the consequences for the planner. It checks that the choice is valid, writes the resulting records, and
+/// compares.
 public struct ChangesetJudge: Sendable {
   private let maxMessageBytes: Int
   private var writer: OracleWriter
@@ -18,14 +18,14 @@ public struct ChangesetJudge: Sendable {
     writer = OracleWriter(planner: planner, keyframes: keyframes, output: output)
   }
 
-  /// The records of a flush as the oracle would write them, with one of the smallest sets of moves.
+  /// The records of a flush as the oracle would write them, with one of the minimal sets of moves.
   ///
-  /// It moves the judge's state on, as `judge` does: use one of the two for each flush.
+  /// Like `judge`, this advances the judge's state: call only one of them for each flush.
   public mutating func expectedRecords(_ flush: OracleFlush) -> [JudgedRecord] {
     flush.changes.flatMap { writer.write($0, writer.choice($0)) }
   }
 
-  /// Checks the records of a flush: all of them, in order, and nothing else.
+  /// Checks that these are exactly the records of a flush, in order.
   public mutating func judge(_ flush: OracleFlush, _ records: [JudgedRecord]) throws(JudgeFailure) {
     var writer = writer
     var rest = records[...]
@@ -69,9 +69,9 @@ public struct ChangesetJudge: Sendable {
     )
   }
 
-  // MARK: - What was chosen, and whether it may be
+  // MARK: - The choice
 
-  /// Reads from the records what they chose, and checks that it is a legal choice.
+  /// Takes the choice from the records, and checks that it is valid.
   private func choice(
     _ change: OracleChange,
     _ records: ArraySlice<JudgedRecord>
@@ -135,7 +135,7 @@ public struct ChangesetJudge: Sendable {
     return .difference(moves)
   }
 
-  /// What the header says that a difference would have come to.
+  /// The size of the difference, according to the header.
   private func weighing(_ record: JudgedRecord) throws(JudgeFailure) -> OracleWeighing {
     let plan = record.headers.first { $0.name == "feedstore.plan" }.flatMap {
       try? OracleJSON.parse($0.value)
@@ -149,8 +149,8 @@ public struct ChangesetJudge: Sendable {
     return OracleWeighing(weight: weight, bytes: bytes)
   }
 
-  /// The outcomes the planner may come to, nil for a difference, over all legal sets of moves, and between what a
-  /// difference may come to.
+  /// The possible outcomes of the planner over all valid sets of moves (nil for a difference), and the possible sizes
+  /// of a difference.
   private func possibleReasons(
     _ change: OracleChange,
     _ difference: OracleDifference
@@ -193,7 +193,7 @@ public struct ChangesetJudge: Sendable {
     }
   }
 
-  /// The ids a document lists as moved.
+  /// The ids that a document lists as moved.
   private func read(
     _ document: OracleJSON,
     _ group: String,

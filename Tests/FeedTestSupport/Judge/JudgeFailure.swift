@@ -1,4 +1,4 @@
-/// What the judge found wrong: what was expected and what was found.
+/// A difference that the judge found: what was expected and what was found.
 public struct JudgeFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public let description: String
 

@@ -1,8 +1,8 @@
-/// A record of the changesets topic, as it was or is to be written.
+/// A record of the changesets topic, actual or expected.
 public struct JudgedRecord: Sendable, Equatable, CustomStringConvertible {
   public var partition: Int
   public var key: [UInt8]
-  /// Nil for a null.
+  /// nil for a Kafka null.
   public var value: [UInt8]?
   public var headers: [JudgedHeader]
   /// Milliseconds since 1970: the changeset's `time`.
@@ -16,8 +16,8 @@ public struct JudgedRecord: Sendable, Equatable, CustomStringConvertible {
     self.timestamp = timestamp
   }
 
-  /// A line that a replay wrote: topic, partition, offset, ts, headers, key and value, in that order
-  /// and nothing else. The value is taken as it is spelled, so white space in it is not seen.
+  /// Parses a line of a replay's output: topic, partition, offset, ts, headers, key and value, in that order and
+  /// nothing else. The value is minified, so white space in it is not detected.
   public init(replayLine line: [UInt8]) throws(JudgeFailure) {
     guard let json = try? OracleJSON.parse(line), case .object(let members) = json.content,
       members.map({ String(decoding: $0.name, as: UTF8.self) })

@@ -1,9 +1,9 @@
-/// Applies changesets as the protocol, section 11.5, words it, from the records alone: plain, slow, and independent of `Replica`.
+/// Applies changesets as described in the protocol, section 11.5: plain, slow, and independent of `Replica`.
 public enum NaiveReplica {
-  /// The feed after a changeset; nil: it was deleted.
+  /// The feed after a changeset; nil if it was deleted.
   ///
-  /// - Parameter parts: the parsed values of all its parts, in order; one if it is not split.
-  /// - Throws: ``JudgeFailure`` for a position that is not there.
+  /// - Parameter parts: the parsed values of all parts, in order; one if it is not split.
+  /// - Throws: ``JudgeFailure`` for a position that does not exist.
   public static func apply(_ parts: [OracleJSON], to feed: OracleFeed?) throws(JudgeFailure) -> OracleFeed? {
     switch parts.first?.last("mode")?.string.map(text) {
     case "delete": nil
@@ -15,7 +15,7 @@ public enum NaiveReplica {
   private static func reload(_ parts: [OracleJSON]) -> OracleFeed {
     var feed = OracleFeed()
     for json in parts.flatMap({ $0.last("sections")?.elements ?? [] }) {
-      // Continued from the part before: listed again, without data.
+      // A continuation of the previous part: listed again, without data.
       if json.last("data") == nil, feed.sections.last?.id == id(json) {
         feed.sections[feed.sections.count - 1].items += section(json).items
       } else {
@@ -53,7 +53,7 @@ public enum NaiveReplica {
       parts.flatMap { $0.last(group)?.last(name)?.elements ?? [] }
     }
     var feed = base
-    // Take out, by base positions, what is deleted or moved; last first, so that positions hold.
+    // Remove deleted and moved elements by their base positions, from the last, so that positions stay valid.
     var moved: [[UInt8]: OracleItem] = [:]
     var leaving: [(section: [UInt8], index: Int, id: [UInt8])] = []
     for entry in list("items", "delete") {
@@ -78,7 +78,7 @@ public enum NaiveReplica {
       try check(feed.sections.indices.contains(index) && feed.sections[index].id == id, "section", id, index)
       feed.sections.remove(at: index)
     }
-    // Put in, by result positions, first first.
+    // Insert elements by their result positions, from the first.
     var arriving = list("sections", "insert").map { (number($0, "index"), section($0)) }
     for entry in list("sections", "move") {
       if let section = movedSections[id(entry)] { arriving.append((number(entry, "to"), section)) }
@@ -114,7 +114,7 @@ public enum NaiveReplica {
     return feed
   }
 
-  /// The place of the section that has this item at this index.
+  /// The position of the section that has this item at this index.
   private static func item(
     _ index: Int,
     of section: [UInt8],

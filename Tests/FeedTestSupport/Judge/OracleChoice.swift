@@ -1,7 +1,7 @@
-/// How a change is published; the one thing about a changeset that may be open.
+/// How a change is published: the only part of a changeset that can be open.
 enum OracleChoice: Equatable {
   case delete
   case difference(OracleMoves)
-  /// - Parameter weighing: what a difference would have come to, if it was asked.
+  /// - Parameter weighing: the size of the difference, if it was considered.
   case reload(reason: String, OracleWeighing? = nil)
 }

@@ -1,16 +1,16 @@
-/// What a feed's epoch has in the topic.
+/// The records of a feed's epoch on the topic.
 struct OracleTopicLog: Equatable {
-  /// Delta records since the last reload, and their values' bytes.
+  /// The number of deltas since the last reload, and the size of their values.
   var deltas = 0
   var deltaBytes = 0
-  /// Bytes of the last reload's values.
+  /// The size of the last reload's values.
   var reloadBytes = 0
-  /// How many `k` keys hold a value: those below this number.
+  /// The number of `k` keys with a value: those below this number.
   var reloadKeys = 0
-  /// The highest `d` key the epoch used.
+  /// The highest `d` key of the epoch.
   var deltaKeys = 0
 
-  /// Notes a reload of these values; returns the `k` keys it leaves over.
+  /// Adds a reload with these values. Returns the `k` keys that it no longer uses.
   mutating func reload(_ values: [[UInt8]]) -> Range<Int> {
     let surplus = values.count..<max(values.count, reloadKeys)
     deltas = 0
@@ -20,7 +20,7 @@ struct OracleTopicLog: Equatable {
     return surplus
   }
 
-  /// Notes a delta record; returns its number.
+  /// Adds a delta. Returns its number.
   mutating func delta(_ value: [UInt8]) -> Int {
     deltas += 1
     deltaBytes += value.count

@@ -1,5 +1,4 @@
-/// What a difference comes to: its weight, and its bytes as one value. Both depend on which elements are said to have
-/// moved.
+/// The size of a difference: its weight, and its bytes as one value. Both depend on the chosen moves.
 struct OracleWeighing: Equatable {
   var weight: Int
   var bytes: Int

@@ -1,6 +1,6 @@
 import Feed
 
-/// Writes changes as records, once it is told how to publish them.
+/// Writes changes as records, in a given way.
 struct OracleWriter {
   private let planner: PlannerThresholds
   private let keyframes: KeyframePolicy
@@ -42,7 +42,7 @@ struct OracleWriter {
     return document
   }
 
-  /// Entries other than `reconfigure`.
+  /// The number of entries, without `reconfigure`.
   static func weight(_ units: [OracleUnit]) -> Int {
     units.count { unit in
       if case .entry(_, "reconfigure") = unit.place { false } else { true }
@@ -51,7 +51,7 @@ struct OracleWriter {
 
   // MARK: - The planner
 
-  /// The first reason that holds for a difference that comes to this; nil: none does.
+  /// The first reason that applies to a difference of this size; nil for none.
   func reason(
     _ change: OracleChange,
     _ difference: OracleDifference,
@@ -67,7 +67,7 @@ struct OracleWriter {
     if before > 0, after > 0, difference.commonCount == 0 { return "disjoint" }
     if Double(reloadBytes) <= planner.maxReloadRatio * Double(weighing.bytes) {
       if weighing.weight > planner.maxChanges { return "changes" }
-      // The weight is not 0: divided by no items it is infinite, and so more than any fraction of them.
+      // The weight is not 0. Divided by no items it is infinite, and so exceeds any fraction.
       if larger >= planner.minimumItems, weight / Double(larger) > planner.maxChangedFraction {
         return "fraction"
       }
@@ -80,7 +80,7 @@ struct OracleWriter {
     return nil
   }
 
-  /// Whether the reason depends on what the difference comes to.
+  /// Whether the reason depends on the size of the difference.
   static func isWeighed(_ reason: String) -> Bool {
     ["changes", "fraction", "kinds", "bytes"].contains(reason)
   }
@@ -89,10 +89,10 @@ struct OracleWriter {
     OracleWeighing(weight: Self.weight(units), bytes: self.difference(change, units).unsplit.count)
   }
 
-  /// Bytes of the reload that differences are compared with.
+  /// The size of the reload with which differences are compared.
   func reloadBytes(_ change: OracleChange) -> Int { reload(change, reason: "bytes").unsplit.count }
 
-  /// How to publish a change with a smallest set of moves.
+  /// How to publish a change, with a minimal set of moves.
   func choice(_ change: OracleChange) -> OracleChoice {
     guard let after = change.after else { return .delete }
     guard let before = change.before else { return .reload(reason: "initial") }
@@ -110,7 +110,7 @@ struct OracleWriter {
     return .reload(reason: reason, Self.isWeighed(reason) ? weighing : nil)
   }
 
-  // MARK: - The header that says why
+  // MARK: - The plan header
 
   private func plan(
     _ change: OracleChange,
@@ -149,7 +149,7 @@ struct OracleWriter {
     "{" + figures.map { "\"\($0.name)\":\($0.value)" }.joined(separator: ",") + "}"
   }
 
-  /// The fewest digits that are read back as the same number, without a fraction that is 0.
+  /// The shortest decimal number that reads back as the same value, without a fraction of 0.
   private static func text(_ number: Double) -> String {
     let text = "\(number)"
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -157,7 +157,7 @@ struct OracleWriter {
 
   // MARK: - Records
 
-  /// The records of one change, its keyframe or tombstones included.
+  /// The records of one change, including its keyframe or tombstones.
   mutating func write(_ change: OracleChange, _ choice: OracleChoice) -> [JudgedRecord] {
     var log = logs[change.key] ?? OracleTopicLog()
     var records: [JudgedRecord]

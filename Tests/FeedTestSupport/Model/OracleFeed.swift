@@ -1,6 +1,6 @@
-/// A feed that exists: its sections in order.
+/// An existing feed: its sections in order.
 public struct OracleFeed: Sendable, Equatable {
-  /// Where an item stands.
+  /// The position of an item.
   public struct Location: Sendable, Equatable {
     public var section: Int
     public var index: Int
@@ -16,7 +16,7 @@ public struct OracleFeed: Sendable, Equatable {
   public var itemIDs: [[UInt8]] { sections.flatMap { $0.items.map(\.id) } }
   public var itemCount: Int { sections.reduce(0) { $0 + $1.items.count } }
 
-  /// Every item under its id.
+  /// All items by their ids.
   public var itemsByID: [[UInt8]: OracleItem] {
     Dictionary(uniqueKeysWithValues: sections.flatMap { $0.items.map { ($0.id, $0) } })
   }

@@ -1,4 +1,4 @@
-/// The checksum of the protocol, section 4.3, from a whole feed.
+/// The checksum of a whole feed (protocol, section 4.3).
 public enum OracleChecksum {
   public static func of(_ feed: OracleFeed) -> UInt32 {
     var sum: UInt32 = 0

@@ -1,4 +1,4 @@
-/// What two states of a feed differ in; only the choice of moves within a list is open.
+/// The difference between two states of a feed. Only the choice of moves within a list is open.
 struct OracleDifference {
   private struct Position {
     let section: [UInt8]
@@ -13,7 +13,7 @@ struct OracleDifference {
   private let new: [[UInt8]: Position]
   private let oldSections: [[UInt8]: Int]
   private let newSections: [[UInt8]: Int]
-  /// The lists in which something may have moved: that of sections, and each section's.
+  /// The lists in which elements may have moved: that of sections, and each section's.
   let sectionOrder: OracleOrder
   let itemOrders: [OracleOrder]
   /// Items that changed their section.
@@ -58,7 +58,7 @@ struct OracleDifference {
     return positions
   }
 
-  /// One of the smallest sets of moves.
+  /// One of the minimal sets of moves.
   var fewestMoves: OracleMoves {
     OracleMoves(
       sections: sectionOrder.fewestMoves,
@@ -66,7 +66,7 @@ struct OracleDifference {
     )
   }
 
-  /// What is wrong with these moves, if anything.
+  /// Why these moves are not valid; nil if they are.
   func complaint(about moves: OracleMoves) -> String? {
     for id in moves.sections where oldSections[id] == nil || newSections[id] == nil {
       return "sections: \(String(decoding: id, as: UTF8.self)) is listed as moved but is not in both states"
@@ -89,10 +89,10 @@ struct OracleDifference {
 
   // MARK: - Figures for the planner
 
-  /// Items on both sides.
+  /// The number of items in both states.
   var commonCount: Int { after.itemIDs.count { old[$0] != nil } }
 
-  /// Items on both sides whose kind changed.
+  /// The number of items in both states whose kind changed.
   var changedKinds: Int {
     after.itemIDs.count { id in old[id].map { $0.item.kind != new[id]?.item.kind } ?? false }
   }
@@ -208,7 +208,7 @@ struct OracleDifference {
     item.kind != previous.kind || forced.itemReloads.contains(item.id)
   }
 
-  /// A whole feed, as a reload lists it.
+  /// All elements of a feed, as listed in a reload.
   static func reloadUnits(_ feed: OracleFeed) -> [OracleUnit] {
     feed.sections.flatMap { section -> [OracleUnit] in
       var head = OracleText()

@@ -1,4 +1,4 @@
-/// A changeset as bytes: one value, or as many as it must be split into.
+/// A changeset as bytes: one value, or several parts.
 struct OracleDocument {
   let feed: [UInt8]
   let epoch: String
@@ -11,13 +11,13 @@ struct OracleDocument {
   let checksum: UInt32
   var units: [OracleUnit] = []
 
-  /// All of it in one value.
+  /// The changeset as one value.
   var unsplit: [UInt8] { value(units[...], part: nil) }
 
   /// The values to publish, each of at most `maxBytes`.
   ///
-  /// The heads name the number of parts, whose digits take room; the number of digits is the
-  /// smallest that fits the number of parts it leads to.
+  /// Heads contain the number of parts, whose digits need room. The number of digits is the smallest that suffices for
+  /// the resulting number of parts.
   func parts(maxBytes: Int) -> [[UInt8]] {
     let whole = unsplit
     if whole.count <= maxBytes { return [whole] }
@@ -33,13 +33,13 @@ struct OracleDocument {
     return []
   }
 
-  /// Where each part ends: it takes units as long as it is not too large.
+  /// The end of each part, which takes as many units as fit.
   private func split(maxBytes: Int, digits: Int) -> [Int] {
     let parts = (1..<digits).reduce(9) { nines, _ in nines * 10 + 9 }
     var ends: [Int] = []
     var start = 0
     while start < units.count {
-      // The size grows with every unit, so the last end that fits is found by halving.
+      // The size grows with every unit, so a binary search finds the last end that fits.
       var end = start + 1
       var tooFar = units.count + 1
       while tooFar - end > 1 {

@@ -1,14 +1,14 @@
-/// The elements a list had and still has: which of them may, and must, be listed as moved.
+/// The elements common to both states of a list, and the rules for listing them as moved.
 struct OracleOrder {
-  /// For messages.
+  /// The list's name, for messages.
   let name: String
   /// In the order of the result.
   let elements: [[UInt8]]
-  /// Where each stood among the same elements in the base.
+  /// The position of each among the same elements in the base.
   let basePositions: [Int]
-  /// The list was given as a whole.
+  /// Whether the list was given completely.
   let isReplaced: Bool
-  /// How many of the elements were placed one by one.
+  /// The number of elements that single events placed.
   let placedCount: Int
 
   init(name: String, base: [[UInt8]], result: [[UInt8]], isReplaced: Bool, placed: Set<[UInt8]>) {
@@ -20,19 +20,19 @@ struct OracleOrder {
     placedCount = elements.count { placed.contains($0) }
   }
 
-  /// The fewest moves that turn the base's order into the result's.
+  /// The minimum number of moves from the base's order to the result's.
   var fewest: Int { elements.count - Self.longestIncreasing(basePositions).count }
 
-  /// The most that may be listed.
+  /// The maximum number of moves that may be listed.
   var most: Int { isReplaced ? fewest : max(fewest, placedCount) }
 
-  /// One of the smallest sets of moves.
+  /// One of the minimal sets of moves.
   var fewestMoves: Set<[UInt8]> {
     let kept = Set(Self.longestIncreasing(basePositions).map { elements[$0] })
     return Set(elements).subtracting(kept)
   }
 
-  /// What is wrong with these moves, if anything.
+  /// Why these moves are not valid; nil if they are.
   func complaint(about moved: Set<[UInt8]>) -> String? {
     let count = elements.count { moved.contains($0) }
     func isInOrder(_ moved: Set<[UInt8]>) -> Bool {
@@ -44,7 +44,7 @@ struct OracleOrder {
       return "\(name): \(count) moves, \(fewest) are needed and \(most) allowed"
         + (isReplaced ? " (the list was replaced)" : " (placed one by one)")
     }
-    // None of the fewest can be spared.
+    // None of a minimal set can be left out.
     if count == fewest { return nil }
     for element in elements where moved.contains(element) && isInOrder(moved.subtracting([element])) {
       return "\(name): the move of \(String(decoding: element, as: UTF8.self)) is idle"

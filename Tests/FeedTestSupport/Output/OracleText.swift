@@ -1,20 +1,20 @@
-/// Bytes of canonical JSON, put together piece by piece.
+/// Builds canonical JSON piece by piece.
 struct OracleText {
   private(set) var bytes: [UInt8] = []
 
   init() {}
 
-  /// Text as it is.
+  /// Appends text unchanged.
   mutating func add(_ text: String) {
     bytes += Array(text.utf8)
   }
 
-  /// Bytes as they are.
+  /// Appends bytes unchanged.
   mutating func add(_ raw: [UInt8]) {
     bytes += raw
   }
 
-  /// A string of these bytes, with only what must be escaped escaped.
+  /// Appends a string with these bytes, escaping only what is required.
   mutating func addString(_ decoded: [UInt8]) {
     add("\"")
     for byte in decoded {
@@ -38,7 +38,7 @@ struct OracleText {
     addString(Array(text.utf8))
   }
 
-  /// `"name":` with the string after it, and a comma before it unless it comes first.
+  /// Appends `"name":` and a string, after a comma unless it is the first field.
   mutating func addField(_ name: String, string: [UInt8], isFirst: Bool = false) {
     add((isFirst ? "" : ",") + "\"\(name)\":")
     addString(string)
@@ -57,7 +57,7 @@ struct OracleText {
     add(json)
   }
 
-  /// The elements between brackets, or other ends.
+  /// Appends the elements between brackets or other delimiters.
   mutating func addList(_ elements: [[UInt8]], _ start: String = "[", _ end: String = "]") {
     add(start)
     add(Array(elements.joined(separator: Array(",".utf8))))

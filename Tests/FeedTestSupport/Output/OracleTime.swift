@@ -1,4 +1,4 @@
-/// RFC 3339 in UTC with three digits, by counting days.
+/// RFC 3339 in UTC with three fractional digits, by counting days.
 public enum OracleTime {
   public static func text(milliseconds: Int) -> String {
     let millisecondsADay = 86_400_000

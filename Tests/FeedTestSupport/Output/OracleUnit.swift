@@ -1,4 +1,4 @@
-/// The smallest piece of a changeset that a split leaves whole, in canonical bytes.
+/// The smallest piece of a changeset that is never split, as canonical bytes.
 struct OracleUnit: Equatable {
   enum Place: Equatable {
     /// An entry of a difference: `group` is `sections` or `items`, `list` is `delete` and so on.

@@ -1,4 +1,4 @@
-/// XXH32 as its specification tells it, seed 0.
+/// XXH32 with seed 0, according to its specification.
 public enum OracleXXH32 {
   private static let prime1: UInt32 = 2_654_435_761
   private static let prime2: UInt32 = 2_246_822_519

@@ -5,7 +5,7 @@ import Testing
 @testable import FeedTools
 
 struct DemoHistoryTests {
-  @Test func `the history is the same every time, and of a few thousand records`() {
+  @Test func `the history is always the same, with a few thousand records`() {
     #expect(DemoHistory.lines == DemoHistory.lines)
     #expect((2_000...5_000).contains(DemoHistory.lines.count))
   }
@@ -22,7 +22,7 @@ struct DemoHistoryTests {
     #expect(lines.contains { $0.contains("\"key\":\"\(DemoHistory.liveliestFeed)\"") })
   }
 
-  @Test func `the history shows what feeds go through`() async throws {
+  @Test func `the history contains all typical changes`() async throws {
     let file = try DemoFile(DemoHistory.text())
     let replay = Replay(inputs: [file.path], output: "/dev/null", rejected: nil, options: FeedStoreOptions())
     let report = try await replay.run()

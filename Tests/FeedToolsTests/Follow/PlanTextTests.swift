@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedTools
 
-/// Why a changeset is what it is, in words.
+/// The description of why a changeset was published as it was.
 struct PlanTextTests {
   private func sentence(
     _ weight: Int,
@@ -29,7 +29,7 @@ struct PlanTextTests {
     )
   }
 
-  @Test func `a difference is told by the threshold that it would pass first`() {
+  @Test func `a difference is described by the threshold that it is closest to`() {
     #expect(
       sentence(12, of: 105) == "12 changes of 105 items weigh 0.11; reload above 0.5; 1.9 kB against 24.6 kB"
     )
@@ -43,7 +43,7 @@ struct PlanTextTests {
     #expect(sentence(2, of: 0).contains("2 changes of 0 items; reload above"))
   }
 
-  @Test func `a difference that passes a threshold is told by the reload's cost`() {
+  @Test func `a difference above a threshold is described by the reload's cost`() {
     #expect(
       sentence(60, of: 100)
         == "60 changes of 100 items weigh 0.60; above 0.5, but a reload takes more than 3 times the bytes; "
@@ -54,7 +54,7 @@ struct PlanTextTests {
     )
   }
 
-  @Test func `a reload is told by its reason`() {
+  @Test func `a reload is described by its reason`() {
     #expect(sentence(60, of: 100, reason: .fraction).contains("weigh 0.60; reload above 0.5; "))
     #expect(sentence(6_000, of: 7_000, reason: .changes).contains("; reload above 5,000 changes; "))
     #expect(
@@ -67,7 +67,7 @@ struct PlanTextTests {
     )
   }
 
-  @Test func `a keyframe is told by what made it due`() {
+  @Test func `a keyframe is described by the limit that was reached`() {
     var due = DueKeyframe(
       deltas: 84,
       deltaBytes: 49_600,

@@ -47,7 +47,7 @@ struct ScreenFrameTests {
     return ScreenFrame(.changed(changeset, snapshot), columns: columns, rows: rows)
   }
 
-  /// The checksums that the changesets must have.
+  /// The feeds from which the changesets' checksums are computed.
   private static var first: Snapshot { snapshot([("s", ["a", "b", "c"])]) }
   private static var second: Snapshot {
     var snapshot = snapshot([("s", ["b", "c", "a"]), ("n", ["d"])])
@@ -64,7 +64,7 @@ struct ScreenFrameTests {
     return snapshot
   }
 
-  @Test func `each element's line says what happened to it, and nothing that a terminal would act upon`()
+  @Test func `each element's line shows its change, and no terminal control characters`()
     throws
   {
     let lines = try frame().lines
@@ -78,12 +78,12 @@ struct ScreenFrameTests {
     #expect(lines[0].text.contains("rev 2"))
   }
 
-  @Test func `what does not fit on the screen is cut and counted`() throws {
+  @Test func `lines that do not fit on the screen are cut and counted`() throws {
     let lines = try frame(rows: 4, columns: 5).lines.map(\.text)
     #expect(lines.dropFirst() == ["   s ", "   ~ ", "… 3 m"])
   }
 
-  @Test func `a frame is drawn over the one before`() throws {
+  @Test func `a frame is drawn over the previous one`() throws {
     let drawn = TerminalScreen.draw(try frame(rows: 4, columns: 20))
     #expect(drawn.hasPrefix("\u{1B}[H"))
     #expect(drawn.hasSuffix("\u{1B}[J"))

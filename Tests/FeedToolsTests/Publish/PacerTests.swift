@@ -21,14 +21,14 @@ struct PacerTests {
     #expect(slow.wait(for: 5_000, now: 0) == 10_000)
   }
 
-  @Test func `timestamps that go back are due at once`() {
+  @Test func `timestamps before the first are due at once`() {
     var pacer = Pacer(speed: 1)
     #expect(pacer.wait(for: 1_000, now: 0) == 0)
     #expect(pacer.wait(for: 10, now: 0) == 0)
     #expect(pacer.wait(for: .min, now: 0) == 0)
   }
 
-  @Test func `distances of ages do not overflow`() {
+  @Test func `huge distances do not overflow`() {
     var pacer = Pacer(speed: 0.001)
     #expect(pacer.wait(for: .min, now: 0) == 0)
     #expect(pacer.wait(for: .max, now: 0) > 0)

@@ -8,14 +8,14 @@ struct PublishRouteTests {
     try Array(key.utf8).withUnsafeBytes { try route.partition(key: $0, recorded: recorded) }
   }
 
-  @Test func `an input's partition is that of the key, as Java's clients choose it`() throws {
+  @Test func `on an input, the key determines the partition, as in the Java client`() throws {
     var route = PublishRoute("feeds.items", isInput: true, partitionCount: 4)
     // murmur2("21") is -973932308 in Kafka's own tests.
     let expected = (-973_932_308 & Int32.max) % 4
     #expect(try partition(&route, "21", recorded: 77) == expected)
   }
 
-  @Test func `another topic's partition is the recorded one`() throws {
+  @Test func `on another topic, the recorded partition is kept`() throws {
     var route = PublishRoute("feeds.changesets", isInput: false, partitionCount: 4)
     #expect(try partition(&route, "k0/a", recorded: 3) == 3)
     #expect(try partition(&route, "d1/a", recorded: 3) == 3)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FeedTools
 
-/// What is read from the headers of a rejected record, and which records are not published again.
+/// Reading the headers of a rejected record, and deciding whether it can be published again.
 @Suite struct RejectedCopyTests {
   private static let headers = [
     ("feedstore.error.code", "unknown-section"), ("feedstore.error.message", "no section"),
@@ -52,13 +52,13 @@ import Testing
       ("feedstore.source.partition", "-1"), ("feedstore.source.partition", "many"),
     ] as [(String, String?)]
   )
-  func `a record whose source is not known is not published`(name: String, value: String?) {
+  func `a record with an unknown source is not published`(name: String, value: String?) {
     let copy = Self.copy(without: name, and: value.map { [(name, $0)] } ?? [])
     #expect(copy.source == nil)
     #expect(Self.refusal(copy)?.contains("do not say where it came from") == true)
   }
 
-  @Test func `a record is not published to a topic that is no input`() throws {
+  @Test func `a record is not published to a topic that is not an input`() throws {
     let refusal = try #require(
       Self.refusal(
         Self.copy(without: "feedstore.source.topic", and: [("feedstore.source.topic", "payments")])
@@ -67,7 +67,7 @@ import Testing
     #expect(refusal.contains("payments, which is not an input") && refusal.contains("set topics.sections"))
   }
 
-  @Test func `a cut value needs a whole one, and a cut key cannot be mended`() throws {
+  @Test func `a truncated value needs a replacement, and a truncated key cannot be repaired`() throws {
     let value = Self.copy(and: [("feedstore.value.truncated", "5000000")])
     #expect(
       Self.refusal(value)?.hasPrefix(
@@ -83,7 +83,7 @@ import Testing
     ("{", "invalid-json"), (#"{"op":"item.nothing"}"#, "unknown-op"),
     (#"{"op":"item.delete"}"#, "missing-field"), ("", "invalid-json"),
   ])
-  func `what would be rejected again for its form is refused`(value: String, code: String) throws {
+  func `a record that would be rejected again for its form is refused`(value: String, code: String) throws {
     let refusal = try #require(Self.refusal(Self.copy(value: value)))
     #expect(refusal.hasPrefix("it would be rejected again with \(code): "))
     #expect(refusal.hasSuffix("; repair the value and give it with --value"))
@@ -91,7 +91,7 @@ import Testing
     #expect(Self.refusal(Self.copy(value: value), replacing: "[]") == nil)
   }
 
-  @Test func `a record without a key is refused whatever its value is`() {
+  @Test func `a record without a key is refused, whatever its value`() {
     let refusal = Self.refusal(Self.copy(key: nil), replacing: "[]")
     #expect(refusal?.contains("missing-key") == true && refusal?.hasSuffix("send it with a key") == true)
   }
@@ -100,13 +100,13 @@ import Testing
     "", "3", "3/", "/3", "3/4/5", "-1/3", "3/-1", "3/x", " 3/4", "+3/4", "2147483648/1",
     "1/9223372036854775807",
   ])
-  func `a place is a partition and an offset`(text: String) {
+  func `a position is a partition and an offset`(text: String) {
     #expect(RejectedPlace(text) == nil)
     #expect(RejectedPlace("3/1042") == RejectedPlace(partition: 3, offset: 1042))
     #expect(RejectedPlace("3/1042")?.description == "3/1042")
   }
 
-  @Test func `lines are safe for a terminal, and JSON has what is not text in base64`() {
+  @Test func `lines are safe for a terminal, and JSON has base64 for values that are not text`() {
     var copy = Self.copy(key: "ne\u{1B}[2Jws", value: nil, and: [("feedstore.value.truncated", "9")])
     #expect(
       RejectedLine.text(copy)

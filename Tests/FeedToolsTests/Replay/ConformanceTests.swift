@@ -7,7 +7,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedTools
 
-/// What `feedstore replay` makes of the vectors in `conformance` is what they say.
+/// `feedstore replay` passes the vectors in `conformance`.
 @Suite struct ConformanceTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -26,13 +26,13 @@ import Testing
     try bytes.split(separator: UInt8(ascii: "\n")).map { try OracleJSON.parse(Array($0)) }
   }
 
-  /// The output, and the rejected records, of some input.
+  /// The output and the rejected records for an input.
   private func replay(
     _ input: [UInt8],
     _ settings: ConformanceSettings
   ) async throws -> (output: [UInt8], rejected: [OracleJSON]) {
     let temporary = try TemporaryFolder()
-    // So small parts are not for configurations, but for pages.
+    // The configuration requires larger parts than the vectors have.
     let assignments = settings.assignments.filter { $0.key != "output.maxMessageBytes" }
     var options = try PipelineConfiguration.load(
       file: nil,
@@ -58,10 +58,10 @@ import Testing
 
   // MARK: - Inputs and outputs
 
-  @Test func thereAreVectors() { #expect(Self.names.count >= 15) }
+  @Test func `there are vectors`() { #expect(Self.names.count >= 15) }
 
   @Test(arguments: names)
-  func theOutputIsThatOfTheVector(name: String) async throws {
+  func `the output equals the vector's`(name: String) async throws {
     let vector = try StoreVector(folder: Self.folder.appendingPathComponent("store/\(name)"))
     let (output, rejected) = try await replay(vector.input, vector.settings)
     if vector.isExact {
@@ -89,7 +89,7 @@ import Testing
     #expect(codes == expected)
   }
 
-  /// Follows the output, and compares each state with that of the vector, in their order.
+  /// Applies the output, and compares each state with the vector's, in order.
   private func checkStates(_ output: [UInt8], of name: String) throws {
     var follower = OracleFollower()
     var found: [String: OracleFeed] = [:]
@@ -117,7 +117,7 @@ import Testing
 
   // MARK: - Rejections, patches, partitions
 
-  @Test func everyRejectionHasTheCodeOfTheVector() async throws {
+  @Test func `every rejection has the vector's code`() async throws {
     for vector in try Self.lines(try Self.bytes("rejections.ndjson")) {
       let name = text(vector, "name") ?? ""
       let settings = try ConformanceSettings(vector.last("settings"))
@@ -126,7 +126,7 @@ import Testing
       let (_, rejected) = try await replay(input, settings)
       var found: [String?] = Array(repeating: nil, count: records.count)
       for line in rejected {
-        // Of the records of one input, only those of one partition are rejected.
+        // Only the records of one partition of an input are rejected.
         let offset = try #require(Int(header("feedstore.source.offset", of: line) ?? ""))
         found[offset] = header("feedstore.error.code", of: line)
       }
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func everyPatchHasTheBytesOfTheVector() async throws {
+  @Test func `every patch has the vector's bytes`() async throws {
     let vectors = try Self.lines(try Self.bytes("merge-patch.ndjson"))
     var input = ""
     for (number, vector) in vectors.enumerated() {
@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  @Test func everyKeyHasThePartitionOfTheVector() throws {
+  @Test func `every key has the vector's partition`() throws {
     for vector in try Self.lines(try Self.bytes("partitioner.ndjson")) {
       guard case .object(let counts)? = vector.last("partitions")?.content else { continue }
       for count in counts {

@@ -6,8 +6,8 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedTools
 
-/// Replays the files under Golden and compares with what they wrote when they were last looked at.
-/// `FEEDSTORE_UPDATE_GOLDEN=1` writes the expectations anew; the difference is then for a person to read.
+/// Replays the files under Golden, and compares the output with the recorded one. `FEEDSTORE_UPDATE_GOLDEN=1` rewrites
+/// the recorded output; review the difference.
 @Suite struct GoldenReplayTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().appendingPathComponent("Golden")
@@ -29,7 +29,7 @@ import Testing
   @Test func `there are golden replays`() { #expect(Self.names.count >= 4) }
 
   @Test(arguments: names)
-  func `a replay writes what it wrote before`(name: String) async throws {
+  func `a replay writes the recorded output`(name: String) async throws {
     let temporary = try TemporaryFolder()
     let replay = Replay(
       inputs: [Self.folder.appendingPathComponent("\(name).input.ndjson").path],

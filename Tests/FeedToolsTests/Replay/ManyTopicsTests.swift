@@ -6,9 +6,9 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedTools
 
-/// Feeds whose records come from as many topics as there may be.
+/// Feeds with records from the maximum number of topics.
 @Suite struct ManyTopicsTests {
-  /// Where an entry has the least room.
+  /// The settings that leave the least room for an entry.
   private static let options: FeedStoreOptions = {
     var options = FeedStoreOptions()
     options.limits.maxDataBytes = 1
@@ -21,13 +21,13 @@ import Testing
     return options
   }()
 
-  /// The longest names there are.
+  /// The longest topic names.
   private static let topics = (0..<TopicOffset.greatestCount).map { number in
     let digits = String(number)
     return String(repeating: "t", count: TopicName.greatestByteCount - digits.count) + digits
   }
 
-  /// 255 bytes that take the most room in JSON, as they stand in a line of input.
+  /// An id of 255 bytes that needs the most room in JSON.
   private static func id(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: #"\u0001"#, count: 254) + (number < 16 ? #"\u000"# : #"\u00"#) + digits
@@ -47,7 +47,7 @@ import Testing
     var lines = Self.topics.enumerated().map { number, topic in
       Self.line(topic, offset: greatest, ts: 0, number == 0 ? Self.items(1, kind: 2) : "[]")
     }
-    // Reloaded, moved, deleted and inserted items, each in changesets of its own, with keyframes between.
+    // Items are reloaded, moved, deleted and inserted in separate changesets, with keyframes in between.
     let changes = [
       Self.items(1, kind: 3), Self.items(4, kind: 3), #"{"op":"section.delete","section":"\#(Self.id(1))"}"#,
       #"{"op":"section.replace","section":"\#(Self.id(4))","items":[]}"#, Self.items(4, kind: 5),
@@ -70,7 +70,7 @@ import Testing
       #expect(values.contains { $0.contains(#""items":{"\#(list)":[{"#) }, "no items are in \(list)")
     }
     #expect(values.contains { $0.contains(#""reason":"keyframe""#) && $0.contains(#""part":1,"#) })
-    // The room is needed: with a tenth more topics it would not do.
+    // The reserve is not excessive: with a tenth more topics it would be too small.
     #expect(longest > PipelineConfiguration.messageOverhead * 9 / 10)
     #expect(try await replay.verify(replay.lines).told == [])
   }
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `a replica takes no changeset of more topics`() throws {
+  @Test func `a replica refuses a changeset with more topics`() throws {
     func value(_ topics: [String]) -> String {
       let through = topics.map { #""\#($0)":1"# }.joined(separator: ",")
       return """

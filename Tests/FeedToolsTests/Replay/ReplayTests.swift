@@ -31,7 +31,7 @@ import Testing
     return lines.joined(separator: "\n") + "\n"
   }
 
-  @Test func `the output does not depend on how the input is read`() async throws {
+  @Test func `the output does not depend on the size of reads`() async throws {
     let input = randomInput(seed: 3, 400)
     let whole = try await replay(input)
     #expect(!whole.output.isEmpty && !whole.rejected.isEmpty)
@@ -45,7 +45,7 @@ import Testing
   @Test func `several files are one input`() async throws {
     let folder = try TemporaryFolder()
     let lines = randomInput(seed: 4, 200).split(separator: "\n")
-    // Without a line feed at the first file's end.
+    // The first file lacks a line feed at its end.
     let first = try folder.file("a", lines[..<90].joined(separator: "\n").utf8)
     let second = try folder.file("b", lines[90...].joined(separator: "\n").utf8)
     let options = FeedStoreOptions()
@@ -78,7 +78,7 @@ import Testing
     (#"{"key":"a","payloadBase64":"YQ="}"#, "'payloadBase64'"),
     (#"{"keyBase64":"YQ","payload":null}"#, "'keyBase64' that is not a string in Base64"),
   ])
-  func `a line that is no envelope stops the replay, naming file and line`(
+  func `an invalid line stops the replay, with file and line`(
     line: String,
     problem: String
   ) async throws {
@@ -95,7 +95,7 @@ import Testing
     let error = await #expect(throws: ReplayError.self) { try await replay.run() }
     #expect(error?.message.contains("in.ndjson:4:") == true, "\(String(describing: error))")
     #expect(error?.message.contains(problem) == true, "\(String(describing: error))")
-    // The window before was published, what was waiting is not.
+    // The previous window was published, the waiting records were not.
     #expect(try folder.read("out").split(separator: "\n").count == 1)
   }
 
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: ["in.ndjson", "./in.ndjson", "hard", "symbolic"])
-  func `a file that is read is not written, whatever it is called`(name: String) async throws {
+  func `an input file is not overwritten, whatever its path`(name: String) async throws {
     let folder = try TemporaryFolder()
     let content = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
     let input = try folder.file("in.ndjson", content.utf8)
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test(arguments: ["out", "./out", "hard", "symbolic"])
-  func `changesets and rejected records share a file, whatever it is called`(name: String) async throws {
+  func `changesets and rejected records can share a file, whatever its path`(name: String) async throws {
     let input = randomInput(seed: 6, 300)
     let separate = try await replay(input)
     let folder = try TemporaryFolder()
@@ -158,7 +158,7 @@ import Testing
     #expect(changesets.count + rejected.count == lines.count)
   }
 
-  @Test func `a device may be read and written`() async throws {
+  @Test func `a device may be both read and written`() async throws {
     let replay = Replay(
       inputs: ["/dev/null"],
       output: "/dev/null",
@@ -168,7 +168,7 @@ import Testing
     #expect(try await replay.run().counters.records == 0)
   }
 
-  @Test func `a rejected record keeps its value's text as it stood, or as base64`() async throws {
+  @Test func `a rejected record keeps its value as spelled, or as base64`() async throws {
     let folder = try TemporaryFolder()
     var input = Array(#"{"key":"f","ts":5,"value":{ "op" : "no" }}"#.utf8) + [0x0A]
     input += Array(#"{"key":"f","value":""#.utf8) + [0xFF] + Array("\"}\n".utf8)
@@ -189,12 +189,12 @@ import Testing
     #expect(lines[2].hasSuffix(#""key":null,"payload":null}"#))
   }
 
-  @Test func `rejected records that are not UTF-8 are rejected again, byte for byte, when they are fed back`()
+  @Test func `rejected records that are not UTF-8 are rejected again with the same bytes`()
     async throws
   {
     func line(_ pieces: [[UInt8]]) -> [UInt8] { pieces.flatMap { $0 } + [0x0A] }
     let folder = try TemporaryFolder()
-    // Of each length modulo 3, in key, value or both; one with a key that is UTF-8, one with a null as value.
+    // Lengths of each remainder modulo 3, in key, value or both; one with a UTF-8 key, one with a null value.
     var input: [UInt8] = []
     let wrong: [[UInt8]] = [[0xFF], [0xC3, 0x28], [0xFF, 0x61, 0xFE], [0xF0, 0x9F, 0x98, 0x61]]
     for (number, bytes) in wrong.enumerated() {
@@ -216,7 +216,7 @@ import Testing
       #expect(report.counters.rejects == [.invalidUTF8: 16])
       paths.append(folder.path(name))
     }
-    // But for the headers, which say where each came from.
+    // Without headers, which contain the source of each.
     func records(_ name: String) throws -> [String] {
       try folder.read(name).split(separator: "\n").map {
         String($0.replacing(/"headers":\[.*?\],/, with: ""))
@@ -228,7 +228,7 @@ import Testing
     #expect(try records("second") == first)
   }
 
-  @Test func `lines without a topic are of the topic of items`() async throws {
+  @Test func `lines without a topic belong to the items topic`() async throws {
     var options = FeedStoreOptions()
     options.topics.items = "other.items"
     let result = try await replay(
@@ -238,9 +238,9 @@ import Testing
     #expect(result.output.contains(#""epoch":"other.items/0""#))
   }
 
-  @Test func `what a replay writes can be read back`() async throws {
+  @Test func `the output of a replay can be read as input`() async throws {
     let first = try await replay(randomInput(seed: 5, 300))
-    // Changesets are no events, so all are rejected, but every line is an envelope.
+    // Changesets are not events, so all are rejected, but every line is valid.
     let second = try await replay(first.output + first.rejected)
     #expect(second.report.counters.records == (first.output + first.rejected).split(separator: "\n").count)
   }
@@ -254,7 +254,7 @@ import Testing
     #expect(largest.report.counters.records == 1)
   }
 
-  @Test func `a message names the event's number also in an array of one`() async throws {
+  @Test func `a message names the event's number, even in an array of one`() async throws {
     let result = try await replay(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#)
     #expect(result.rejected.contains("event 0: field 'section' is missing"))
   }

@@ -5,9 +5,9 @@ import FeedTools
 import Foundation
 import Testing
 
-/// What is written follows the changes, however large the feed becomes.
+/// The amount of output follows the changes, however large the feed is.
 struct WrittenBytesTests {
-  /// Bytes of the values that a replay wrote: of the first reload, of all other reloads with keyframes, and of delta records.
+  /// The bytes of the values that a replay wrote: the first reload, all other reloads and keyframes, and deltas.
   private struct Written {
     var first = 0
     var reloads = 0
@@ -64,18 +64,18 @@ struct WrittenBytesTests {
     let values = (0..<4_000).map(insert)
     let records = values.enumerated().map { line($0 / recordsInAwindow * 1_000, $1) }
     let written = try await replay(records)
-    // Heads of changesets are no part of the bound: a window of one record is mostly head.
+    // Heads of changesets are not part of the limit: in a window of one record, they dominate.
     let heads = 4_000 / recordsInAwindow * 400
     #expect(written.all <= 3 * values.reduce(heads) { $0 + $1.utf8.count }, "\(written)")
     #expect(written.reloads > 0, "keyframes come")
   }
 
-  @Test func `small changes to a large feed bring keyframes only as they add up to it`() async throws {
+  @Test func `small changes to a large feed cause keyframes only in proportion to their size`() async throws {
     let feed = (0..<3_000).map { line(0, insert($0)) }
     let updates = (0..<4_000).map { number in
       line(1_000 * (number + 1), #"{"op":"item.upsert","item":"item-\#(number % 3_000)","data":\#(number)}"#)
     }
-    // Many deltas are reached ten times as often as many bytes.
+    // The limit on deltas is reached ten times as often as the limit on bytes.
     let written = try await replay(feed + updates) { $0.keyframe.maxDeltas = 100 }
     #expect(written.reloads <= 2 * written.deltas, "\(written)")
     #expect(written.reloads > 0, "keyframes come")

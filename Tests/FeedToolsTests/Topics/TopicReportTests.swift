@@ -11,7 +11,7 @@ struct TopicReportTests {
     TopicReport(requirements: requirements.check(states), unknown: unknown, created: [], failures: [])
   }
 
-  @Test func `the table names each topic once, and what is needed of it`() {
+  @Test func `the table names each topic once, with its requirements`() {
     let settings = ["cleanup.policy": "delete", "max.message.bytes": "1048588", "segment.ms": "604800000"]
     let states = ["feeds.changesets": TopicState(partitions: 4, settings: settings)]
     let lines = report(states).table.split(separator: "\n").map {
@@ -25,7 +25,7 @@ struct TopicReportTests {
     #expect(lines.contains("min.cleanable.dirty.ratio ? 0.1 or less ?"))
   }
 
-  @Test func `a report is fit unless something must be different`() {
+  @Test func `a report is fit unless a requirement must be met and is not`() {
     let names = requirements.roles.map(\.topic)
     var states = Dictionary(uniqueKeysWithValues: names.map { ($0, TopicState(partitions: 4)) })
     let unknown = report(states, unknown: "the brokers do not say")

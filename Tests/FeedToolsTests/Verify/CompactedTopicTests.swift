@@ -5,8 +5,7 @@ import FeedTestSupport
 import FeedVerification
 import Testing
 
-/// Outputs of random replays as Kafka's cleaner leaves them: right all the same, unless what is left misses
-/// something.
+/// Outputs of random replays after compaction: valid, unless a required record is missing.
 @Suite struct CompactedTopicTests {
   private struct Line {
     var offset: Int64
@@ -28,8 +27,7 @@ import Testing
     return partitions
   }
 
-  /// What is left when the first records were cleaned: of each key the newest of these, its null perhaps gone
-  /// as well.
+  /// The lines after compaction of the first records: the newest of each key, perhaps without nulls.
   private func compacted(_ lines: [Line], first count: Int, dropsNulls: Bool) -> [Line] {
     var newest: [[UInt8]: Int64] = [:]
     for line in lines.prefix(count) { newest[line.key] = line.offset }
@@ -74,13 +72,13 @@ import Testing
   }
 
   @Test(arguments: RandomSetting.ofVerification, 71...72 as ClosedRange<UInt64>)
-  func `a compacted output is right, wherever the cleaner stopped`(
+  func `a compacted output is valid, wherever the cleaner stopped`(
     setting: RandomSetting,
     seed: UInt64
   ) async throws {
     let replay = try await VerifiedReplay(seed: seed, setting, count: 400)
     var random = SplitMix64(seed: seed)
-    // In their order, as the random choices would be others in another.
+    // Sorted, because the random choices depend on the order.
     for (partition, lines) in try partitions(replay).sorted(by: { $0.key < $1.key }) {
       for _ in 0..<12 {
         let count = random.below(lines.count + 1)
@@ -92,11 +90,11 @@ import Testing
   }
 
   @Test(arguments: RandomCases.seeds(73...75))
-  func `the reload that the end rests on may not be missing`(seed: UInt64) async throws {
+  func `the reload that the final state depends on may not be missing`(seed: UInt64) async throws {
     let replay = try await VerifiedReplay(seed: seed, .keyframes, count: 400)
     for lines in try partitions(replay).values {
       let left = compacted(lines, first: lines.count, dropsNulls: true)
-      // Changes after a reload that stays the last of its feed.
+      // Changes after a feed's last reload.
       let reload = left.indices.last { index in
         let feed = left[index].key.drop { $0 != UInt8(ascii: "/") }
         let next = left[(index + 1)...].first { $0.key.hasSuffix(feed) }

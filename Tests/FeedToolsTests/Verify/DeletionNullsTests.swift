@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// The nulls of a deletion whose own key is not the largest that the epoch used.
+/// The nulls after a deletion whose own key is not the largest of the epoch.
 @Suite struct DeletionNullsTests {
   private static let options: FeedStoreOptions = {
     var options = FeedStoreOptions()
@@ -14,7 +14,7 @@ import Testing
     return options
   }()
 
-  /// The feed, d1 to d5 with a keyframe after them, d1 anew, and the deletion as d2.
+  /// The feed, d1 to d5 followed by a keyframe, d1 again, and the deletion as d2.
   private static let values =
     [#"{"op":"feed.replace","sections":[{"id":"s","items":["a"]}]}"#]
     + (1...6).map { #"{"op":"item.patch","item":"a","data":\#($0)}"# } + [#"{"op":"feed.delete"}"#]
@@ -24,7 +24,9 @@ import Testing
     return try await VerifiedReplay(lines, Self.options)
   }
 
-  @Test func `the nulls come in the order of their numbers, the deletion's own in its place`() async throws {
+  @Test func `the nulls come in the order of their numbers, with the deletion's own at its place`()
+    async throws
+  {
     let replay = try await replay()
     let records = try replay.lines.map { try JudgedRecord(replayLine: Array($0.utf8)) }
     let keys = records.map { String(decoding: $0.key, as: UTF8.self) }
@@ -52,7 +54,7 @@ import Testing
   @Test func `a deletion's own null at the end is a fault`() async throws {
     let replay = try await replay()
     var lines = replay.lines
-    // d2 behind d5.
+    // d2 after d5.
     lines.append(lines.remove(at: 11))
     let told = try await replay.verify(VerifiedReplay.renumbered(lines)).told
     #expect(told.count == 1)

@@ -1,19 +1,19 @@
 import FeedTestSupport
 
-/// One thing flipped in an output.
+/// A single change to an output.
 enum Mutation: CaseIterable {
-  /// A letter or digit is another, outside of data.
+  /// A letter or digit outside of data is replaced.
   case character
-  /// The same within data, which is anybody's.
+  /// A letter or digit within data is replaced; data has no fixed content.
   case data
-  /// A record is gone, after which there are others of its feed; offsets count on.
+  /// A record that later records of its feed depend on is removed; offsets are renumbered.
   case missing
-  /// A record is there twice; offsets count on.
+  /// A record is duplicated; offsets are renumbered.
   case twice
-  /// Two records of one feed in each other's place; offsets count on.
+  /// Two records of one feed are swapped; offsets are renumbered.
   case swapped
 
-  /// Applies it somewhere; nil if there is no such place.
+  /// Applies the change somewhere; nil if there is no suitable place.
   func apply(to lines: [String], _ random: inout SplitMix64) -> [String]? {
     var lines = lines
     let at = random.below(lines.count)
@@ -33,7 +33,7 @@ enum Mutation: CaseIterable {
     return VerifiedReplay.renumbered(lines)
   }
 
-  /// Another letter or digit in the place of one.
+  /// Replaces a letter or digit by another one.
   private static func flip(_ line: String, _ random: inout SplitMix64) -> String? {
     var bytes = Array(line.utf8)
     let at = random.below(bytes.count)
@@ -48,7 +48,7 @@ enum Mutation: CaseIterable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A line in which some bytes are anything that JSON is made of.
+  /// Replaces some bytes of a line by random JSON characters.
   static func garble(_ line: String, _ random: inout SplitMix64) -> String {
     var bytes = Array(line.utf8)
     for _ in 0...random.below(3) {
@@ -57,7 +57,7 @@ enum Mutation: CaseIterable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Partition and feed of a line; a line's own text where it is none.
+  /// The partition and feed of a line; the line itself if it is invalid.
   private static func feed(_ line: String) -> [[UInt8]] {
     guard let json = try? OracleJSON.parse(Array(line.utf8)), let partition = json.last("partition"),
       let key = json.last("key")?.string
@@ -65,7 +65,7 @@ enum Mutation: CaseIterable {
     return [partition.minified, Array(key.drop { $0 != UInt8(ascii: "/") })]
   }
 
-  /// A line without the members that are named `data`; nil if it is no JSON.
+  /// The line without members named `data`; nil if it is not JSON.
   private static func withoutData(_ line: String) -> [UInt8]? {
     (try? OracleJSON.parse(Array(line.utf8))).map(bytesWithoutData)
   }

@@ -5,12 +5,12 @@ import FeedTools
 import FeedVerification
 import Testing
 
-/// How much of what may go wrong is noticed: outputs of random replays with one thing flipped.
+/// How many random errors are detected: outputs of random replays with a single change.
 @Suite struct MutationTests {
   private static let perSetting = 25
   private static let triesPerSetting = 200
 
-  @Test func `one flipped thing is found nearly always`() async throws {
+  @Test func `a single change is nearly always found`() async throws {
     var found: [Mutation: Int] = [:]
     var made: [Mutation: Int] = [:]
     var missed: [String] = []
@@ -19,7 +19,7 @@ import Testing
       let replay = try await VerifiedReplay(seed: seed, setting, count: 120)
       var random = SplitMix64(seed: seed)
       for mutation in Mutation.allCases {
-        // Not every try finds a place.
+        // Not every attempt finds a suitable place.
         let mutated = (0..<Self.triesPerSetting).lazy.compactMap { _ in
           mutation.apply(to: replay.lines, &random)
         }
@@ -37,7 +37,7 @@ import Testing
     for mutation in Mutation.allCases {
       let (found, made) = (found[mutation, default: 0], made[mutation, default: 0])
       print("mutation \(mutation): \(found) of \(made) found")
-      // Data that is not written again shows nowhere.
+      // A change of data that is not written again cannot be detected.
       let least = mutation == .data ? 0.1 : 0.98
       #expect(Double(found) >= least * Double(made), "\(mutation): \(found) of \(made); seeds from 60 on")
     }
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: RandomCases.seeds(91...94))
-  func `whatever stands in a file, all of it is read`(seed: UInt64) async throws {
+  func `the whole file is read, whatever it contains`(seed: UInt64) async throws {
     let settings = RandomSetting.ofVerification
     let replay = try await VerifiedReplay(seed: seed, settings[Int(seed) % settings.count], count: 100)
     var random = SplitMix64(seed: seed)
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  /// What was flipped, with what stands around it.
+  /// The changed text with its surroundings.
   private static func difference(_ before: [String], _ after: [String]) -> String {
     guard before.count == after.count, let at = before.indices.first(where: { before[$0] != after[$0] })
     else {

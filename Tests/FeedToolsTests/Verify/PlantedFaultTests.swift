@@ -5,7 +5,7 @@ import FeedVerification
 import Foundation
 import Testing
 
-/// One fault in an output that is right otherwise is found, at its place and in its words.
+/// A single fault in an otherwise valid output is found, with its position and message.
 @Suite struct PlantedFaultTests {
   private static let options: FeedStoreOptions = {
     var options = FeedStoreOptions()
@@ -17,8 +17,8 @@ import Testing
     return options
   }()
 
-  /// Its output: 1 the feed, 2 a difference, 3 data, 4 deletions with 5 their keyframe, 6 a section, 7 another
-  /// feed, 8 a deletion with 9 to 12 its nulls, 13 the feed anew.
+  /// Its output: 1 the feed, 2 a difference, 3 data, 4 deletions with 5 their keyframe, 6 a section, 7 another feed, 8
+  /// a deletion with 9 to 12 its nulls, 13 the recreated feed.
   private static let input = [
     #"{"op":"feed.replace","sections":[{"id":"s","items":["a","b","c","d"]},{"id":"t","items":["x","y"]}]}"#,
     #"[{"op":"item.move","item":"a","at":"last"},{"op":"item.upsert","item":"e","section":"t","at":"first"},{"op":"item.upsert","item":"g","section":"s"}]"#,
@@ -30,7 +30,7 @@ import Testing
     #"{"ts":\#(number * 1000),"key":"\#(number == 5 ? "other" : "f")","value":\#(value)}"#
   }
 
-  /// A change of lines, and where and in which words it is found.
+  /// A change of lines, with the expected position and message.
   struct Plant: Sendable, CustomTestStringConvertible {
     let name: String
     let line: Int
@@ -56,7 +56,7 @@ import Testing
 
     var testDescription: String { name }
 
-    /// Plants it and looks for it. The lines are numbered again, so that the numbering shows nothing.
+    /// Applies the change and verifies the result. The lines are renumbered, so that offsets do not reveal the fault.
     func check(_ replay: VerifiedReplay) async throws {
       var lines = replay.lines
       edit(&lines)
@@ -390,7 +390,7 @@ import Testing
       4,
       #""mode":"diff""#,
       #""mode":"patch""#,
-      #"the field "mode" is not valid: ""patch"""#
+      #"the field "mode" is not valid: "patch""#
     ),
     Plant(
       "an unknown reason",
@@ -542,7 +542,7 @@ import Testing
     ),
   ]
 
-  @Test func `the output is as the faults take it`() async throws {
+  @Test func `the output has the lines that the faults expect`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
     #expect(replay.lines.count == 13)
     #expect(try await replay.verify(replay.lines).told == [])
@@ -554,7 +554,7 @@ import Testing
     try await plant.check(replay)
   }
 
-  @Test func `of each feed the first fault is told, and other feeds go on`() async throws {
+  @Test func `the first fault of each feed is reported, and verification continues`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
     var lines = replay.lines
     for line in [1, 2, 7] { lines[line] = lines[line].replacing("Z\",\"through\"", with: "\",\"through\"") }
@@ -564,7 +564,7 @@ import Testing
     #expect(report.counts.recordsPassedOver == 10)
   }
 
-  @Test func `a missing line shows in the offsets`() async throws {
+  @Test func `a missing line is visible in the offsets`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
     var lines = replay.lines
     lines.remove(at: 6)

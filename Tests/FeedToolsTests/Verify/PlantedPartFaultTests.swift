@@ -2,7 +2,7 @@ import Feed
 import FeedStore
 import Testing
 
-/// Faults in changesets of several parts, in the nulls that follow a smaller reload, and with sections.
+/// Faults in split changesets, in the nulls after a smaller reload, and with sections.
 @Suite struct PlantedPartFaultTests {
   private static let options: FeedStoreOptions = {
     var options = FeedStoreOptions()
@@ -15,8 +15,8 @@ import Testing
     return options
   }()
 
-  /// Its output: 1 to 3 the feed, 4 to 6 data, 7 a deletion of a section, 8 a reload of one part with 9 and 10
-  /// the nulls of the others.
+  /// Its output: 1 to 3 the feed, 4 to 6 data, 7 a deletion of a section, 8 a reload of one part with 9 and 10 the
+  /// nulls for the remaining keys.
   private static let input: [String] = {
     func items(_ letter: String) -> String {
       (0..<6).map { number in
@@ -131,7 +131,7 @@ import Testing
     ),
   ]
 
-  @Test func `the output is as the faults take it`() async throws {
+  @Test func `the output has the lines that the faults expect`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
     #expect(replay.lines.count == 10, "\(replay.lines.map { $0.drop { $0 != "]" }.prefix(300) })")
     #expect(try await replay.verify(replay.lines).told == [])

@@ -8,7 +8,7 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedTools
 
-/// What a replay wrote, to be verified as it is or with changes.
+/// The output of a replay, to verify unchanged or with changes.
 struct VerifiedReplay {
   private let folder: TemporaryFolder
   let options: FeedStoreOptions
@@ -34,7 +34,7 @@ struct VerifiedReplay {
 
   /// Verifies these lines as a file.
   ///
-  /// - Returns: what is told, with lines as places, and the report.
+  /// - Returns: the reported faults, with lines as positions, and the report.
   func verify(_ lines: [String]) async throws -> (told: [String], report: VerificationReport) {
     let path = try folder.file("verified", lines.map { $0 + "\n" }.joined().utf8)
     return try await Self.verify([path], options)
@@ -52,11 +52,11 @@ struct VerifiedReplay {
     let report = try await Verification(configuration, input: .files(paths), log: quiet) { line in
       told.withLock { $0.append(line) }
     }.run()
-    // Without the folder.
+    // Without the path of the folder.
     return (told.withLock { $0 }.map { $0.replacing(/^.*\/verified:/, with: "") }, report)
   }
 
-  /// The lines with offsets that count every record again, so that the numbering shows nothing.
+  /// The lines with consecutive offsets, so that offsets do not reveal a change.
   static func renumbered(_ lines: [String]) -> [String] {
     var offsets: [Substring: Int] = [:]
     return lines.map { line in

@@ -9,9 +9,9 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedTools
 
-/// What FeedStore writes is right.
+/// FeedStore's own output is valid.
 @Suite struct VerifyAcceptanceTests {
-  @Test func `every golden output is right`() async throws {
+  @Test func `every golden output is valid`() async throws {
     let golden = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appendingPathComponent("Golden")
     let files = try FileManager.default.contentsOfDirectory(atPath: golden.path)
@@ -31,15 +31,14 @@ import Testing
   }
 
   @Test(arguments: RandomSetting.ofVerification, RandomCases.seeds(41...43))
-  func `what a replay of random records writes is right`(setting: RandomSetting, seed: UInt64) async throws {
+  func `the replay of random records is valid`(setting: RandomSetting, seed: UInt64) async throws {
     let replay = try await VerifiedReplay(seed: seed, setting, count: 800)
     let (told, report) = try await replay.verify(replay.lines)
     #expect(told == [], "setting \(setting), seed \(seed)")
     #expect(report.counts.records == replay.lines.count)
   }
 
-  @Test func `the settings bring about parts, keyframes, deletions and reloads of fewer parts`() async throws
-  {
+  @Test func `the settings cause parts, keyframes, deletions and reloads with fewer parts`() async throws {
     var (parts, surplus) = (0, 0)
     for setting in RandomSetting.ofVerification {
       let replay = try await VerifiedReplay(seed: 41, setting, count: 800)
@@ -52,12 +51,12 @@ import Testing
     #expect(parts > 50 && surplus > 5, "\(parts) later parts, \(surplus) surplus keys")
   }
 
-  @Test func `a file of nothing is right`() async throws {
+  @Test func `an empty file is valid`() async throws {
     let replay = try await VerifiedReplay([], FeedStoreOptions())
     #expect(try await replay.verify([]).report.isRight)
   }
 
-  @Test func `rejected records in the same file are passed over`() async throws {
+  @Test func `rejected records in the same file are skipped`() async throws {
     let folder = try TemporaryFolder()
     let input =
       #"{"key":"f","value":{"op":"section.upsert","section":"s"}}"# + "\n{\"key\":\"f\",\"value\":1}\n"
@@ -88,7 +87,7 @@ import Testing
     .disabled(if: RealHistory.areAbsent, "the real replay files are not beside the checkout"),
     arguments: RealHistory.all
   )
-  func `what a replay of a real history writes is right`(history: RealHistory) async throws {
+  func `the replay of a real history is valid`(history: RealHistory) async throws {
     let input = try history.lines().map { String(decoding: $0, as: UTF8.self) }
     let replay = try await VerifiedReplay(input, FeedStoreOptions())
     let (told, report) = try await replay.verify(replay.lines)

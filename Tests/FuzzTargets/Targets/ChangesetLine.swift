@@ -1,7 +1,7 @@
 import Feed
 import FeedTestSupport
 
-/// A record of the changesets topic as a line of an input: the key, a tab, and the value; without a tab, a Kafka null.
+/// A record of the changesets topic as a line of input: the key, a tab, and the value; without a tab, a Kafka null.
 struct ChangesetLine {
   let key: [UInt8]
   let value: [UInt8]?
@@ -27,7 +27,7 @@ struct ChangesetLine {
     }
   }
 
-  /// Names and values by turns, as the store would write them.
+  /// Alternating names and values, as the store would write them.
   var headers: [[UInt8]] {
     guard let value, let json = try? OracleJSON.parse(value) else { return [] }
     func text(_ name: String) -> [UInt8] { json.last(name)?.string ?? json.last(name)?.minified ?? [] }
@@ -46,8 +46,7 @@ struct ChangesetLine {
 
   // MARK: Checksums
 
-  /// The lines of an input, with the checksums that their changesets lead to in the place of wrong ones: a random
-  /// change would never find one that is right.
+  /// The lines of an input with corrected checksums, because random mutations would never find a valid one.
   static func repaired(_ input: [UInt8]) -> [ChangesetLine] {
     var lines: [ChangesetLine] = []
     var replicas = ReplicaPartition(describesChanges: false)
@@ -55,7 +54,7 @@ struct ChangesetLine {
       var line = ChangesetLine(line)
       if let repaired = line.repaired(replicas.take(line)) {
         line = repaired
-        // The attempt has left its traces.
+        // Start over: the attempt has changed the replicas.
         replicas = ReplicaPartition(describesChanges: false)
         for line in lines + [line] { _ = replicas.take(line) }
       }
@@ -64,7 +63,7 @@ struct ChangesetLine {
     return lines
   }
 
-  /// Nil if it is not the checksum that is wrong.
+  /// nil if the checksum is not the reason for the failure.
   private func repaired(_ outcome: Result<ReplicaOutcome, ReplicaFault>) -> ChangesetLine? {
     guard case .success(.mismatch(let fault)) = outcome, fault.code == .checksum, var text = value?.text,
       let found = fault.message.firstMatch(of: /checksum is ([0-9a-f]{8}), expected/)?.1,

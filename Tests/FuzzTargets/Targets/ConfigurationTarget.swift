@@ -4,10 +4,10 @@ import FeedTestSupport
 @testable import Service
 
 extension FuzzTarget {
-  /// A configuration file, and lines that begin with `--set ` as so many options.
+  /// A configuration file, in which lines that begin with `--set ` are options.
   ///
-  /// - An error names the key that it is about, and says something.
-  /// - Nested and dotted keys mean the same.
+  /// - An error names its key, and has a message.
+  /// - Nested and dotted keys are equivalent.
   static let configuration = FuzzTarget(
     "configuration",
     tokens: PipelineConfiguration.keys.flatMap { ["\"\($0)\":", "--set \($0)="] } + [
@@ -25,7 +25,7 @@ extension FuzzTarget {
       if !text.isEmpty { document = try ConfigurationDocument(text: text, name: "file") }
       try checkFlat(document)
       for assignment in assignments { try document.set(assignment) }
-      // Files are not read here.
+      // References to files are not resolved here.
       if !text.contains("${file:"), !assignments.contains(where: { $0.contains("${file:") }) {
         try document.resolve { $0 == "A" ? "7" : nil }
       }
@@ -48,7 +48,7 @@ extension FuzzTarget {
     }
   }
 
-  /// The same settings by dotted keys only.
+  /// Compares with the same settings as dotted keys.
   private static func checkFlat(_ document: ConfigurationDocument) throws(FuzzFailure) {
     var members: [String] = []
     for (key, entry) in document.entries {
@@ -69,7 +69,7 @@ extension FuzzTarget {
   }
 }
 
-/// Text as JSON spells it.
+/// Text as a JSON string.
 private struct QuotedText: CustomStringConvertible {
   let description: String
 
@@ -84,7 +84,7 @@ private struct QuotedText: CustomStringConvertible {
 }
 
 extension ConfigurationValue {
-  /// Nil for what is not equal to itself.
+  /// nil for values that are not equal to themselves.
   fileprivate var spelled: String? {
     switch self {
     case .null: "null"
@@ -97,7 +97,7 @@ extension ConfigurationValue {
         guard let text, let value = value.spelled else { return nil }
         return text + value + ","
       }.map { "[\($0)]" }
-    // Only an empty one is a setting of its own; in an array there may be others.
+    // Only an empty object is a setting of its own; arrays may contain others.
     case .object(let members): members.isEmpty ? "{}" : nil
     }
   }

@@ -1,6 +1,6 @@
 @testable import Service
 
-/// A head of a request, and what the gate says of it.
+/// A request's head, and the gate's decision.
 struct HTTPHeadRun {
   static let token = "0123456789abcdef"
   private static let produced = ["application/json", "text/event-stream", "text/html"]
@@ -70,7 +70,7 @@ struct HTTPHeadRun {
     for host in hosts { try expect(Self.isThisMachine(host), "served as the host \(host), without a token") }
   }
 
-  /// Said again, and more plainly: a name or an address, then a port of digits or none.
+  /// A simpler implementation: a name or an address, then an optional port of digits.
   private static func isThisMachine(_ host: String) -> Bool {
     var name = Substring(host)
     if host.hasPrefix("[") {

@@ -5,11 +5,11 @@ import FeedTestSupport
 extension FuzzTarget {
   /// The head of a request: `METHOD TARGET`, and a line for each header field.
   ///
-  /// - Without a token nobody is served who names another host; with one, nobody who does not show it.
-  /// - The verdict does not depend on the case of names.
-  /// - A media type that is chosen is one that there is and that is accepted.
-  /// - An address, spelled again, is the same address.
-  /// - What the check of raw heads says does not depend on how the bytes are cut into pieces.
+  /// - Without a token, no client is served that names another host; with one, no client without it.
+  /// - The decision does not depend on the case of names.
+  /// - The chosen media type is one of those offered and accepted.
+  /// - An address that is formatted and parsed again is the same.
+  /// - The verdict on a raw head does not depend on how the bytes are split.
   static let httpHead = FuzzTarget(
     "http-head",
     tokens: [
@@ -27,7 +27,7 @@ extension FuzzTarget {
     try run.checkVerdicts()
     try run.checkLists()
     try run.checkHosts()
-    // As they come from the network, lines end with CR and LF.
+    // On the network, lines end with CR LF.
     let lineEnds = input.text.split(separator: "\n", omittingEmptySubsequences: false).joined(
       separator: "\r\n"
     )

@@ -1,9 +1,9 @@
 import Feed
 import FeedTestSupport
 
-/// Applies records to one feed in several ways at once, and to the oracle's.
+/// Applies records to one feed in several ways, and to the oracle's.
 struct InputRecordRun {
-  /// So small that they are passed now and then.
+  /// Limits that are small enough to be exceeded sometimes.
   static var limits: Limits {
     var limits = Limits()
     limits.maxIdBytes = 40
@@ -44,7 +44,7 @@ struct InputRecordRun {
     if case .rejected(let rejection) = outcome { expectedCode = rejection.code.rawValue }
     let expected = oracle.current(OracleFeedKey(partition: 0, id: key))
     let isOther = key != InputRecordRun.key
-    // Another feed is not kept; nor is what is only noted for the rejected topic.
+    // Another feed is not kept, nor is the effect of a rejected record.
     if isOther || expectedCode != nil { oracle = before }
     for (form, known) in zip(Form.allCases, feeds) {
       let feed = isOther ? key.withOwnSpan { PublishedFeed(id: $0) } : known
@@ -62,7 +62,7 @@ struct InputRecordRun {
     }
   }
 
-  /// The code that the record was rejected with.
+  /// Returns the code with which the record was rejected.
   private func apply(
     _ key: [UInt8],
     _ value: [UInt8]?,
@@ -106,14 +106,14 @@ struct InputRecordRun {
     }
   }
 
-  /// The value as it stands in a replay line; one that cannot stand there by itself.
+  /// Applies the value as it appears in a replay line; unchanged if it cannot appear there.
   private func applyPart(
     _ key: ByteSpan,
     _ value: [UInt8]?,
     to feed: PublishedFeed,
     _ position: RecordPosition
   ) throws(Rejection) {
-    // Of a null in a line nobody knows whether it is JSON's or Kafka's.
+    // In a line, a null could be JSON's or Kafka's.
     guard let value, let json = try? OracleJSON.parse(value), json.content != .null else {
       return try apply(key, value, to: feed, position)
     }

@@ -2,12 +2,11 @@ import Feed
 import FeedTestSupport
 
 extension FuzzTarget {
-  /// Records of one feed, a line each: the value, or `null` for a Kafka null, or `=KEY=VALUE` for a feed of another key.
+  /// Records of one feed, one per line: the value, or `null` for a Kafka null, or `=KEY=VALUE` for another feed.
   ///
-  /// - The oracle comes to the same feed, and rejects the same records with the same codes.
-  /// - A record that is rejected changes nothing.
-  /// - What decodes, encodes again: the value without white space, and the value as a part of a longer text, have the
-  ///   same effect.
+  /// - The oracle has the same feed, and rejects the same records with the same codes.
+  /// - A rejected record changes nothing.
+  /// - A valid value has the same effect without white space, and as a part of a longer text.
   static let inputRecord = FuzzTarget(
     "input-record",
     tokens: [

@@ -5,7 +5,7 @@ import Feed
 extension FuzzTarget {
   /// An item's data, a line feed, and a patch.
   ///
-  /// - The item's data becomes what the oracle makes of it.
+  /// - The result equals the oracle's.
   static let mergePatch = FuzzTarget(
     "merge-patch",
     tokens: [

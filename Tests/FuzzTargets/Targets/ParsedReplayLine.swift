@@ -1,7 +1,7 @@
 import Feed
 import FeedTestSupport
 
-/// What a replay line says.
+/// The content of a replay line.
 struct ParsedReplayLine: Equatable {
   private let topic: [UInt8]
   private let partition: Int32
@@ -9,10 +9,10 @@ struct ParsedReplayLine: Equatable {
   private let timestamp: Int64
   private let headers: [[UInt8]?]
   private let key: [UInt8]?
-  /// Nil for a null.
+  /// nil for a Kafka null.
   private let value: [UInt8]?
 
-  /// Nil for a line that is blank or refused.
+  /// nil for a line that is blank or refused.
   init?(_ line: [UInt8], _ parser: ReplayLineParser) {
     let copied = line.withOwnSpan { line -> ParsedReplayLine? in
       do throws(ReplayLineError) {
@@ -35,7 +35,7 @@ struct ParsedReplayLine: Equatable {
     value = record.valueBytes.map { Array($0.buffer) }
   }
 
-  /// The line with all its fields; nil if something is not UTF-8, which a line cannot spell twice.
+  /// The line with all fields; nil if some bytes are not UTF-8, which a line cannot contain.
   var spelled: [UInt8]? {
     let texts = [topic, key, value] + headers
     guard texts.allSatisfy({ OracleUTF8.isValid($0 ?? []) }) else { return nil }

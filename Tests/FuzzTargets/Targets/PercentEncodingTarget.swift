@@ -5,8 +5,8 @@ import FeedTestSupport
 extension FuzzTarget {
   /// Any bytes.
   ///
-  /// - What was encoded decodes to what it was.
-  /// - What decodes is what a plain decoder says.
+  /// - Decoding reverses encoding.
+  /// - The result equals that of a plain decoder.
   static let percentEncoding = FuzzTarget(
     "percent-encoding",
     tokens: ["%41", "%c3%a9", "%C3%A9", "%00", "%2F", "%25", "%", "%zz", "%f0%9f%98%80", "%ed%a0%80", "+"]

@@ -1,7 +1,7 @@
 import Feed
 import FeedTestSupport
 
-/// All that can be seen of a feed, to compare it with later.
+/// The observable content of a feed, for a later comparison.
 struct PublishedFeedContent {
   private let feed: OracleFeed
   private let counts: [Int]
@@ -15,7 +15,7 @@ struct PublishedFeedContent {
     exists = published.exists
   }
 
-  /// - Parameter what: what must have changed nothing.
+  /// - Parameter what: the action that must not have changed anything.
   func check(_ published: PublishedFeed, _ what: String) throws(FuzzFailure) {
     let now = try PublishedFeedContent(published)
     try expect(

@@ -1,12 +1,12 @@
 import Service
 
-/// A head as it comes from the network, and what the check of raw heads says of it.
+/// A head as raw bytes, and the verdict of the check.
 struct RawHTTPHeadRun {
   private let bytes: [UInt8]
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Byte by byte, in halves, and at once: the verdict is the same, and once it is final it stays.
+  /// Checks that the verdict is the same byte by byte, in halves, and at once, and stays the same once it is final.
   func checkCuts() throws(FuzzFailure) {
     let whole = HTTPHeadCheck.verdict(bytes)
     for step in [1, max(1, bytes.count / 2)] {

@@ -4,8 +4,8 @@ import FeedTestSupport
 extension FuzzTarget {
   /// Lines of a replay file.
   ///
-  /// - A line that is refused changes nothing: the lines after it are as if it were not there.
-  /// - A line that is parsed, spelled again with all its fields, is parsed to the same record.
+  /// - A refused line has no effect on later lines.
+  /// - A line that is parsed, formatted with all fields and parsed again gives the same record.
   static let replayLine = FuzzTarget(
     "replay-line",
     tokens: [

@@ -1,7 +1,7 @@
 import Feed
 import FeedTestSupport
 
-/// All that can be seen of a partition's replicas, to compare it with later.
+/// The observable content of a partition's replicas, for a later comparison.
 struct ReplicaContent: Equatable {
   /// One feed.
   struct Feed: Equatable {
@@ -26,7 +26,7 @@ struct ReplicaContent: Equatable {
     }
   }
 
-  /// Without what a record may change that is not applied: whether deltas were missed, and what the keys hold.
+  /// Without what a record may change although it is not applied: missed deltas, and the state of keys.
   var published: ReplicaContent {
     var content = self
     for (id, var feed) in feeds {

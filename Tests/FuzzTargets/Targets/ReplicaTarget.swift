@@ -13,9 +13,9 @@ extension FuzzTarget {
 
   /// Records of the changesets topic, read by a follower.
   ///
-  /// - A record that is no changeset changes nothing.
-  /// - A changeset that does not fit leaves the feed, its revision and its epoch as they were.
-  /// - What is there at the end a store can go on from, or it says what is missing.
+  /// - An invalid record changes nothing.
+  /// - A changeset that does not fit leaves the feed, its revision and its epoch unchanged.
+  /// - A store can continue from the final state, or reports what is missing.
   static let replica = FuzzTarget("replica", tokens: changesetTokens) { input throws(FuzzFailure) in
     let replicas = ReplicaPartition()
     for line in ChangesetLine.repaired(input) {

@@ -6,14 +6,14 @@ struct SavedStateContent {
   private var partitions:
     [(partition: SavedPartition, replicas: ReplicaPartition, lost: [ByteText: String])] = []
 
-  /// Loads lines to which the last one is added.
+  /// Loads lines, to which a matching last line is added.
   static func loadWithEnd(_ lines: [[UInt8]]) -> SavedStateContent? {
     var checksum = SavedStateChecksum()
     for line in lines { line.withOwnSpan { checksum.append($0) } }
     return load(lines + [Array("{\"lines\":\(lines.count),\"checksum\":\"\(checksum.text)\"}".utf8)])
   }
 
-  /// Nil if something is wrong with it.
+  /// nil if the state is invalid.
   static func load(_ lines: some Sequence<[UInt8]>) -> SavedStateContent? {
     var content = SavedStateContent()
     let reader = SavedStateReader()
@@ -38,7 +38,7 @@ struct SavedStateContent {
     }
   }
 
-  /// As a follower saves it.
+  /// The state as a follower saves it.
   var saved: [UInt8] {
     guard let header else { return [] }
     var writer = SavedStateWriter(header)

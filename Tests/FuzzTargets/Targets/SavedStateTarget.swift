@@ -1,9 +1,9 @@
 import Feed
 
 extension FuzzTarget {
-  /// A saved state without its last line, which is made to fit; and as it is.
+  /// A saved state without its last line, which is computed; and the input unchanged.
   ///
-  /// - What loads, saves to what loads to the same.
+  /// - A state that loads, saved and loaded again, is the same.
   static let savedState = FuzzTarget(
     "saved-state",
     tokens: changesetTokens + [

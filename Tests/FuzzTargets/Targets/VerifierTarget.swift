@@ -4,10 +4,10 @@ import FeedVerification
 extension FuzzTarget {
   /// Records of the changesets topic, verified and followed.
   ///
-  /// - What the verifier passes, a replica applies.
+  /// - A replica can apply whatever the verifier accepts.
   static let verifier = FuzzTarget("verifier", tokens: changesetTokens) { input throws(FuzzFailure) in
     var options = VerificationOptions(keyframes: KeyframePolicy(), output: OutputOptions())
-    // The lines have no headers; those that are made for them say nothing of plans.
+    // The lines have no headers, and generated headers have no plans.
     options.requiresPlans = false
     let verifiers = [false, true].map { mayBeCompacted in
       var options = options
@@ -23,7 +23,7 @@ extension FuzzTarget {
         if let feed = fault.feed { faulty.insert(ByteText(feed)) } else { hasFaultWithoutFeed = true }
       }
       let outcome = replicas.take(line)
-      // What names no feed is reported once.
+      // A line that names no feed is reported once.
       guard let feed = line.feed else {
         try expect(hasFaultWithoutFeed, "a key that is none was passed: \(line.key.text)")
         continue

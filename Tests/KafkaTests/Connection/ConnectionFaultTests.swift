@@ -26,15 +26,18 @@ import Testing
   ]
 
   @Test(arguments: numbers)
-  func aRefusedCertificateIsToldByOpenSSLsNumber(number: Int32, expected: ConnectionFault.Cause) {
+  func `a rejected certificate is reported by OpenSSL's error number`(
+    number: Int32,
+    expected: ConnectionFault.Cause
+  ) {
     #expect(Self.cause(Self.refusedCertificate, certificateError: number) == expected)
   }
 
-  @Test func aRefusedCertificateOfWhichNothingIsKnownIsAFaultAsWell() {
+  @Test func `a rejected certificate without details is a fault as well`() {
     #expect(Self.cause(Self.refusedCertificate) == .certificate(nil, ""))
   }
 
-  @Test func aMissingCertificateIsToldFromOneThatIsNotAccepted() {
+  @Test func `a missing certificate differs from a rejected one`() {
     let text = """
       Receive failed: error:0A00045C:SSL routines::tlsv13 alert certificate required: SSL alert number 116 \
       (after 1ms in state APIVERSION_QUERY)
@@ -44,7 +47,7 @@ import Testing
     #expect(Self.cause(text, hasCertificate: true) == .clientCertificateRefused(detail))
   }
 
-  @Test func theWrongProtocolIsToldInBothDirections() {
+  @Test func `a protocol mismatch is reported in both directions`() {
     let toTLS = """
       Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration \
       (connecting to a SSL listener?) or broker version is < 0.10 (see api.version.request) \
@@ -65,7 +68,7 @@ import Testing
     #expect(Self.cause(toSASL) == .onlySASL)
   }
 
-  @Test func whatBrokersSayOfUsersAndMechanismsIsKept() {
+  @Test func `the broker's message about users and mechanisms is kept`() {
     #expect(
       Self.cause(
         "SASL authentication error: Authentication failed: Invalid username or password (after 0ms in state AUTH_REQ)"
@@ -97,11 +100,11 @@ import Testing
     "Failed to resolve 'kafka.example:9093': Name or service not known (after 5ms in state CONNECT)",
     "1 request(s) timed out: disconnect (after 20000ms in state UP)",
   ])
-  func whatMayPassByItselfIsNoFault(text: String) {
+  func `a transient error is not a fault`(text: String) {
     #expect(Self.cause(text) == nil)
   }
 
-  @Test func theMessageNamesBrokerCauseAndRemedy() {
+  @Test func `the message has the broker, the cause and the remedy`() {
     let fault = ConnectionFault(cause: .mechanism("PLAIN"), broker: Self.broker)
     #expect(
       fault.message

@@ -4,7 +4,7 @@ import Testing
 @testable import Kafka
 
 @Suite struct ConnectionFaultsTests {
-  /// Time as a value.
+  /// A clock that tests set.
   private final class Clock: Sendable {
     let milliseconds = Mutex<Int64>(0)
     func pass(_ time: Int64) { milliseconds.withLock { $0 += time } }
@@ -36,7 +36,7 @@ import Testing
     faults.read("FAIL", Self.refused(broker), hasCertificate: false)
   }
 
-  @Test func aCauseHasOneMessageForAllBrokers() {
+  @Test func `a cause has the same message for all brokers`() {
     #expect(fail("a:1") == .fault(Self.message))
     #expect(fail("b:1") == .fault(Self.message))
     clock.pass(60_000)
@@ -45,7 +45,7 @@ import Testing
     #expect(fail("b:1") == .fault(Self.message))
   }
 
-  @Test func aBrokerThatIsWellAgainIsNotNamedForOthers() {
+  @Test func `a message for other brokers does not name one that works again`() {
     #expect(fail("a:1") == .fault(Self.message))
     clock.pass(119_999)
     #expect(fail("b:1") == .fault(Self.message))
@@ -53,12 +53,12 @@ import Testing
     #expect(fail("b:1") == .fault(Self.message.replacing("a:1", with: "b:1")))
   }
 
-  @Test func otherLinesAreToldAsTheyAre() {
+  @Test func `other lines are logged unchanged`() {
     #expect(faults.read("FAIL", Self.down, hasCertificate: false) == .other)
     #expect(faults.read("MAXPOLL", Self.refused("a:1"), hasCertificate: false) == .other)
   }
 
-  @Test func aCallFailsWithTheReasonAndForGoodOnceItHasLasted() {
+  @Test func `a call fails with the reason, and permanently once the fault has lasted`() {
     #expect(faults.explain(Self.failure, "read") == Self.failure)
     _ = fail("a:1")
     clock.pass(29_999)
@@ -72,7 +72,7 @@ import Testing
     #expect(late.message.hasSuffix("(tried for 30000 ms, as startup.timeout says)"))
   }
 
-  @Test func aBrokerThatIsDownMeanwhileBeginsAnew() {
+  @Test func `a broker that was down meanwhile starts its time again`() {
     _ = fail("a:1")
     clock.pass(20_000)
     _ = faults.read("FAIL", Self.down, hasCertificate: false)
@@ -82,7 +82,7 @@ import Testing
     #expect(faults.explain(Self.failure, "read").isRetriable)
   }
 
-  @Test func nothingLastsTooLongOnceTheClusterHasAnswered() {
+  @Test func `after the cluster has answered, no fault is permanent`() {
     faults.connected()
     _ = fail("a:1")
     clock.pass(100_000)
@@ -91,7 +91,7 @@ import Testing
     #expect(error.kind == .authentication)
   }
 
-  @Test func whatABrokerThatStopsDoesAsWellCountsOnlyBeforeTheClusterHasAnswered() {
+  @Test func `a fault that a stopping broker also causes counts only before the cluster has answered`() {
     let text =
       "[thrd:x]: ssl://a:1/1: SSL handshake failed: SSL routines::unexpected eof while reading (after 1ms in state SSL_HANDSHAKE)"
     guard case .fault(_?) = faults.read("FAIL", text, hasCertificate: false) else {
@@ -103,13 +103,13 @@ import Testing
     #expect(!faults.isFaulty)
   }
 
-  @Test func aCoordinatorIsNamedByItsAddress() {
+  @Test func `a coordinator is named by its address`() {
     let text =
       "[thrd:GroupCoordinator]: GroupCoordinator: a:1: SASL authentication error: wrong (after 3ms in state AUTH_REQ)"
     #expect(faults.read("FAIL", text, hasCertificate: false) == .fault(Self.message))
   }
 
-  @Test func aFaultThatDoesNotHappenAnyMoreIsOver() {
+  @Test func `a fault that does not recur expires`() {
     _ = fail("a:1")
     clock.pass(119_999)
     #expect(faults.isFaulty)
@@ -118,7 +118,7 @@ import Testing
     #expect(faults.explain(Self.failure, "read") == Self.failure)
   }
 
-  @Test func errorsThatAreNotOfTheConnectionStayAsTheyAre() {
+  @Test func `errors unrelated to the connection are unchanged`() {
     _ = fail("a:1")
     clock.pass(100_000)
     let other = KafkaError(
@@ -131,7 +131,7 @@ import Testing
     #expect(faults.explain(other, "read") == other)
   }
 
-  @Test func whatIsSaidOfACertificateIsInTheMessage() {
+  @Test func `the message contains what was reported about a certificate`() {
     faults.note(certificateError: 10, of: "a:1")
     let names = "ssl://a:1/1: Certificate (subject=/CN=broker, issuer=/CN=ca) verification callback failed: "
     #expect(faults.read("SSLCERTVRFY", "[thrd:x]: " + names, hasCertificate: false) == .fault(nil))
@@ -146,7 +146,7 @@ import Testing
     )
   }
 
-  @Test func thereIsABoundForWhatIsKept() {
+  @Test func `the number of faults is bounded`() {
     for number in 0..<5_000 {
       let text =
         "[thrd:x]: sasl_ssl://h\(number):1/1: SASL authentication error: \(number) (after 3ms in state AUTH_REQ)"

@@ -1,4 +1,4 @@
-/// Values as Kafka's protocol has them: integers big-endian, and lengths before what they count.
+/// Writes values in Kafka's protocol: big-endian integers, and lengths before their content.
 struct FakeAnswerWriter {
   private(set) var bytes: [UInt8] = []
 

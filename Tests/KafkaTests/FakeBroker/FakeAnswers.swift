@@ -1,4 +1,4 @@
-/// What a `FakeBroker` answers: the four requests that librdkafka lists groups with. It has no topics.
+/// The responses of a `FakeBroker` to the four requests with which librdkafka lists groups. It has no topics.
 struct FakeAnswers: Sendable {
   enum Request: Int16, CaseIterable, Sendable {
     case metadata = 3
@@ -6,26 +6,26 @@ struct FakeAnswers: Sendable {
     case listGroups = 16
     case apiVersions = 18
 
-    /// The one version that it knows. Metadata names a controller from version 1 on, without which
-    /// `rd_kafka_list_groups` may not notice that there is metadata (librdkafka 2.0.2).
+    /// The only supported version. Metadata has a controller from version 1 on; without one, `rd_kafka_list_groups` may
+    /// not notice that there is metadata (librdkafka 2.0.2).
     var version: Int16 { self == .metadata ? 1 : 0 }
   }
 
   var groups: [FakeGroup] = []
-  /// The error code for who asks which groups there are; 0 for none.
+  /// The error code of ListGroups; 0 for none.
   var listingError: Int16 = 0
-  /// What is never answered.
+  /// A request that is never answered.
   var unanswered: Request?
   /// The ports of the cluster's other brokers.
   var others: [UInt16] = []
 
   private static let unsupportedVersion: Int16 = 35
-  /// The length of a string that is absent.
+  /// The length of a null string.
   private static let null: Int16 = -1
 
-  /// The answer with its size and header; nil for none.
+  /// The response with its size and header; nil for none.
   ///
-  /// - Parameter request: API key, version, correlation id and client id come first.
+  /// - Parameter request: begins with API key, version, correlation id and client id.
   func answer(to request: [UInt8], port: UInt16) -> [UInt8]? {
     var reader = FakeRequestReader(request)
     guard let kind = Request(rawValue: reader.integer()), kind != unanswered else { return nil }
@@ -49,7 +49,7 @@ struct FakeAnswers: Sendable {
         $0.append(Int32($1.element))
         $0.append(Self.null)
       }
-      // The controller, and no topics.
+      // The controller's id, and no topics.
       answer.append(Int32(1))
       answer.append(Int32(0))
     case .listGroups:

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A broker on a port of localhost that tells of consumer groups what a test says, as `EmbeddedCluster` knows none.
+/// A broker on a port of localhost that answers requests about consumer groups, which `EmbeddedCluster` does not
+/// support.
 ///
 /// Call `stop` at the end, for example in a `defer`.
 final class FakeBroker {
@@ -49,11 +50,11 @@ final class FakeBroker {
 
   var bootstrapServers: String { "127.0.0.1:\(port)" }
 
-  /// Closes the connections and waits for the thread; stopping again does nothing.
+  /// Closes the connections and waits for the thread; a second call does nothing.
   func stop() {
     if isStopped { return }
     isStopped = true
-    // Its thread waits for this, among others, and ends.
+    // The thread polls this socket, too, and ends.
     shutdown(listener, Int32(SHUT_RDWR))
     pthread_join(thread, nil)
     close(listener)

@@ -28,7 +28,7 @@ final class FakeConnections: Sendable {
     }
   }
 
-  /// - Returns: whether the connection goes on.
+  /// - Returns: whether the connection stays open.
   private func serveRequest(_ connection: Int32) -> Bool {
     guard let size = receive(connection, 4),
       let request = receive(connection, size.reduce(0) { $0 << 8 | Int($1) })

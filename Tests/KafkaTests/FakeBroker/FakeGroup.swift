@@ -1,18 +1,18 @@
-/// A consumer group as a `FakeBroker` tells of it.
+/// A consumer group of a `FakeBroker`.
 struct FakeGroup: Sendable {
   struct Member: Sendable {
     var clientID: String
     var host: String
-    /// What is told as its assignment.
+    /// The bytes of its member's assignment.
     var assignment: [UInt8] = []
   }
 
   var name: String
-  /// 0 for none.
+  /// The error code; 0 for none.
   var error: Int16 = 0
   var members: [Member] = []
 
-  /// Writes it as DescribeGroups does.
+  /// Writes the group in the format of DescribeGroups.
   func write(to answer: inout FakeAnswerWriter) {
     answer.append(error)
     answer.append(name)

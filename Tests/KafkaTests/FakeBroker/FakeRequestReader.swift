@@ -1,4 +1,4 @@
-/// Reads a request of Kafka's protocol from its beginning. librdkafka is trusted to write whole ones.
+/// Reads a request in Kafka's protocol. It trusts librdkafka to send complete ones.
 struct FakeRequestReader {
   private var rest: ArraySlice<UInt8>
 

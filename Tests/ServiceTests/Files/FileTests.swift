@@ -19,7 +19,7 @@ struct FileTests {
     try Array(text.utf8).withUnsafeBytes { try file.append($0) }
   }
 
-  @Test func `a file takes its place as a whole, or not at all`() throws {
+  @Test func `a file is replaced as a whole, or not at all`() throws {
     defer { remove() }
     let path = try path("state")
     func content() -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
@@ -44,7 +44,7 @@ struct FileTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["state"])
   }
 
-  @Test func `one at a time writes a file`() throws {
+  @Test func `only one process at a time can write a file`() throws {
     defer { remove() }
     let path = try path("state")
     let first = try AtomicFile(path)
@@ -56,7 +56,7 @@ struct FileTests {
   }
 
   @Test(arguments: [1, 2, 3, 7, 1_000])
-  func `lines are read whatever is read at once`(chunk: Int) throws {
+  func `lines are the same for any read size`(chunk: Int) throws {
     defer { remove() }
     let path = try path("lines")
     for (text, lines) in [
@@ -72,7 +72,7 @@ struct FileTests {
     }
   }
 
-  @Test func `a file that is not there is said to be missing`() throws {
+  @Test func `a missing file is reported as missing`() throws {
     defer { remove() }
     let path = try path("nothing")
     let error = #expect(throws: FileError.self) { _ = try LineReader(path) }

@@ -17,7 +17,7 @@ import Testing
     )
   }
 
-  @Test func aFileHoldsOneToken() throws {
+  @Test func `a file contains one token`() throws {
     let token = try BearerToken("0123456789abcdef")
     #expect(try read("0123456789abcdef") == token)
     #expect(try read("\n 0123456789abcdef\r\n\n") == token)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: ["", "\n", "0123456789abcde", "0123456789 abcdef", "0123456789abcdé"])
-  func whatIsNoTokenIsRefusedWithARemedy(_ text: String) throws {
+  func `an invalid token is refused with the remedy`(_ text: String) throws {
     let error = try #require(throws: HTTPServerError.self) { try read(text) }
     #expect(error.code == .token)
     #expect(error.message.contains("16 to 4096 visible ASCII characters"))
@@ -34,12 +34,12 @@ import Testing
     #expect(throws: HTTPServerError.self) { try BearerToken(String(repeating: "x", count: 4097)) }
   }
 
-  @Test func aFileThatCannotBeReadIsNamed() throws {
+  @Test func `a file that cannot be read is named`() throws {
     let error = try #require(throws: HTTPServerError.self) { try BearerToken(file: "/nowhere/token") }
     #expect(error.message == "cannot read /nowhere/token: No such file or directory")
   }
 
-  @Test func theTokenIsNeverPrinted() throws {
+  @Test func `the token is never printed`() throws {
     let token = try BearerToken("0123456789abcdef")
     #expect(!"\(token)".contains("0123"))
     var configuration = HTTPServerConfiguration()

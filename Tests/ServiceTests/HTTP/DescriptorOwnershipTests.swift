@@ -4,29 +4,29 @@ import Testing
 
 @testable import Service
 
-/// Objects that cannot be made must close what they opened once: the second time the number may be another's.
+/// If an initializer fails, it must close its descriptors exactly once: after that, their numbers may be reused.
 @Suite struct DescriptorOwnershipTests {
-  @Test func aRefusedConnectionIsClosedOnce() async {
+  @Test func `a refused connection is closed once`() async {
     await #expect(processExitsWith: .success) {
       let other = DescriptorUser()
       for _ in 0..<20_000 {
-        // Nobody listens there.
+        // Nothing listens there.
         guard (try? HTTPTestClient(port: 1)) == nil else { exit(2) }
       }
       other.stop()
     }
   }
 
-  @Test func aWatcherWithoutDescriptorsClosesItsOwnOnce() async {
+  @Test func `a watcher that runs out of descriptors closes its own once`() async {
     await #expect(processExitsWith: .success) {
-      // One more, for whoever comes first; a watcher needs two.
+      // One more descriptor, for the first that needs one; a watcher needs two.
       let free = dup(0)
       close(free)
       var limit = rlimit(rlim_cur: rlim_t(free) + 1, rlim_max: rlim_t(free) + 1)
       guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { exit(3) }
       let other = DescriptorUser()
       var failures = 0
-      // It can be made when something else in the process has closed a descriptor of its own.
+      // It succeeds whenever another thread has just closed a descriptor.
       for _ in 0..<20_000 {
         if let watcher = try? EventStreamWatcher(tickMilliseconds: 1000, onHangUp: { _ in }, onTick: {}) {
           watcher.stop()
@@ -40,7 +40,7 @@ import Testing
   }
 }
 
-/// A thread that opens and closes a descriptor over and over, and ends the process when another has closed it.
+/// A thread that repeatedly opens and closes a descriptor, and ends the process if another thread has closed it.
 private final class DescriptorUser: Sendable {
   private let worker = WorkerThread(name: "other")
   private let task: Task<Void, Never>

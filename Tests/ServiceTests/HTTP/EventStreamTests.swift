@@ -6,7 +6,7 @@ import Testing
 @testable import Service
 
 @Suite struct EventStreamTests {
-  /// Streams that were opened, in their order.
+  /// The streams that were opened, in order.
   private final class Opened: Sendable {
     private let streams = Mutex<[EventStream]>([])
 
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// A client whose stream is open.
+  /// A client with an open stream.
   private func follow(_ server: HTTPTestServer, receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
     let client = try server.connect(receiveBufferBytes: receiveBufferBytes)
     try client.request("GET /events", "Accept: text/event-stream")
@@ -50,7 +50,7 @@ import Testing
     ServerSentEvent(data: Array(text.utf8)).encoded()
   }
 
-  @Test func whatIsWrittenArrivesInOrder() throws {
+  @Test func `messages arrive in the order in which they were written`() throws {
     let opened = Opened()
     let server = try server(opened)
     let client = try follow(server)
@@ -67,7 +67,7 @@ import Testing
     #expect(server.server.counters.openStreams == 1)
   }
 
-  @Test func whoComesAgainSaysWhatItSawLast() throws {
+  @Test func `a client that reconnects sends its last event id`() throws {
     let opened = Opened()
     let client = try server(opened).connect()
     try client.request("GET /events", "Last-Event-ID: 7")
@@ -75,7 +75,7 @@ import Testing
     #expect(try client.chunks(through: "after 7\n\n") == "retry: 3000\n\ndata: after 7\n\n")
   }
 
-  @Test func aStreamThatIsClosedEndsAfterWhatIsQueued() throws {
+  @Test func `a closed stream ends after its queued messages`() throws {
     let opened = Opened()
     let server = try server(opened)
     let client = try follow(server)
@@ -88,7 +88,7 @@ import Testing
     #expect(stream.replaceQueued(with: event("late")) == .closed)
     #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
     #expect(try client.chunk() == "")
-    // The connection goes on.
+    // The connection stays open.
     try client.request("GET /other")
     #expect(try client.response().text == "other")
     #expect(ends.withLock { $0 } == [.closed])
@@ -96,14 +96,14 @@ import Testing
     #expect(server.server.counters.openStreams == 0)
   }
 
-  @Test func aSilentStreamHasHeartbeats() throws {
+  @Test func `an idle stream sends heartbeats`() throws {
     let opened = Opened()
     let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 1 })
     #expect(try client.chunk() == ":\n\n")
     #expect(try client.chunk() == ":\n\n")
   }
 
-  @Test func aStreamIsSilentForFourTicksAtMost() throws {
+  @Test func `a stream is idle for at most four ticks`() throws {
     let opened = Opened()
     let client = try follow(try server(opened) { $0.heartbeatMilliseconds = 86_400_000 })
     let stream = try #require(opened.all.first)
@@ -112,7 +112,7 @@ import Testing
     #expect(try client.chunks(through: "\n\n") == "data: a\n\n")
     for _ in 0..<3 { stream.tick() }
     #expect(stream.write(event("b")) == .queued)
-    // Nothing came in between.
+    // Nothing was sent in between.
     #expect(try client.chunks(through: "\n\n") == "data: b\n\n")
     for _ in 0..<4 { stream.tick() }
     #expect(try client.chunk() == ":\n\n")
@@ -120,7 +120,7 @@ import Testing
     #expect(try client.chunk() == ":\n\n")
   }
 
-  @Test func headDoesNotOpenAStream() throws {
+  @Test func `a HEAD request does not open a stream`() throws {
     let opened = Opened()
     let server = try server(opened)
     let response = try server.ask("HEAD /events")
@@ -130,7 +130,7 @@ import Testing
     #expect(try server.ask("GET /events", "Accept: application/json").status == 406)
   }
 
-  @Test func moreStreamsThanMayBeAreToldToComeLater() throws {
+  @Test func `streams above the limit are answered with 503`() throws {
     let opened = Opened()
     let server = try server(opened) { $0.maxStreams = 2 }
     let clients = try (0..<2).map { _ in try follow(server) }
@@ -138,7 +138,7 @@ import Testing
     #expect(response.status == 503)
     #expect(response["Retry-After"] == "5")
     #expect(response.text.contains("too-many-streams"))
-    // When one has gone there is room again.
+    // After one has ended, there is room again.
     let stream = try #require(opened.all.first)
     let gone = BlockingFlag()
     stream.onEnd { _ in gone.set() }
@@ -149,7 +149,7 @@ import Testing
     _ = clients[1]
   }
 
-  @Test func theOwnerIsToldWhenTheClientGoes() throws {
+  @Test func `the owner is notified when the client disconnects`() throws {
     let opened = Opened()
     let server = try server(opened)
     let client = try follow(server)
@@ -160,17 +160,17 @@ import Testing
       ends.withLock { $0.append(end) }
       gone.set()
     }
-    // Nothing is written, so nothing fails: the end is noticed by itself.
+    // Nothing is written, so no write can fail: the watcher detects the end.
     client.end()
     gone.wait()
     #expect(ends.withLock { $0 } == [.clientGone])
     #expect(stream.write(event("late")) == .closed)
-    // Who asks later is told at once.
+    // A later request is answered at once.
     stream.onEnd { end in ends.withLock { $0.append(end) } }
     #expect(ends.withLock { $0 } == [.clientGone, .clientGone])
   }
 
-  @Test func aFullQueueSaysSoAndCanBeReplaced() throws {
+  @Test func `a full queue rejects messages and can be replaced`() throws {
     let opened = Opened()
     let server = try server(opened) {
       $0.maxStreamQueueBytes = 100_000
@@ -179,24 +179,24 @@ import Testing
     let client = try follow(server, receiveBufferBytes: 4096)
     let stream = try #require(opened.all.first)
     let padding = String(repeating: "x", count: 10_000)
-    // The client reads nothing: sooner or later all that lies between is full.
+    // The client reads nothing, so all buffers fill up eventually.
     var written = 0
     while stream.write(event("\(written) \(padding)")) == .queued { written += 1 }
     #expect(stream.queuedBytes <= 100_000)
     #expect(server.server.counters.refusedEvents == 1)
     #expect(stream.ended == nil)
-    // Longer than the queue may be, and yet it is taken.
+    // Larger than the queue's limit, but accepted.
     let reload = "reload " + String(repeating: "y", count: 200_000)
     #expect(stream.replaceQueued(with: event(reload)) == .queued)
     #expect(stream.queuedBytes < 200_000 + 2 * 10_020)
-    // What comes behind it has room as ever, and no more.
+    // The queue has its usual limit for later messages.
     var behind = 0
     while stream.write(event("behind \(behind) \(padding)")) == .queued { behind += 1 }
     #expect(behind == 9)
 
     let text = try client.content(until: "behind 8 \(padding)\n\n")
     let messages = String(decoding: text, as: UTF8.self).split(separator: "\n\n").map(String.init)
-    // What had begun is whole, what waited is gone, then come the replacement and what is behind it.
+    // The message that had begun is complete, the queued ones are gone; the replacement and later messages follow.
     let begun = messages.prefix { !$0.hasPrefix("data: reload") }
     let expected =
       (0..<begun.count).map { "data: \($0) \(padding)" } + ["data: " + reload]
@@ -211,7 +211,7 @@ import Testing
     #expect(try client.chunks(through: "\n\n") == "data: after\n\n")
   }
 
-  @Test func whoWasRefusedIsToldWhenAllIsTaken() throws {
+  @Test func `a writer whose message was rejected is notified when the queue is empty`() throws {
     let opened = Opened()
     let server = try server(opened) {
       $0.maxStreamQueueBytes = 20_000
@@ -219,13 +219,13 @@ import Testing
     }
     let client = try follow(server, receiveBufferBytes: 4096)
     let stream = try #require(opened.all.first)
-    // Nothing waits: nobody would be told.
+    // Nothing is queued, so there would be no callback.
     while stream.queuedBytes > 0 { sched_yield() }
     #expect(!stream.notifyWhenDrained { Issue.record("nothing waited") })
     let padding = String(repeating: "x", count: 5000)
     let calls = Atomic(0)
     let newest = event("newest")
-    // What was refused because the server's thread had not come to it yet may have been sent meanwhile.
+    // A message that was rejected before the server's thread ran may have been sent meanwhile.
     repeat {
       while stream.write(event(padding)) == .queued {}
     } while !stream.notifyWhenDrained {
@@ -235,13 +235,13 @@ import Testing
     }
     let text = try client.chunks(through: "data: newest\n\n")
     #expect(text.hasPrefix("data: xxx"))
-    // Once.
+    // Only once.
     #expect(stream.write(event("last")) == .queued)
     #expect(try client.chunks(through: "\n\n") == "data: last\n\n")
     #expect(calls.load(ordering: .relaxed) == 1)
   }
 
-  @Test func stoppingEndsOpenStreamsProperly() throws {
+  @Test func `stopping the server ends open streams properly`() throws {
     let opened = Opened()
     let server = try server(opened)
     let clients = try (0..<10).map { _ in try follow(server) }
@@ -257,7 +257,7 @@ import Testing
     #expect(server.server.counters.openConnections == 0)
   }
 
-  @Test func stoppingDoesNotWaitLongerForClientsThatTakeNothing() throws {
+  @Test func `stopping does not exceed its timeout for clients that read nothing`() throws {
     let opened = Opened()
     let server = try server(opened) { $0.streamSocketBytes = 4096 }
     let client = try follow(server, receiveBufferBytes: 4096)

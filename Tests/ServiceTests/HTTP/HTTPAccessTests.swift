@@ -3,7 +3,7 @@ import HTTPTestSupport
 import Service
 import Testing
 
-/// Who may connect, and where.
+/// Which clients are served, and on which addresses.
 @Suite struct HTTPAccessTests {
   private static let token = "correct-horse-battery-staple"
 
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func whoShowsTheTokenIsLetIn() throws {
+  @Test func `a client with the token is served`() throws {
     let server = try server()
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").text == "secret")
     #expect(try server.ask("GET /secret", "authorization: bearer  \(Self.token) ").text == "secret")
@@ -41,7 +41,7 @@ import Testing
     #expect(try server.ask("GET /secret").status == 401)
   }
 
-  @Test func `a token may be replaced, and streams of the old one end`() throws {
+  @Test func `replacing the token ends streams that were opened with the old one`() throws {
     let server = try HTTPTestServer {
       $0.token = try BearerToken(Self.token)
     } routes: { router in
@@ -58,7 +58,7 @@ import Testing
     server.server.replaceToken(try BearerToken(Self.token))
     #expect(server.server.counters.openStreams == 1)
     server.server.replaceToken(try BearerToken(other))
-    // An empty chunk ends it.
+    // An empty chunk ends the stream.
     #expect(throws: HTTPTestClient.Failure.self) { try reader.chunks(through: "never") }
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(Self.token)").status == 401)
     #expect(try server.ask("GET /secret", "Authorization: Bearer \(other)").status == 204)
@@ -66,13 +66,13 @@ import Testing
     #expect(try server.ask("GET /secret").status == 204)
   }
 
-  @Test func anOpenRouteNeedsNoToken() throws {
+  @Test func `an open route needs no token`() throws {
     let server = try server()
     #expect(try server.ask("GET /health").status == 204)
     #expect(try server.ask("POST /health").status == 401)
   }
 
-  @Test func withoutATokenOnlyLoopbackIsServed() throws {
+  @Test func `without a token, only loopback addresses are served`() throws {
     for address in ["0.0.0.0", "::", "192.0.2.1"] {
       let error = try #require(throws: HTTPServerError.self) { try server { $0.address = address } }
       #expect(error.code == .tokenNeeded)
@@ -82,7 +82,7 @@ import Testing
     #expect(try server { $0.address = "127.0.0.2" }.server.url.hasPrefix("http://127.0.0.2:"))
   }
 
-  @Test func withATokenOthersAreServed() throws {
+  @Test func `with a token, other addresses are served`() throws {
     let server = try server {
       $0.address = "0.0.0.0"
       $0.token = try BearerToken(Self.token)
@@ -94,7 +94,7 @@ import Testing
     #expect(try client.response().text == "secret")
   }
 
-  @Test func withoutATokenAPageFromElsewhereCannotGetInByAName() throws {
+  @Test func `without a token, a foreign page cannot gain access by DNS rebinding`() throws {
     let server = try server { _ in }
     for host in [
       "feeds.example", "localhost.feeds.example", "192.0.2.1", "127.0.0.1.feeds.example:80", "[::2]",
@@ -112,13 +112,13 @@ import Testing
     }
   }
 
-  @Test func aPortThatIsTakenIsNamed() throws {
+  @Test func `a port in use is named`() throws {
     let first = try server()
     let error = try #require(throws: HTTPServerError.self) { try server { $0.port = first.server.port } }
     #expect(error.code == .portInUse)
     #expect(error.isRetriable)
     #expect(error.message.contains("127.0.0.1:\(first.server.port)"))
-    // Stopping gives it back, although connections were open.
+    // Stopping releases the port, even with open connections.
     let client = try first.connect()
     try client.request("GET /health")
     #expect(try client.response().status == 204)
@@ -126,7 +126,7 @@ import Testing
     #expect(try server { $0.port = first.server.port }.ask("GET /health").status == 204)
   }
 
-  @Test func anAddressThatIsNoneIsNamed() throws {
+  @Test func `an invalid address is named`() throws {
     let mistakes: [(String, Int)] = [("localhost", 0), ("", 0), ("127.0.0.1", 65_536), ("127.0.0.1", -1)]
     for (address, port) in mistakes {
       let error = try #require(throws: HTTPServerError.self) {
@@ -147,7 +147,7 @@ import Testing
     #expect(error.message.contains("cannot listen on 192.0.2.1:0: this machine does not have the address"))
   }
 
-  @Test func moreConnectionsThanFilesAreRefusedAtTheStart() throws {
+  @Test func `more connections than open files is an error at the start`() throws {
     let error = try #require(throws: HTTPServerError.self) {
       try server { $0.maxConnections = 1_900_000_000 }
     }
@@ -155,12 +155,12 @@ import Testing
     #expect(error.message.contains("LimitNOFILE"))
   }
 
-  @Test func withoutATokenPagesOfOtherSitesAreNotServed() throws {
+  @Test func `without a token, requests from pages of other sites are refused`() throws {
     let server = try HTTPTestServer { router in
       router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
     }
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors").status == 403)
-    // A link to it is followed.
+    // Following a link to it is allowed.
     #expect(try server.ask("GET /", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate").status == 200)
     #expect(try server.ask("GET /", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: cors").status == 200)
   }

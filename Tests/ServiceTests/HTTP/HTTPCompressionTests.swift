@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func whoAcceptsGzipIsSentIt() throws {
+  @Test func `a client that accepts gzip is sent compressed content`() throws {
     let server = try server()
     for _ in 0..<2 {
       let response = try server.ask("GET /long", "Accept-Encoding: br, gzip;q=0.5")
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: ["", "br", "gzip;q=0", "*;q=0", "identity"])
-  func whoDoesNotIsSentTheContentAsItIs(_ accepted: String) throws {
+  func `a client that does not accept gzip is sent uncompressed content`(_ accepted: String) throws {
     let response = try server().ask("GET /long", "Accept-Encoding: \(accepted)")
     #expect(response["Content-Encoding"] == nil)
     #expect(response["ETag"] == "\"1\"")
@@ -51,20 +51,20 @@ import Testing
   }
 
   @Test(arguments: ["/short", "/random"])
-  func whatWouldNotBecomeShorterIsSentAsItIs(_ path: String) throws {
+  func `content that compression does not shorten is sent uncompressed`(_ path: String) throws {
     #expect(try server().ask("GET \(path)", "Accept-Encoding: gzip")["Content-Encoding"] == nil)
   }
 
   private func gunzip(_ bytes: [UInt8], count: Int) -> [UInt8] {
-    // Of a fixed address, which zlib keeps.
+    // At a fixed address, because zlib keeps a pointer to it.
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     defer { stream.deallocate() }
-    // 16: gzip's frame.
+    // 16: gzip format.
     inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     defer { inflateEnd(stream) }
     var input = bytes
-    // One more than must come.
+    // One more byte than expected.
     var output = [UInt8](repeating: 0, count: count + 1)
     return input.withUnsafeMutableBufferPointer { input in
       output.withUnsafeMutableBufferPointer { output in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Service
 
-/// Who may stay connected, stepped without a clock.
+/// The decisions of the connection table, with times as values.
 @Suite struct HTTPConnectionTableTests {
   private static func limits(_ connections: Int = 4, perAddress: Int = 3) -> HTTPConnectionTable.Limits {
     var limits = HTTPConnectionTable.Limits()
@@ -12,7 +12,7 @@ import Testing
     return limits
   }
 
-  @Test func aHeadHasItsTimeWhateverComesMeanwhile() {
+  @Test func `the deadline of a head does not move as bytes arrive`() {
     var table = HTTPConnectionTable(Self.limits())
     #expect(table.open(1, from: "a", at: 5) == .admitted(evicted: nil))
     #expect(table.expired(at: 10_004) == [])
@@ -22,7 +22,7 @@ import Testing
     #expect(table.expired(at: 39_000) == [1])
   }
 
-  @Test func aLaterHeadHasItsTimeFromItsFirstByte() {
+  @Test func `the deadline of a later head starts with its first byte`() {
     var table = HTTPConnectionTable(Self.limits())
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
@@ -34,14 +34,14 @@ import Testing
     table.observe(1, receivedBytes: 102, at: 49_000)
     #expect(table.expired(at: 49_999) == [])
     #expect(table.expired(at: 50_000) == [1])
-    // Or from the end of the answer before, if it came during that.
+    // Or from the end of the previous response, if it arrived during that.
     table.beginAnswer(1, receivedBytes: 200, at: 49_000)
     table.endAnswer(1, receivedBytes: 201, at: 50_000)
     #expect(table.expired(at: 59_999) == [])
     #expect(table.expired(at: 60_000) == [1])
   }
 
-  @Test func aConnectionThatNobodyServesYetStaysKnown() {
+  @Test func `a connection that is not served yet stays in the table`() {
     var table = HTTPConnectionTable(Self.limits())
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
@@ -53,7 +53,7 @@ import Testing
     #expect(table.expired(at: 60_000) == [1])
   }
 
-  @Test func anotherConnectionOfTheSameNumberTakesThePlaceOfOneThatIsGone() {
+  @Test func `a new connection with a reused socket number replaces the old one`() {
     var table = HTTPConnectionTable(Self.limits(perAddress: 1))
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
@@ -62,7 +62,7 @@ import Testing
     #expect(table.count == 2)
   }
 
-  @Test func anAnswerHasTimeByItsLengthAndAStreamAny() {
+  @Test func `the deadline of a response depends on its size, and a stream has none`() {
     var table = HTTPConnectionTable(Self.limits())
     _ = table.open(1, from: "a", at: 0)
     table.beginAnswer(1, receivedBytes: 100, at: 0)
@@ -76,22 +76,22 @@ import Testing
     #expect(table.expired(at: 130_000) == [1])
   }
 
-  @Test func whoOwesAHeadTheLongestMakesRoom() {
+  @Test func `the connection that has waited longest without a head is evicted`() {
     var table = HTTPConnectionTable(Self.limits())
     for socket in 1...3 as ClosedRange<Int32> { _ = table.open(socket, from: "a", at: Int64(socket)) }
     table.beginAnswer(1, receivedBytes: 100, at: 4)
-    // The address has no place left, though the server has one.
+    // The address has reached its limit, although the server has not.
     #expect(table.open(4, from: "a", at: 5) == .admitted(evicted: 2))
     #expect(table.open(5, from: "b", at: 5) == .admitted(evicted: nil))
     table.close(2)
-    // The server has no place left: any address makes room.
+    // The server has reached its limit: any address makes room.
     #expect(table.open(6, from: "b", at: 6) == .admitted(evicted: 3))
-    // Who has begun a head goes before who is idle.
+    // A connection that has begun a head is evicted before an idle one.
     table.endAnswer(1, receivedBytes: 100, at: 6)
     #expect(table.open(7, from: "b", at: 7) == .admitted(evicted: 4))
   }
 
-  @Test func whoIsBeingAnsweredStays() {
+  @Test func `a connection being answered is not evicted`() {
     var table = HTTPConnectionTable(Self.limits(2, perAddress: 2))
     for socket in 1...2 as ClosedRange<Int32> {
       _ = table.open(socket, from: "a", at: 0)
@@ -107,8 +107,8 @@ import Testing
     #expect(table.open(6, from: "b", at: 1) == .refused("2 connections are open, which is the maximum"))
   }
 
-  /// Counts are those of a plain list, and nobody who is being answered is evicted.
-  @Test func randomConnectionsAreCounted() {
+  /// The counts equal those of a plain list, and a connection being answered is never evicted.
+  @Test func `random connections are counted correctly`() {
     for seed in UInt64(0)..<200 {
       var random = seed &* 0x9e37_79b9_7f4a_7c15 | 1
       func next(_ count: UInt64) -> UInt64 {
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func addressesThatOneClientHasAreOne() {
+  @Test func `addresses that one client can have count as one`() {
     #expect(IPAddress("192.0.2.1")?.clientGroup == "192.0.2.1")
     #expect(IPAddress("::ffff:192.0.2.1")?.clientGroup == "192.0.2.1")
     #expect(IPAddress("2001:db8:1:2:3:4:5:6")?.clientGroup == "2001:db8:1:2::/64")

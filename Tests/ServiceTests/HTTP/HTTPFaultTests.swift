@@ -2,7 +2,7 @@ import HTTPTestSupport
 import Service
 import Testing
 
-/// Requests that are refused by their heads, over a socket.
+/// Requests that are rejected by their heads, over a socket.
 @Suite struct HTTPFaultTests {
   private func server(
     _ change: (inout HTTPServerConfiguration) throws -> Void = { _ in }
@@ -15,8 +15,12 @@ import Testing
   }
 
   @Test(arguments: HTTPHeadCheckTests.refused)
-  func aFaultIsAnsweredAtOnceAndTheConnectionClosed(_ text: String, _ status: Int, _ code: String) throws {
-    // Nothing here ends because time has passed.
+  func `an invalid head is answered at once, and the connection is closed`(
+    _ text: String,
+    _ status: Int,
+    _ code: String
+  ) throws {
+    // No deadline may end the requests in this test.
     let server = try server { $0.headMilliseconds = 3_600_000 }
     let client = try server.connect()
     try client.send(text)
@@ -38,17 +42,17 @@ import Testing
     ("Host: a\r\nTransfer-Encoding: chunked\r\n", 411), ("Host: a\r\nContent-Length: 9999999\r\n", 413),
     ("Host: a\r\n" + String(repeating: "A: b\r\n", count: 150), 431),
   ])
-  func aLaterRequestIsJudgedTheSame(_ fields: String, _ status: Int) throws {
+  func `later requests are checked the same way`(_ fields: String, _ status: Int) throws {
     let client = try server().connect()
     try client.request("GET /")
     #expect(try client.response().text == "hello")
     try client.send("GET / HTTP/1.1\r\n\(fields)\r\n")
     #expect(try client.response().status == status)
-    // Without Host libmicrohttpd 0.9.75 answers itself, and says the head of its answer twice.
+    // Without Host, libmicrohttpd 0.9.75 answers itself, and sends its response's head twice.
     #expect(fields.isEmpty || client.isAtEnd())
   }
 
-  @Test func aLaterRequestWithManyParametersIsAnswered() throws {
+  @Test func `a later request with too many parameters is answered`() throws {
     let client = try server().connect()
     try client.request("GET /")
     #expect(try client.response().text == "hello")
@@ -57,14 +61,14 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length: 1048576", "Expect: 100-continue\r\nContent-Length: 1"])
-  func contentThatNobodyTakesIsRefusedBeforeItIsRead(_ fields: String) throws {
+  func `unexpected content is rejected before it is read`(_ fields: String) throws {
     let server = try server { $0.maxBodyBytes = 0 }
     let client = try server.connect()
     try client.request("GET /", fields)
     let response = try client.response()
     #expect(response.status == 413)
     #expect(response.text.contains("allowed: 0"))
-    // A client that sends its content nevertheless can do so, and reads the answer after that.
+    // A client may send its content nevertheless, and then read the response.
     let other = try server.connect()
     try other.request("GET /", body: String(repeating: "x", count: 1 << 20))
     #expect(try other.response().status == 413)
@@ -72,7 +76,7 @@ import Testing
     #expect(try server.ask("GET /", body: "").text == "hello")
   }
 
-  @Test func theLargestHeadThatIsTakenIsAnswered() throws {
+  @Test func `the largest valid head is answered`() throws {
     let server = try server()
     let parameters = (0..<100).map { "\($0)=\($0)" }.joined(separator: "&")
     let padding = String(repeating: "y", count: 12_000)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Service
 
-/// The head of a request, judged as bytes.
+/// The head of a request, checked as bytes.
 @Suite struct HTTPHeadCheckTests {
   private static let get = "GET / HTTP/1.1\r\nHost: localhost\r\n"
 
@@ -15,10 +15,10 @@ import Testing
     "GET / HTTP/1.1\r\nHost: a.example:\r\n\r\n",
     "POST / HTTP/1.1\r\nHost: 127.0.0.1:65535\r\nContent-Length:  1048576 \r\n\r\n",
   ])
-  func aHeadWithoutFaultsIsLetThroughHoweverItIsCut(_ text: String) {
+  func `a valid head is accepted, however it is split`(_ text: String) {
     let bytes = Array(text.utf8)
     #expect(HTTPHeadCheck.verdict(bytes) == .complete(length: bytes.count))
-    // What follows is not looked at.
+    // Bytes after the head are not examined.
     #expect(HTTPHeadCheck.verdict(bytes + [0, 10, 13]) == .complete(length: bytes.count))
     var check = HTTPHeadCheck()
     for count in 0..<bytes.count {
@@ -73,7 +73,7 @@ import Testing
   ]
 
   @Test(arguments: refused)
-  func aFaultIsToldAsSoonAsItIsThere(_ text: String, _ status: Int, _ code: String) {
+  func `a fault is reported at its first invalid byte`(_ text: String, _ status: Int, _ code: String) {
     let bytes = Array(text.utf8)
     guard case .refused(let fault) = HTTPHeadCheck.verdict(bytes) else {
       Issue.record("\(text.prefix(60).debugDescription) is not refused")
@@ -81,7 +81,7 @@ import Testing
     }
     #expect(fault.status == status)
     #expect(fault.code == code)
-    // Not before its last byte, and the same in pieces.
+    // The verdict comes with the last byte, also if the bytes arrive in pieces.
     var check = HTTPHeadCheck()
     let verdicts = (1...bytes.count).map { count in bytes[..<count].withUnsafeBytes { check.read($0) } }
     let first = verdicts.firstIndex { $0 != .incomplete }
@@ -93,8 +93,8 @@ import Testing
     "a@localhost", "user:1@localhost", "localhost:80:80", "localhost:65536", "localhost:-1", "local host",
     "localhost/", "localhost,evil.com:", "http://localhost", "a\u{e9}", "a\"b", "localhost:99999999999",
   ])
-  func aHostThatIsNoneIsRefused(_ host: String) {
-    // A comma is allowed in a name, but not in a loopback's.
+  func `an invalid host is refused`(_ host: String) {
+    // A comma is allowed in a host name, but not in a loopback name.
     if host == "localhost,evil.com:" {
       #expect(!LoopbackHost.isLoopback(host))
       return
@@ -110,8 +110,8 @@ import Testing
     #expect(fault.code == "invalid-host")
   }
 
-  /// Whatever comes in pieces gets the verdict that it gets as a whole, and nothing is read past its end.
-  @Test func randomHeadsGetOneVerdict() {
+  /// Bytes in pieces get the same verdict as the whole, and nothing is read past the end.
+  @Test func `random heads get the same verdict, however they are split`() {
     let parts = [
       "GET ", "/", " ", "HTTP/1.1", "\r\n", "\r", "\n", "Host: a", "Host", ":", "Content-Length: 1", "\0",
       "?a&b",

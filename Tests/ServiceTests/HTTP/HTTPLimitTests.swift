@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func aConnectionTooManyIsToldToComeLater(perAddress: Bool) throws {
+  func `a connection above the limit is answered with 503`(perAddress: Bool) throws {
     let server = try server {
       if perAddress { $0.maxConnectionsPerAddress = 2 } else { $0.maxConnections = 2 }
       $0.retryAfterSeconds = 7
@@ -35,19 +35,19 @@ import Testing
       response.text.contains(perAddress ? "2 connections from 127.0.0.1 are open" : "2 connections are open")
     )
     #expect(late.isAtEnd())
-    // Those that were there are not touched.
+    // Existing connections are not affected.
     #expect(server.server.counters.openStreams == 2)
-    // When one goes there is room for another.
+    // When one ends, there is room for another.
     clients[1].end()
     while server.server.counters.openStreams > 1 { sched_yield() }
     while try server.ask("GET /").status == 503 { sched_yield() }
     #expect(try server.ask("GET /").text == "hello")
   }
 
-  @Test func farMoreConnectionsAreNotEvenAnswered() throws {
+  @Test func `connections far above the limit are closed without a response`() throws {
     let server = try server { $0.maxConnectionsPerAddress = 1 }
     let first = try stream(server)
-    // All of the reserve is told, and those above are closed; none waits.
+    // All of the reserve receives an error, and further connections are closed; none waits.
     let clients = try (0..<100).map { _ in try server.connect() }
     let statuses = clients.map { try? $0.response().status }
     #expect(statuses.allSatisfy { $0 == 503 || $0 == nil })
@@ -57,8 +57,8 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func halfHeadsKeepNobodyOut(perAddress: Bool) throws {
-    // Only who must make room is closed: the deadlines are far away.
+  func `incomplete heads do not block other connections`(perAddress: Bool) throws {
+    // Deadlines are long, so only eviction can close connections.
     let server = try server {
       if perAddress { $0.maxConnectionsPerAddress = 8 } else { $0.maxConnections = 8 }
       $0.headMilliseconds = 3_600_000
@@ -75,7 +75,7 @@ import Testing
     _ = kept
   }
 
-  @Test func idleConnectionsMakeRoom() throws {
+  @Test func `idle connections make room`() throws {
     let server = try server { $0.maxConnections = 2 }
     let clients = try (0..<2).map { _ in
       let client = try server.connect()
@@ -83,13 +83,13 @@ import Testing
       #expect(try client.response().text == "hello")
       return client
     }
-    // They are idle when the server knows that they have their answers.
+    // They are idle once the server has finished their responses.
     while try server.ask("GET /").status == 503 { sched_yield() }
     #expect(server.server.counters.openStreams == 0)
     _ = clients
   }
 
-  @Test func aHeadThatIsNotWholeInTimeIsNotWaitedFor() throws {
+  @Test func `a head that is incomplete at its deadline closes the connection`() throws {
     let server = try server { $0.headMilliseconds = 2000 }
     let silent = try server.connect()
     let half = try server.connect()
@@ -99,14 +99,14 @@ import Testing
     #expect(response.status == 408)
     #expect(response.text.contains("head-too-slow"))
     #expect(half.isAtEnd())
-    // Nor is one that never stops to come.
+    // Nor is one that keeps sending slowly.
     let trickling = try server.connect()
     try trickling.send("GET / HTTP/1.1\r\nA: ")
     while (try? trickling.send("x")) != nil { usleep(1000) }
     while server.server.counters.openConnections > 0 { sched_yield() }
   }
 
-  @Test func thatGoesForLaterRequestsToo() throws {
+  @Test func `the deadline also applies to later requests`() throws {
     let server = try server { $0.headMilliseconds = 2000 }
     let client = try server.connect()
     try client.request("GET /")
@@ -116,7 +116,7 @@ import Testing
     while server.server.counters.openConnections > 0 { sched_yield() }
   }
 
-  @Test func aConnectionThatIsIdleTooLongIsClosed() throws {
+  @Test func `a connection that is idle too long is closed`() throws {
     let server = try server { $0.idleTimeoutSeconds = 1 }
     let client = try server.connect()
     try client.request("GET /")
@@ -125,7 +125,7 @@ import Testing
     while server.server.counters.openConnections > 0 { sched_yield() }
   }
 
-  @Test func anAnswerThatIsNotReadIsNotWaitedFor() throws {
+  @Test func `a response that is not read in time closes the connection`() throws {
     let content = HTTPContent(count: 32 << 20) { _ in }
     let server = try HTTPTestServer {
       $0.answerMilliseconds = 50
@@ -140,7 +140,7 @@ import Testing
     #expect(throws: HTTPTestClient.Failure.self) { try client.response() }
   }
 
-  @Test func aContentThatIsGivenUpEndsInTheMiddle() throws {
+  @Test func `abandoned content ends within the response`() throws {
     let transfers = Mutex<[HTTPTransfer]>([])
     let content = HTTPContent(count: 32 << 20) { _ in }
     let server = try HTTPTestServer { router in
@@ -172,7 +172,7 @@ import Testing
     #expect(throws: HTTPTestClient.Failure.self) { try cut.response() }
   }
 
-  @Test func stoppingAnswersWhatHasBegun() throws {
+  @Test func `stopping finishes responses that have begun`() throws {
     let entered = BlockingFlag()
     let mayReturn = BlockingFlag()
     let server = try HTTPTestServer { router in
@@ -186,21 +186,21 @@ import Testing
     try client.request("GET /slow")
     entered.wait()
     let stopped = BlockingFlag()
-    // Stopping blocks: not on the pool that runs the tests.
+    // Stopping blocks, so it must not run on the pool that runs the tests.
     let worker = WorkerThread(name: "stopper")
     let running = server.server
     Task(executorPreference: worker) {
       running.stop(withinMilliseconds: 60_000)
       stopped.set()
     }
-    // Until connections are no longer accepted, the stop has not begun.
+    // Stopping has begun once connections are refused.
     while (try? server.connect()) != nil { sched_yield() }
     mayReturn.set()
     #expect(try client.response().text == "done")
     stopped.wait()
     worker.stop()
     #expect(client.isAtEnd())
-    // A second time does nothing.
+    // A second stop does nothing.
     #expect(server.server.stop(withinMilliseconds: 0))
   }
 }

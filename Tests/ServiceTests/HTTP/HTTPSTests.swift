@@ -4,9 +4,9 @@ import Testing
 
 @testable import Service
 
-/// HTTPS with certificates that `openssl` makes, seen by `openssl s_client`.
+/// HTTPS with certificates from `openssl`, tested with `openssl s_client`.
 @Suite struct HTTPSTests {
-  /// A certificate that signs itself, in a folder that goes with it.
+  /// A self-signed certificate, in a folder that is removed with it.
   private final class TestCertificate {
     let folder: URL
     let certificate: String
@@ -44,7 +44,7 @@ import Testing
     func credentials() throws -> TLSCredentials { try TLSCredentials(certificate: certificate, key: key) }
   }
 
-  /// One run of `openssl`, with its input and output.
+  /// A running `openssl`, with its input and output.
   private final class OpenSSL {
     private let process = Process()
     private let input = Pipe()
@@ -63,7 +63,7 @@ import Testing
 
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
-    /// What it prints up to a text.
+    /// The output up to a text.
     func read(to mark: String) -> String {
       while !text.contains(mark) {
         let data = output.fileHandleForReading.availableData
@@ -101,7 +101,7 @@ import Testing
 
   private static let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  /// The subject that new connections are shown.
+  /// The subject of the certificate that new connections see.
   private func subject(of server: HTTPTestServer) throws -> String {
     let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
     try client.start()
@@ -109,7 +109,7 @@ import Testing
       .description
   }
 
-  @Test func anotherCertificateIsShownToNewConnectionsAndOpenOnesGoOn() throws {
+  @Test func `new connections see a replaced certificate, and open ones continue`() throws {
     let server = try server(TestCertificate("first"))
     #expect(server.server.url.hasPrefix("https://"))
     let open = try connect(server)
@@ -123,7 +123,7 @@ import Testing
     _ = open.readToEnd()
   }
 
-  @Test func earlierCertificatesWithConnectionsAreBounded() throws {
+  @Test func `the number of earlier certificates with connections is bounded`() throws {
     let server = try server(TestCertificate("first"))
     let next = try TestCertificate("next").credentials()
     var clients: [OpenSSL] = []
@@ -142,7 +142,7 @@ import Testing
     for client in clients + [client] { _ = client.readToEnd() }
   }
 
-  @Test func whoDoesNotFinishTheHandshakeIsDisconnected() throws {
+  @Test func `a client that does not finish the handshake is disconnected`() throws {
     let server = try server(TestCertificate("first")) { $0.headMilliseconds = 200 }
     let client = try server.connect()
     try client.send("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}")
@@ -151,7 +151,7 @@ import Testing
     #expect(try subject(of: server) == "subject=CN = first")
   }
 
-  @Test func aCertificateAndTheKeyOfAnotherAreRefused() throws {
+  @Test func `a certificate with another's key is refused`() throws {
     let (one, other) = (try TestCertificate("one"), try TestCertificate("other"))
     let error = #expect(throws: HTTPServerError.self) {
       try TLSCredentials(certificate: one.certificate, key: other.key)
@@ -160,7 +160,7 @@ import Testing
     #expect(error?.message.contains("cannot be used together") == true)
   }
 
-  @Test func credentialsSayNothingOfTheKey() throws {
+  @Test func `a description of credentials does not contain the key`() throws {
     let credentials = try TestCertificate("one").credentials()
     var text = ""
     dump(credentials, to: &text)

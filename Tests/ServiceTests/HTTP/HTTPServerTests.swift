@@ -40,7 +40,7 @@ import Testing
     try HTTPTestServer(change, routes: Self.addRoutes)
   }
 
-  @Test func aContentIsAnsweredWithWhatKeepsPagesSafe() throws {
+  @Test func `responses have security headers`() throws {
     let response = try server().ask("GET /page")
     #expect(response.status == 200)
     #expect(response.text == "<p>hello")
@@ -52,14 +52,14 @@ import Testing
     #expect(!response.headers.contains { $0.name.lowercased().hasPrefix("access-control") })
   }
 
-  @Test func manyRequestsUseOneConnection() throws {
+  @Test func `many requests use one connection`() throws {
     let server = try server()
     let client = try server.connect()
     for _ in 0..<10 {
       try client.request("GET /page")
       #expect(try client.response().text == "<p>hello")
     }
-    // Two at once are answered in their order, and mistakes do not end the connection.
+    // Pipelined requests are answered in order, and errors do not end the connection.
     try client.request("GET /nowhere")
     try client.request("GET /page")
     #expect(try client.response().status == 404)
@@ -69,43 +69,43 @@ import Testing
     #expect(server.server.counters.contentBytes > 11 * 8)
   }
 
-  @Test func headIsGetWithoutTheContent() throws {
+  @Test func `HEAD is GET without the content`() throws {
     let client = try server().connect()
     try client.request("HEAD /page")
     let response = try client.response(isHead: true)
     #expect(response.status == 200)
     #expect(response["Content-Length"] == "8")
     #expect(response["ETag"] == "\"v1\"")
-    // Nothing lies between this answer and the next.
+    // Nothing lies between this response and the next.
     try client.request("GET /page")
     #expect(try client.response().text == "<p>hello")
   }
 
   @Test(arguments: ["\"v1\"", "W/\"v1\"", "\"v0\", \"v1\"", "*", "\"v1-gzip\""])
-  func whoHasTheVersionIsNotSentIt(_ tags: String) throws {
+  func `a client that has the version receives 304`(_ tags: String) throws {
     let client = try server().connect()
     try client.request("GET /page", "If-None-Match: \(tags)")
     let response = try client.response()
     #expect(response.status == 304)
-    // The form that it has.
+    // The tag of the form that the client has.
     #expect(response["ETag"] == (tags.contains("gzip") ? "\"v1-gzip\"" : "\"v1\""))
     #expect(response["Cache-Control"] == "no-cache")
     try client.request("GET /page", "If-None-Match: \"v2\"")
     #expect(try client.response().text == "<p>hello")
   }
 
-  @Test func partsOfAPathAreDecodedAfterItIsTakenApart() throws {
+  @Test func `segments of a path are decoded after it is split`() throws {
     let server = try server()
     #expect(try server.ask("GET /rooms/a%2Fb/items/%C3%A9%20+").text == "item=é +\nroom=a/b")
     #expect(try server.ask("GET /rooms/a/items/b?x=1%262&y&x=a+b").text == "item=b\nroom=a\nx=1&2\ny=\nx=a b")
   }
 
-  @Test func aZeroIsAByteLikeOthers() throws {
+  @Test func `a zero byte is an ordinary byte`() throws {
     let server = try server()
     #expect(try server.ask("GET /rooms/%00/items/a%00b?x=c%00d").text == "item=a\0b\nroom=\0\nx=c\0d")
   }
 
-  @Test func aPartThatIsWrittenOutIsPreferredToAParameter() throws {
+  @Test func `a literal segment is preferred to a parameter`() throws {
     let server = try server()
     #expect(try server.ask("GET /rooms/hall/items/1").text == "the hall")
     #expect(try server.ask("GET /rooms/cellar/items/1").text == "item=1\nroom=cellar")
@@ -134,7 +134,7 @@ import Testing
     #expect(try server.ask("OPTIONS /page").status == 405)
   }
 
-  @Test func theClientChoosesTheMediaType() throws {
+  @Test func `the client chooses the media type`() throws {
     let server = try server()
     #expect(try server.ask("GET /typed")["Content-Type"] == "application/json")
     #expect(try server.ask("GET /typed", "Accept: text/*")["Content-Type"] == "text/plain")
@@ -150,7 +150,7 @@ import Testing
     #expect(refusal.text.contains("application/json, text/plain"))
   }
 
-  @Test func contentIsTakenUpToTheLimit() throws {
+  @Test func `content is accepted up to the limit`() throws {
     let server = try server { $0.maxBodyBytes = 100_000 }
     let content = String(repeating: "x", count: 100_000)
     let response = try server.ask("POST /echo", body: content)
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: ["100001", "9223372036854775807"])
-  func moreContentIsRefusedBeforeItIsSent(_ length: String) throws {
+  func `content above the limit is rejected before it is sent`(_ length: String) throws {
     let client = try server { $0.maxBodyBytes = 100_000 }.connect()
     try client.request("POST /echo", "Content-Length: \(length)")
     let response = try client.response()
@@ -175,7 +175,7 @@ import Testing
     #expect(try client.response().status == 411)
   }
 
-  @Test func aHeadThatIsTooLargeOrNoneIsRefused() throws {
+  @Test func `a head that is too large or invalid is refused`() throws {
     let server = try server { $0.maxHeadBytes = 4096 }
     #expect(
       [413, 431].contains(try server.ask("GET /page", "X: " + String(repeating: "x", count: 8192)).status)
@@ -187,7 +187,7 @@ import Testing
     #expect(try server.ask("GET /page").status == 200)
   }
 
-  @Test func aResponseHeaderWithALineBreakIsLeftOut() throws {
+  @Test func `a response header with a line break is omitted`() throws {
     let server = try HTTPTestServer { router in
       router.add(.get, "/") { _ in
         var response = HTTPResponse(status: 204)

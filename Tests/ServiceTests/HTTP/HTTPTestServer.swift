@@ -1,7 +1,7 @@
 import HTTPTestSupport
 import Service
 
-/// A server on a port that was free, which is stopped with it.
+/// A server on a free port, stopped when this object is released.
 final class HTTPTestServer {
   let server: HTTPServer
 
@@ -10,10 +10,10 @@ final class HTTPTestServer {
     routes: (inout HTTPRouter) -> Void
   ) throws {
     var configuration = HTTPServerConfiguration()
-    // So that tests which run at the same time need few files and threads.
+    // Concurrent tests should need few files and threads.
     configuration.threads = 1
     configuration.maxConnections = 64
-    // Clients that read nothing must not be closed for it, however busy the machine is.
+    // Clients that read nothing must not be disconnected, however busy the machine is.
     configuration.idleTimeoutSeconds = 3600
     try change(&configuration)
     var router = HTTPRouter()
@@ -29,7 +29,7 @@ final class HTTPTestServer {
     return client
   }
 
-  /// One request on a connection of its own.
+  /// Sends one request on its own connection.
   func ask(_ line: String, _ headers: String..., body: String? = nil) throws -> HTTPTestResponse {
     let client = try connect()
     let fields = (["Host: localhost", "Connection: close"] + headers).map { $0 + "\r\n" }.joined()

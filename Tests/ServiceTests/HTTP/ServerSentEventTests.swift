@@ -9,7 +9,7 @@ import Testing
     )
   }
 
-  @Test func aMessageHasItsFieldsAndAnEmptyLine() {
+  @Test func `a message has its fields and an empty line`() {
     #expect(encoded("{}", id: "7", name: "reload") == "id: 7\nevent: reload\ndata: {}\n\n")
     #expect(encoded("{}") == "data: {}\n\n")
     #expect(encoded("") == "data: \n\n")
@@ -17,12 +17,12 @@ import Testing
   }
 
   @Test(arguments: ["\n", "\r", "\r\n"])
-  func everyLineBreakBeginsALine(_ lineBreak: String) {
+  func `every line break begins a line`(_ lineBreak: String) {
     #expect(encoded("a\(lineBreak)b") == "data: a\ndata: b\n\n")
     #expect(encoded("\(lineBreak)a\(lineBreak)\(lineBreak)") == "data: \ndata: a\ndata: \ndata: \n\n")
   }
 
-  @Test func noFieldCanBeginInAnother() {
+  @Test func `no field can begin within another`() {
     #expect(
       encoded("x", id: "1\ndata: forged\r\u{0}2", name: "a\r\n\r\nb")
         == "id: 1data: forged2\nevent: ab\ndata: x\n\n"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Service
 
-/// In a process of its own, as files and threads are counted.
+/// In a separate process, because files and threads are counted.
 @Suite struct SlowReaderTests {
   @Test(
     .enabled(
@@ -13,14 +13,14 @@ import Testing
       "a thousand clients in one process need \(neededFiles) open files (ulimit -Hn)"
     )
   )
-  func aThousandReadersThatReadNothingHoldUpNobody() async {
+  func `a thousand readers that read nothing block no thread`() async {
     await #expect(processExitsWith: .success) {
       try followMany()
     }
   }
 }
 
-/// A socket at each end, and room for what else the process has open.
+/// A socket at each end, and room for the process's other files.
 private let neededFiles = 4096
 
 private func followMany() throws {
@@ -51,12 +51,12 @@ private func followMany() throws {
     #expect(try client.chunk() == "retry: 3000\n\n")
   }
   #expect(server.server.counters.openStreams == count)
-  // The server's two threads and the one that watches, and some of the cooperative pool.
+  // The server's two threads and its watcher, and some of the cooperative pool.
   #expect(threadCount() < threads + 20)
 
-  // Nobody reads. Every call returns, or this would not end; sooner or later every stream is full. A writer stops
-  // there: on a busy machine the server's threads may send the queued events only afterwards, and then there is room again,
-  // and a gap before what is written next.
+  // No client reads. Every call must return, or this would not end; eventually every queue is full. The writer stops
+  // there: on a busy machine, the server's threads may send queued events only later. Then there is room again, and the
+  // next message would follow a gap.
   let all = streams.withLock { $0 }
   var open = all
   var round = 0
@@ -74,17 +74,17 @@ private func followMany() throws {
   #expect(all.allSatisfy { $0.queuedBytes <= 32_768 })
   #expect(server.server.counters.refusedEvents == count)
 
-  // Half of them vanish, and all of these are noticed.
+  // Half of them disconnect, and all of these are noticed.
   for client in clients[..<(count / 2)] { client.end() }
   while server.server.counters.openStreams > count / 2 { sched_yield() }
   #expect(ends.load(ordering: .relaxed) == count / 2)
 
-  // The others are given one message for all they missed, and get it when they read on.
+  // The others are sent one message in place of all that they missed, and receive it when they read on.
   let reload = message("reload")
   for stream in all { stream.replaceQueued(with: reload) }
   for client in clients[(count / 2)...] {
     let text = try client.chunks(through: "data: reload\n\n")
-    // What was sent before, if anything was; heartbeats are comments.
+    // Earlier messages may precede it; heartbeats are comments.
     let events = text.split(separator: "\n\n").filter { !$0.hasPrefix(":") }.dropLast()
     #expect(events.map { String($0.prefix { $0 != "x" }) } == events.indices.map { "data: \($0) " })
     #expect(events.count < round)
@@ -99,7 +99,7 @@ private func message(_ text: String) -> EncodedEvent {
   ServerSentEvent(data: Array(text.utf8)).encoded()
 }
 
-/// How many threads the process has.
+/// The number of threads of the process.
 private func threadCount() -> Int {
   guard let directory = opendir("/proc/self/task") else { return 0 }
   defer { closedir(directory) }

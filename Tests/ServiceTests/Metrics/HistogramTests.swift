@@ -11,7 +11,7 @@ import Testing
     #expect(histogram.sum == 7.5)
   }
 
-  @Test func `histograms add up`() {
+  @Test func `histograms can be added`() {
     var one = Histogram([1])
     one.observe(0.5, times: 3)
     var other = Histogram([1])

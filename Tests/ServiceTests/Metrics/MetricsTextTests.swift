@@ -2,7 +2,7 @@ import Testing
 
 @testable import Service
 
-/// Metric families as Prometheus and OpenMetrics have them written.
+/// Metric families in the formats of Prometheus and OpenMetrics.
 @Suite struct MetricsTextTests {
   private var families: [MetricFamily] {
     var requests = MetricFamily(.counter, "requests", help: "Requests, \"all\" of \\ them,\nand more.")
@@ -23,7 +23,7 @@ import Testing
     return [requests, memory, seconds, trips, build, MetricFamily(.gauge, "nothing", help: "No samples.")]
   }
 
-  @Test func `Prometheus's text has samples' names, and no quotes escaped in help`() {
+  @Test func `Prometheus's format has sample names, and no escaped quotes in help`() {
     #expect(
       MetricsText.write(families, .prometheus) == #"""
         # HELP requests_total Requests, "all" of \\ them,\nand more.
@@ -55,7 +55,7 @@ import Testing
     )
   }
 
-  @Test func `OpenMetrics has families' names, units, quotes escaped in help, and an end`() {
+  @Test func `OpenMetrics has family names, units, escaped quotes in help, and an end`() {
     #expect(
       MetricsText.write(families, .openMetrics) == #"""
         # HELP requests Requests, \"all\" of \\ them,\nand more.
@@ -95,7 +95,7 @@ import Testing
     (0.0, "0"), (-3, "-3"), (0.25, "0.25"), (9_007_199_254_740_991, "9007199254740991"),
     (1e300, "1e+300"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
   ])
-  func `numbers are written so that both formats read them`(value: Double, text: String) {
+  func `both formats can read the numbers`(value: Double, text: String) {
     #expect(MetricsText.number(value) == text)
   }
 
@@ -103,13 +103,13 @@ import Testing
     (nil, MetricsFormat.prometheus), ("*/*", .prometheus), ("text/plain", .prometheus),
     ("application/openmetrics-text", .openMetrics), ("image/png", .prometheus),
     ("text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.8", .openMetrics),
-    // What Prometheus 2.42 asks for.
+    // The header of Prometheus 2.42.
     (
       "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;"
         + "version=0.0.4;q=0.5,*/*;q=0.1", .openMetrics
     ),
   ])
-  func `a client is given the format that it likes best`(accept: String?, format: MetricsFormat) {
+  func `a client gets its preferred format`(accept: String?, format: MetricsFormat) {
     #expect(MetricsFormat(accept: accept) == format)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Service
 
 @Suite struct ProcessUsageTests {
-  @Test func `a status line is read whatever the name of the process`() {
+  @Test func `a status line is parsed for any process name`() {
     var usage = ProcessUsage()
     usage.readStatus(
       "7 (a ) b) S 1 7 7 0 -1 0 0 0 0 0 150 50 0 0 20 0 9 0 300 4096000 25 18446744073709551615 1 1",
@@ -18,7 +18,7 @@ import Testing
     #expect(usage.residentBytes == 25 * sysconf(Int32(_SC_PAGESIZE)))
   }
 
-  @Test func `this process is found`() {
+  @Test func `this process has plausible values`() {
     let usage = ProcessUsage.read()
     #expect(usage.residentBytes > 0 && usage.residentBytes < usage.virtualBytes)
     #expect(usage.openDescriptors > 2 && usage.openDescriptors <= usage.maxDescriptors)
@@ -26,7 +26,7 @@ import Testing
     #expect(usage.memoryLimitBytes > 0)
   }
 
-  @Test func `what is empty tells nothing`() {
+  @Test func `empty files give no values`() {
     var usage = ProcessUsage()
     usage.readStatus("", boot: "")
     usage.readStatus("7 (a", boot: "btime")
@@ -51,7 +51,7 @@ import Testing
     ),
     ([:], 0),
   ])
-  func `the least limit of memory counts`(files: [String: String], bytes: Int) {
+  func `the smallest memory limit applies`(files: [String: String], bytes: Int) {
     #expect(MemoryLimit.bytes { files[$0] } == bytes)
   }
 }

@@ -13,14 +13,14 @@ import Testing
     #expect(supervisor.watchdogMilliseconds == nil)
   }
 
-  @Test func `without a socket nobody is told`() {
+  @Test func `without a socket nothing is sent`() {
     #expect(SupervisorSocket { _ in nil } == nil)
     for name in ["", "/", "@", "relative", "vsock:2:1234", "/" + String(repeating: "a", count: 200)] {
       #expect(SupervisorSocket { $0 == "NOTIFY_SOCKET" ? name : nil } == nil, "\(name)")
     }
   }
 
-  @Test func `a manager that is gone does not stop the process`() throws {
+  @Test func `a manager that has ended does not stop the process`() throws {
     let supervisor = try #require(SupervisorSocket { $0 == "NOTIFY_SOCKET" ? "/tmp/feedstore-nobody" : nil })
     #expect(!supervisor.send(["READY=1"]))
   }
@@ -29,7 +29,7 @@ import Testing
     (nil, nil, nil), ("30000000", nil, 15_000), ("30000000", "7", 15_000), ("30000000", "8", nil),
     ("1", nil, 1), ("0", nil, nil), ("often", nil, nil),
   ])
-  func `the watchdog is told in half of its time, if it is meant for this process`(
+  func `the watchdog interval is half of the limit, if it is meant for this process`(
     microseconds: String?,
     process: String?,
     milliseconds: Int64?

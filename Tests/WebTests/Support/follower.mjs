@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { ReplicaPartition } from '../../../web/replica.js';
 import { afterRecord } from './oracle.mjs';
 
-/** What a replica holds, as plain values. */
+/** The content of a replica, as plain values. */
 export const contentOf = (replica) => JSON.parse(JSON.stringify(replica.sections));
 
-/** A reload with what a replica holds: what a server answers to a request for the whole feed. */
+/** A reload with a replica's content: a server's response to a request for the feed. */
 export function reloadOf(replica) {
   const { feed, epoch, revision, time, through, checksum } = replica;
   return {
@@ -21,7 +21,7 @@ export class Follower {
 
   constructor(options) { this.#options = options; }
 
-  /** Takes a line of a replay's output. */
+  /** Applies a line of a replay's output. */
   apply({ partition, key, value }) {
     if (!this.#partitions.has(partition)) this.#partitions.set(partition, new ReplicaPartition(this.#options));
     return this.#partitions.get(partition).apply(key, value);
@@ -37,7 +37,7 @@ export class History {
   #states = new Map();
   #last = new Map();
 
-  /** @param {object[]} records What was replayed. @param {object[]} rejected What the replay rejected of it. */
+  /** @param {object[]} records The input records. @param {object[]} rejected The rejected records. */
   constructor(records, rejected) {
     const offsets = rejected.map(({ headers }) => headers[headers.indexOf('feedstore.source.offset') + 1]);
     const isRejected = new Set(offsets.map(Number));
@@ -48,7 +48,7 @@ export class History {
     }
   }
 
-  /** The feed that a replica's `through` says it has. */
+  /** The expected feed for a replica's `through`. */
   stateOf(replica) {
     return this.#states.get(`${Math.max(...Object.values(replica.through))}/${replica.feed}`);
   }
@@ -56,7 +56,7 @@ export class History {
   /** The feeds that exist at the end, by id. */
   get last() { return new Map([...this.#last].filter(([, feed]) => feed !== undefined)); }
 
-  /** That replicas are up to date and hold what the feeds are at the end, and no others. */
+  /** Asserts that replicas are up to date and equal the final feeds, without others. */
   assertIsHeld(replicas) {
     for (const replica of replicas) assert.equal(replica.status, 'up-to-date', replica.feed);
     const held = replicas.map((replica) => [replica.feed, contentOf(replica)]).sort();

@@ -1,6 +1,6 @@
 /**
- * What a feed is after each record, worked out slowly and plainly from the records themselves. It reads the
- * protocol's operations, and knows nothing of changesets.
+ * Computes a feed after each record, plainly and slowly, from the records themselves. It knows the protocol's
+ * operations, but not changesets.
  *
  * A feed is a list of `{ id, data, items: [{ id, kind, data }] }`, or undefined if there is none.
  */
@@ -8,7 +8,7 @@
 const copy = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
 
 /**
- * The feed after a record that was not rejected.
+ * The feed after a record that was accepted.
  *
  * @param {object[] | undefined} before
  * @param {object | object[] | null} value The record's value.

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 
-/** The seed of all random tests: `FEEDSTORE_SEED`, or another each time; printed, to have a failure again. */
+/** The seed of all random tests: `FEEDSTORE_SEED`, or a new one each time. It is printed, to reproduce a failure. */
 export const seed = Number(process.env.FEEDSTORE_SEED ?? randomInt(2 ** 32));
 console.log(`FEEDSTORE_SEED=${seed}`);
 
-/** Random choices that are the same for the same seed (a 32-bit xorshift). */
+/** Random choices that depend only on the seed (a 32-bit xorshift). */
 export class Random {
   #state;
 
@@ -24,7 +24,7 @@ export class Random {
     return this.#state % bound;
   }
 
-  /** True `percent` times of a hundred. */
+  /** True with a probability in percent. */
   chance(percent) { return this.below(100) < percent; }
 
   pick(list) { return list[this.below(list.length)]; }

@@ -4,18 +4,18 @@ const oddIds = [
 ];
 const kinds = ['', 'story', 'ad', 'k"é'];
 
-/** Half of them plain ids, then the odd ones as far as they go. */
+/** Plain ids, half of the total, and then odd ones, as many as there are. */
 const idsOf = (prefix, count) => {
   return Array.from({ length: count }, (_, n) => oddIds[n - Math.floor(count / 2)] ?? `${prefix}${n}`);
 };
 
 /**
- * Random records as lines of a replay file. Offsets are counted over both topics together, so that the greatest one
- * in a changeset's `through` names the record whose result it has.
+ * Random records as lines of a replay file. Offsets are counted over both topics together, so that the largest one in a
+ * changeset's `through` identifies the record.
  *
  * @param {import('./random.mjs').Random} random
- * @param {{ count: number, items?: number, dataBytes?: number }} options How many records and item ids, and how
- *   long the longest data is.
+ * @param {{ count: number, items?: number, dataBytes?: number }} options The numbers of records and item ids, and the
+ * maximum size of data.
  */
 export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
   const feeds = idsOf('feed', 6);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The top of the checkout. */
+/** The root of the checkout. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
 
 const command = process.env.FEEDSTORE ?? join(root, '.build/debug/feedstore');
@@ -13,7 +13,7 @@ const command = process.env.FEEDSTORE ?? join(root, '.build/debug/feedstore');
 export const parsedLines = (text) => text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line));
 
 /**
- * Replays records with the command that was built.
+ * Replays records with the built command.
  *
  * @param {object[] | string} records Parsed lines, or their text.
  * @param {Record<string, unknown>} [settings] Keys of the configuration.

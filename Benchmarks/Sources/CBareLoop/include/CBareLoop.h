@@ -2,9 +2,9 @@
 
 #include "KafkaTools.h"
 
-/// What ``runBareLoop`` reads and writes.
+/// The options of ``runBareLoop``.
 struct BareLoopOptions {
-  /// The cluster; NULL for an embedded broker, whose address is then written to standard output as a line.
+  /// The cluster; NULL for an embedded broker, whose address is then printed on standard output.
   const char *address;
   const char *input;
   const char *output;
@@ -12,15 +12,15 @@ struct BareLoopOptions {
   const char *group;
   /// Milliseconds from the first record of a transaction to its commit.
   int windowMilliseconds;
-  /// Of so many records one is written, as it is.
+  /// One of this many records is written, unchanged.
   int recordsPerOutput;
   /// The producer's linger.ms, as text.
   const char *lingerMilliseconds;
 };
 
-/// The least that any program between two topics does, as the yardstick of what FeedStore costs.
+/// The minimum that any program between two topics does, as a yardstick for FeedStore's cost.
 ///
-/// Consumes a topic, and produces some of its records to another, with the offsets, in a transaction for each window.
-/// Writes "ready" to standard error as soon as it has partitions; at SIGTERM, how many records and transactions there
-/// were, and returns 0. Whatever goes wrong ends the process with status 1 and the reason.
+/// Consumes a topic, and produces some of its records to another, with the offsets, in one transaction per window.
+/// Writes "ready" to standard error when it has partitions. After SIGTERM it writes the numbers of records and
+/// transactions, and returns 0. An error ends the process with status 1 and the reason.
 int runBareLoop(struct BareLoopOptions options);

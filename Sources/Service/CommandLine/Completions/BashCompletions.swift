@@ -1,4 +1,4 @@
-/// Completions for bash. They need nothing of the package bash-completion.
+/// Completions for bash, without the package bash-completion.
 struct BashCompletions {
   private let specification: CommandLineSpecification
   private let lists: ChoiceLists

@@ -1,6 +1,6 @@
-/// The different lists of choices of a command line, so that a script has each once.
+/// The distinct lists of choices of a command line, so that a script contains each only once.
 struct ChoiceLists {
-  /// In the order in which they are met first.
+  /// In the order of their first use.
   let lists: [[String]]
 
   init(_ specification: CommandLineSpecification) {
@@ -12,7 +12,7 @@ struct ChoiceLists {
     self.lists = lists
   }
 
-  /// Which one it is; it must be one of the specification's.
+  /// The index of a list of the specification.
   func number(of list: [String]) -> Int {
     guard let number = lists.firstIndex(of: list) else {
       preconditionFailure("a list of another command line")

@@ -1,10 +1,10 @@
-/// A shell that completes command lines.
+/// A shell with completions.
 public enum Shell: String, Sendable, CaseIterable {
   case bash, zsh, fish
 }
 
 extension CommandLineSpecification {
-  /// A script that has a shell complete this command line. It says all by itself: the program is not run.
+  /// A completion script for a shell. It is self-contained: completing does not run the program.
   public func completions(for shell: Shell) -> String {
     switch shell {
     case .bash: BashCompletions(self).script
@@ -14,7 +14,7 @@ extension CommandLineSpecification {
   }
 }
 
-/// What a shell offers in the place of a value.
+/// What a shell completes for a value.
 enum CompletedValue {
   case files
   case choices([String])

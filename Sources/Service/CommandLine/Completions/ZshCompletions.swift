@@ -1,4 +1,4 @@
-/// Completions for zsh, for a file `_feedstore` in a folder of `fpath`.
+/// Completions for zsh, for a file `_feedstore` in a directory of `fpath`.
 struct ZshCompletions {
   private let specification: CommandLineSpecification
   private let lists: ChoiceLists
@@ -83,7 +83,7 @@ struct ZshCompletions {
     }
   }
 
-  /// Offers the words of a list; what ends with '=' goes on without a space.
+  /// A function that completes a list of words, without a space after a word that ends with '='.
   private func function(_ number: Int, _ list: [String]) -> String {
     let suffix = list.allSatisfy { $0.hasSuffix("=") } ? "-S '' " : ""
     return "_\(specification.program)_list\(number)() { compadd \(suffix)- \(list.joined(separator: " ")) }"
@@ -93,7 +93,7 @@ struct ZshCompletions {
     words.map { "      '\(escaped($0.word, ":")):\(escaped($0.summary, ""))'" }.joined(separator: "\n")
   }
 
-  /// For single quotes, with backslashes before what `_arguments` and `_describe` take for their own.
+  /// Escapes text for single quotes, and the characters that are special to `_arguments` and `_describe`.
   private func escaped(_ text: String, _ special: String) -> String {
     text.reduce(into: "") { result, character in
       if character == "\\" || special.contains(character) { result += "\\" }

@@ -1,8 +1,7 @@
 extension CommandLineSpecification {
-  /// The manual page of the program, for section 1.
+  /// The program's manual page, for section 1.
   ///
-  /// - Parameter more: sections that are not part of the specification, after those that are; a text is a paragraph, and
-  ///   one with a term is an item of a list.
+  /// - Parameter more: additional sections, which follow those of the specification.
   public func manual(with more: [ManualSection] = []) -> String {
     var page = Roff(title: program, section: 1, source: source, manual: "User Commands")
     page.section("Name")

@@ -2,9 +2,9 @@
 public struct ManualSection: Sendable, Equatable {
   public enum Part: Sendable, Equatable {
     case paragraph(String)
-    /// A term, and what is said of it.
+    /// A term and its description.
     case item(String, String)
-    /// Lines as they are.
+    /// Lines that are printed unchanged.
     case code(String)
   }
 

@@ -1,14 +1,14 @@
-/// Text in the language of manual pages, with the macros of man(7).
+/// Text in roff, with the macros of man(7).
 struct Roff {
   private(set) var text = ""
 
   /// - Parameters:
-  ///   - title: the page's, such as `feedstore`.
-  ///   - source: what it belongs to, such as `feedstore 0.1.0`.
+  ///   - title: the page's title, such as `feedstore`.
+  ///   - source: the project and version, such as `feedstore 0.1.0`.
   init(title: String, section: Int, source: String, manual: String) {
     text =
       ".TH \(Self.quoted(title.uppercased())) \(section) \"\" \(Self.quoted(source)) \(Self.quoted(manual))\n"
-    // Neither hyphenated nor stretched: names of options and keys are to be found again.
+    // Without hyphenation and justification, so that names of options and keys can be searched for.
     text += ".nh\n.ad l\n"
   }
 
@@ -18,17 +18,17 @@ struct Roff {
 
   mutating func paragraph(_ words: String) { text += ".PP\n" + Self.escaped(words) + "\n" }
 
-  /// A term in bold, and what is said of it.
+  /// A bold term and its description.
   mutating func item(_ term: String, _ words: String) {
     text += ".TP\n.B \(Self.escapedInLine(term))\n\(Self.escaped(words))\n"
   }
 
-  /// Lines as they are.
+  /// Lines that are printed unchanged.
   package mutating func code(_ lines: String) {
     text += ".PP\n.nf\n.RS\n\(Self.escaped(lines))\n.RE\n.fi\n"
   }
 
-  /// Text of which no line is taken for a request.
+  /// Escapes text so that no line is taken for a request.
   static func escaped(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       let escaped = escapedInLine(String(line))
@@ -40,7 +40,7 @@ struct Roff {
     line.reduce(into: "") { text, character in
       switch character {
       case "\\": text += "\\e"
-      // Not a typographic hyphen, which could not be searched for or copied.
+      // A plain hyphen-minus, which can be searched for and copied.
       case "-": text += "\\-"
       case "`": text += "\\(ga"
       case "^": text += "\\(ha"
@@ -58,7 +58,7 @@ struct Roff {
     }
   }
 
-  /// An argument of a macro.
+  /// Quotes an argument of a macro.
   private static func quoted(_ text: String) -> String {
     "\""
       + escapedInLine(text).split(separator: "\"", omittingEmptySubsequences: false).joined(

@@ -1,6 +1,6 @@
-/// What libmicrohttpd keeps for one connection, from its start to its end.
+/// The state of one connection that libmicrohttpd serves.
 final class HTTPConnection: Sendable {
-  /// The client's; empty if it is not known.
+  /// The client's address; empty if it is not known.
   let address: String
   let socket: Int32
 

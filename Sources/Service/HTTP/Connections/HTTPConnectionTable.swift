@@ -1,42 +1,42 @@
-/// Which connections there are, what each may take its time for, and who goes when places run out. Without I/O and
-/// without a clock: times are milliseconds that the caller gives, and never go back.
+/// The open connections, their deadlines, and the choice of which to close when the limit is reached. No I/O and no
+/// clock: the caller passes the time, in milliseconds of a monotonic clock.
 ///
-/// A connection whose client owes a request's head keeps nobody else out: when there is no place, the one that has
-/// owed it the longest goes.
+/// A connection that has not sent a complete request head does not block others: if the limit is reached, the oldest of
+/// these is closed.
 struct HTTPConnectionTable: Sendable {
-  /// How many there may be, and how long each thing may take, in milliseconds.
+  /// The limits on connections and times, in milliseconds.
   struct Limits: Sendable, Equatable {
     var connections = 2048
     var connectionsPerAddress = 1536
-    /// From a head's first byte, or the connection's start, to the head's end.
+    /// From the first byte of a head, or the start of the connection, to the end of the head.
     var head: Int64 = 10_000
-    /// Between an answer and the next request's first byte.
+    /// Between a response and the first byte of the next request.
     var idle: Int64 = 60_000
-    /// From a head to the end of its answer, if that is short.
+    /// From a head to the end of its response, for a short response.
     var answer: Int64 = 30_000
-    /// Bytes of an answer that prolong that by a second.
+    /// The response size in bytes that extends this time by one second.
     var answerBytesPerSecond = 64 << 10
-    /// From a refusal, or the end of a connection, until its socket is closed.
+    /// From a rejection, or the end of a connection, until its socket is closed.
     var leaving: Int64 = 2_000
-    /// How many connections may be told why they are leaving, above the limit; as many again are being closed.
+    /// The number of connections above the limit that may receive an error response; as many again may be closing.
     var reserve = 64
   }
 
   enum Phase: Sendable, Equatable {
-    /// The first head is not whole.
+    /// The first head is incomplete.
     case firstHead
     /// A request is being answered.
     case answer
     /// A stream is being sent.
     case stream
-    /// An answer was sent, and nothing has come since.
+    /// The response was sent, and no new request has started.
     case idle
-    /// A part of another head has come.
+    /// Part of another head has arrived.
     case nextHead
-    /// It was refused, or is being closed.
+    /// The connection was rejected, or is closing.
     case leaving
 
-    /// Whether its client has to send a head before anything is done for it.
+    /// Whether the client must send a head before the server does anything.
     var owesHead: Bool {
       switch self {
       case .firstHead, .idle, .nextHead: true
@@ -46,34 +46,34 @@ struct HTTPConnectionTable: Sendable {
   }
 
   struct Connection: Sendable {
-    /// Of its client; all addresses that one client can easily have are the same.
+    /// The client's address group, the same for all addresses that one client can easily obtain.
     let address: String
     fileprivate(set) var phase = Phase.firstHead
-    /// When its phase began.
+    /// When the current phase began.
     fileprivate(set) var since: Int64
-    /// When it is to be closed; nil for a stream.
+    /// When to close the connection; nil for a stream.
     fileprivate(set) var deadline: Int64?
-    /// Whether libmicrohttpd has it, and closes its socket.
+    /// Whether libmicrohttpd serves it and closes its socket.
     fileprivate(set) var isServed = false
-    /// What its client had sent when the head of its last request was whole.
+    /// The bytes that the client had sent when its last head was complete.
     fileprivate(set) var receivedBytes: UInt64 = 0
   }
 
   enum Admission: Sendable, Equatable {
-    /// It has a place.
+    /// The connection was admitted.
     ///
-    /// - Parameter evicted: The socket of a connection that has to go for it, and is leaving.
+    /// - Parameter evicted: the socket of a connection that must be closed for it.
     case admitted(evicted: Int32?)
-    /// It has none, and is leaving.
+    /// The limit is reached: the connection receives an error and is closed.
     case refused(String)
-    /// There is no room even to tell it: it is to be closed, and not known.
+    /// There is no room even for an error: close it at once.
     case dropped
   }
 
   let limits: Limits
   private(set) var connections: [Int32: Connection] = [:]
   private var leavingCount = 0
-  /// How many are not leaving.
+  /// The number of connections by address group, without closing ones.
   private var countByAddress: [String: Int] = [:]
 
   init(_ limits: Limits) {
@@ -82,9 +82,9 @@ struct HTTPConnectionTable: Sendable {
 
   var count: Int { connections.count }
 
-  /// Takes a new connection in. O(n) for n connections if places have run out.
+  /// Adds a new connection. O(n) for n connections if the limit is reached.
   mutating func open(_ socket: Int32, from address: String, at now: Int64) -> Admission {
-    // What had this number was closed without a word.
+    // An earlier connection with this socket number was closed without notice.
     close(socket)
     guard connections.count < limits.connections + 2 * limits.reserve else { return .dropped }
     var evicted: Int32?
@@ -115,7 +115,7 @@ struct HTTPConnectionTable: Sendable {
     return .admitted(evicted: evicted)
   }
 
-  /// Notes that a connection is to be closed.
+  /// Marks a connection as closing.
   mutating func leave(_ socket: Int32, at now: Int64) {
     guard let connection = connections[socket], connection.phase != .leaving else { return }
     change(socket, to: .leaving, at: now, deadline: now + limits.leaving)
@@ -123,63 +123,64 @@ struct HTTPConnectionTable: Sendable {
     removeFromCount(connection.address)
   }
 
-  /// Notes that a head is whole, the first or another.
+  /// Records that a head is complete, the first or a later one.
   ///
-  /// - Parameter receivedBytes: What its client has sent so far.
+  /// - Parameter receivedBytes: the bytes that the client has sent so far.
   mutating func beginAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
-    // Told when it is handed over, and again when it is read.
+    // Called when a connection is handed over, and again when its head is read.
     guard let connection = connections[socket], connection.phase != .answer else { return }
     connections[socket]?.receivedBytes = receivedBytes
     change(socket, to: .answer, at: now, deadline: now + limits.answer)
   }
 
-  /// Who is to be closed at once, as too many are leaving; nil if they are not. O(n) for n connections if they are.
+  /// A closing connection to close at once, if there are too many; otherwise nil. O(n) for n connections if there are
+  /// too many.
   func excessLeaving() -> Int32? {
     guard leavingCount > limits.reserve else { return nil }
     return connections.lazy.filter { $0.value.phase == .leaving && !$0.value.isServed }
       .min { ($0.value.since, $0.key) < ($1.value.since, $1.key) }?.key
   }
 
-  /// Notes that libmicrohttpd has begun to serve a connection.
+  /// Records that libmicrohttpd has started to serve a connection.
   mutating func serve(_ socket: Int32) {
     connections[socket]?.isServed = true
   }
 
-  /// Gives a connection that libmicrohttpd has not begun with more time: nothing may be done to its socket, which may be
-  /// closed already, and once it is served it must be known here.
+  /// Extends the deadline of a connection that libmicrohttpd has not started to serve. Its socket must not be touched,
+  /// because it may already be closed, and the entry is needed once the connection is served.
   mutating func waitForServer(_ socket: Int32, at now: Int64) {
     guard let connection = connections[socket], !connection.isServed else { return }
     guard connection.phase != .leaving else { return close(socket) }
     connections[socket]?.deadline = now + limits.answer
   }
 
-  /// Notes how long an answer is. Its client has time for it in proportion.
+  /// Records the size of a response, which extends the client's deadline proportionally.
   mutating func send(_ byteCount: Int, to socket: Int32) {
     guard let connection = connections[socket], connection.phase == .answer else { return }
     let more = Int64(byteCount) * 1000 / Int64(limits.answerBytesPerSecond)
     connections[socket]?.deadline = connection.since + limits.answer + more
   }
 
-  /// Notes that an answer is a stream, which may take any time.
+  /// Records that the response is a stream, which has no deadline.
   mutating func beginStream(_ socket: Int32, at now: Int64) {
     change(socket, to: .stream, at: now, deadline: nil)
   }
 
-  /// Notes that nothing more is written to a stream: its client has the time of an answer to take the rest.
+  /// Records that a stream has ended: the client must take the rest within the time for a response.
   mutating func endStream(_ socket: Int32, at now: Int64) {
     guard connections[socket]?.phase == .stream else { return }
     change(socket, to: .answer, at: now, deadline: now + limits.answer)
   }
 
-  /// Notes that an answer was sent.
+  /// Records that a response was sent.
   ///
-  /// - Parameter receivedBytes: What its client has sent so far.
+  /// - Parameter receivedBytes: the bytes that the client has sent so far.
   mutating func endAnswer(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     change(socket, to: .idle, at: now, deadline: now + limits.idle)
     observe(socket, receivedBytes: receivedBytes, at: now)
   }
 
-  /// Notes what an idle connection's client has sent so far.
+  /// Updates the number of bytes that an idle connection's client has sent.
   mutating func observe(_ socket: Int32, receivedBytes: UInt64, at now: Int64) {
     guard let connection = connections[socket], connection.phase == .idle,
       receivedBytes != connection.receivedBytes
@@ -187,19 +188,19 @@ struct HTTPConnectionTable: Sendable {
     change(socket, to: .nextHead, at: now, deadline: now + limits.head)
   }
 
-  /// Forgets a connection, whose socket is about to be closed.
+  /// Removes a connection whose socket is about to be closed.
   mutating func close(_ socket: Int32) {
     guard let connection = connections.removeValue(forKey: socket) else { return }
     if connection.phase == .leaving { leavingCount -= 1 } else { removeFromCount(connection.address) }
   }
 
-  /// The sockets whose connections have taken too long. Those that are leaving already are told again each time.
+  /// The sockets of connections past their deadline. Closing ones are included each time.
   func expired(at now: Int64) -> [Int32] {
     connections.filter { $0.value.deadline.map { $0 <= now } ?? false }.map(\.key)
   }
 
   private mutating func change(_ socket: Int32, to phase: Phase, at now: Int64, deadline: Int64?) {
-    // Whoever leaves does not come back.
+    // A closing connection stays closing.
     guard let connection = connections[socket], connection.phase != .leaving else { return }
     connections[socket]?.phase = phase
     connections[socket]?.since = now
@@ -211,7 +212,7 @@ struct HTTPConnectionTable: Sendable {
     countByAddress[address] = left > 0 ? left : nil
   }
 
-  /// Who has begun a head goes before who is idle.
+  /// Connections that have started a head are preferred to idle ones.
   private func oldestOwingHead(of address: String?) -> Int32? {
     var oldest: (socket: Int32, isIdle: Bool, since: Int64)?
     for (socket, connection) in connections

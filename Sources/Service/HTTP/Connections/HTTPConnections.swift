@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// The connections of a server, told of by its threads.
+/// The connections of a server, updated by its threads.
 ///
-/// A socket is a connection's name from `accept` until just before `close`, so that nothing is ever done to a socket
-/// that another connection has by then.
+/// A socket identifies a connection from `accept` until just before `close`, so that no call can reach a socket number
+/// that has been reused.
 final class HTTPConnections: Sendable {
   private let table: Mutex<HTTPConnectionTable>
 
@@ -14,41 +14,41 @@ final class HTTPConnections: Sendable {
 
   var count: Int { table.withLock(\.count) }
 
-  /// Calls for one change of the table.
+  /// Applies a change to the table.
   func change<Result: Sendable>(
     _ body: @Sendable (inout HTTPConnectionTable, _ now: Int64) -> Result
   ) -> Result {
     table.withLock { body(&$0, MonotonicClock.milliseconds()) }
   }
 
-  /// Notes that a head is whole.
+  /// Records that a head is complete.
   func beginAnswer(_ socket: Int32) {
     change { table, now in
       table.beginAnswer(socket, receivedBytes: SocketBytes.received(socket), at: now)
     }
   }
 
-  /// Notes that an answer was sent, and what has been received by then.
+  /// Records that a response was sent, and the bytes received so far.
   func endAnswer(_ socket: Int32) {
     change { table, now in
       table.endAnswer(socket, receivedBytes: SocketBytes.received(socket), at: now)
     }
   }
 
-  /// Ends a connection that libmicrohttpd has; it closes the socket. Nothing is done to one that it has not begun
-  /// with.
+  /// Shuts down a connection that libmicrohttpd serves; libmicrohttpd closes the socket. A connection that it does not
+  /// serve yet is left alone.
   func shutDown(_ socket: Int32) {
     change { table, now in
       guard table.connections[socket]?.isServed == true else { return }
       table.leave(socket, at: now)
-      // Under the lock: libmicrohttpd's thread has to take it before it closes the socket.
+      // Under the lock, which libmicrohttpd's thread must take before it closes the socket.
       _ = shutdown(socket, Int32(SHUT_RDWR))
     }
   }
 
-  /// Looks at all idle connections, and finds those that took too long.
+  /// Updates all idle connections, and finds those past their deadline.
   ///
-  /// - Returns: Their sockets, and whether libmicrohttpd has them.
+  /// - Returns: their sockets, and whether libmicrohttpd serves them.
   func lookForExpired() -> [(socket: Int32, connection: HTTPConnectionTable.Connection)] {
     change { table, now in
       for (socket, connection) in table.connections where connection.isServed {

@@ -1,54 +1,55 @@
 internal import CEpoll
 import Glibc
 
-/// A thread that takes connections in, reads the head of each one's first request without taking it from the socket,
-/// and hands those over that are whole and without fault. It also sees to it that nobody takes longer than may be.
+/// A thread that accepts connections, and peeks at the head of each one's first request. It hands over connections
+/// whose head is complete and valid, and enforces the deadlines of all connections.
 ///
-/// Until its head is whole, a connection costs its socket and a few bytes here.
+/// Until its head is complete, a connection costs only its socket and a few bytes here.
 final class HTTPEntrance: @unchecked Sendable {
-  // Unchecked: what is not constant belongs to the thread.
+  // Unchecked: mutable state is used only on the thread.
   private let listening: ListeningSocket
   private let connections: HTTPConnections
   private let limits: HTTPHeadLimits
-  /// Whether clients have to speak TLS, of which nothing can be read here.
+  /// Whether clients must use TLS; then their heads cannot be read here.
   private let isTLS: Bool
   private let refuse: @Sendable (HTTPHeadFault) -> [UInt8]
   private let unavailable: @Sendable (String) -> [UInt8]
   private let serve: @Sendable (Int32, IPAddress?, UInt16) -> Bool
   private let tickMilliseconds: Int64
   private let epoll: Int32
-  /// Readable when the thread is to end.
+  /// Becomes readable when the thread must end.
   private let ending: Int32
   private var thread = pthread_t()
-  /// Those that are not handed over, by their sockets.
-  private var guests: [Int32: Guest] = [:]
+  /// Connections that have not been handed over, by socket.
+  private var pending: [Int32: PendingConnection] = [:]
   private var buffer: [UInt8]
-  /// Whether connections are waited for; not while there are no descriptors for them.
+  /// Whether connections are accepted; false while no descriptors are available.
   private var isAccepting = true
 
-  private struct Guest {
+  private struct PendingConnection {
     let address: IPAddress?
     let port: UInt16
     var check: HTTPHeadCheck
     var seenBytes = 0
-    /// Bytes that are still thrown away after it was answered; nil before that.
+    /// The remaining bytes to discard after an error response; nil before the response.
     var bytesToDrop: Int?
   }
 
   private static let endingNumber = UInt64.max
   private static let listeningNumber = UInt64.max - 1
-  /// Connections taken in before the others are looked after again.
+  /// The number of connections accepted before others are served again.
   private static let acceptsAtOnce = 64
-  /// A client that is refused is to read the answer. If it still sends, closing at once could take it away.
+  /// Input to discard after an error response. Closing a socket with unread input could prevent the client from reading
+  /// the response.
   private static let bytesToDrop = 4 << 20
 
-  /// Starts the thread, which owns the listening socket from then on.
+  /// Starts the thread, which owns the listening socket from now on.
   ///
   /// - Parameters:
-  ///   - refuse: Makes an answer, to be sent as it is.
-  ///   - unavailable: Makes the answer to who finds no place.
-  ///   - serve: Takes over a socket; if it returns false, the socket is closed.
-  /// - Throws: ``HTTPServerError`` if there is no descriptor left; the socket is closed then.
+  ///   - refuse: encodes the response to an invalid head.
+  ///   - unavailable: encodes the response when the limit is reached.
+  ///   - serve: takes over a socket; if it returns false, the socket is closed.
+  /// - Throws: ``HTTPServerError`` if no descriptor is available; the socket is closed then.
   init(
     _ listening: ListeningSocket,
     _ connections: HTTPConnections,
@@ -79,7 +80,7 @@ final class HTTPEntrance: @unchecked Sendable {
         "cannot wait for connections: \(reason); allow the process more open files (LimitNOFILE, ulimit -n)"
       )
     }
-    // The thread owns a reference until it ends.
+    // The thread holds a reference until it ends.
     let owner = Unmanaged.passRetained(self).toOpaque()
     let result = pthread_create(&thread, nil, { @Sendable in entranceThreadMain($0) }, owner)
     precondition(result == 0, "cannot start thread http-entrance: \(String(cString: strerror(result)))")
@@ -91,7 +92,7 @@ final class HTTPEntrance: @unchecked Sendable {
     Glibc.close(listening.descriptor)
   }
 
-  /// Refuses new connections, closes those that are not handed over, ends the thread and waits for it. To be called
+  /// Rejects new connections, closes those that have not been handed over, and waits for the thread to end. Call it
   /// once.
   func stop() {
     var one: UInt64 = 1
@@ -106,7 +107,7 @@ final class HTTPEntrance: @unchecked Sendable {
     var numbers = [UInt64](repeating: 0, count: 64)
     var due = MonotonicClock.milliseconds() + tickMilliseconds
     while true {
-      // Without connections there is nothing to look at.
+      // Without connections there is nothing to check periodically.
       let isQuiet = connections.count == 0 && isAccepting
       let wait = isQuiet ? -1 : max(0, due - MonotonicClock.milliseconds())
       let count = feedstore_epoll_wait(epoll, &numbers, Int32(numbers.count), Int32(clamping: wait))
@@ -125,15 +126,15 @@ final class HTTPEntrance: @unchecked Sendable {
 
   private func end() {
     shutdown(listening.descriptor, Int32(SHUT_RDWR))
-    for socket in guests.keys { close(socket) }
+    for socket in pending.keys { close(socket) }
   }
 
   private func tick() {
     for (socket, connection) in connections.lookForExpired() {
       if connection.isServed {
         connections.shutDown(socket)
-      } else if let guest = guests[socket] {
-        if guest.bytesToDrop == nil, guest.seenBytes > 0 {
+      } else if let waiting = pending[socket] {
+        if waiting.bytesToDrop == nil, waiting.seenBytes > 0 {
           let seconds = (MonotonicClock.milliseconds() - connection.since) / 1000
           answer(
             socket,
@@ -149,7 +150,7 @@ final class HTTPEntrance: @unchecked Sendable {
           close(socket)
         }
       } else {
-        // It was handed over, and libmicrohttpd has not begun with it, or has closed it without a word.
+        // Handed over: libmicrohttpd has not started to serve it, or has closed it without notice.
         connections.change { table, now in table.waitForServer(socket, at: now) }
       }
     }
@@ -177,7 +178,7 @@ final class HTTPEntrance: @unchecked Sendable {
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         admit(socket, address, port)
       } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
-        // Until the next tick: the socket would be reported again and again.
+        // Until the next tick; otherwise epoll would report the socket continuously.
         _ = epoll_ctl(epoll, EPOLL_CTL_DEL, listening.descriptor, nil)
         isAccepting = false
         return
@@ -194,14 +195,14 @@ final class HTTPEntrance: @unchecked Sendable {
       Glibc.close(socket)
       return
     }
-    guests[socket] = Guest(address: address, port: port, check: HTTPHeadCheck(limits))
+    pending[socket] = PendingConnection(address: address, port: port, check: HTTPHeadCheck(limits))
     guard feedstore_epoll_watch_news(epoll, socket, UInt64(socket)) == 0 else { return close(socket) }
     switch admission {
     case .dropped: break
     case .refused(let reason): answer(socket, unavailable(reason))
     case .admitted(let evicted):
       guard let evicted else { break }
-      if guests[evicted] == nil {
+      if pending[evicted] == nil {
         connections.shutDown(evicted)
       } else {
         close(evicted, telling: unavailable("there are too many connections, and this one sent no request"))
@@ -210,86 +211,86 @@ final class HTTPEntrance: @unchecked Sendable {
     if let excess = connections.change({ table, _ in table.excessLeaving() }) { close(excess) }
   }
 
-  // MARK: Guests
+  // MARK: Connections before the handover
 
-  /// Looks at what a guest has sent.
+  /// Examines what a client has sent.
   private func look(_ socket: Int32) {
-    guard let guest = guests[socket] else { return }
-    if guest.bytesToDrop != nil { return drop(socket) }
+    guard let waiting = pending[socket] else { return }
+    if waiting.bytesToDrop != nil { return drop(socket) }
     let count = recv(socket, &buffer, buffer.count, Int32(MSG_PEEK | MSG_DONTWAIT))
     guard count > 0 else {
       if count == 0 || ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno) { close(socket) }
       return
     }
-    if isTLS { return greet(socket, guest) }
+    if isTLS { return handOverTLS(socket, waiting) }
     let verdict = buffer.withUnsafeBytes { buffer -> HTTPHeadVerdict? in
-      guests[socket]?.check.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      pending[socket]?.check.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     }
-    guests[socket]?.seenBytes = count
+    pending[socket]?.seenBytes = count
     switch verdict {
-    case .complete: handOver(socket, guest)
+    case .complete: handOver(socket, waiting)
     case .refused(let fault): answer(socket, refuse(fault))
     case .incomplete, nil:
-      // Who has closed its side without a whole head sends no more of it.
+      // A client that has closed its side will not complete its head.
       var state = pollfd(fd: socket, events: Int16(EPOLLRDHUP.rawValue), revents: 0)
       if poll(&state, 1, 0) == 1, state.revents != 0 { close(socket) }
     }
   }
 
-  /// Hands a client over that begins with TLS. Until its first head is whole, it has no more time than others.
-  private func greet(_ socket: Int32, _ guest: Guest) {
+  /// Hands over a client that starts a TLS handshake. The deadline for its first head still applies.
+  private func handOverTLS(_ socket: Int32, _ waiting: PendingConnection) {
     guard buffer[0] == Self.handshakeRecord else { return answer(socket, refuse(Self.plainText)) }
-    handOver(socket, guest)
+    handOver(socket, waiting)
   }
 
-  /// What a record of TLS begins with that is part of a handshake.
+  /// The first byte of a TLS handshake record.
   private static let handshakeRecord: UInt8 = 22
   private static let plainText = HTTPHeadFault(
     code: "https-only",
     "this port speaks HTTPS only: use an address that begins with https://"
   )
 
-  private func handOver(_ socket: Int32, _ guest: Guest) {
+  private func handOver(_ socket: Int32, _ waiting: PendingConnection) {
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
-    guests[socket] = nil
+    pending[socket] = nil
     if !isTLS { connections.beginAnswer(socket) }
-    if !serve(socket, guest.address, guest.port) {
-      // The socket is closed; only this thread could have reused its number for a connection.
+    if !serve(socket, waiting.address, waiting.port) {
+      // The socket is closed. Only this thread accepts connections, so its number has not been reused.
       connections.change { table, _ in table.close(socket) }
     }
   }
 
-  /// Sends an answer, after which nothing is taken.
+  /// Sends a response, after which input is discarded.
   private func answer(_ socket: Int32, _ bytes: [UInt8]) {
     let excess = connections.change { table, now in
       table.leave(socket, at: now)
       return table.excessLeaving()
     }
     if let excess { close(excess) }
-    guests[socket]?.bytesToDrop = Self.bytesToDrop
-    // It fits into the buffer of a socket to which nothing was sent.
+    pending[socket]?.bytesToDrop = Self.bytesToDrop
+    // It fits into the empty send buffer of a new socket.
     _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     shutdown(socket, Int32(SHUT_WR))
     drop(socket)
   }
 
-  /// Throws away what a client sends after its answer, so that it reads that before it learns that it is closed.
+  /// Discards further input, so that the client can read the response before the connection is closed.
   private func drop(_ socket: Int32) {
-    while let left = guests[socket]?.bytesToDrop, left > 0 {
-      // TCP throws away what it does not copy.
+    while let left = pending[socket]?.bytesToDrop, left > 0 {
+      // With MSG_TRUNC, TCP discards the bytes without copying them.
       let count = recv(socket, nil, left, Int32(MSG_TRUNC | MSG_DONTWAIT))
       guard count > 0 else {
         if count == 0 || ![EAGAIN, EWOULDBLOCK, EINTR].contains(errno) { close(socket) }
         return
       }
-      guests[socket]?.bytesToDrop = left - count
+      pending[socket]?.bytesToDrop = left - count
     }
     close(socket)
   }
 
-  /// Sends an answer and closes the connection at once; whether the client gets it depends on what it still sends.
+  /// Sends a response and closes the connection at once. The client may not receive it if it is still sending.
   private func close(_ socket: Int32, telling bytes: [UInt8]) {
-    if let seen = guests[socket]?.seenBytes, seen > 0 {
+    if let seen = pending[socket]?.seenBytes, seen > 0 {
       _ = recv(socket, nil, seen, Int32(MSG_TRUNC | MSG_DONTWAIT))
       _ = send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
     }
@@ -297,13 +298,13 @@ final class HTTPEntrance: @unchecked Sendable {
   }
 
   private func close(_ socket: Int32) {
-    guests[socket] = nil
+    pending[socket] = nil
     connections.change { table, _ in table.close(socket) }
     Glibc.close(socket)
   }
 }
 
-/// The thread's entry. A free function: a closure that C calls must not inherit anybody's isolation.
+/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
 private func entranceThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let owner else { return nil }
   Unmanaged<HTTPEntrance>.fromOpaque(owner).takeRetainedValue().run()

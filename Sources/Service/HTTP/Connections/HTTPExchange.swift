@@ -1,10 +1,10 @@
-/// One request and its answer, from the request's head until libmicrohttpd is done with it.
+/// One request and its response, from the request's head until libmicrohttpd has finished with it.
 ///
-/// Belongs to its connection's thread, and is touched by no other.
+/// Used only on its connection's thread.
 final class HTTPExchange {
   let head: HTTPRequestHead
   let admission: HTTPAdmission
-  /// The content so far.
+  /// The request body received so far.
   private(set) var body: [UInt8] = []
 
   init(head: HTTPRequestHead, admission: HTTPAdmission) {
@@ -12,12 +12,12 @@ final class HTTPExchange {
     self.admission = admission
   }
 
-  /// Takes a part of the content. All of it is at most as long as its head said, which was checked.
+  /// Appends part of the body. The declared length was checked, and libmicrohttpd delivers no more than that.
   func append(_ bytes: UnsafeRawBufferPointer) {
     body.append(contentsOf: bytes)
   }
 
-  /// The answer. Calls the handler if there is one for the request.
+  /// The response. Calls the handler unless the request was refused.
   func response() -> HTTPResponse {
     switch admission {
     case .refused(let response): response

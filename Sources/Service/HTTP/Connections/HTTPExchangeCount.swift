@@ -1,8 +1,8 @@
 import Glibc
 
-/// Counts what is being answered, and lets one wait until nothing is.
+/// Counts active requests, and can wait until there are none.
 final class HTTPExchangeCount: @unchecked Sendable {
-  // Unchecked: `count` is touched only while `mutex` is held.
+  // Unchecked: `count` is accessed only while `mutex` is held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var count = 0
@@ -15,7 +15,7 @@ final class HTTPExchangeCount: @unchecked Sendable {
     condition.initialize(to: pthread_cond_t())
     var attributes = pthread_condattr_t()
     pthread_condattr_init(&attributes)
-    // The clock that deadlines are given in.
+    // Deadlines are given on this clock.
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
     pthread_cond_init(condition, &attributes)
     pthread_condattr_destroy(&attributes)
@@ -41,10 +41,10 @@ final class HTTPExchangeCount: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
-  /// Blocks until nothing is being answered.
+  /// Blocks until no request is active.
   ///
-  /// - Parameter deadline: When to give up, on ``MonotonicClock``, in milliseconds.
-  /// - Returns: Whether nothing is.
+  /// - Parameter deadline: when to give up, in milliseconds of ``MonotonicClock``.
+  /// - Returns: whether no request is active.
   func waitForNone(until deadline: Int64) -> Bool {
     var time = timespec(tv_sec: Int(deadline / 1000), tv_nsec: Int(deadline % 1000) * 1_000_000)
     pthread_mutex_lock(mutex)

@@ -9,9 +9,9 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
 
   private var bytes: Bytes
 
-  /// Nil if the text is neither `127.0.0.1` nor `::1` nor such.
+  /// Parses an address such as `127.0.0.1` or `::1`; nil if it is not valid.
   init?(_ text: String) {
-    // The system's reading ends at a zero byte.
+    // `inet_pton` stops at a zero byte.
     guard !text.utf8.contains(0) else { return nil }
     var v4 = [UInt8](repeating: 0, count: 4)
     var v6 = [UInt8](repeating: 0, count: 16)
@@ -24,7 +24,7 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// Nil for addresses of other families.
+  /// nil for other address families.
   init?(_ address: UnsafePointer<sockaddr>?) {
     guard let address else { return nil }
     let raw = UnsafeRawPointer(address)
@@ -47,8 +47,8 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// What all addresses that one client can easily have at a time have in common: an IPv4 address, also where it is
-  /// written as one of IPv6, and the network of an IPv6 address (64 bits).
+  /// A key shared by all addresses that one client can easily obtain: an IPv4 address, also if it is mapped to IPv6, or
+  /// the /64 network of an IPv6 address.
   var clientGroup: String {
     guard case .v6(let bytes) = bytes else { return description }
     if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xff, bytes[11] == 0xff {
@@ -67,7 +67,7 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// As part of a URL: an IPv6 address has brackets.
+  /// The host part of a URL: an IPv6 address has brackets.
   var host: String {
     family == AF_INET6 ? "[\(description)]" : description
   }
@@ -80,7 +80,7 @@ struct IPAddress: Sendable, Equatable, CustomStringConvertible {
     return text.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
   }
 
-  /// The address with a port, as the system takes it.
+  /// Calls with the address and port as a `sockaddr`.
   func withSocketAddress<Result>(
     port: UInt16,
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result

@@ -1,15 +1,14 @@
 import Glibc
 
-/// A socket that clients can connect to. Made here and not by libmicrohttpd, which does not say why it could
-/// not.
+/// A listening socket. It is not created by libmicrohttpd, which does not report why that failed.
 struct ListeningSocket {
   let descriptor: Int32
-  /// The port that it has, also when 0 was asked for.
+  /// The actual port, also if 0 was requested.
   let port: Int
 
   /// - Parameters:
-  ///   - address: One of this machine.
-  ///   - port: 0 to 65535; 0 for any that is free.
+  ///   - address: an address of this machine.
+  ///   - port: 0 to 65535; 0 for any free port.
   /// - Throws: ``HTTPServerError``.
   init(_ address: IPAddress, port: Int) throws(HTTPServerError) {
     guard let number = UInt16(exactly: port) else {
@@ -17,8 +16,7 @@ struct ListeningSocket {
     }
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Self.error(address, port) }
-    // A server that was just stopped leaves connections in TIME-WAIT, which should not keep the next from its
-    // port.
+    // Connections of a previous server in TIME-WAIT must not prevent a restart on the same port.
     var yes: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     let flags = fcntl(descriptor, F_GETFL)
@@ -37,12 +35,12 @@ struct ListeningSocket {
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
     return withUnsafeMutableBytes(of: &storage) { storage in
       _ = storage.withMemoryRebound(to: sockaddr.self) { getsockname(descriptor, $0.baseAddress!, &size) }
-      // At the same place for IPv4 and IPv6.
+      // The port has the same offset for IPv4 and IPv6.
       return Int(UInt16(bigEndian: storage.loadUnaligned(fromByteOffset: 2, as: UInt16.self)))
     }
   }
 
-  /// The system's last error.
+  /// The error for the current `errno`.
   private static func error(_ address: IPAddress, _ port: Int) -> HTTPServerError {
     let reason = errno
     let place = "cannot listen on \(address.host):\(port)"

@@ -1,10 +1,10 @@
 import Glibc
 
-/// What the system counts of a socket.
+/// The kernel's byte counters of a socket.
 enum SocketBytes {
-  /// Bytes that its other end has sent so far, read or not; 0 if the system does not tell.
+  /// The bytes that the peer has sent so far, read or not; 0 if they are not available.
   static func received(_ socket: Int32) -> UInt64 {
-    // `struct tcp_info` of Linux, of which glibc's own header leaves out the end.
+    // Linux's `struct tcp_info`; glibc's header omits its newer fields.
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { info in
       var size = socklen_t(info.count)
       guard getsockopt(socket, Int32(IPPROTO_TCP), TCP_INFO, info.baseAddress, &size) == 0,
@@ -14,6 +14,6 @@ enum SocketBytes {
     }
   }
 
-  /// Of `tcpi_bytes_received`: after 8 numbers of 1 byte, 24 of 4, and 3 of 8.
+  /// The offset of `tcpi_bytes_received`: after 8 fields of 1 byte, 24 of 4, and 3 of 8.
   private static let offsetOfReceived = 8 + 24 * 4 + 3 * 8
 }

@@ -1,9 +1,10 @@
-/// A message of a stream as it is sent. Copies share their bytes, so one message in a thousand queues is
-/// there once.
+/// An encoded message of a stream. Copies share their bytes, so that a message in a thousand queues exists once in
+/// memory.
 public struct EncodedEvent: Sendable {
-  /// UTF-8, with the empty line that ends it.
+  /// UTF-8, including the empty line at its end.
   public let bytes: [UInt8]
-  /// Lives as long as the message waits anywhere: its end tells that the bytes are gone.
+  /// An object that lives as long as the message is queued anywhere. Its deinitialisation means that the bytes are
+  /// released.
   public let owner: (any Sendable & AnyObject)?
 
   init(bytes: [UInt8], owner: (any Sendable & AnyObject)? = nil) {
@@ -16,10 +17,10 @@ public struct EncodedEvent: Sendable {
     EncodedEvent(bytes: bytes, owner: owner)
   }
 
-  /// What a client passes over.
+  /// A comment, which clients ignore.
   static let heartbeat = EncodedEvent(bytes: Array(":\n\n".utf8))
 
-  /// Tells a client how long to wait, in milliseconds, before it comes again once the stream has ended.
+  /// Tells a client how long to wait, in milliseconds, before it reconnects after the end of the stream.
   static func retry(milliseconds: Int) -> EncodedEvent {
     EncodedEvent(bytes: Array("retry: \(milliseconds)\n\n".utf8))
   }

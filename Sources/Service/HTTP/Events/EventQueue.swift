@@ -1,17 +1,17 @@
-/// The queue of one stream: whole messages, and the rest of the one that is being sent.
+/// The queue of one stream: complete messages, and the rest of the one being sent.
 struct EventQueue {
-  /// The messages from `first` on; those before it are sent, and empty.
+  /// The messages, starting at `first`. Earlier slots are empty.
   private var events: [EncodedEvent] = []
   private var first = 0
-  /// Bytes of the first message that are sent.
+  /// The number of bytes of the first message that have been sent.
   private var sent = 0
-  /// Bytes that wait.
+  /// The number of queued bytes.
   private(set) var byteCount = 0
-  /// Messages at the beginning of the queue that do not count against the limit, and their bytes that wait. They
-  /// stand for something that is long by nature; what comes behind them has the limit for itself.
+  /// Messages at the front of the queue that are exempt from the limit, and their queued bytes. Their size is
+  /// legitimate, and the limit applies to the messages after them.
   private var exemptCount = 0
   private var exemptByteCount = 0
-  /// The most bytes that should wait.
+  /// The maximum number of queued bytes.
   let limit: Int
 
   init(limit: Int) {
@@ -20,10 +20,9 @@ struct EventQueue {
 
   var isEmpty: Bool { first == events.count }
 
-  /// Adds a message at the end. If none waits, it may be longer than the limit, as it could never be sent
-  /// otherwise.
+  /// Appends a message. If the queue is empty, it may exceed the limit, because it could never be sent otherwise.
   ///
-  /// - Returns: False, and nothing is changed, if it does not fit.
+  /// - Returns: false, without a change, if it does not fit.
   mutating func append(_ event: EncodedEvent) -> Bool {
     if isEmpty, event.bytes.count > limit {
       addExempt(event)
@@ -34,8 +33,8 @@ struct EventQueue {
     return true
   }
 
-  /// Puts a message in the place of all that wait, whatever its length. One that is sent in part is kept: the
-  /// client could not tell where the next one begins.
+  /// Replaces all queued messages by one of any size. A partially sent message is kept, because the client could not
+  /// tell where the next one begins.
   mutating func replaceAll(with event: EncodedEvent) {
     let started = sent > 0 ? events[first] : nil
     events.removeAll()
@@ -57,9 +56,9 @@ struct EventQueue {
     self = EventQueue(limit: limit)
   }
 
-  /// Moves as many bytes as there are and fit.
+  /// Moves as many bytes as are available and fit.
   ///
-  /// - Returns: How many.
+  /// - Returns: the number of bytes.
   mutating func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     var filled = 0
     while filled < target.count, !isEmpty {
@@ -91,7 +90,7 @@ struct EventQueue {
   private mutating func removeFirst() {
     sent = 0
     if exemptCount > 0 { exemptCount -= 1 }
-    // Its bytes are given back at once, its place when as many are empty as not.
+    // The bytes are released at once. The slots are removed when half of them are empty.
     events[first] = EncodedEvent(bytes: [])
     first += 1
     if first * 2 >= events.count {

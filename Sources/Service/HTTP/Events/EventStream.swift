@@ -1,36 +1,36 @@
 internal import CMicrohttpd
 import Synchronization
 
-/// One client's endless answer, to which messages are written.
+/// A client's streaming response, to which messages are written.
 ///
-/// Everything here can be called from any thread, and nothing waits for the client: what it has not taken yet
-/// is queued, up to a bound in bytes (``HTTPServerConfiguration/maxStreamQueueBytes``). A client that reads
-/// slowly, or not at all, costs its queue and its socket, but no thread, and nobody's time.
+/// All methods can be called from any thread, and none waits for the client: what it has not received is queued, up to
+/// a limit in bytes (``HTTPServerConfiguration/maxStreamQueueBytes``). A slow or stalled client costs its queue and its
+/// socket, but does not block a thread.
 ///
-/// While there is nothing to send, the connection is *suspended*: libmicrohttpd forgets it until it is resumed.
+/// While there is nothing to send, the connection is *suspended*: libmicrohttpd ignores it until it is resumed.
 public final class EventStream: Sendable {
-  /// Tells this stream from all others of its server.
+  /// Identifies this stream within its server.
   let number: UInt64
   private let counters: HTTPCounterStore
   private let state: Mutex<State>
 
   private struct Connection: @unchecked Sendable {
-    // Unchecked: libmicrohttpd lets any thread resume it.
+    // Unchecked: libmicrohttpd allows any thread to resume it.
     let pointer: OpaquePointer
   }
 
   private struct State {
     var queue: EventQueue
-    /// Set once, when nothing more is taken.
+    /// Set once, when the stream stops accepting messages.
     var end: EventStreamEnd?
-    /// Whether what is queued is still sent after the end.
+    /// Whether queued messages are still sent after the end.
     var isFlushed = true
-    /// Nil before the answer begins, and after libmicrohttpd is done with it.
+    /// nil before the response begins, and after libmicrohttpd has finished with it.
     var connection: Connection?
     var isSuspended = false
-    /// Ticks since anything was sent.
+    /// Ticks since the last message.
     var silentTicks = 0
-    /// Called once, when nothing waits any more.
+    /// Called once, when the queue is empty.
     var onDrained: (@Sendable () -> Void)?
     var onEnd: [@Sendable (EventStreamEnd) -> Void] = []
   }
@@ -39,7 +39,7 @@ public final class EventStream: Sendable {
     self.number = number
     self.counters = counters
     var queue = EventQueue(limit: queueLimit)
-    // Something is sent at once, so that the client sees the answer's head, and knows that it is connected.
+    // Sent at once, so that the client receives the response's head and knows that it is connected.
     _ = queue.append(.retry(milliseconds: retryMilliseconds))
     state = Mutex(State(queue: queue))
   }
@@ -56,8 +56,8 @@ public final class EventStream: Sendable {
     return result
   }
 
-  /// Puts a message in the place of those that wait, whatever its length: what the client has begun to
-  /// receive it receives to its end, then this message.
+  /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
+  /// partially received, then this one.
   ///
   /// - Returns: `queued` or `closed`, never `full`.
   @discardableResult
@@ -72,13 +72,13 @@ public final class EventStream: Sendable {
     return result
   }
 
-  /// Asks to be told, once, when the client has taken all that waits now and nothing else was queued meanwhile;
-  /// who was asking before is forgotten. It is never told if the stream ends before that.
+  /// Requests one callback when the client has received everything that is queued now and nothing else was queued
+  /// meanwhile. It replaces an earlier request. If the stream ends first, there is no callback.
   ///
-  /// A writer whose message was refused (`full`) can wait for this, and then write what is true by then.
+  /// A writer whose message was rejected (`full`) can wait for this, and then write the current state.
   ///
-  /// - Parameter body: Called on one of the server's threads: it must not block. It may write to the stream.
-  /// - Returns: False if nothing waits: then it is not called, and the caller can write at once.
+  /// - Parameter body: called on one of the server's threads; it must not block. It may write to the stream.
+  /// - Returns: false if nothing is queued: then `body` is not called, and the caller can write at once.
   public func notifyWhenDrained(_ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.end == nil, !state.queue.isEmpty else { return false }
@@ -87,31 +87,31 @@ public final class EventStream: Sendable {
     }
   }
 
-  /// Ends the stream once the client has received what is queued. The client then comes again, unless it is
-  /// told not to.
+  /// Ends the stream after the client has received what is queued. The client then reconnects, unless it was told not
+  /// to.
   public func close() {
     end(.closed, isFlushed: true)
   }
 
-  /// Ends the stream at once, in the middle of a message if need be: what is queued is let go. The client comes again.
+  /// Ends the stream at once, even within a message, and drops the queue. The client reconnects.
   public func cut() {
     end(.closed, isFlushed: false)
   }
 
-  /// Why the stream takes no more; nil while it does.
+  /// Why the stream accepts no more messages; nil while it does.
   public var ended: EventStreamEnd? {
     state.withLock(\.end)
   }
 
-  /// Bytes that wait to be sent.
+  /// The number of queued bytes.
   public var queuedBytes: Int {
     state.withLock(\.queue.byteCount)
   }
 
-  /// Asks to be told, once, when the stream takes no more; at once if that is so already.
+  /// Requests one callback when the stream ends; at once if it has ended.
   ///
-  /// - Parameter body: Called on the thread that ends the stream, which may be one of the server's or the
-  ///   caller of ``close()``: it must not block.
+  /// - Parameter body: called on the thread that ends the stream, which may be one of the server's or the caller of
+  ///   ``close()``. It must not block.
   public func onEnd(_ body: @escaping @Sendable (EventStreamEnd) -> Void) {
     let end = state.withLock { state -> EventStreamEnd? in
       if state.end == nil { state.onEnd.append(body) }
@@ -120,9 +120,9 @@ public final class EventStream: Sendable {
     if let end { body(end) }
   }
 
-  /// Ends the stream, if it has not ended yet.
+  /// Ends the stream, unless it has ended.
   ///
-  /// - Parameter isFlushed: Whether the client still gets what is queued.
+  /// - Parameter isFlushed: whether queued messages are still sent.
   func end(_ end: EventStreamEnd, isFlushed: Bool) {
     let listeners = state.withLock { state -> [@Sendable (EventStreamEnd) -> Void] in
       if !isFlushed {
@@ -139,11 +139,11 @@ public final class EventStream: Sendable {
     for listener in listeners { listener(end) }
   }
 
-  /// How many ticks a stream may be silent: one less at least has gone by then, and never more.
+  /// The number of ticks without a message after which a comment is sent.
   static let ticksOfSilence = 4
 
-  /// Queues a comment if nothing was sent for some ticks and nothing waits: the connection stays known to be alive
-  /// to whatever lies between, and a client that is gone is noticed.
+  /// Queues a comment if nothing was sent for some ticks and nothing is queued. It keeps the connection alive across
+  /// proxies, and detects a client that is gone.
   func tick() {
     state.withLock { state in
       state.silentTicks += 1
@@ -153,15 +153,15 @@ public final class EventStream: Sendable {
     }
   }
 
-  /// Says on which connection the answer goes, before libmicrohttpd asks for its first byte.
+  /// Sets the connection, before libmicrohttpd asks for the first byte.
   func attach(_ connection: OpaquePointer) {
     let connection = Connection(pointer: connection)
     state.withLock { $0.connection = connection }
   }
 
-  /// For libmicrohttpd, on its thread: the answer's next bytes. Without any, the connection is suspended.
+  /// For libmicrohttpd, on its thread: provides the next bytes, or suspends the connection if there are none.
   ///
-  /// - Returns: How many were written, or one of `MHD_CONTENT_READER_END_…`.
+  /// - Returns: the number of bytes written, or one of `MHD_CONTENT_READER_END_…`.
   func take(into target: UnsafeMutableRawBufferPointer) -> Int {
     while true {
       let taken = state.withLock { state -> Taken in
@@ -172,11 +172,11 @@ public final class EventStream: Sendable {
         }
         if let onDrained = state.onDrained.take() { return .drained(onDrained) }
         guard state.end == nil else {
-          // -1: a proper end; -2: the connection is closed in the middle.
+          // -1: the regular end; -2: the connection is closed within the response.
           return .answer(state.isFlushed ? -1 : -2)
         }
         guard let connection = state.connection else { return .answer(-2) }
-        // Under the lock: a writer must either be seen above, or find the connection suspended.
+        // Under the lock: a writer must be noticed above, or find the connection suspended.
         MHD_suspend_connection(connection.pointer)
         state.isSuspended = true
         return .answer(0)
@@ -185,7 +185,7 @@ public final class EventStream: Sendable {
       case .answer(let count):
         if count > 0 { counters.countBytes(count) }
         return count
-      // Not under the lock, as it may write. What it has written is taken in the next round.
+      // Called outside the lock, because it may write. The next iteration sends what it has written.
       case .drained(let body): body()
       }
     }
@@ -196,7 +196,7 @@ public final class EventStream: Sendable {
     case drained(@Sendable () -> Void)
   }
 
-  /// For libmicrohttpd, on its thread: the answer is over and the connection not to be touched any more.
+  /// For libmicrohttpd, on its thread: the response is over, and the connection must not be used any more.
   func detach() {
     state.withLock { state in
       state.connection = nil
@@ -205,7 +205,7 @@ public final class EventStream: Sendable {
     end(.clientGone, isFlushed: false)
   }
 
-  /// Lets libmicrohttpd ask again. Resuming a connection that is not suspended is not allowed.
+  /// Makes libmicrohttpd ask again. Only a suspended connection may be resumed.
   private static func resume(_ state: inout State) {
     guard state.isSuspended, let connection = state.connection else { return }
     state.isSuspended = false

@@ -1,9 +1,9 @@
-/// Why a stream of events takes no more.
+/// Why a stream accepts no more messages.
 public enum EventStreamEnd: Sendable, Equatable {
-  /// The client closed the connection, or took nothing for so long that it was closed.
+  /// The client closed the connection, or the connection was closed because the client stopped reading.
   case clientGone
   /// ``EventStream/close()`` was called.
   case closed
-  /// The server stops.
+  /// The server is stopping.
   case serverStopped
 }

@@ -15,10 +15,10 @@ final class EventStreamRegistry: Sendable {
     self.limit = limit
   }
 
-  /// Makes a stream and keeps it.
+  /// Creates a stream and adds it.
   ///
-  /// - Parameter make: Given the stream's number, which is never 0.
-  /// - Returns: Nil if there are as many as may be, or the server stops.
+  /// - Parameter make: receives the stream's number, which is never 0.
+  /// - Returns: nil if the limit is reached, or the server is stopping.
   func add(_ make: (UInt64) -> EventStream) -> EventStream? {
     state.withLock { state in
       guard !state.isStopping, state.streams.count < limit else { return nil }
@@ -45,9 +45,9 @@ final class EventStreamRegistry: Sendable {
     state.withLock { Array($0.streams.values) }
   }
 
-  /// Takes no more streams.
+  /// Accepts no more streams.
   ///
-  /// - Returns: Those that there are.
+  /// - Returns: the open streams.
   func stop() -> [EventStream] {
     state.withLock { state in
       state.isStopping = true

@@ -1,16 +1,16 @@
 internal import CEpoll
 import Glibc
 
-/// A thread that notices when clients of suspended connections go, for which libmicrohttpd does not look, and
-/// says how time goes by. One for all streams of a server.
+/// A thread that detects when clients of suspended connections disconnect, which libmicrohttpd does not, and calls a
+/// periodic tick. A server has one for all its streams.
 final class EventStreamWatcher: Sendable {
   private let epoll: Int32
-  /// Readable when the thread is to end.
+  /// Becomes readable when the thread must end.
   private let ending: Int32
   private let tickMilliseconds: Int
   private let onHangUp: @Sendable (UInt64) -> Void
   private let onTick: @Sendable () -> Void
-  // Written in init and never again.
+  // Written only in init.
   nonisolated(unsafe) private var thread = pthread_t()
 
   /// No stream has this number.
@@ -19,10 +19,10 @@ final class EventStreamWatcher: Sendable {
   /// Starts the thread.
   ///
   /// - Parameters:
-  ///   - tickMilliseconds: The time between two calls of `onTick`.
-  ///   - onHangUp: Called on the thread with the number of a socket whose other end is closed.
-  ///   - onTick: Called on the thread.
-  /// - Throws: ``HTTPServerError`` if there is no descriptor left.
+  ///   - tickMilliseconds: the interval between two calls of `onTick`.
+  ///   - onHangUp: called on the thread with the number of a stream whose client has disconnected.
+  ///   - onTick: called on the thread.
+  /// - Throws: ``HTTPServerError`` if no descriptor is available.
   init(
     tickMilliseconds: Int,
     onHangUp: @escaping @Sendable (UInt64) -> Void,
@@ -34,14 +34,14 @@ final class EventStreamWatcher: Sendable {
     epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     ending = eventfd(0, Int32(EFD_CLOEXEC))
     guard epoll >= 0, ending >= 0, feedstore_epoll_watch_input(epoll, ending, Self.endingNumber) == 0 else {
-      // `deinit` closes them.
+      // `deinit` closes the descriptors.
       let reason = String(cString: strerror(errno))
       throw HTTPServerError(
         .system,
         "cannot watch connections: \(reason); allow the process more open files (LimitNOFILE, ulimit -n)"
       )
     }
-    // The thread owns a reference until it ends.
+    // The thread holds a reference until it ends.
     let owner = Unmanaged.passRetained(self).toOpaque()
     let result = pthread_create(&thread, nil, { @Sendable in watcherThreadMain($0) }, owner)
     precondition(result == 0, "cannot start thread http-streams: \(String(cString: strerror(result)))")
@@ -52,20 +52,19 @@ final class EventStreamWatcher: Sendable {
     if ending >= 0 { Glibc.close(ending) }
   }
 
-  /// Watches a socket until it is closed, or its other end is. If that is not possible, the client's end is
-  /// noticed by the heartbeats.
+  /// Watches a socket until it or its peer is closed. If that fails, heartbeats detect the client's end.
   ///
-  /// - Parameter number: Not 0.
+  /// - Parameter number: the stream's number, not 0.
   func watch(_ descriptor: Int32, number: UInt64) {
     _ = feedstore_epoll_watch_end(epoll, descriptor, number)
   }
 
-  /// Forgets a socket; it must still be open.
+  /// Stops watching a socket, which must still be open.
   func forget(_ descriptor: Int32) {
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
   }
 
-  /// Ends the thread and waits for it. To be called once.
+  /// Ends the thread and waits for it. Call it once.
   func stop() {
     var one: UInt64 = 1
     _ = write(ending, &one, MemoryLayout<UInt64>.size)
@@ -90,7 +89,7 @@ final class EventStreamWatcher: Sendable {
   }
 }
 
-/// The thread's entry. A free function: a closure that C calls must not inherit anybody's isolation.
+/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
 private func watcherThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   guard let owner else { return nil }
   Unmanaged<EventStreamWatcher>.fromOpaque(owner).takeRetainedValue().run()

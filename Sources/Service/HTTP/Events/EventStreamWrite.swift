@@ -1,11 +1,11 @@
-/// What became of a message that was written to a stream.
+/// The result of writing a message to a stream.
 public enum EventStreamWrite: Sendable, Equatable {
-  /// It will be sent, unless it is replaced or the client goes.
+  /// It will be sent, unless it is replaced or the client disconnects.
   case queued
-  /// It was not taken: the client is too slow, and as much waits for it as may. Either give it up with
-  /// ``EventStream/close()``, or put one message that makes up for all others in their place with
+  /// It was rejected: the client is too slow, and the queue is full. Either end the stream with
+  /// ``EventStream/close()``, or replace the queued messages by one that supersedes them with
   /// ``EventStream/replaceQueued(with:)``.
   case full
-  /// It was not taken: the stream has ended.
+  /// It was rejected: the stream has ended.
   case closed
 }

@@ -1,17 +1,17 @@
 import Glibc
 
-/// One message of a stream of events, as the HTML standard's "Server-sent events" describes it.
+/// One message of an event stream, as specified by "Server-sent events" in the HTML standard.
 public struct ServerSentEvent: Sendable, Equatable {
-  /// What the client says as `Last-Event-ID` when it comes again; nil to leave that as it was.
+  /// The value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged.
   public var id: String?
-  /// The kind of message; nil for `message`.
+  /// The event type; nil for `message`.
   public var name: String?
-  /// UTF-8. Any line break in it reaches the client as a line feed.
+  /// UTF-8. The client receives each line break as a line feed.
   public var data: [UInt8]
 
   /// - Parameters:
-  ///   - id: Line breaks and zeros, which an id cannot have, are left out.
-  ///   - name: Likewise.
+  ///   - id: line breaks and zeros, which are not allowed, are removed.
+  ///   - name: likewise.
   ///   - data: UTF-8, which is not checked.
   public init(id: String? = nil, name: String? = nil, data: [UInt8]) {
     self.id = id
@@ -19,7 +19,7 @@ public struct ServerSentEvent: Sendable, Equatable {
     self.data = data
   }
 
-  /// The message as it is sent. Encode it once and write it to any number of streams.
+  /// The encoded message. Encode it once, and write it to any number of streams.
   public func encoded() -> EncodedEvent {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(data.count + 64)
@@ -44,7 +44,7 @@ public struct ServerSentEvent: Sendable, Equatable {
     bytes.append(UInt8(ascii: "\n"))
   }
 
-  /// Where the first line break is, or the end. Mostly there is none, so C looks for it.
+  /// The position of the first line break, or the end. Most data has none, so the search uses a C function.
   private static func lineEnd(in bytes: ArraySlice<UInt8>) -> Int {
     bytes.withUnsafeBytes { buffer in
       guard let base = buffer.baseAddress else { return bytes.endIndex }

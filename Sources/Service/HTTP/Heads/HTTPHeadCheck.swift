@@ -1,10 +1,10 @@
-/// Judges the head of a request while its bytes come in, before anything is kept or answered. Without I/O.
+/// Validates the head of a request as its bytes arrive, before the server stores or answers anything. No I/O.
 ///
-/// It is stricter than HTTP must be: lines end with CR and LF, a field is one line, and whatever says twice where the
-/// request goes or ends is refused. So no proxy can understand a request differently that is let through.
+/// It is stricter than HTTP requires: lines end with CR LF, a field is one line, and a repeated field that determines
+/// the request's target or length is rejected. So a proxy cannot interpret an accepted request differently.
 public struct HTTPHeadCheck: Sendable {
   private let limits: HTTPHeadLimits
-  /// Bytes that were looked at.
+  /// The number of bytes examined so far.
   private var position = 0
   private var lineStart = 0
   private var isHTTP10: Bool?
@@ -12,22 +12,22 @@ public struct HTTPHeadCheck: Sendable {
   private var fields = HTTPHeadFields()
   private var ended: HTTPHeadVerdict?
 
-  /// Judges a head that begins with the first byte it is given.
+  /// Creates a check for a head that begins with the first byte passed.
   public init(_ limits: HTTPHeadLimits = HTTPHeadLimits()) {
     self.limits = limits
   }
 
-  /// Judges a whole text of a client's, for tests.
+  /// The verdict on a complete text, for tests.
   public static func verdict(_ bytes: [UInt8], _ limits: HTTPHeadLimits = HTTPHeadLimits()) -> HTTPHeadVerdict
   {
     var check = HTTPHeadCheck(limits)
     return bytes.withUnsafeBytes { check.read($0) }
   }
 
-  /// Looks at what is new. Takes O(n) for n bytes in all, however they are cut into pieces.
+  /// Examines new bytes. O(n) for n bytes in total, however they are split.
   ///
-  /// - Parameter bytes: Everything from the first byte on, at least as much as before.
-  /// - Returns: Always the same once that is not `incomplete`.
+  /// - Parameter bytes: all bytes from the first one; at least as many as in the previous call.
+  /// - Returns: the verdict; it does not change once it is not `incomplete`.
   public mutating func read(_ bytes: UnsafeRawBufferPointer) -> HTTPHeadVerdict {
     if let ended { return ended }
     do throws(HTTPHeadFault) {
@@ -88,12 +88,12 @@ public struct HTTPHeadCheck: Sendable {
 
   // MARK: Lines
 
-  /// Takes a line, without its end.
+  /// Processes a line without its end.
   ///
-  /// - Returns: Whether the head ends with it.
+  /// - Returns: whether it ends the head.
   private mutating func end(_ line: UnsafeRawBufferPointer) throws(HTTPHeadFault) -> Bool {
     guard let isHTTP10 else {
-      // One empty line before a request is passed over, as RFC 9112, 2.2 asks for.
+      // One empty line before a request is ignored, as RFC 9112, section 2.2 recommends.
       if line.isEmpty, position == 2 { return false }
       self.isHTTP10 = try checkRequestLine(line)
       return false
@@ -106,7 +106,7 @@ public struct HTTPHeadCheck: Sendable {
     return false
   }
 
-  /// - Returns: Whether the request is one of HTTP/1.0.
+  /// - Returns: whether the request is HTTP/1.0.
   private func checkRequestLine(_ line: UnsafeRawBufferPointer) throws(HTTPHeadFault) -> Bool {
     let parts = line.split(separator: Self.space, maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 3, !parts[0].isEmpty, parts[0].allSatisfy(Self.isTokenByte), !parts[1].isEmpty,
@@ -155,7 +155,7 @@ public struct HTTPHeadCheck: Sendable {
         "the name of a header field is empty, or has a space or another character not allowed"
       )
     }
-    // Only few fields matter here, and none of them has a name that is longer or shorter.
+    // Only fields with names of these lengths are checked.
     guard [4, 14, 17].contains(name.count) else { return }
     var value = line[(colon + 1)...]
     while let first = value.first, first == Self.space || first == Self.tab { value.removeFirst() }
@@ -163,7 +163,7 @@ public struct HTTPHeadCheck: Sendable {
     try fields.add(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self))
   }
 
-  /// Of `token` in RFC 9110.
+  /// A byte of `token` in RFC 9110.
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

@@ -1,10 +1,10 @@
-/// Why a request is refused, judged by its head alone.
+/// Why a request is rejected because of its head.
 public struct HTTPHeadFault: Error, Sendable, Equatable {
-  /// 400 and such.
+  /// The HTTP status, such as 400.
   public let status: Int
-  /// For programs; stable.
+  /// A code for programs; stable.
   public let code: String
-  /// For people: names the thing and the remedy.
+  /// A description for people, with the remedy.
   public let detail: String
 
   init(status: Int = 400, code: String = "invalid-request", _ detail: String) {

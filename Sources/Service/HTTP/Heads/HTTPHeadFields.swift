@@ -1,13 +1,13 @@
-/// The header fields that say where a request goes and where it ends. Programs that read them differently can be
-/// played off against each other, so everything that can be read in two ways is refused.
+/// The header fields that determine a request's target and length. Differences in interpretation allow request
+/// smuggling, so everything ambiguous is rejected.
 struct HTTPHeadFields: Sendable {
   private var hostCount = 0
   private var length: String?
   private var hasTransferEncoding = false
 
-  /// Takes the next field.
+  /// Adds the next field.
   ///
-  /// - Throws: What is wrong with it.
+  /// - Throws: the fault in the field.
   mutating func add(name: String, value: String) throws(HTTPHeadFault) {
     switch name.utf8.count {
     case 4 where HTTPField.isSameName(name, "Host"): try addHost(value)
@@ -17,11 +17,11 @@ struct HTTPHeadFields: Sendable {
     }
   }
 
-  /// Judges all fields together, once there are no more.
+  /// Checks all fields together, at the end.
   ///
   /// - Parameters:
-  ///   - isHTTP10: Whether the request is one of HTTP/1.0, which may be without `Host`.
-  ///   - maxContentBytes: How much content is taken.
+  ///   - isHTTP10: whether the request is HTTP/1.0, which need not have `Host`.
+  ///   - maxContentBytes: the maximum size of the content.
   func check(isHTTP10: Bool, maxContentBytes: Int) throws(HTTPHeadFault) {
     if hostCount == 0, !isHTTP10 {
       throw HTTPHeadFault(code: "invalid-host", "the request has no Host; send one")
@@ -39,7 +39,7 @@ struct HTTPHeadFields: Sendable {
         "Transfer-Encoding is not supported; send Content-Length instead"
       )
     }
-    // One that does not fit is too large as well.
+    // A number that overflows is too large as well.
     guard let length, (Int(length) ?? .max) > maxContentBytes else { return }
     throw HTTPHeadFault(
       status: 413,

@@ -1,12 +1,12 @@
-/// How large a request's head may be, and what may follow it.
+/// The limits on a request's head and content.
 public struct HTTPHeadLimits: Sendable, Equatable {
-  /// Bytes of the request line and the header fields.
+  /// The size of the request line and header fields, in bytes.
   public var bytes = 16 << 10
-  /// Header fields.
+  /// The number of header fields.
   public var fields = 100
-  /// Parts of the query.
+  /// The number of query parameters.
   public var parameters = 100
-  /// Bytes of content.
+  /// The size of the content, in bytes.
   public var contentBytes = 1 << 20
 
   /// The defaults.

@@ -1,11 +1,11 @@
-/// What is known of a request after some of its bytes.
+/// The verdict on a request after some of its bytes.
 public enum HTTPHeadVerdict: Sendable, Equatable {
-  /// The head is not whole yet, and nothing is wrong so far.
+  /// The head is incomplete and valid so far.
   case incomplete
-  /// The head is whole.
+  /// The head is complete.
   ///
-  /// - Parameter length: Its bytes, with the empty line at its end.
+  /// - Parameter length: its size in bytes, including the empty line at its end.
   case complete(length: Int)
-  /// It can be answered at once, whatever else comes.
+  /// The request can be answered at once, whatever follows.
   case refused(HTTPHeadFault)
 }

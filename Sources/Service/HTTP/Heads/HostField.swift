@@ -1,11 +1,11 @@
-/// A value of `Host`: a name or an address, and perhaps a port.
+/// A value of `Host`: a name or an address, with an optional port.
 struct HostField: Sendable, Equatable {
-  /// Without brackets.
+  /// The host without brackets.
   let host: String
   /// Whether it is an IPv6 address in brackets.
   let isBracketed: Bool
 
-  /// Nil if the value is not one; user names, paths and what comes behind a bracket are not.
+  /// Parses a value; nil if it is invalid. User names, paths, and text after a closing bracket are invalid.
   init?(_ value: String) {
     let name: Substring
     var rest: Substring
@@ -24,13 +24,13 @@ struct HostField: Sendable, Equatable {
     host = String(name)
     guard !rest.isEmpty else { return }
     guard rest.removeFirst() == ":", rest.utf8.count <= 5 else { return nil }
-    // An empty port is allowed by RFC 3986.
+    // RFC 3986 allows an empty port.
     guard rest.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
       rest.isEmpty || UInt16(rest) != nil
     else { return nil }
   }
 
-  /// Of `reg-name` in RFC 3986: unreserved characters, percent-encoding, sub-delimiters.
+  /// A byte of `reg-name` in RFC 3986: unreserved characters, percent-encoding, sub-delimiters.
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

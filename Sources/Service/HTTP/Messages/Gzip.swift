@@ -2,16 +2,16 @@ internal import CZlib
 
 /// Compresses with zlib.
 enum Gzip {
-  /// Between zlib's default, 6, and its fastest: most of the gain at half of the time.
+  /// Between zlib's default (6) and its fastest level: most of the gain in half the time.
   private static let level: Int32 = 4
 
-  /// Bytes in gzip's format (RFC 1952); nil if there were more than `limit`, or no memory.
+  /// Compresses bytes in gzip format (RFC 1952); nil if the result exceeds `limit`, or there is no memory.
   static func compress(_ bytes: UnsafeRawBufferPointer, upTo limit: Int) -> [UInt8]? {
-    // Of a fixed address, which zlib keeps.
+    // At a fixed address, because zlib keeps a pointer to it.
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     defer { stream.deallocate() }
-    // 15: the largest window; 16 more: gzip's frame instead of zlib's. 8: the default use of memory.
+    // 15: the largest window; plus 16: gzip instead of zlib format. 8: the default memory level.
     let started = deflateInit2_(
       stream,
       level,
@@ -28,7 +28,7 @@ enum Gzip {
     var output: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
     var rest = bytes[...]
-    // zlib counts in 32 bits.
+    // zlib's counts have 32 bits.
     repeat {
       let input = rest.prefix(1 << 30)
       rest = rest.dropFirst(input.count)

@@ -1,4 +1,4 @@
-/// A name and a value: a header field, or one part of a query.
+/// A name and a value: a header field or a query parameter.
 public struct HTTPField: Sendable, Equatable {
   public var name: String
   public var value: String
@@ -8,14 +8,14 @@ public struct HTTPField: Sendable, Equatable {
     self.value = value
   }
 
-  /// Whether two names are the same but for the case of ASCII letters.
+  /// Whether two names are equal, ignoring the case of ASCII letters.
   static func isSameName(_ first: String, _ second: String) -> Bool {
     first.utf8.elementsEqual(second.utf8, by: isSameIgnoringCase)
   }
 }
 
 extension [HTTPField] {
-  /// The value of the first field with a name, in any case.
+  /// The value of the first field with a name, ignoring case.
   func first(named name: String) -> String? {
     first { HTTPField.isSameName($0.name, name) }?.value
   }

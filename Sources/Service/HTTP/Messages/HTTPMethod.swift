@@ -1,4 +1,4 @@
-/// The methods that routes may have. HEAD is answered where GET is, without the content.
+/// The methods that routes can have. HEAD is answered like GET, without the content.
 public enum HTTPMethod: String, Sendable, CaseIterable {
   case get = "GET"
   case post = "POST"

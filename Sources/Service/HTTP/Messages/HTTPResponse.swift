@@ -1,31 +1,31 @@
-/// What a handler answers.
+/// A handler's response.
 ///
-/// The server adds what all answers have: `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy:
-/// same-origin`, `Date`. It never sends a header that lets pages of other origins read an answer (CORS).
+/// The server adds headers to every response: `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy:
+/// same-origin`, `Date`. It never sends a header that lets pages of other origins read a response (CORS).
 public struct HTTPResponse: Sendable {
-  /// 200 and such.
+  /// The HTTP status, such as 200.
   public var status: Int
-  /// Nil if there is no content.
+  /// nil if there is no content.
   public var contentType: String?
-  /// Nil for none. It is sent compressed to those who accept gzip, if that is shorter.
+  /// nil for none. It is sent compressed to clients that accept gzip, if that is shorter.
   public var content: HTTPContent?
-  /// A name for this version of the content, without quotes: visible ASCII characters but for `"`. Who has
-  /// this version is answered 304. Nil for none.
+  /// A name for this version of the content, without quotes: visible ASCII characters except `"`. Clients that have
+  /// this version receive 304. nil for none.
   public var entityTag: String?
-  /// Who may keep the answer for how long. By default nobody; `no-cache` lets it be kept, but asked for
-  /// each time, which goes with an ``entityTag``.
+  /// Who may cache the response, and for how long. By default no one; `no-cache` allows caching with revalidation,
+  /// which requires an ``entityTag``.
   public var cacheControl = "no-store"
-  /// What a page may load and do. By default nothing, which suits all that is not a page.
+  /// What a page may load and do. By default nothing, which suits everything except pages.
   public var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
-  /// More header fields. One with a line break, or without a name or value, is left out.
+  /// Additional header fields. Fields with a line break, or without a name or value, are omitted.
   public var headers: [HTTPField] = []
-  /// Called on one of the server's threads when the content begins to be sent; not if there is nothing to send, as for
-  /// HEAD and 304. What it returns is kept until the content is sent or given up.
+  /// Called on one of the server's threads when sending the content begins; not called if there is nothing to send, as
+  /// for HEAD and 304. The returned object is kept until the content has been sent or abandoned.
   public var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
-  /// For a stream of events, what is done with it once it is open.
+  /// For an event stream, called with the stream once it is open.
   let openStream: (@Sendable (EventStream) -> Void)?
 
-  /// An answer with content.
+  /// A response with content.
   public init(status: Int = 200, contentType: String, content: HTTPContent, entityTag: String? = nil) {
     self.status = status
     self.contentType = contentType
@@ -34,13 +34,14 @@ public struct HTTPResponse: Sendable {
     openStream = nil
   }
 
-  /// An answer without content, such as 204.
+  /// A response without content, such as 204.
   public init(status: Int) {
     self.status = status
     openStream = nil
   }
 
-  /// An answer to who has this version already, to spare making the content: see `HTTPRequest.isKnown`.
+  /// A response to a client that already has this version, which avoids creating the content: see
+  /// `HTTPRequest.isKnown`.
   public static func unchanged(entityTag: String) -> HTTPResponse {
     var response = HTTPResponse(status: 304)
     response.entityTag = entityTag
@@ -54,22 +55,22 @@ public struct HTTPResponse: Sendable {
     self.openStream = openStream
   }
 
-  /// An endless answer of Server-Sent Events.
+  /// A streaming response with Server-Sent Events.
   ///
-  /// - Parameter open: Called on one of the server's threads with the stream, before the answer's first byte
-  ///   is sent. It should hand the stream to whoever writes to it, and may write itself. It is not called for
-  ///   a HEAD request, nor when there are as many streams as may be, which is answered 503.
+  /// - Parameter open: called on one of the server's threads with the stream, before the first byte is sent. It should
+  ///   pass the stream to its writer, and may write to it. It is not called for a HEAD request, or if the limit on
+  ///   streams is reached, which is answered with 503.
   public static func events(_ open: @escaping @Sendable (EventStream) -> Void) -> HTTPResponse {
     HTTPResponse(openStream: open)
   }
 
-  /// An answer that says what is wrong, as `application/problem+json` (RFC 9457).
+  /// An error response as `application/problem+json` (RFC 9457).
   ///
   /// - Parameters:
-  ///   - status: 400 and such.
-  ///   - code: For programs: stable, lower case, with hyphens.
-  ///   - detail: For people: names the thing and the remedy.
-  ///   - members: More members with strings, such as where else to ask.
+  ///   - status: the HTTP status, such as 400.
+  ///   - code: for programs: stable, lower case, with hyphens.
+  ///   - detail: for people: what is wrong, and the remedy.
+  ///   - members: additional string members, such as another address to ask.
   public static func problem(
     status: Int,
     code: String,
@@ -82,7 +83,7 @@ public struct HTTPResponse: Sendable {
     return HTTPResponse(status: status, contentType: "application/problem+json", content: HTTPContent(text))
   }
 
-  /// The answer to a head that cannot be taken. Nothing that follows it on the connection is read.
+  /// The response to an invalid head. Nothing else is read from the connection.
   static func refusal(_ fault: HTTPHeadFault) -> HTTPResponse {
     var response = problem(status: fault.status, code: fault.code, detail: fault.detail)
     response.headers = [HTTPField("Connection", "close")]

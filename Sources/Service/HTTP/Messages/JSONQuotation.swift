@@ -1,6 +1,6 @@
-/// Writes JSON (RFC 8259).
+/// Encodes JSON strings (RFC 8259).
 enum JSONQuotation {
-  /// A string in quotes, with what must be escaped, escaped.
+  /// A quoted and escaped string.
   static func quote(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {

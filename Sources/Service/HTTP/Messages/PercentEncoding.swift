@@ -1,8 +1,8 @@
 /// Percent-encoding of URLs (RFC 3986, section 2.1).
 public enum PercentEncoding {
-  /// The text with each `%` and its two hexadecimal digits replaced by the byte they mean.
+  /// Decodes text by replacing each `%` and its two hexadecimal digits with the byte they encode.
   ///
-  /// - Returns: Nil if digits are missing, or if the result is not UTF-8.
+  /// - Returns: nil if digits are missing, or the result is not UTF-8.
   static func decode(_ text: some StringProtocol) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var bytes: [UInt8] = []
@@ -19,8 +19,8 @@ public enum PercentEncoding {
     return String(validating: bytes, as: UTF8.self)
   }
 
-  /// The text as a part of a path or of a query: everything but letters, digits, `-`, `.`, `_` and `~` becomes
-  /// `%` and two hexadecimal digits for each of its UTF-8 bytes.
+  /// Encodes text for a path or a query: everything except letters, digits, `-`, `.`, `_` and `~` becomes `%` and two
+  /// hexadecimal digits for each UTF-8 byte.
   public static func encode(_ text: String) -> String {
     var encoded = ""
     for byte in text.utf8 {

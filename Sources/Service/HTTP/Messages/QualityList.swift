@@ -1,10 +1,9 @@
-/// What a client accepts, and how much it likes it: the value of `Accept` or `Accept-Encoding` (RFC 9110,
-/// section 12.4).
+/// The client's preferences: the value of `Accept` or `Accept-Encoding` (RFC 9110, section 12.4).
 struct QualityList {
-  /// A name in lower case and its quality in thousandths; 0 means "not at all".
+  /// Lower-case names, with their quality in thousandths; 0 means "not acceptable".
   private let entries: [(name: Substring, quality: Int)]
 
-  /// What cannot be understood is left out, as is usual with these headers.
+  /// Parses a list; invalid entries are ignored, as is usual for these headers.
   init(_ text: String) {
     entries = text.lowercased().split(separator: ",").compactMap { part in
       let pieces = part.split(separator: ";", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
@@ -24,10 +23,9 @@ struct QualityList {
     return min(1000, (whole == "1" ? 1000 : 0) + (Int(digits) ?? 0))
   }
 
-  /// How much a media type is liked, in thousandths; 0 if it is not accepted.
+  /// The quality of a media type in thousandths; 0 if it is not accepted.
   ///
-  /// The most specific entry counts: the type itself, then `type/*`, then `*/*`. Parameters of either are not
-  /// compared.
+  /// The most specific entry counts: the type itself, then `type/*`, then `*/*`. Parameters are ignored.
   func quality(ofMediaType mediaType: String) -> Int {
     let name = mediaType.lowercased().prefix { $0 != ";" }.trimmingSpaces()
     let family = name.prefix { $0 != "/" } + "/*"
@@ -39,8 +37,7 @@ struct QualityList {
     (quality(of: name) ?? quality(of: "*") ?? 0) > 0
   }
 
-  /// The one of several media types that is liked best, the first of those that are liked alike; nil if none
-  /// is accepted.
+  /// The preferred media type, the first among equals; nil if none is accepted.
   func best(of mediaTypes: [String]) -> String? {
     var best: (mediaType: String, quality: Int)?
     for mediaType in mediaTypes {

@@ -1,4 +1,4 @@
-/// What is done with requests of one method for the paths of one pattern.
+/// The handler for one method and one path pattern.
 struct HTTPRoute: Sendable {
   let produces: [String]
   let isOpen: Bool

@@ -1,4 +1,4 @@
-/// Which handler answers which request.
+/// Maps requests to handlers.
 ///
 /// ```swift
 /// var router = HTTPRouter()
@@ -8,10 +8,10 @@
 /// }
 /// ```
 public struct HTTPRouter: Sendable {
-  /// Answers a request, on one of the server's few threads.
+  /// Answers a request on one of the server's few threads.
   ///
-  /// It must not block, nor take long: everybody else whose connection is on that thread waits meanwhile.
-  /// Take what is there already, such as an ``HTTPContent`` behind a mutex.
+  /// It must not block or take long, because all other connections on that thread wait. Return existing content, such
+  /// as an ``HTTPContent`` protected by a mutex.
   public typealias Handler = @Sendable (HTTPRequest) -> HTTPResponse
 
   private struct Resource: Sendable {
@@ -27,13 +27,13 @@ public struct HTTPRouter: Sendable {
   /// Adds a route.
   ///
   /// - Parameters:
-  ///   - method: HEAD comes with GET.
-  ///   - path: Begins with a slash; parts in braces are parameters: `/rooms/{room}`. A part that is written
-  ///     out is preferred to a parameter, whichever was added first. A slash at the end counts.
-  ///   - produces: The media types that the handler can answer with, best first; it is told which one to
-  ///     take. Who accepts none of them is answered 406. Empty if that should not be looked at.
-  ///   - isOpen: Whether no token is needed even if the server has one, such as for a probe.
-  ///   - handler: Answers.
+  ///   - method: GET includes HEAD.
+  ///   - path: begins with a slash. Segments in braces are parameters: `/rooms/{room}`. Literal segments take
+  ///     precedence over parameters, in any order of addition. A trailing slash matters.
+  ///   - produces: the media types that the handler can produce, best first; the request has the chosen one. A client
+  ///     that accepts none of them receives 406. Empty to ignore what the client accepts.
+  ///   - isOpen: whether no token is needed even if the server has one, for example for probes.
+  ///   - handler: answers the requests.
   public mutating func add(
     _ method: HTTPMethod,
     _ path: String,
@@ -53,17 +53,17 @@ public struct HTTPRouter: Sendable {
     resources.insert(resource, at: index ?? resources.endIndex)
   }
 
-  /// What there is for a method and a path.
+  /// The result of matching a method and a path.
   enum Match {
     case route(HTTPRoute, method: HTTPMethod, parameters: [String: String])
-    /// The path is there, but not with this method; the methods that are, as `Allow` lists them.
+    /// The path exists, but not with this method; the other methods, as in `Allow`.
     case otherMethods(String)
     case nothing
   }
 
   /// - Parameters:
-  ///   - method: As it was sent.
-  ///   - path: Decoded parts.
+  ///   - method: the method as sent.
+  ///   - path: the decoded segments.
   func match(_ method: String, _ path: [String]) -> Match {
     for resource in resources {
       guard let parameters = resource.pattern.match(path) else { continue }

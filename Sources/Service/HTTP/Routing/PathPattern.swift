@@ -1,4 +1,4 @@
-/// A path with places for parameters: `/feeds/{feed}/items/{item}`.
+/// A path pattern with parameters: `/feeds/{feed}/items/{item}`.
 struct PathPattern: Sendable, Equatable {
   private enum Part: Sendable, Equatable {
     case literal(String)
@@ -7,8 +7,8 @@ struct PathPattern: Sendable, Equatable {
 
   private let parts: [Part]
 
-  /// - Parameter text: Begins with a slash. A part in braces takes any text that is not empty. What is in the
-  ///   program must be right: anything else stops the process.
+  /// - Parameter text: begins with a slash. A segment in braces matches any non-empty text. An invalid pattern is a
+  ///   programming error and ends the process.
   init(_ text: String) {
     precondition(text.hasPrefix("/"), "the path \(text) does not begin with a slash")
     parts = Self.parts(of: text).map { part in
@@ -17,9 +17,9 @@ struct PathPattern: Sendable, Equatable {
     }
   }
 
-  /// The parameters' values; nil if the path does not fit.
+  /// The parameters' values; nil if the path does not match.
   ///
-  /// - Parameter path: Percent-decoded parts.
+  /// - Parameter path: the percent-decoded segments.
   func match(_ path: [String]) -> [String: String]? {
     guard path.count == parts.count else { return nil }
     var parameters: [String: String] = [:]
@@ -34,7 +34,7 @@ struct PathPattern: Sendable, Equatable {
     return parameters
   }
 
-  /// Whether it should be tried before another: where they first differ, it has a literal.
+  /// Whether it takes precedence over another pattern: where they first differ, it has a literal.
   func isMoreSpecific(than other: PathPattern) -> Bool {
     for (first, second) in zip(parts, other.parts) {
       switch (first, second) {
@@ -46,9 +46,9 @@ struct PathPattern: Sendable, Equatable {
     return false
   }
 
-  /// A path's parts, each decoded by itself, so that a slash in one does not divide it.
+  /// Splits a path into segments and decodes each separately, so that an encoded slash does not split a segment.
   ///
-  /// - Returns: Nil if it does not begin with a slash, or is not properly encoded.
+  /// - Returns: nil if the path does not begin with a slash, or has an invalid encoding.
   static func decodedParts(of path: String) -> [String]? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
     var decoded: [String] = []

@@ -1,8 +1,8 @@
-/// A secret that clients show as `Authorization: Bearer …` (RFC 6750). It is never printed.
+/// A secret that clients send as `Authorization: Bearer …` (RFC 6750). It is never printed.
 ///
-/// Where the network is not to be trusted, serve HTTPS, or put a proxy in front that does.
+/// On an untrusted network, serve HTTPS, or use a proxy that does.
 public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  /// Fewer characters could be found by trying.
+  /// A shorter token could be guessed.
   public static let minimumLength = 16
   private static let maximumLength = 4096
   private let bytes: [UInt8]
@@ -13,14 +13,14 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
     try self.init(Array(text.utf8), from: "the token")
   }
 
-  /// Reads a file, which holds the token and nothing else, and which nobody else may read; white space around the token
-  /// does not count.
+  /// Reads a file that contains only the token. Only the process's user may be able to read it. Surrounding white space
+  /// is ignored.
   ///
   /// - Throws: ``HTTPServerError`` with the code `token`.
   public init(file: String) throws(HTTPServerError) {
     let bytes: [UInt8]
     do throws(FileError) {
-      // Two more than a token may have, for a line break.
+      // Two more bytes than a token, for a line break.
       bytes = try SecretFile.bytes(file, atMost: Self.maximumLength + 2)
     } catch {
       throw HTTPServerError(.token, error.description)
@@ -44,8 +44,7 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
     self.bytes = bytes
   }
 
-  /// Whether a value of `Authorization` shows this token. The time it takes does not depend on where they
-  /// differ.
+  /// Whether an `Authorization` value contains this token. The comparison takes constant time.
   func isShown(by authorization: String?) -> Bool {
     guard let authorization else { return false }
     let parts = authorization.split(separator: " ", maxSplits: 1)
@@ -56,9 +55,9 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
     return difference == 0
   }
 
-  /// Says nothing of the secret.
+  /// Does not reveal the secret.
   public var description: String { "a token of \(bytes.count) characters" }
-  /// Says nothing either.
+  /// Does not reveal the secret either.
   public var customMirror: Mirror { Mirror(self, children: []) }
 
   private static func isSpace(_ byte: UInt8) -> Bool {

@@ -1,6 +1,6 @@
-/// The names by which a machine calls itself.
+/// Recognises names of the local machine.
 enum LoopbackHost {
-  /// Whether a value of `Host`, with or without a port, is `localhost`, below it, or a loopback address.
+  /// Whether a value of `Host`, with or without a port, is `localhost`, a subdomain of it, or a loopback address.
   static func isLoopback(_ value: String) -> Bool {
     guard let host = HostField(value)?.host else { return false }
     let name = host.lowercased()

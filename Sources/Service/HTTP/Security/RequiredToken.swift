@@ -1,15 +1,15 @@
 import Synchronization
 
-/// The token that clients of a server must show at the moment.
+/// The token that a server currently requires.
 final class RequiredToken: Sendable {
   private let current: Mutex<BearerToken?>
 
   init(_ token: BearerToken?) { current = Mutex(token) }
 
-  /// Nil if they need none.
+  /// nil if no token is required.
   var token: BearerToken? { current.withLock { $0 } }
 
-  /// - Returns: whether it is another one than before.
+  /// - Returns: whether the token has changed.
   func replace(_ token: BearerToken?) -> Bool {
     current.withLock { current in
       defer { current = token }

@@ -1,20 +1,21 @@
 internal import CMicrohttpd
 
-/// What an ``HTTPServer`` shows to prove who it is, and whose certificates it wants to see. The key is never printed.
+/// The certificate of an ``HTTPServer``, and the authorities whose client certificates it accepts. The key is never
+/// printed.
 public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
-  // Each ends with a zero.
+  // Zero-terminated PEM texts.
   let certificate: [UInt8]
   let key: [UInt8]
   let clientAuthority: [UInt8]?
 
   private static let most = 1 << 20
 
-  /// Reads files in PEM, and checks that they belong together.
+  /// Reads PEM files, and checks that they match.
   ///
   /// - Parameters:
-  ///   - certificate: the server's, followed by those between it and its authority.
-  ///   - key: of the first, without a password; only the process's user may read it.
-  ///   - clientAuthority: with it, only clients come in that show a certificate signed by one of these.
+  ///   - certificate: the server's certificate, followed by intermediate ones.
+  ///   - key: the first certificate's key, without a password; only the process's user may be able to read it.
+  ///   - clientAuthority: if given, only clients with a certificate signed by one of these authorities are accepted.
   /// - Throws: ``HTTPServerError`` with the code `certificate`, `key` or `clientAuthority`.
   public init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
     self.certificate = try Self.read(certificate, .certificate, marker: "-----BEGIN CERTIFICATE-----")
@@ -46,7 +47,7 @@ public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cust
     }
   }
 
-  /// Calls with certificate, key and authority, or NULL.
+  /// Calls with certificate, key and authority; NULL for a missing one.
   func withPointers<Result>(
     _ body: (UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
   ) -> Result {
@@ -104,11 +105,11 @@ public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cust
     bytes.firstRange(of: Array(text.utf8)) != nil
   }
 
-  /// Whether clients have to show certificates.
+  /// Whether clients must present certificates.
   public var asksForCertificates: Bool { clientAuthority != nil }
 
-  /// Says nothing of the key.
+  /// Does not reveal the key.
   public var description: String { "a certificate of \(certificate.count) bytes" }
-  /// Says nothing either.
+  /// Does not reveal the key either.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,6 +1,6 @@
 internal import CMicrohttpd
 
-/// What libmicrohttpd holds of a stream while it sends it.
+/// The object that libmicrohttpd references while it sends a stream.
 final class EventStreamSource {
   let stream: EventStream
   let server: HTTPServer
@@ -13,7 +13,7 @@ final class EventStreamSource {
   }
 }
 
-/// For libmicrohttpd: the next bytes of a stream.
+/// For libmicrohttpd: provides the next bytes of a stream.
 func readEventStream(
   _ source: UnsafeMutableRawPointer?,
   _ position: UInt64,
@@ -25,17 +25,17 @@ func readEventStream(
   return stream.take(into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
 }
 
-/// For libmicrohttpd: a stream is over.
+/// For libmicrohttpd: the stream is over.
 func releaseEventStream(_ owner: UnsafeMutableRawPointer?) {
   guard let owner else { return }
   let source = Unmanaged<EventStreamSource>.fromOpaque(owner).takeRetainedValue()
   source.server.watcher.forget(source.socket)
   source.stream.detach()
-  // It counts as open until its owner was told of its end.
+  // The stream counts as open until its owner has been told of the end.
   source.server.streams.remove(source.stream)
 }
 
-/// For libmicrohttpd: a content is sent.
+/// For libmicrohttpd: the content has been sent.
 func releaseHTTPContent(_ content: UnsafeMutableRawPointer?) {
   guard let content else { return }
   Unmanaged<HTTPContent>.fromOpaque(content).release()

@@ -1,11 +1,11 @@
-/// What is done with a request, judged by its head.
+/// The decision on a request, based on its head.
 enum HTTPAdmission: Sendable {
-  /// It is not let through to a handler.
+  /// Rejected without calling a handler.
   case refused(HTTPResponse)
-  /// The handler answers; `request` still lacks its content.
+  /// Accepted by a handler; `request` still lacks its content.
   case accepted(HTTPRouter.Handler, AcceptedRequest)
 
-  /// What a handler is given, but for the content.
+  /// A handler's request, except for the content.
   struct AcceptedRequest: Sendable {
     var method: HTTPMethod
     var path: String

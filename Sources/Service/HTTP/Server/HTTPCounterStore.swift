@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Counts from many threads.
+/// Counters that many threads update.
 final class HTTPCounterStore: Sendable {
-  // Apart from the others, as they are counted for each message and stream.
+  // Atomic instead of under the lock, because it is updated for each message and stream.
   private let queuedEvents = Atomic(0)
   private let refusedEvents = Atomic(0)
   private let contentBytes = Atomic(0)

@@ -1,24 +1,22 @@
-/// What an ``HTTPServer`` has done since it was started, and what it is doing.
+/// The counters of an ``HTTPServer`` since its start, and its current state.
 public struct HTTPCounters: Sendable, Equatable {
-  /// Requests answered, by status; those that libmicrohttpd refuses by itself as they are not HTTP are not
-  /// counted.
+  /// Requests by response status. Malformed requests that libmicrohttpd rejects itself are not counted.
   public var requestsByStatus: [Int: Int] = [:]
-  /// Connections at this moment.
+  /// The number of open connections.
   public var openConnections = 0
-  /// Streams at this moment.
+  /// The number of open streams.
   public var openStreams = 0
-  /// Streams that were opened.
+  /// The number of streams opened since the start.
   public var streams = 0
-  /// Bytes that wait for readers of streams at this moment.
+  /// Bytes queued for readers of streams.
   public var queuedBytes = 0
-  /// Messages that were queued on a stream, one for each stream.
+  /// Messages queued on streams, counted once for each stream.
   public var queuedEvents = 0
-  /// Messages that a stream did not take, as its client was too slow.
+  /// Messages that a full stream rejected.
   public var refusedEvents = 0
-  /// Bytes of content that were handed over to be sent, heads not included; clients may have gone before they
-  /// had them all.
+  /// Bytes of content passed on for sending, without heads. Clients may have disconnected before they received them.
   public var contentBytes = 0
 
-  /// Nothing yet.
+  /// Counters at zero.
   public init() {}
 }

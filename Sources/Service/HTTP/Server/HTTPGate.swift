@@ -1,9 +1,9 @@
-/// Judges requests by their heads: who may come in, and where to. Without I/O.
+/// Decides on requests by their heads: authorisation and routing. No I/O.
 struct HTTPGate: Sendable {
   let router: HTTPRouter
   let requiredToken: RequiredToken
   let limits: HTTPHeadLimits
-  /// Whether clients have shown certificates before they come here.
+  /// Whether clients have presented certificates.
   var knowsClients = false
 
   func admit(_ head: HTTPRequestHead) -> HTTPAdmission {
@@ -58,13 +58,13 @@ struct HTTPGate: Sendable {
     }
   }
 
-  /// Whoever needs a token and has none learns nothing else, not even what there is.
+  /// A client without a required token learns nothing else, not even which paths exist.
   private func checkCaller(_ head: HTTPRequestHead, isOpen: Bool) -> HTTPResponse? {
     guard let token = requiredToken.token else {
-      // Without a token only this machine is let in. A page from elsewhere could get in by a name of its own
-      // that it makes point to this machine (DNS rebinding), if any name were taken.
+      // Without a token, only the local machine is accepted. If any host name were accepted, a web page could gain
+      // access with a name of its own that resolves to this machine (DNS rebinding).
       if head.header("Sec-Fetch-Site") == "cross-site", head.header("Sec-Fetch-Mode") != "navigate" {
-        // It could not read the answers, but open as many streams as there may be.
+        // It could not read the responses, but open all available streams.
         return .problem(
           status: 403,
           code: "cross-site",
@@ -89,8 +89,7 @@ struct HTTPGate: Sendable {
     return refusal
   }
 
-  /// The first request of a connection has been checked by ``HTTPHeadCheck``; those that follow are read by
-  /// libmicrohttpd alone.
+  /// ``HTTPHeadCheck`` has checked the first request of a connection. Only libmicrohttpd parses the later ones.
   private func checkHead(_ head: HTTPRequestHead) throws(HTTPHeadFault) {
     guard head.headers.count <= limits.fields else {
       throw HTTPHeadFault(

@@ -1,5 +1,4 @@
-/// A response made ready for one request: conditions and encodings are settled, and all header fields are
-/// there. Without I/O.
+/// A response prepared for one request, after content negotiation, with all header fields. No I/O.
 struct HTTPReply {
   private(set) var status: Int
   private(set) var content: HTTPContent?
@@ -18,7 +17,7 @@ struct HTTPReply {
       HTTPField("X-Content-Type-Options", "nosniff"),
       HTTPField("Cross-Origin-Resource-Policy", "same-origin"),
       HTTPField("Content-Security-Policy", response.contentSecurityPolicy),
-      // The same URL may be had in other types, and compressed or not.
+      // The same URL has other media types and a compressed form.
       HTTPField("Vary", "Accept, Accept-Encoding"),
     ]
     headers += response.headers
@@ -45,7 +44,7 @@ struct HTTPReply {
     headers.append(HTTPField("Content-Encoding", "gzip"))
   }
 
-  /// The client has it, in the form with this tag.
+  /// Omits the content: the client has the representation with this tag.
   private mutating func leaveOut(_ tag: String) {
     status = 304
     content = nil

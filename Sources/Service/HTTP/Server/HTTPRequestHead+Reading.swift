@@ -1,7 +1,7 @@
 internal import CMicrohttpd
 
 extension HTTPRequestHead {
-  /// Copies what libmicrohttpd has read, which is gone when the answer is sent.
+  /// Copies what libmicrohttpd has parsed, which is valid only until the response is sent.
   init(
     _ connection: OpaquePointer,
     method: String,
@@ -41,7 +41,7 @@ extension HTTPRequestHead {
   }
 }
 
-/// For libmicrohttpd: one header field, or one part of the query.
+/// For libmicrohttpd: adds one header field or query parameter.
 private func addHTTPField(
   _ head: UnsafeMutableRawPointer?,
   _ kind: MHD_ValueKind,

@@ -1,14 +1,14 @@
-/// A request as it was sent, before its content.
+/// A request as sent, without its content.
 struct HTTPRequestHead: Sendable {
   var method: String
-  /// Without the query; nil if it was not UTF-8.
+  /// The path without the query; nil if it was not UTF-8.
   var path: String?
-  /// Percent-encoded; nil if it was not UTF-8.
+  /// The query, percent-encoded; nil if it was not UTF-8.
   var query: [HTTPField]?
-  /// What is not UTF-8 in values is replaced.
+  /// The header fields. Invalid UTF-8 in values is replaced.
   var headers: [HTTPField] = []
   var clientAddress = ""
-  /// Whether it is a request of HTTP/1.0.
+  /// Whether the request is HTTP/1.0.
   var isHTTP10 = false
 
   func header(_ name: String) -> String? {

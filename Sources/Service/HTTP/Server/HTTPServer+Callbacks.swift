@@ -1,10 +1,10 @@
 internal import CMicrohttpd
 import Glibc
 
-// What libmicrohttpd calls, on its threads. Free functions: a closure that C calls must not inherit anybody's
+// The callbacks that libmicrohttpd calls on its threads. Free functions: a closure that C calls must not inherit actor
 // isolation.
 
-/// A connection has come, or gone.
+/// A connection has started or ended.
 func handleHTTPConnection(
   _ owner: UnsafeMutableRawPointer?,
   _ connection: OpaquePointer?,
@@ -20,13 +20,13 @@ func handleHTTPConnection(
     server.connections.change { table, _ in table.serve(socket) }
   } else if let known = context.pointee {
     context.pointee = nil
-    // Before libmicrohttpd closes the socket.
+    // Called before libmicrohttpd closes the socket.
     let socket = Unmanaged<HTTPConnection>.fromOpaque(known).takeRetainedValue().socket
     server.connections.change { table, _ in table.close(socket) }
   }
 }
 
-/// A request's head has come, or a part of its content, or its end.
+/// A request's head, a part of its content, or its end has arrived.
 func handleHTTPRequest(
   _ owner: UnsafeMutableRawPointer?,
   _ connection: OpaquePointer?,
@@ -43,8 +43,8 @@ func handleHTTPRequest(
     let isHTTP10 = version.map { String(cString: $0) == "HTTP/1.0" } ?? false
     let exchange = server.begin(connection, method: method, path: path, isHTTP10: isHTTP10)
     context.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    // Who is refused need not send the content. Without content the answer waits for the end of the request,
-    // as the connection could not be used again otherwise.
+    // A rejected request need not send its content. Without content, the response waits for the end of the request;
+    // otherwise the connection could not be reused.
     if case .refused = exchange.admission, exchange.head.hasContent {
       return server.answer(exchange, connection)
     }
@@ -59,7 +59,7 @@ func handleHTTPRequest(
   return server.answer(exchange, connection)
 }
 
-/// An answer is sent, or will never be.
+/// A response has been sent, or never will be.
 func handleHTTPCompletion(
   _ owner: UnsafeMutableRawPointer?,
   _ connection: OpaquePointer?,
@@ -77,7 +77,7 @@ func handleHTTPCompletion(
 }
 
 extension HTTPServer {
-  /// Reads a request's head and judges it.
+  /// Reads a request's head and decides on it.
   fileprivate func begin(
     _ connection: OpaquePointer,
     method: UnsafePointer<CChar>,
@@ -109,7 +109,7 @@ extension HTTPServer {
     detail: "show a certificate that is valid and signed by an authority that this server knows"
   )
 
-  /// Queues the answer to a request.
+  /// Queues the response to a request.
   fileprivate func answer(_ exchange: HTTPExchange, _ connection: OpaquePointer) -> MHD_Result {
     var reply = HTTPReply(exchange.response(), to: exchange.head)
     let response: OpaquePointer?
@@ -141,7 +141,7 @@ extension HTTPServer {
       connections.change { table, _ in table.send(byteCount, to: socket) }
     }
     guard let response else { return .NO }
-    // libmicrohttpd keeps it as long as it needs it.
+    // libmicrohttpd holds its own reference.
     defer { MHD_destroy_response(response) }
     for field in reply.headers { _ = MHD_add_response_header(response, field.name, field.value) }
     counterStore.countAnswer(status: reply.status)
@@ -154,7 +154,7 @@ extension HTTPServer {
     return response
   }
 
-  /// A new stream to the connection's client; nil if there are too many.
+  /// Opens a stream to the connection's client; nil if the limit is reached.
   private func openedStream(_ connection: OpaquePointer) -> EventStream? {
     let stream = streams.add { number in
       EventStream(
@@ -170,7 +170,7 @@ extension HTTPServer {
     let socket = feedstore_http_socket(connection)
     guard socket >= 0 else { return stream }
     connections.change { table, now in table.beginStream(socket, at: now) }
-    // At the latest when libmicrohttpd is done with the answer, before it closes the socket.
+    // Called at the latest when libmicrohttpd has finished with the response, before it closes the socket.
     stream.onEnd { [connections] _ in connections.change { table, now in table.endStream(socket, at: now) } }
     var bytes = Int32(clamping: configuration.streamSocketBytes)
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
@@ -178,7 +178,7 @@ extension HTTPServer {
     return stream
   }
 
-  /// An answer whose content is what is written to a stream.
+  /// A response whose content is written to a stream.
   private func streamResponse(_ stream: EventStream, _ socket: Int32) -> OpaquePointer? {
     let source = Unmanaged.passRetained(EventStreamSource(stream: stream, server: self, socket: socket))
     let response = MHD_create_response_from_callback(
@@ -192,7 +192,7 @@ extension HTTPServer {
     return response
   }
 
-  /// An answer whose content can be given up.
+  /// A response whose content can be abandoned.
   private func transferResponse(_ transfer: HTTPTransfer, _ byteCount: Int) -> OpaquePointer? {
     let owner = Unmanaged.passRetained(transfer).toOpaque()
     let response = MHD_create_response_from_callback(
@@ -206,7 +206,7 @@ extension HTTPServer {
     return response
   }
 
-  /// An answer whose content is sent from where it lies.
+  /// A response whose content is sent from its place in memory.
   private func contentResponse(_ content: HTTPContent?) -> OpaquePointer? {
     let content = content ?? HTTPContent("")
     let owner = Unmanaged.passRetained(content)

@@ -2,7 +2,7 @@ internal import CMicrohttpd
 import Glibc
 import Synchronization
 
-/// A small HTTP/1.1 server: routes with contents that are shared and kept, and streams of Server-Sent Events.
+/// A small HTTP/1.1 server: routes with shared, cached content, and streams of Server-Sent Events.
 ///
 /// ```swift
 /// var router = HTTPRouter()
@@ -16,17 +16,18 @@ import Synchronization
 /// defer { server.stop(withinMilliseconds: 1000) }
 /// ```
 ///
-/// A thread takes connections in, and libmicrohttpd serves those that have sent a request's head with a few threads of
-/// its own and epoll; a thread more watches the streams. None of it runs on the cooperative pool. Handlers run on the server's threads and must not block.
+/// One thread accepts connections. libmicrohttpd serves those that have sent a request's head, with a few threads and
+/// epoll. Another thread watches the streams. Nothing runs on the cooperative pool. Handlers run on the server's
+/// threads and must not block.
 ///
-/// With ``HTTPServerConfiguration/tls`` it speaks HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server that is never stopped is never
-/// freed.
+/// With ``HTTPServerConfiguration/tls`` it serves HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server
+/// that is never stopped is never released.
 public final class HTTPServer: Sendable {
-  /// What it was told.
+  /// The configuration.
   public let configuration: HTTPServerConfiguration
-  /// The port that it listens on, also when 0 was asked for.
+  /// The actual port, also if 0 was requested.
   public let port: Int
-  /// Where it is, for people: `http://127.0.0.1:8080`.
+  /// The server's URL: `http://127.0.0.1:8080`.
   public let url: String
 
   let gate: HTTPGate
@@ -36,29 +37,29 @@ public final class HTTPServer: Sendable {
   let streams: EventStreamRegistry
   let watcher: EventStreamWatcher
   let counterStore = HTTPCounterStore()
-  /// Nil before it is started and once it is being stopped.
+  /// nil before the start, and once the server is stopping.
   private let daemon = Mutex<Daemon?>(nil)
 
   private struct Daemon: @unchecked Sendable {
     // Unchecked: libmicrohttpd's functions for a daemon may be called on any thread.
-    /// Gets new connections.
+    /// The daemon for new connections.
     var pointer: OpaquePointer
-    /// What it shows to new connections.
+    /// The certificate for new connections.
     var tls: TLSCredentials?
     var entrance: HTTPEntrance?
-    /// Have connections that began with earlier certificates.
+    /// Daemons whose connections began with earlier certificates.
     var retired: [OpaquePointer] = []
   }
 
-  /// How many earlier certificates may have connections.
+  /// The maximum number of earlier certificates with open connections.
   private static let mostRetired = 4
 
-  /// Files that are open besides connections, about: Kafka's sockets, logs.
+  /// The approximate number of open files besides connections: Kafka's sockets, logs.
   private static let otherFiles = 256
 
-  /// Starts to listen and to answer.
+  /// Starts listening and serving.
   ///
-  /// - Throws: ``HTTPServerError``, which says what to do about it.
+  /// - Throws: ``HTTPServerError`` with the remedy.
   public init(_ configuration: HTTPServerConfiguration, router: HTTPRouter) throws(HTTPServerError) {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
@@ -86,18 +87,18 @@ public final class HTTPServer: Sendable {
     try start(socket)
   }
 
-  /// The token that clients must show; nil if they need none.
+  /// The token that clients must send; nil for none.
   public var token: BearerToken? { requiredToken.token }
 
-  /// Replaces the token that clients must show. Streams end, so that nobody goes on with another one.
+  /// Replaces the required token. Open streams end, so that clients must authenticate again.
   ///
-  /// - Parameter token: nil for none; check the address first, as in ``check(_:)``.
+  /// - Parameter token: nil for none; check the address first with ``check(_:)``.
   public func replaceToken(_ token: BearerToken?) {
     guard requiredToken.replace(token) else { return }
     for stream in streams.all { stream.end(.closed, isFlushed: true) }
   }
 
-  /// What it has done and is doing.
+  /// The current counters.
   public var counters: HTTPCounters {
     var counters = counterStore.read()
     counters.openConnections = connections.count
@@ -107,13 +108,13 @@ public final class HTTPServer: Sendable {
     return counters
   }
 
-  /// Takes no more connections, lets streams end and answers be sent, then closes every connection.
+  /// Accepts no more connections, lets streams end and responses be sent, then closes all connections.
   ///
-  /// Blocks until then: never call it on the cooperative pool, nor in a handler. A handler that does not
-  /// return keeps it longer than asked. A second call does nothing.
+  /// Blocks until then: never call it on the cooperative pool or in a handler. A handler that does not return delays it
+  /// beyond the timeout. A second call does nothing.
   ///
-  /// - Parameter milliseconds: How long clients have to take what is queued for them.
-  /// - Returns: Whether all clients got all that was theirs.
+  /// - Parameter milliseconds: how long clients may read what is queued for them.
+  /// - Returns: whether all clients received everything.
   @discardableResult
   public func stop(withinMilliseconds milliseconds: Int) -> Bool {
     let running = daemon.withLock { daemon in
@@ -122,21 +123,21 @@ public final class HTTPServer: Sendable {
     }
     guard let running else { return true }
     let deadline = MonotonicClock.milliseconds() + Int64(milliseconds)
-    // Refuses clients at once.
+    // New clients are refused from now on.
     running.entrance?.stop()
     for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
     let isDone = exchanges.waitForNone(until: deadline)
-    // No stream is suspended any more, which libmicrohttpd would not survive: those that have ended never are.
+    // No stream may be suspended now, or libmicrohttpd would fail; streams that have ended are not.
     for pointer in running.retired + [running.pointer] { MHD_stop_daemon(pointer) }
     watcher.stop()
     Unmanaged.passUnretained(self).release()
     return isDone
   }
 
-  /// What new connections are shown; nil for plain HTTP, and once the server is being stopped.
+  /// The certificate for new connections; nil for plain HTTP, and once the server is stopping.
   public var credentials: TLSCredentials? { daemon.withLock { $0?.tls } }
 
-  /// Refuses credentials that ``replaceCredentials(_:)`` cannot take.
+  /// Rejects credentials that ``replaceCredentials(_:)`` could not apply.
   ///
   /// - Throws: ``HTTPServerError``.
   public func check(_ tls: TLSCredentials) throws(HTTPServerError) {
@@ -164,7 +165,7 @@ public final class HTTPServer: Sendable {
     "\(mostRetired) earlier certificates still have connections; try again later, or restart the server"
   )
 
-  /// Closes what served earlier certificates and has no connections any more.
+  /// Stops daemons with earlier certificates that have no connections left.
   private static func closeRetired(_ running: inout Daemon?) {
     running?.retired.removeAll { pointer in
       guard feedstore_http_connection_count(pointer) == 0 else { return false }
@@ -173,8 +174,8 @@ public final class HTTPServer: Sendable {
     }
   }
 
-  /// Shows another certificate to new connections, and asks them for clients' certificates as that says. Connections that
-  /// are open go on with the earlier one.
+  /// Replaces the certificate, and the authorities of client certificates, for new connections. Open connections keep
+  /// the earlier ones.
   ///
   /// - Throws: ``HTTPServerError``; nothing has changed then.
   public func replaceCredentials(_ tls: TLSCredentials) throws(HTTPServerError) {
@@ -199,8 +200,8 @@ public final class HTTPServer: Sendable {
   private func startDaemon(_ owner: UnsafeMutableRawPointer, _ tls: TLSCredentials?) -> OpaquePointer? {
     var options = feedstore_http_options_t()
     options.threads = UInt32(configuration.threads)
-    // Never reached, as connections are counted before they come here, and each thread may have all of them: one that is
-    // handed more than its share waits in libmicrohttpd 0.9.75 for a lock that it holds itself, for ever.
+    // Never reached, because connections are counted before the handover, and each thread may have all of them. In
+    // libmicrohttpd 0.9.75, a thread that receives more than its share deadlocks on a lock that it holds itself.
     options.connection_limit = UInt32(
       clamping: configuration.threads * (configuration.maxConnections + 2 * connectionReserve)
     )
@@ -252,14 +253,14 @@ public final class HTTPServer: Sendable {
       connections,
       configuration.headLimits,
       isTLS: isTLS,
-      // Often enough that a deadline is met to a tenth.
+      // Often enough to meet deadlines within a tenth.
       tickMilliseconds: min(
         1000,
         max(10, Int64(min(configuration.headMilliseconds, configuration.answerMilliseconds)) / 10)
       ),
       refuse: { [weak self] in self?.encoded(.refusal($0)) ?? [] },
       unavailable: { [weak self] reason in
-        // Who speaks TLS could not read it.
+        // A TLS client could not read it.
         guard let self, !isTLS else { return [] }
         var response = unavailable(code: "too-many-connections", detail: reason + "; try again later")
         response.headers.append(HTTPField("Connection", "close"))
@@ -275,7 +276,7 @@ public final class HTTPServer: Sendable {
             close(socket)
             return false
           }
-          // If this fails, it closes the socket.
+          // On failure it closes the socket.
           return address.withSocketAddress(port: port) {
             MHD_add_connection(running.pointer, socket, $0, $1) == .YES
           }
@@ -284,7 +285,7 @@ public final class HTTPServer: Sendable {
     )
   }
 
-  /// An answer of this server's that libmicrohttpd does not send.
+  /// Encodes a response that libmicrohttpd does not send.
   private func encoded(_ response: HTTPResponse) -> [UInt8] {
     counterStore.countAnswer(status: response.status)
     let reply = HTTPReply(response, to: HTTPRequestHead(method: "GET", path: nil, query: nil))
@@ -296,10 +297,10 @@ public final class HTTPServer: Sendable {
     return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8) + content
   }
 
-  /// How many connections more than may be there are while some are being closed.
+  /// The number of connections above the limit while some are closing.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
 
-  /// Refuses an address that is none, or that others could reach without a token.
+  /// Rejects an invalid address, and one that others could reach without a token.
   public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
     _ = try checkedAddress(configuration)
   }

@@ -1,32 +1,32 @@
-/// An HTTP server that cannot be started.
+/// Why an HTTP server cannot start.
 public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// What stands in the way.
+  /// The kinds of errors.
   public enum Code: String, Sendable {
-    /// The address is not one, or not one of this machine.
+    /// The address is invalid, or not an address of this machine.
     case address = "address"
-    /// Another program has the port.
+    /// Another program uses the port.
     case portInUse = "port-in-use"
-    /// The port is for the superuser.
+    /// The port requires privileges.
     case denied = "denied"
-    /// Others could connect, and nothing says who may.
+    /// Others could connect, and no token is configured.
     case tokenNeeded = "token-needed"
-    /// The token cannot be read, or is none.
+    /// The token is invalid or cannot be read.
     case token = "token"
-    /// The certificate cannot be read, or does not fit its key.
+    /// The certificate cannot be read, or does not match its key.
     case certificate = "certificate"
-    /// The certificate's key cannot be read, or others may read it.
+    /// The certificate's key cannot be read, or other users can read it.
     case key = "key"
-    /// The authorities of clients' certificates cannot be read.
+    /// The authorities of client certificates cannot be read.
     case clientAuthority = "client-authority"
-    /// The process may not have as many connections open.
+    /// The limit of open files is too low for the connections.
     case openFiles = "open-files"
-    /// The system refuses something else.
+    /// Another error of the system.
     case system = "system"
   }
 
-  /// What stands in the way; stable.
+  /// The kind of error; stable.
   public let code: Code
-  /// Names the thing and the remedy, in one line.
+  /// The problem and the remedy, in one line.
   public let message: String
 
   init(_ code: Code, _ message: String) {
@@ -34,9 +34,9 @@ public struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertib
     self.message = message
   }
 
-  /// Whether it may go otherwise without anybody doing something: when the program that has the port ends.
+  /// Whether a retry may succeed without intervention: when another program releases the port.
   public var isRetriable: Bool { code == .portInUse }
-  /// There is no server then.
+  /// There is no server after an error.
   public var isFatal: Bool { true }
   public var description: String { message }
 }

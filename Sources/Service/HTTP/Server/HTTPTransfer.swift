@@ -1,11 +1,11 @@
 import Synchronization
 
-/// An answer's content on its way to one client, which can be given up before the client has it.
+/// A response's content while it is sent to one client. It can be abandoned.
 public final class HTTPTransfer: Sendable {
   private let state: Mutex<State>
 
   private struct State {
-    /// Nil once it is sent or given up.
+    /// nil once it has been sent or abandoned.
     var content: HTTPContent?
     var owner: (any Sendable & AnyObject)?
     var sentCount = 0
@@ -15,13 +15,13 @@ public final class HTTPTransfer: Sendable {
     state = Mutex(State(content: content))
   }
 
-  /// Bytes that the client has not been sent; 0 once it was given up.
+  /// Bytes that have not been sent; 0 once it was abandoned.
   public var remainingBytes: Int {
     state.withLock { state in (state.content?.count ?? state.sentCount) - state.sentCount }
   }
 
-  /// Lets the content go: the client gets no more of it, and the connection is closed when it could take more, or at
-  /// the answer's deadline.
+  /// Abandons the content: the client receives no more of it, and the connection is closed when it becomes writable, or
+  /// at the response's deadline.
   public func cut() {
     state.withLock { state in
       state.content = nil
@@ -29,17 +29,17 @@ public final class HTTPTransfer: Sendable {
     }
   }
 
-  /// Keeps an object until the content is let go.
+  /// Keeps an object alive until the content is released.
   func keep(_ owner: (any Sendable & AnyObject)?) {
     state.withLock { $0.owner = owner }
   }
 
-  /// For libmicrohttpd: the bytes from a position on.
+  /// For libmicrohttpd: copies the bytes from a position.
   ///
-  /// - Returns: How many were written, or one of `MHD_CONTENT_READER_END_…`.
+  /// - Returns: the number of bytes, or one of `MHD_CONTENT_READER_END_…`.
   func take(from position: Int, into target: UnsafeMutableRawBufferPointer) -> Int {
     state.withLock { state in
-      // -2: the connection is closed in the middle.
+      // -2: the connection is closed within the response.
       guard let content = state.content, position < content.count else { return -2 }
       let count = min(content.count - position, target.count)
       content.withUnsafeBytes { bytes in
@@ -51,7 +51,7 @@ public final class HTTPTransfer: Sendable {
   }
 }
 
-/// For libmicrohttpd: the next bytes of a content.
+/// For libmicrohttpd: provides the next bytes of a content.
 func readHTTPTransfer(
   _ transfer: UnsafeMutableRawPointer?,
   _ position: UInt64,
@@ -63,7 +63,7 @@ func readHTTPTransfer(
     .take(from: Int(position), into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
 }
 
-/// For libmicrohttpd: a content is sent, or will never be.
+/// For libmicrohttpd: the content has been sent, or never will be.
 func releaseHTTPTransfer(_ transfer: UnsafeMutableRawPointer?) {
   guard let transfer else { return }
   Unmanaged<HTTPTransfer>.fromOpaque(transfer).takeRetainedValue().cut()

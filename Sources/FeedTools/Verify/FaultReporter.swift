@@ -1,12 +1,12 @@
 import FeedVerification
 
-/// A verifier whose faults are told in lines that name their places.
-final class FaultTelling {
-  /// What the numbers of places mean.
+/// A verifier that reports faults as lines with their positions.
+final class FaultReporter {
+  /// How to name positions.
   enum Places {
-    /// Files and lines.
+    /// By file and line.
     case files([String])
-    /// Partitions of this topic and offsets.
+    /// By partition of this topic and offset.
     case topic(String)
 
     func text(of place: VerificationPlace) -> String {
