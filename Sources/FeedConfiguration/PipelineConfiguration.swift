@@ -14,6 +14,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   /// How long a start may wait for what only an operator can end: topics that the brokers do not tell of, and connections
   /// that they refuse. In milliseconds.
   public var startupTimeoutMilliseconds: Int64 = 30_000
+  /// Whether the process follows partitions that its workers do not have.
+  public var standby = StandbyOptions()
   /// Whether and how feeds are served over HTTP.
   public var http = HTTPOptions()
   /// Whether librdkafka may be told to load libraries.

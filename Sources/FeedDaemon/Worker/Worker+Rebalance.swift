@@ -97,6 +97,7 @@ extension Worker {
       event == .groupLost ? "partitions lost" : "partitions revoked",
       ["partitions": Self.list(gone), "left": assigned.count - gone.count]
     )
+    try leaveFollowed(partitions, isConfirmed: event == .groupRevoked, store)
     try drop(partitions, store)
     assigned.removeAll { partitions.contains($0.partition) }
     pausedMeanwhile.removeAll { partitions.contains($0.partition) }
