@@ -178,7 +178,7 @@ import Testing
       }
     }
     do {
-      for _ in 0..<25 {
+      for _ in 0..<8 {
         try await driver.run(generator.records(30))
         let suffixes = logs.map { partition, log in
           let first = random.chance(30) ? log.count : random.pick(starts[partition] ?? [0])
