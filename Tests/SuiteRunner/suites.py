@@ -84,7 +84,7 @@ SUITES = [
 # The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
-    dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
+    dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
