@@ -8,9 +8,9 @@ struct StandbyPartition {
   /// Whatever comes next was written after this time, in milliseconds of the monotonic clock.
   var asOf: Int64
 
-  /// How old what is known may be. A deletion is published with nulls, which compaction removes after `delete.retention.ms`, 24
-  /// hours by default: whoever reads on later would keep feeds that are gone.
-  private static let maximumAgeMilliseconds: Int64 = 12 * 3_600_000
+  /// How old what is known may be. A deletion is published with nulls, which compaction removes after `delete.retention.ms`:
+  /// whoever reads on later would keep feeds that are gone. The topic needs at least an hour, and what is left has to be read.
+  private static let maximumAgeMilliseconds: Int64 = 30 * 60_000
 
   init(_ changesets: ChangesetPartition, at now: Int64) {
     self.changesets = changesets

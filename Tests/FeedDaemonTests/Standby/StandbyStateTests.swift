@@ -74,14 +74,14 @@ struct StandbyStateTests {
     state.noteEnd(of: 0, at: 7, now: 10)
     let known = state.take(0)
     let taken = try #require(known)
-    let hour: Int64 = 3_600_000
+    let minute: Int64 = 60_000
     #expect(!taken.isUsable(from: 0, to: 6, at: 20, lastIdle: 0))
     #expect(!taken.isUsable(from: 8, to: 9, at: 20, lastIdle: 0))
     #expect(taken.isUsable(from: 7, to: 9, at: 20, lastIdle: 0))
-    #expect(taken.isUsable(from: 0, to: 9, at: 12 * hour + 10, lastIdle: 0))
-    #expect(!taken.isUsable(from: 0, to: 9, at: 12 * hour + 11, lastIdle: 0))
+    #expect(taken.isUsable(from: 0, to: 9, at: 30 * minute + 10, lastIdle: 0))
+    #expect(!taken.isUsable(from: 0, to: 9, at: 30 * minute + 11, lastIdle: 0))
     // At its end, it is as new as the last answer that there is nothing more.
-    #expect(taken.isUsable(from: 0, to: 9, at: 12 * hour + 11, lastIdle: hour))
+    #expect(taken.isUsable(from: 0, to: 9, at: 30 * minute + 11, lastIdle: minute))
   }
 
   @Test func `a partition that lags is as old as what it has read`() throws {
@@ -90,7 +90,7 @@ struct StandbyStateTests {
     _ = take(&state, 3, Self.reload("f", revision: 1))
     let known = state.take(0)
     let taken = try #require(known)
-    #expect(!taken.isUsable(from: 0, to: 9, at: 12 * 3_600_000 + 11, lastIdle: 3_600_000))
+    #expect(!taken.isUsable(from: 0, to: 9, at: 30 * 60_000 + 11, lastIdle: 60_000))
   }
 
   @Test func `records from before the reading began, or after it ended, are passed over`() throws {
