@@ -233,10 +233,10 @@ lint: check-swift ## check the format
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled
+benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled; MEMBERS=options
 	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
 	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
-	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(FILES)
+	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build

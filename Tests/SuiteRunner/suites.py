@@ -77,6 +77,7 @@ SUITES = [
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),
     unittest("benchmark-page", ROOT / "Benchmarks"),
+    unittest("benchmark-members", ROOT / "Benchmarks" / "Members"),
     Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]
