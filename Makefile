@@ -44,7 +44,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 
 .DEFAULT_GOAL := help
 .PHONY: docs screenshots setup-docs test-documents
-.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
+.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package test-upgrade \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
@@ -171,6 +171,10 @@ conformance: setup ## write conformance/ and the examples of docs/protocol.md an
 
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
 	$(RUN_SUITES) --slow package image
+
+test-upgrade: setup-test ## run members of the previous commit, or FEEDSTORE_UPGRADE_FROM, and of this one in one group; part of `make test-slow`
+	$(SWIFT) build --build-tests
+	$(RUN_SUITES) --slow upgrade
 
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore

@@ -212,8 +212,9 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka",
-        "ObservationSupport", "Service",
+        "CRdkafka", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "FeedTools",
+        "Kafka", "ObservationSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),
