@@ -116,7 +116,7 @@ final class Member: Sendable {
 
   var restoredLines: [RestoredLine] {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
-    return log.split(separator: "\n").filter { $0.contains(" restored ") }.map { line in
+    return log.split(separator: "\n").filter { $0.contains(" event=restore.finished ") }.map { line in
       func field(_ name: String) -> Int {
         let field = line.split(separator: " ").first { $0.hasPrefix(name + "=") }
         return field.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
