@@ -173,6 +173,7 @@ let package = Package(
       dependencies: [
         "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
       ],
+      exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
