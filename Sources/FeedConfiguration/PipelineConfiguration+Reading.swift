@@ -29,6 +29,7 @@ extension PipelineConfiguration {
       default: startupTimeoutMilliseconds,
       in: 0...86_400_000
     )
+    try standby.read(&reader)
     try http.read(&reader)
     logLevel = try reader.choice("log.level", default: logLevel)
     logFormat = try reader.choice("log.format", default: logFormat)
@@ -151,6 +152,13 @@ extension Limits {
     )
     try reader.read("limits.maxFeeds", into: &maxFeeds, from: 0)
     try reader.readBytes("limits.maxStateBytes", into: &maxStateBytes, from: 0)
+  }
+}
+
+extension StandbyOptions {
+  fileprivate mutating func read(_ reader: inout ConfigurationReader) throws(ConfigurationError) {
+    isEnabled = try reader.boolean("standby.enabled", default: isEnabled)
+    try reader.readBytes("standby.maxBytes", into: &maxBytes, from: 0)
   }
 }
 

@@ -14,6 +14,8 @@ public struct PipelineConfiguration: Sendable, Equatable {
   /// How long a start waits for conditions that only an operator can fix: topics that the brokers do not know, and
   /// refused connections. In milliseconds.
   public var startupTimeoutMilliseconds: Int64 = 30_000
+  /// Whether the process follows partitions that its workers do not have.
+  public var standby = StandbyOptions()
   /// The HTTP server's options.
   public var http = HTTPOptions()
   /// Whether librdkafka may load libraries.

@@ -77,7 +77,10 @@ public struct Daemon: Sendable {
       )
     }
     async let _ = supervision?.run()
-    let environment = WorkerEnvironment(
+    let process = ProcessIdentity(group: settings.groupID)
+    let standby = makeStandby(process, settings, status)
+    async let _ = follow(standby)
+    var environment = WorkerEnvironment(
       stop: stop,
       log: log,
       rejectedLimit: RejectedRecordLimit(),
@@ -88,16 +91,46 @@ public struct Daemon: Sendable {
       coarseClock: coarseClock,
       onEvent: onEvent
     )
+    environment.standby = standby
     // The embedded broker tells no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()
-    return try await work(settings, environment)
+    return try await work(process, settings, environment)
+  }
+
+  /// What follows the partitions of others; nil if that is not wanted.
+  private func makeStandby(
+    _ process: ProcessIdentity,
+    _ settings: KafkaSettings,
+    _ status: DaemonStatus
+  ) -> Standby? {
+    guard configuration.standby.isEnabled else { return nil }
+    let standby = Standby(
+      settings,
+      topic: configuration.store.topics.changesets,
+      maxBytes: configuration.standby.maxBytes,
+      seed: process.fingerprint,
+      stop: stop,
+      log
+    )
+    status.standby = standby
+    return standby
+  }
+
+  /// Follows on a thread of its own until the daemon is asked to stop.
+  private func follow(_ standby: Standby?) async {
+    guard let standby else { return }
+    let thread = WorkerThread(name: "standby")
+    defer { thread.stop() }
+    await withTaskExecutorPreference(thread) { @concurrent in standby.run() }
   }
 
   /// Runs all workers. If one fails, the others are asked to stop.
-  private func work(_ settings: KafkaSettings, _ environment: WorkerEnvironment) async throws -> DaemonReport
-  {
-    let process = ProcessIdentity(group: settings.groupID)
+  private func work(
+    _ process: ProcessIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) async throws -> DaemonReport {
     let count = configuration.workers
     let threads = (0..<count).map { WorkerThread(name: "worker-\($0)") }
     defer { for thread in threads { thread.stop() } }

@@ -85,6 +85,8 @@ import Testing
     ("transactions.maxBytes=1", { $0.maxTransactionBytes == 1 }),
     ("startup.timeout=1m", { $0.startupTimeoutMilliseconds == 60_000 }),
     ("workers=4", { $0.workers == 4 }),
+    ("standby.enabled=true", { $0.standby.isEnabled }),
+    ("standby.maxBytes=2GiB", { $0.standby.maxBytes == 2 << 30 }),
     ("startup.timeout=0", { $0.startupTimeoutMilliseconds == 0 }),
     ("http.enabled=true", { $0.http.isEnabled }),
     ("http.feeds=false", { !$0.http.servesFeeds }),

@@ -157,4 +157,37 @@ import Testing
       Issue.record("setting \(setting), seed \(seed): \(error)")
     }
   }
+
+  @Test(arguments: RandomSetting.ofStore, RandomCases.seeds(44...46))
+  func
+    `what a store gives up goes on as if it had never stopped, also where its last changesets are read again`(
+      setting: RandomSetting,
+      seed: UInt64
+    ) async throws
+  {
+    var random = SplitMix64(seed: seed)
+    var generator = ReplicaAgreementTests.generator(setting, seed)
+    var driver = StoreDriver(setting.options)
+    var logs: [Int: [JudgedRecord]] = [:]
+    /// Where the transactions of each partition begin.
+    var starts: [Int: [Int]] = [:]
+    driver.onFlush = { records in
+      for (partition, records) in Dictionary(grouping: records, by: \.partition) {
+        starts[partition, default: []].append(logs[partition, default: []].count)
+        logs[partition, default: []] += records
+      }
+    }
+    do {
+      for _ in 0..<8 {
+        try await driver.run(generator.records(30))
+        let suffixes = logs.map { partition, log in
+          let first = random.chance(30) ? log.count : random.pick(starts[partition] ?? [0])
+          return (partition, Array(log[first...]))
+        }
+        try await driver.handOver(readingAgain: Dictionary(uniqueKeysWithValues: suffixes))
+      }
+    } catch {
+      Issue.record("setting \(setting), seed \(seed): \(error)")
+    }
+  }
 }

@@ -1,7 +1,8 @@
 import ChangesetTestSupport
-import Feed
 import FeedStore
 import FeedTestSupport
+
+@testable import Feed
 
 /// Runs records through a store, and checks its publications with the oracle's judge.
 struct StoreDriver {
@@ -74,6 +75,37 @@ struct StoreDriver {
       for record in log { _ = try replicas.apply(record) }
       try await store.restore(partition: Int32(partition), from: replicas)
     }
+    await store.checkInvariants()
+    oracle.forgetUnpublished()
+  }
+
+  /// Replaces the store by one that goes on from what it gives up.
+  ///
+  /// - Parameter suffixes: the ends of the partitions' logs, to be read once more.
+  mutating func handOver(readingAgain suffixes: [Int: [JudgedRecord]]) async throws {
+    let successor = FeedStore(options: options)
+    let bytes = await store.stateBytes
+    var taken = 0
+    for (partition, suffix) in suffixes {
+      guard let given = await store.takeOut(partition: Int32(partition)) else { continue }
+      taken += given.replicas.stateBytes
+      for record in suffix {
+        if case .mismatch(let fault) = try given.replicas.apply(record) {
+          throw Disagreement(description: "reading again what is known: \(fault.message)")
+        }
+      }
+      let fresh = given.replicas.replicas.reduce(0) { $0 + StateSize.feed + $1.state.measure.bytes }
+      guard given.replicas.stateBytes == fresh else {
+        throw Disagreement(
+          description: "\(given.replicas.stateBytes) bytes are counted, and there are \(fresh)"
+        )
+      }
+      try await successor.restore(partition: Int32(partition), from: given.replicas)
+    }
+    guard await store.stateBytes == 0, await store.feedCount == 0, taken == bytes else {
+      throw Disagreement(description: "of \(bytes) bytes \(taken) were given up")
+    }
+    store = successor
     await store.checkInvariants()
     oracle.forgetUnpublished()
   }

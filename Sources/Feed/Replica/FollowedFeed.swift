@@ -9,6 +9,9 @@ final class FollowedFeed {
   @exclusivity(unchecked) var pending: PendingParts?
   /// Nil if all that was read is nulls.
   @exclusivity(unchecked) var keys: FeedKeys?
+  /// What was published of the epoch of `keys` up to this revision counts in them already, although it may be read once more.
+  /// 0 if nothing was taken over from a store.
+  @exclusivity(unchecked) var knownRevision: UInt64 = 0
 
   init(_ id: ByteSpan) {
     self.id = ByteText(id)
@@ -19,6 +22,17 @@ final class FollowedFeed {
   var bytes: ByteSpan { ownedID.span }
   /// Whether nothing is left to remember.
   var isForgettable: Bool { replica == nil && pending == nil && keys == nil }
+
+  /// Whether a record, of the epoch of `keys`, counts in them already.
+  func knowsKeys(of record: DecodedChangeset) -> Bool {
+    guard record.revision <= knownRevision, let replica else { return false }
+    return replica.isOfEpoch(record)
+  }
+
+  /// What it counts as for a bound on state.
+  var stateBytes: Int {
+    (replica.map { StateSize.feed + $0.state.measure.bytes } ?? 0) + (pending?.heldBytes ?? 0)
+  }
 
   /// What it lacks to be gone on from, in words; nil if it is complete.
   var lack: String? {

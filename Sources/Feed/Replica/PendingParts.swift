@@ -21,6 +21,9 @@ struct PendingParts {
     if mode == .reload { state = FeedState() }
   }
 
+  /// What it counts as for a bound on state.
+  var heldBytes: Int { state?.measure.bytes ?? byteCount }
+
   /// Whether a record is the next part of this changeset.
   func continues(with record: DecodedChangeset) -> Bool {
     record.revision == revision && record.mode == mode && record.reason == reason && record.parts == parts

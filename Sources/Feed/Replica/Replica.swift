@@ -26,6 +26,16 @@ public final class Replica {
     state.confirm()
   }
 
+  /// A replica of the published state of a feed that a store has given up. When that was published, the store does not know.
+  init(continuing feed: PublishedFeed, _ version: PublishedVersion) {
+    self.feed = feed.id.text
+    storage = SnapshotStorage(feed.state)
+    epoch = version.epoch
+    revision = version.revision
+    through = version.through
+    timeMilliseconds = 0
+  }
+
   /// The state, for reading.
   package var state: FeedState { storage.state }
 

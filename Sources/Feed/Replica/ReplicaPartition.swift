@@ -4,10 +4,12 @@ public final class ReplicaPartition {
   @exclusivity(unchecked) private var feeds: [BytesKey: FollowedFeed] = [:]
   /// Those that are handed out.
   private var leaving: [FollowedFeed] = []
-  private let indexer: JSONIndexer
+  @exclusivity(unchecked) private var indexer: JSONIndexer
   /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
   private lazy var partIndexer = JSONIndexer()
   private let arena = ScratchArena()
+  /// The size of the replicas' state in bytes, by the formula of ``StateSize``, with what has come of changesets in parts.
+  @exclusivity(unchecked) public private(set) var stateBytes = 0
 
   /// Whether outcomes describe the change; this copies every entry.
   public var describesChanges: Bool
@@ -20,6 +22,28 @@ public final class ReplicaPartition {
     self.describesChanges = describesChanges
     self.indexer = indexer
   }
+
+  /// Goes on from the published state of feeds that a store has given up, which is taken over.
+  ///
+  /// Records that the state includes already may be applied once more, from any offset on, if all that follow them are, too.
+  ///
+  /// - Parameter directory: must not be used any more.
+  public convenience init(continuing directory: FeedDirectory, indexer: JSONIndexer = JSONIndexer()) {
+    self.init(describesChanges: false, indexer: indexer)
+    for feed in directory.feeds {
+      // The pool stays with the store, and belongs to its thread.
+      feed.state.blocks = nil
+      guard feed.exists, let version = feed.version else { continue }
+      let followed = followed(feed.id)
+      followed.replica = Replica(continuing: feed, version)
+      followed.keys = FeedKeys(version)
+      followed.knownRevision = version.revision
+      stateBytes += followed.stateBytes
+    }
+  }
+
+  /// Uses another indexer from now on, that of another thread.
+  public func use(_ indexer: JSONIndexer) { self.indexer = indexer }
 
   /// The replicas that exist now, sorted by the bytes of their feeds' ids.
   public var replicas: [Replica] { sortedFeeds.compactMap(\.replica) }
@@ -123,7 +147,10 @@ public final class ReplicaPartition {
     guard feed.isForgettable else {
       throw ReplicaFault(.invalidChangeset, "feed \(record.feed.quotedForMessage()) is saved twice")
     }
-    defer { forgetIfEmpty(feed) }
+    defer {
+      stateBytes += feed.stateBytes
+      forgetIfEmpty(feed)
+    }
     if case .mismatch(let fault) = try applyReload(record, feed, .empty) { throw fault }
     guard let replica = feed.replica else { preconditionFailure("a reload in one piece was not taken") }
     var version = version
@@ -157,8 +184,10 @@ public final class ReplicaPartition {
       )
     }
     let feed = followed(recordKey.feed)
+    let before = feed.stateBytes
+    defer { stateBytes += feed.stateBytes - before }
     if feed.keys?.isOfEpoch(record) != true { feed.keys = FeedKeys(epoch: record.epoch) }
-    feed.keys?.note(recordKey, record, byteCount: value.count)
+    if !feed.knowsKeys(of: record) { feed.keys?.note(recordKey, record, byteCount: value.count) }
     switch record.mode {
     case .delete: return applyDelete(record, feed)
     case .reload: return try applyReload(record, feed, value)
@@ -197,7 +226,11 @@ public final class ReplicaPartition {
   /// sees only that.
   private func applyNull(_ key: RecordKey) -> ReplicaOutcome {
     guard let feed = feeds[BytesKey(key.feed)] else { return .skipped }
-    defer { forgetIfEmpty(feed) }
+    let before = feed.stateBytes
+    defer {
+      stateBytes += feed.stateBytes - before
+      forgetIfEmpty(feed)
+    }
     guard key.kind == .reload, key.number == 0 else {
       // Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs to it.
       if key.kind == .delta, feed.replica == nil {

@@ -33,5 +33,20 @@ struct KafkaClients: WorkerClients {
     )
   }
 
+  func makeFollower(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> any FollowedChangesets {
+    StandbyReader(
+      topic: topic,
+      client: try Consumer(
+        configuration: settings.follower,
+        isolationLevel: .readCommitted,
+        log: log.kafkaHandler
+      )
+    )
+  }
+
   func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
 }

@@ -15,6 +15,8 @@ protocol RecordConsumer: AnyObject {
     _ partition: TopicPartition,
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks
+  /// The end of a partition that is read, as a broker told it last; nil before that.
+  func knownEnd(of partition: TopicPartition) -> Int64?
 }
 
 /// What a poll brought; see ``Kafka/MessageBatch``.

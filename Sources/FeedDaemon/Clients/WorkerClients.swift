@@ -12,6 +12,12 @@ protocol WorkerClients: Sendable {
     topic: String,
     log: Log
   ) throws(KafkaError) -> any RestoredChangesets
+  /// What partitions are followed with that no worker has.
+  func makeFollower(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> any FollowedChangesets
   /// Milliseconds of a clock that never goes back.
   func milliseconds() -> Int64
 }

@@ -31,7 +31,8 @@ package struct DaemonMetrics: Sendable {
     let sum = figures.reduce(into: WorkerFigures()) { $0.add($1) }
     return Self.build + readiness(figures, sum)
       + input(sum, waiting: workers.reduce(0) { $0 + $1.waitingRecords })
-      + Self.output(sum) + Self.transactions(sum) + state(sum) + Self.restore(sum) + Self.clients(sum)
+      + Self.output(sum) + Self.transactions(sum) + state(sum) + Self.restore(sum)
+      + (status.standby.map { Self.standby($0.figures) } ?? []) + Self.clients(sum)
       + Self.http(http()) + Self.process(ProcessUsage.read())
   }
 

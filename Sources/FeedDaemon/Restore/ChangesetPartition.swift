@@ -1,24 +1,57 @@
 import Feed
 import FeedKafka
+import FeedStore
 import Kafka
 
 /// What is read of one partition of the changesets topic: its feeds, and where to look for what they lack.
+///
+/// The same while a partition is followed on standby and while it is restored. It belongs to one thread at a time.
 final class ChangesetPartition {
   let number: Int32
   /// Where what has to be read ends.
-  let end: Int64
+  private(set) var end: Int64
+  /// Everything before it was read.
+  private(set) var position: Int64
   private let topic: String
   private let replicas: ReplicaPartition
   /// By feed, the offset of the first record that could not be applied since the last that could.
   private var unapplied: [[UInt8]: Int64] = [:]
 
   /// - Parameter indexer: may be that of other partitions that are read on the same thread.
-  init(_ topic: String, _ number: Int32, end: Int64, indexer: JSONIndexer) {
+  init(
+    _ topic: String,
+    _ number: Int32,
+    from position: Int64 = 0,
+    end: Int64 = .max,
+    indexer: JSONIndexer = JSONIndexer()
+  ) {
     self.topic = topic
     self.number = number
+    self.position = position
     self.end = end
     replicas = ReplicaPartition(describesChanges: false, indexer: indexer)
   }
+
+  /// What a store has given up, and is followed from an offset on.
+  init(_ topic: String, _ number: Int32, continuing feeds: GivenUpPartition, from position: Int64) {
+    self.topic = topic
+    self.number = number
+    self.position = position
+    end = .max
+    replicas = feeds.replicas
+  }
+
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
+  var stateBytes: Int { replicas.stateBytes }
+
+  /// Is read from now on up to an end, on another thread.
+  func continueReading(until end: Int64, indexer: JSONIndexer) {
+    self.end = end
+    replicas.use(indexer)
+  }
+
+  /// Everything before an offset was read: what ends a transaction takes up offsets and is no record.
+  func advance(to offset: Int64) { position = max(position, offset) }
 
   /// Takes the next record.
   ///
@@ -31,6 +64,7 @@ final class ChangesetPartition {
     } catch {
       throw failure(error, at: message.offset)
     }
+    position = message.offset + 1
     switch outcome {
     case .mismatch(let fault):
       throw failure(fault, at: message.offset)

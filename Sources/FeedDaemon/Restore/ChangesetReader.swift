@@ -19,6 +19,8 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
   private var next = 0
   private let indexer = JSONIndexer()
   private var partitions: [Int32: ChangesetPartition] = [:]
+  /// Those that the client reads.
+  private var opened: Set<Int32> = []
   /// Partitions that were dropped since the batch was filled: its records of them are from before that.
   private var dropped: Set<Int32> = []
 
@@ -40,16 +42,23 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
     try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  func adopt(_ partition: ChangesetPartition, until end: Int64) {
+    partition.continueReading(until: end, indexer: indexer)
+    partitions[partition.number] = partition
+  }
+
   /// Begins with these partitions, besides those that are read.
-  func open(_ opened: [RestoredPartition]) throws(KafkaError) {
+  func open(_ added: [RestoredPartition]) throws(KafkaError) {
     // An offset, not "the beginning": what a client does not know at once it asks for again after half a second.
     try reader.add(
-      opened.map { TopicPartitionOffset(topic: topic, partition: $0.number, offset: $0.position) }
+      added.map { TopicPartitionOffset(topic: topic, partition: $0.number, offset: $0.position) }
     )
-    for partition in opened {
+    opened.formUnion(added.lazy.map(\.number))
+    for partition in added where partitions[partition.number] == nil {
       partitions[partition.number] = ChangesetPartition(
         topic,
         partition.number,
+        from: partition.position,
         end: partition.end,
         indexer: indexer
       )
@@ -107,6 +116,7 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
   /// Hands out a partition that was read to its end, and stops reading it; nil if it was empty and not opened.
   func close(_ partition: Int32) throws(KafkaError) -> ChangesetPartition? {
     guard let read = partitions.removeValue(forKey: partition) else { return nil }
+    guard opened.remove(partition) != nil else { return read }
     dropped.insert(partition)
     try reader.remove([TopicPartition(topic: topic, partition: partition)])
     return read

@@ -62,6 +62,8 @@ struct Restoration {
     var committed: [TopicPartition: CommittedOffset] = [:]
     /// Where their reading begins, as far as that is known.
     var starts: [InputStart] = []
+    /// Whether it goes on from what was followed on standby.
+    var isContinued = false
     /// How much of the changesets partition was there to be read; nil before that is known.
     var restored: RestoredPartition? {
       switch state {
@@ -96,6 +98,9 @@ struct Restoration {
   var unread: [RestoredPartition] {
     numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
   }
+
+  /// Whether a partition's restoration went on from what was followed on standby.
+  func isContinued(_ partition: Int32) -> Bool { entries[partition]?.isContinued == true }
 
   /// Where a partition is; nil if it is not assigned.
   func state(of partition: Int32) -> State? { entries[partition]?.state }
@@ -197,9 +202,12 @@ struct Restoration {
   }
 
   /// The ends of the changesets partition are known.
-  mutating func bound(_ ends: Watermarks) {
+  ///
+  /// - Parameter position: everything before it was followed on standby; nil if nothing was.
+  mutating func bound(_ ends: Watermarks, from position: Int64? = nil) {
     guard let partition = bounded else { preconditionFailure("a changesets partition's unasked ends") }
-    let restored = RestoredPartition(partition, ends)
+    let restored = RestoredPartition(partition, ends, from: position)
+    entries[partition]?.isContinued = position != nil
     entries[partition]?.state = restored.isRead ? .reading(restored) : .opening(restored)
   }
 
@@ -228,6 +236,19 @@ struct Restoration {
       preconditionFailure("a take-over of partition \(partition), which is not read")
     }
     entries[partition]?.state = .resuming
+  }
+
+  /// What was followed of a partition on standby is of no use: it is read from its beginning after all.
+  ///
+  /// - Returns: false, and nothing happens, if that is where its reading began.
+  mutating func beginAnew(partition: Int32) -> Bool {
+    guard entries[partition]?.isContinued == true else { return false }
+    guard case .reading? = entries[partition]?.state else {
+      preconditionFailure("a new beginning of partition \(partition), which is not restored")
+    }
+    entries[partition]?.isContinued = false
+    entries[partition]?.state = .bounding
+    return true
   }
 
   /// The partition's feeds cannot be restored.

@@ -8,9 +8,10 @@ struct RestoredPartition: Equatable {
   /// Where what has to be read ends.
   let end: Int64
 
-  init(_ number: Int32, _ ends: Watermarks) {
+  /// - Parameter position: everything before it was read already; nil if nothing was.
+  init(_ number: Int32, _ ends: Watermarks, from position: Int64? = nil) {
     self.number = number
-    position = ends.low
+    self.position = position ?? ends.low
     end = ends.high
   }
 

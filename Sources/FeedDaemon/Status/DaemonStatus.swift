@@ -8,6 +8,7 @@ package final class DaemonStatus: Sendable {
   private struct State {
     var workers: [Int: WorkerStatus] = [:]
     var served = ServedPartitions()
+    var standby: Standby?
   }
 
   private let state = Mutex(State())
@@ -41,6 +42,12 @@ package final class DaemonStatus: Sendable {
   /// What all workers have and have done, together.
   package var figures: WorkerFigures {
     workers.reduce(into: WorkerFigures()) { $0.add($1.figures) }
+  }
+
+  /// What follows the partitions that the workers do not have; nil if nothing does.
+  package var standby: Standby? {
+    get { state.withLock(\.standby) }
+    set { state.withLock { $0.standby = newValue } }
   }
 
   /// The partitions to serve.

@@ -28,6 +28,10 @@ struct ChangesetEnds: Equatable {
   /// The transaction was aborted, or it is not known what became of it.
   mutating func discard() { pending = [:] }
 
+  /// How far a partition reaches at least; nil if nothing is known. What lies between it and the true end is either of aborted
+  /// transactions, or of the last ones that were committed.
+  func end(of partition: Int32) -> Int64? { ends[partition] }
+
   /// What goes with a committed offset of the input partition of this number, if the open transaction is committed; empty
   /// if nothing is known.
   func metadata(of partition: Int32) -> String {

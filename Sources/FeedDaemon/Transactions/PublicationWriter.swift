@@ -7,7 +7,7 @@ import Kafka
 /// producer's queue is full, the next call goes on with the record that did not fit.
 struct PublicationWriter {
   private let options: FeedStoreOptions
-  private let layout: TopicLayout
+  let layout: TopicLayout
   private let limits: RejectedRecordLimit
   private let crash: CrashInjection?
   private var headers = HeaderList()

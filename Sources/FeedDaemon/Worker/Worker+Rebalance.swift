@@ -51,6 +51,7 @@ extension Worker {
       event == .groupLost ? "partitions lost" : "partitions revoked",
       ["partitions": Self.list(gone), "left": machine.partitions.inputs.count]
     )
+    try leaveFollowed(partitions, isConfirmed: event == .groupRevoked, store)
     try drop(partitions, store)
     environment.status.released(partitions, by: identity.number)
     status.update { [content = store.content] in $0.content = content }

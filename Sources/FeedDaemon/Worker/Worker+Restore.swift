@@ -148,10 +148,10 @@ extension Worker {
     }
   }
 
-  private func bound(_ target: TopicPartition, _ ends: Watermarks) throws(StaleAnswer) {
+  private func bound(_ target: TopicPartition, _ ends: Watermarks) throws {
     let least = restoration.leastEnd(of: target.partition)
     guard ends.high < least else {
-      restoration.bound(ends)
+      restoration.bound(ends, from: try continueFollowed(target.partition, ends))
       // Nobody writes there but whoever has the partition.
       writer?.ends.note(ends.high, of: target.partition)
       return
@@ -160,7 +160,7 @@ extension Worker {
     stopPartition(target.partition, .cutChangesets(target, end: ends.high, least: least))
   }
 
-  private func reader() throws(KafkaError) -> any RestoredChangesets {
+  func reader() throws(KafkaError) -> any RestoredChangesets {
     if let changesets { return changesets }
     let reader = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     changesets = reader
@@ -192,6 +192,7 @@ extension Worker {
   /// Leaves a partition alone whose feeds cannot be restored: its input stays paused and uncommitted, and the others go
   /// on.
   private func stopPartition(_ partition: Int32, _ error: DaemonError) {
+    if discardFollowed(partition, error) { return }
     restoration.stop(partition: partition, error)
     restoreResult.stopped.insert(partition)
     defer { if !restoration.isUnderWay { tellRestored() } }
@@ -236,7 +237,7 @@ extension Worker {
         "bytes": LogFigure.bytes(progress.bytes),
         "duration": LogFigure.duration(milliseconds: progress.milliseconds(at: now)),
         "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
-      ]
+      ] + standbyFields(numbers)
     )
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
     environment.status.restored(numbers, by: identity.number)
@@ -253,6 +254,7 @@ extension Worker {
 
   /// There is nothing to be restored.
   func tellRunning() {
+    if let writer { environment.standby?.begin(partitions: writer.layout.inputPartitions) }
     environment.status.running(identity.number, except: Set(restoration.stopped.keys))
     onEvent(.running)
   }

@@ -6,6 +6,8 @@ package import Service
 package struct WorkerEnvironment: Sendable {
   /// What the workers make their clients with, and look at the time by; the simulation has others.
   var clients: any WorkerClients = KafkaClients()
+  /// Follows what the workers do not have; nil if that is not wanted.
+  package var standby: Standby?
   let stop: StopRequest
   let log: Log
   /// How large a rejected record may be.
@@ -58,6 +60,7 @@ package struct WorkerEnvironment: Sendable {
       onEvent: onEvent
     )
     environment.clients = clients
+    environment.standby = standby
     return environment
   }
 }

@@ -51,6 +51,8 @@ enum FeedDocuments {
     let reasons: [DaemonHealth.Reason]
     let workers: [Worker]
     let partitions: [Partition]
+    /// Absent where standby is off.
+    let standby: Standby?
     let feeds: Totals
     let counters: Counters
     let http: Connections
@@ -88,6 +90,25 @@ enum FeedDocuments {
     let standing: String?
     let position: Int64?
     let inputLag: Int64?
+  }
+
+  /// What is followed of partitions that are not the workers'.
+  struct Standby: Encodable {
+    let followed: [Int32]
+    let reading: [Int32]
+    let tooLarge: [Int32]
+    let damaged: [Int32]
+    let stateBytes: Int
+    let lag: Int64
+
+    init(_ figures: StandbyFigures) {
+      followed = figures.followed
+      reading = figures.reading
+      tooLarge = figures.tooLarge
+      damaged = figures.damaged
+      stateBytes = figures.bytes
+      lag = figures.lag
+    }
   }
 
   struct Totals: Encodable {

@@ -43,6 +43,7 @@ struct StatusSource: Sendable {
       reasons: health.deaths + health.obstacles,
       workers: status.workers.map(FeedDocuments.Worker.init),
       partitions: partitions(figures),
+      standby: status.standby.map { FeedDocuments.Standby($0.figures) },
       feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(figures.content),
       counters: FeedDocuments.Counters(figures.counters),
       http: FeedDocuments.Connections(counters()),

@@ -32,6 +32,11 @@ package final class ProcessIdentity: Sendable, Equatable {
     text = "\(place)-p\(getpid())-\(UInt32.random(in: 0...UInt32.max))"
   }
 
+  /// A number that follows from it, the same in every build: FNV-1a.
+  package var fingerprint: UInt64 {
+    text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  }
+
   deinit { if claim >= 0 { close(claim) } }
 
   package static func == (one: ProcessIdentity, other: ProcessIdentity) -> Bool { one.text == other.text }

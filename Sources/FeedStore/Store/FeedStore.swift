@@ -97,6 +97,20 @@ public actor FeedStore {
     share.add(-directory.stateBytes)
   }
 
+  /// Gives up the feeds of a partition as they were published, and hands them out; others are not touched.
+  ///
+  /// Nothing of it may wait: publish it, or roll it back.
+  ///
+  /// - Returns: replicas that go on from there; nil if the store has no feed of the partition.
+  public func takeOut(partition: Int32) -> GivenUpPartition? {
+    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    precondition(!waiting.has(partition: partition), "records of a partition that is handed out are waiting")
+    guard let directory = directories.removeValue(forKey: partition) else { return nil }
+    recent = nil
+    share.add(-directory.stateBytes)
+    return GivenUpPartition(directory)
+  }
+
   // MARK: Input
 
   /// Applies records of the batch until it is exhausted or a flush is due.

@@ -36,6 +36,14 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case restoreStaleEnd = "restore.stale-end"
   case restoreFinished = "restore.finished"
 
+  // Partitions are followed that no worker has.
+  case standbyReady = "standby.ready"
+  case standbyPartitionTooLarge = "standby.partition-too-large"
+  case standbyPartitionRestarted = "standby.partition-restarted"
+  case standbyPartitionDamaged = "standby.partition-damaged"
+  case standbyDiscarded = "standby.discarded"
+  case standbyFollowerFailed = "standby.follower-failed"
+
   // A partition requires an operator.
   case partitionStopped = "partition.stopped"
   case partitionStillStopped = "partition.still-stopped"
@@ -92,13 +100,16 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .debug
     case .startupStarting, .configReloaded, .groupJoining, .groupRejoining, .groupAssigned, .groupRevoked,
       .groupLost,
-      .restoreProgress, .restoreFinished, .inputNoCommittedOffset, .httpServing, .shutdownRequested,
+      .restoreProgress, .restoreFinished, .standbyReady, .inputNoCommittedOffset, .httpServing,
+      .shutdownRequested,
       .shutdownStopping, .shutdownCompleted:
       .info
     case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
       .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
       .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
-      .restoreStaleEnd, .inputLost, .inputRetrying, .inputRepeated, .inputRewindFailed, .inputResumeFailed,
+      .restoreStaleEnd, .standbyPartitionTooLarge, .standbyPartitionRestarted, .standbyPartitionDamaged,
+      .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
+      .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
       .transactionBatchTooLarge, .transactionRecordUndelivered, .transactionAborted,
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,

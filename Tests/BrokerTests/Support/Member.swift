@@ -106,6 +106,25 @@ final class Member: Sendable {
     return counts
   }
 
+  /// What it has restored, by its log.
+  struct RestoredLine {
+    /// Records of the changesets topic that were read.
+    let records: Int
+    /// How many of the partitions had been followed on standby.
+    let standby: Int
+  }
+
+  var restoredLines: [RestoredLine] {
+    let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
+    return log.split(separator: "\n").filter { $0.contains(" event=restore.finished ") }.map { line in
+      func field(_ name: String) -> Int {
+        let field = line.split(separator: " ").first { $0.hasPrefix(name + "=") }
+        return field.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+      }
+      return RestoredLine(records: field("records"), standby: field("standby"))
+    }
+  }
+
   /// Requests an orderly stop.
   func askToStop() { signal(SIGTERM, mayEnd: true) }
 

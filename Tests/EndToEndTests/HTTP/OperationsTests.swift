@@ -89,6 +89,7 @@ struct OperationsTests {
     ground.configuration.store.coalescing.windowMilliseconds = 1
     ground.configuration.store.coalescing.idleWindowMilliseconds = 1
     ground.configuration.kafka.append(ConfigurationPair(name: "statistics.interval.ms", value: "50"))
+    ground.configuration.standby.isEnabled = true
     let supervisor = try TestSupervisor(isAbstract: true)
     let thread = WorkerThread(name: "test-notices")
     defer { thread.stop() }
@@ -132,6 +133,8 @@ struct OperationsTests {
       "feedstore_output_records_total 2", "feedstore_feeds 2", "feedstore_sections 2", "feedstore_items 2",
       "feedstore_commit_delay_seconds_count 4", "feedstore_rebalances_total{kind=\"assigned\"} 1",
       "feedstore_restore_duration_seconds_count 1",
+      "feedstore_standby_partitions{state=\"followed\"} 0",
+      "feedstore_standby_takeovers_total{from=\"topic\"} 2",
       "feedstore_transactions_total{outcome=\"withdrawn\"} 0",
     ] {
       Self.expect(line, in: text)

@@ -292,4 +292,51 @@ struct RestorationTests {
     restoration.open()
     return restoration
   }
+
+  /// A restoration that wants to know how far the changesets partition 3 has to be read.
+  private static func bounding() throws -> Restoration {
+    var restoration = Restoration()
+    restoration.assign([items(3)])
+    restoration.locate([:])
+    _ = try restoration.measure(Watermarks(low: 0, high: 0), .fail)
+    return restoration
+  }
+
+  @Test func `what was followed is gone on from`() throws {
+    var restoration = try Self.bounding()
+    restoration.bound(Watermarks(low: 2, high: 9), from: 6)
+    #expect(restoration.isContinued(3))
+    let opened = restoration.unread
+    #expect(opened.map(\.position) == [6])
+    #expect(opened.map(\.remaining) == [3])
+    #expect(restoration.step == .open(opened))
+    restoration.open()
+    restoration.advance(to: [3: 9])
+    #expect(restoration.step == .takeOver(partition: 3))
+  }
+
+  @Test func `what was followed to its end is taken over, and not read`() throws {
+    var restoration = try Self.bounding()
+    restoration.bound(Watermarks(low: 2, high: 9), from: 9)
+    #expect(restoration.step == .takeOver(partition: 3))
+  }
+
+  @Test func `what was followed and is of no use is read from its beginning, once`() throws {
+    var restoration = try Self.bounding()
+    restoration.bound(Watermarks(low: 2, high: 9), from: 6)
+    restoration.open()
+    let isBegun = restoration.beginAnew(partition: 3)
+    #expect(isBegun)
+    #expect(!restoration.isContinued(3))
+    #expect(restoration.step == .bound(partition: 3))
+    restoration.bound(Watermarks(low: 2, high: 9))
+    #expect(restoration.unread.map(\.position) == [2])
+    restoration.open()
+    // Nor is a partition begun anew that is not restored.
+    for partition in [Int32(3), 4] {
+      let isBegun = restoration.beginAnew(partition: partition)
+      #expect(!isBegun)
+    }
+    #expect(restoration.step == .read)
+  }
 }

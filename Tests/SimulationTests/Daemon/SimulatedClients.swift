@@ -56,5 +56,16 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     )
   }
 
+  func makeFollower(
+    _ settings: KafkaSettings,
+    topic: String,
+    log: Log
+  ) throws(KafkaError) -> any FollowedChangesets {
+    StandbyReader(
+      topic: topic,
+      client: SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions()))
+    )
+  }
+
   func milliseconds() -> Int64 { (network.simulator.now + process.busy) / 1_000 }
 }

@@ -1,3 +1,4 @@
+import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Service
@@ -9,6 +10,9 @@ import SimulationSupport
 final class SimulatedMember {
   let process: SimulatedProcess
   let stop: StopRequest
+  let status = DaemonStatus()
+  /// What it follows of others' partitions; nil if it follows none.
+  private(set) var standby: Standby?
   /// How it has ended; nil as long as it runs, or if it was killed.
   private(set) var end: Result<DaemonReport, any Error>?
   var isRunning: Bool { process.isAlive && end == nil }
@@ -53,7 +57,7 @@ final class SimulatedMember {
       rejectedLimit: RejectedRecordLimit(),
       stateBudget: StateBudget(),
       crash: nil,
-      status: DaemonStatus(),
+      status: status,
       backlog: nil,
       coarseClock: {
         shared.process.busy += cost
@@ -62,6 +66,22 @@ final class SimulatedMember {
       onEvent: { _ in }
     )
     environment.clients = clients
+    if let maxBytes = story.setting.standbyBytes,
+      let settings = try? KafkaSettings(story.setting.kafka(member: number))
+    {
+      let standby = Standby(
+        settings,
+        topic: story.setting.configuration.store.topics.changesets,
+        maxBytes: maxBytes,
+        seed: UInt64(number),
+        clients: clients,
+        stop: stop,
+        log
+      )
+      self.standby = standby
+      environment.standby = standby
+      simulator.spawn(process) { standby.run() }
+    }
     simulator.spawn(process) { [self, environment] in
       let result = Result {
         let settings = try KafkaSettings(story.setting.kafka(member: number))

@@ -23,6 +23,8 @@ struct Setting: Equatable, CustomStringConvertible {
   var recordMicroseconds: Int64 = 20
   /// How long a marker takes to be written, at most.
   var markerMicroseconds: Int64 = 2_000
+  /// How much state members may follow of partitions that are others'; nil if they follow none.
+  var standbyBytes: Int?
 
   init() {}
 
@@ -45,7 +47,8 @@ struct Setting: Equatable, CustomStringConvertible {
     \(members) members\(isStatic ? " with names" : ""), \(partitions) partitions, \
     \(hasInputTransactions ? "transactions in the input, " : "")windows of \(windowMilliseconds) ms or \
     \(maxRecords) records, transactions of \(maxTransactionBytes) bytes, a keyframe after \(keyframeDeltas) deltas, a queue of \
-    \(queueCapacity) records, \(recordMicroseconds) µs for a record, \(markerMicroseconds) µs for a marker
+    \(queueCapacity) records, \(recordMicroseconds) µs for a record, \(markerMicroseconds) µs for a marker\
+    \(standbyBytes.map { ", \($0) bytes on standby" } ?? "")
     """
   }
 
@@ -56,6 +59,8 @@ struct Setting: Equatable, CustomStringConvertible {
     configuration.store.keyframe.maxDeltas = keyframeDeltas
     configuration.store.planner.minimumItems = 0
     configuration.maxTransactionBytes = maxTransactionBytes
+    configuration.standby.isEnabled = standbyBytes != nil
+    configuration.standby.maxBytes = standbyBytes ?? 0
     return configuration
   }
 

@@ -21,6 +21,16 @@ final class SimulationRun {
     var changesets = 0
     /// How long it took to catch up once nothing happened any more.
     var catchUpMilliseconds: Int64 = 0
+    /// What every process has restored, by its name.
+    var restored: [String: Restored] = [:]
+  }
+
+  struct Restored: Equatable {
+    /// Records of the changesets topic that its worker read.
+    var records = 0
+    /// Partitions that it went on from where its standby had followed them, and those that it read from their beginnings.
+    var warm = 0
+    var cold = 0
   }
 
   private struct Place {
@@ -36,6 +46,7 @@ final class SimulationRun {
   private let identity: ProcessIdentity
   private let topics: TopicNames
   private var places: [Place]
+  private var members: [SimulatedMember] = []
   private var observation = Observation()
   private var read: [TopicPartition: Int64] = [:]
   private var isCompacted = false
@@ -108,6 +119,13 @@ final class SimulationRun {
     outcome.requests = network.requestCount
     outcome.events = simulator.eventCount
     outcome.changesets = observation.claims.count
+    for member in members {
+      outcome.restored[member.process.name] = Restored(
+        records: member.status.figures.restore.records,
+        warm: member.standby?.figures.warmTakeovers ?? 0,
+        cold: member.standby?.figures.coldTakeovers ?? 0
+      )
+    }
     for place in places { place.member?.process.kill() }
     simulator.run(until: simulator.now + 1_000_000)
     cluster.end()
@@ -120,7 +138,9 @@ final class SimulationRun {
   private func start(_ number: Int) {
     if isStopping || places[number].isRunning { return }
     places[number].starts += 1
-    places[number].member = SimulatedMember(number, start: places[number].starts, story, network, identity)
+    let member = SimulatedMember(number, start: places[number].starts, story, network, identity)
+    places[number].member = member
+    members.append(member)
   }
 
   private func die(_ process: SimulatedProcess) {

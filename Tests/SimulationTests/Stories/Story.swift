@@ -39,6 +39,9 @@ struct Story: CustomStringConvertible {
     self.seed = seed
     var random = SplitMix64(seed: seed)
     setting = Setting(&random)
+    // From a source of its own: the rest of the story is the same with and without.
+    var standby = SplitMix64(seed: seed ^ 0x5374_616E_6462_7921)
+    setting.standbyBytes = standby.pick([nil, 4_000, 1 << 30, 1 << 30])
     milliseconds = Int64(5_000 + random.below(35_000))
     addArrivals(30 + random.below(120), &random)
     addIncidents(10 + random.below(60), &random)

@@ -67,7 +67,7 @@ struct StoryShrinker {
       { $0.maxRecords = plain.maxRecords },
       { $0.maxTransactionBytes = plain.maxTransactionBytes }, { $0.keyframeDeltas = plain.keyframeDeltas },
       { $0.queueCapacity = plain.queueCapacity }, { $0.recordMicroseconds = plain.recordMicroseconds },
-      { $0.markerMicroseconds = plain.markerMicroseconds },
+      { $0.markerMicroseconds = plain.markerMicroseconds }, { $0.standbyBytes = nil },
     ]
     for change in changes {
       let other = with(change)

@@ -23,6 +23,7 @@ import Testing
     let begin = ContinuousClock.now
     var (runs, faults, requests, changesets): (UInt64, Int, Int, Int) = (0, 0, 0, 0)
     var longest: (milliseconds: Int64, seed: UInt64) = (0, 0)
+    var (warm, cold) = (0, 0)
     while runs < count, count < .max || ContinuousClock.now - begin < .seconds(Int64(seconds)) {
       let story = Story(seed: first + runs)
       let outcome = SimulationRun(story, Self.identity, onLine: Self.isTold ? { print($0) } : nil).run()
@@ -30,6 +31,8 @@ import Testing
       faults += outcome.faults
       requests += outcome.requests
       changesets += outcome.changesets
+      warm += outcome.restored.values.reduce(0) { $0 + $1.warm }
+      cold += outcome.restored.values.reduce(0) { $0 + $1.cold }
       if outcome.catchUpMilliseconds > longest.milliseconds {
         longest = (outcome.catchUpMilliseconds, story.seed)
       }
@@ -45,7 +48,8 @@ import Testing
       """
       simulation: seeds \(first) to \(first + runs - 1), \((Double(runs) / duration * 10).rounded() / 10) runs and \
       \(Int(Double(faults) / duration)) faults a second; \(requests) requests, \(changesets) changesets; caught up in \
-      \(longest.milliseconds) ms at most, with seed \(longest.seed)
+      \(longest.milliseconds) ms at most, with seed \(longest.seed); with standby, \(warm) partitions taken over from it and \
+      \(cold) read from their beginnings
       """
     )
   }

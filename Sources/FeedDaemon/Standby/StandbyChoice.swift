@@ -1,0 +1,125 @@
+/// Chooses the partitions that a process follows besides those that its workers have: as many as fit into a bound, in a fixed
+/// order. A state machine without clients and without a clock.
+///
+/// Partitions are read a few at a time. If their state exceeds the bound, the last in the order that has any is given up as
+/// a whole. It is tried again when there is room for what was read of it, at most once a minute: how large it is as a whole is
+/// not known.
+package struct StandbyChoice: Sendable {
+  package enum State: Equatable, Sendable {
+    /// It is to be read from its beginning.
+    case waiting
+    /// It is read, and its end was not reached yet.
+    case reading
+    case followed
+    /// A worker of this process has it.
+    case owned
+    /// There is no room for it.
+    case tooLarge(bytes: Int, retryTime: Int64)
+    /// It has a record that does not fit.
+    case damaged
+  }
+
+  /// The partitions in the order in which they get room.
+  package let order: [Int32]
+  private let maxBytes: Int
+  private var states: [Int32: State] = [:]
+  private var sizes: [Int32: Int] = [:]
+  /// What the partitions that are followed have, in bytes.
+  package private(set) var bytes = 0
+
+  private static let readAtOnce = 4
+  private static let retryMilliseconds: Int64 = 60_000
+
+  /// - Parameters:
+  ///   - count: how many partitions there are.
+  ///   - first: where the order begins: it goes up from there, and on with the lowest.
+  package init(partitions count: Int32, from first: Int32 = 0, maxBytes: Int) {
+    order = (0..<count).map { (first + $0) % count }
+    self.maxBytes = maxBytes
+    for number in order { states[number] = .waiting }
+  }
+
+  package func state(of number: Int32) -> State? { states[number] }
+
+  /// The partitions that are read or followed, in order.
+  package var read: [Int32] { order.filter(isRead) }
+
+  /// The partitions in a state, sorted.
+  package func numbers(where isMet: (State) -> Bool) -> [Int32] {
+    states.filter { isMet($0.value) }.map(\.key).sorted()
+  }
+
+  private func isRead(_ number: Int32) -> Bool {
+    states[number] == .reading || states[number] == .followed
+  }
+
+  // MARK: What comes next
+
+  /// The partitions whose reading is to begin.
+  package mutating func begin(at now: Int64) -> [Int32] {
+    var count = states.values.count { $0 == .reading }
+    var begun: [Int32] = []
+    for number in order where count < Self.readAtOnce && mayBegin(number, at: now) {
+      states[number] = .reading
+      begun.append(number)
+      count += 1
+    }
+    return begun
+  }
+
+  private func mayBegin(_ number: Int32, at now: Int64) -> Bool {
+    switch states[number] {
+    case .waiting?: bytes < maxBytes
+    case .tooLarge(let size, let retryTime)?: now >= retryTime && bytes + size <= maxBytes
+    case .reading?, .followed?, .owned?, .damaged?, nil: false
+    }
+  }
+
+  /// The partitions that exceed the bound; they are given up.
+  package mutating func giveUpExcess(at now: Int64) -> [Int32] {
+    var given: [Int32] = []
+    while bytes > maxBytes, let last = order.last(where: { sizes[$0, default: 0] > 0 }) {
+      let size = sizes[last, default: 0]
+      change(last, to: .tooLarge(bytes: size, retryTime: now + Self.retryMilliseconds))
+      given.append(last)
+    }
+    return given
+  }
+
+  // MARK: What happens
+
+  /// A partition that is read has a size now.
+  package mutating func note(bytes size: Int, of number: Int32) {
+    bytes += size - sizes[number, default: 0]
+    sizes[number] = size
+  }
+
+  /// A partition was read to its end.
+  package mutating func reachEnd(_ number: Int32) {
+    if states[number] == .reading { states[number] = .followed }
+  }
+
+  /// A worker has the partition.
+  package mutating func own(_ number: Int32) { change(number, to: .owned) }
+
+  /// A worker had the partition, and hands over what is known of it.
+  ///
+  /// - Parameter bytes: its size; nil if nothing is known of it.
+  package mutating func release(_ number: Int32, bytes size: Int?) {
+    guard states[number] != nil else { return }
+    change(number, to: size == nil ? .waiting : .reading)
+    if let size { note(bytes: size, of: number) }
+  }
+
+  /// A partition has to be read from its beginning once more.
+  package mutating func restart(_ number: Int32) { change(number, to: .waiting) }
+
+  /// A partition has a record that does not fit.
+  package mutating func damage(_ number: Int32) { change(number, to: .damaged) }
+
+  private mutating func change(_ number: Int32, to state: State) {
+    guard states[number] != nil else { return }
+    states[number] = state
+    note(bytes: 0, of: number)
+  }
+}
