@@ -32,11 +32,12 @@ public struct InputMutator: Sendable {
     return Array(input.prefix(FuzzTarget.maxInputBytes))
   }
 
-  /// The input with one change or a few. If the target can generate inputs, sometimes a new one instead.
+  /// The input with one change or a few; sometimes, if the target can generate inputs, a new one with some or none.
   public func changed(_ input: [UInt8], seed: UInt64) -> [UInt8] {
     var (input, random) = (input, FuzzRandom(seed: seed))
-    if let generate, random.chance(10) { return generate(&random) }
-    for _ in 0...random.below(3) { change(&input, &random) }
+    var count = 1 + random.below(3)
+    if let generate, random.chance(10) { (input, count) = (generate(&random), random.below(3)) }
+    for _ in 0..<count { change(&input, &random) }
     return input
   }
 

@@ -16,7 +16,11 @@ extension FuzzTarget {
   /// - A record that is no changeset changes nothing.
   /// - A changeset that does not fit leaves the feed, its revision and its epoch as they were.
   /// - What is there at the end a store can go on from, or it says what is missing.
-  static let replica = FuzzTarget("replica", tokens: changesetTokens) { input throws(FuzzFailure) in
+  static let replica = FuzzTarget(
+    "replica",
+    tokens: changesetTokens,
+    generate: GeneratedChangesets.input
+  ) { input throws(FuzzFailure) in
     let replicas = ReplicaPartition()
     for line in ChangesetLine.repaired(input) {
       let before = try ReplicaContent(replicas)

@@ -4,7 +4,11 @@ extension FuzzTarget {
   /// Records of the changesets topic, verified and followed.
   ///
   /// - What the verifier passes, a replica applies.
-  static let verifier = FuzzTarget("verifier", tokens: changesetTokens) { input throws(FuzzFailure) in
+  static let verifier = FuzzTarget(
+    "verifier",
+    tokens: changesetTokens,
+    generate: GeneratedChangesets.input
+  ) { input throws(FuzzFailure) in
     var options = VerificationOptions(keyframes: KeyframePolicy(), output: OutputOptions())
     // The lines have no headers; those that are made for them say nothing of plans.
     options.requiresPlans = false

@@ -101,12 +101,11 @@ import Testing
 
   private static let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  /// The subject that new connections are shown.
-  private func subject(of server: HTTPTestServer) throws -> String {
+  /// The subject that a new connection is shown; nil if it is cut off before.
+  private func subject(of server: HTTPTestServer) throws -> String? {
     let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
     try client.start()
-    return try #require(client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") })
-      .description
+    return client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") }?.description
   }
 
   @Test func anotherCertificateIsShownToNewConnectionsAndOpenOnesGoOn() throws {
@@ -148,7 +147,10 @@ import Testing
     try client.send("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}")
     #expect(client.isAtEnd())
     #expect(client.received.isEmpty)
-    #expect(try subject(of: server) == "subject=CN = first")
+    // On a busy machine another handshake may take longer than is allowed here as well.
+    var subject: String?
+    while subject == nil { subject = try self.subject(of: server) }
+    #expect(subject == "subject=CN = first")
   }
 
   @Test func aCertificateAndTheKeyOfAnotherAreRefused() throws {
