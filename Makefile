@@ -44,7 +44,7 @@ SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sourc
 
 .DEFAULT_GOAL := help
 .PHONY: docs screenshots setup-docs test-documents
-.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package \
+.PHONY: setup setup-deb setup-test setup-slow-test setup-prometheus check-swift build package-binary deb run test test-slow test-package test-upgrade \
   test-busy test-web test-browser test-schemas test-examples test-hostile test-cluster conformance example-swift soak simulate check-cost update-cost \
   mutants fuzz fuzz-short test-asan test-tsan format lint check-imports benchmark clean help
 
@@ -172,6 +172,10 @@ conformance: setup ## write conformance/ and the examples of docs/protocol.md an
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
 	$(RUN_SUITES) --slow package image
 
+test-upgrade: setup-test ## run members of the previous commit, or FEEDSTORE_UPGRADE_FROM, and of this one in one group; part of `make test-slow`
+	$(SWIFT) build --build-tests
+	$(RUN_SUITES) --slow upgrade
+
 test-hostile: setup-test ## test only what input that means harm may cost
 	$(SWIFT) build --product feedstore
 	$(RUN_SUITES) hostile
@@ -233,10 +237,10 @@ lint: check-swift ## check the format
 	  echo "a pointer leaves the closure that it is lent to; use it inside" >&2; exit 1; \
 	fi
 
-benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled
+benchmark: build ## measure; FILES="a.ndjson …" are replayed besides; ONLY=name for one; PAGE=docs/benchmarks.md is filled; MEMBERS=options
 	$(SWIFT) build --package-path Benchmarks -c release --product Benchmarks
 	$(if $(PAGE),PYTHONDONTWRITEBYTECODE=1 $(PYTHON) Benchmarks/fill_page.py $(PAGE) -- )Benchmarks/.build/release/Benchmarks \
-	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(FILES)
+	  --feedstore .build/release/feedstore $(if $(ONLY),--only $(ONLY)) $(if $(MEMBERS),--members "$(MEMBERS)") $(FILES)
 
 clean: ## remove what was built
 	rm -rf .build Benchmarks/.build Fuzz/.build examples/swift-follower/.build

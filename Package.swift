@@ -173,6 +173,7 @@ let package = Package(
       dependencies: [
         "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
       ],
+      exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -212,8 +213,9 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "FeedTools", "Kafka",
-        "ObservationSupport", "Service",
+        "CRdkafka", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "FeedTools",
+        "Kafka", "ObservationSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

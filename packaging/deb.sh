@@ -23,6 +23,7 @@ cp "$root/packaging/feedstore.json5" "$source/config/"
 # The followers find each other's files as they do in the sources.
 mkdir -p "$source/examples/clients" "$source/examples/web"
 cp "$root/config/feedstore.json5" "$source/examples/"
+cp -R "$root/config/prometheus" "$root/config/grafana" "$source/examples/"
 cp "$root"/examples/*.py "$root"/examples/*.mjs "$source/examples/clients/"
 cp "$root/web/replica.js" "$root/web/event-stream.js" "$root/web/package.json" "$source/examples/web/"
 cp "$binary" "$source/built/feedstore"

@@ -86,7 +86,7 @@ public struct ConfigurationSources: Sendable {
 
   /// For builds and tests; and what Kubernetes sets in pods beside a Service named feedstore.
   static let reservedNames = [
-    "TEST_", "COMMIT", "CRASH_AT", "SEED", "DATA", "UPDATE_GOLDEN", "WRITE_CONFORMANCE", "FUZZ_", "SOAK_",
-    "BENCHMARK_", "SERVICE_HOST", "SERVICE_PORT", "PORT",
+    "TEST_", "COMMIT", "CRASH_AT", "SEED", "DATA", "UPDATE_GOLDEN", "UPGRADE_FROM", "WRITE_CONFORMANCE",
+    "FUZZ_", "SOAK_", "BENCHMARK_", "SERVICE_HOST", "SERVICE_PORT", "PORT",
   ]
 }

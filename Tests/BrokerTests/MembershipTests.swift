@@ -1,4 +1,5 @@
 import ObservationSupport
+import Service
 import Testing
 
 extension OnCluster {
@@ -47,6 +48,22 @@ extension OnCluster {
         try await run.waitForRecords(of: [first, third])
         let lost = first.lines(with: "partitions lost") + third.lines(with: "partitions lost")
         try BrokerFailure.check(lost == 0, "partitions were lost although nobody hung")
+      }
+    }
+
+    @Test func `a member that the group does not take in says why, and joins when the others have left`()
+      async throws
+    {
+      try await BrokerRun.on("mismatch") { run in
+        run.load.start()
+        let other = try RangeMember(run.topics)
+        try await run.wait("a group that shares out by range") { _ in other.hasPartitions }
+        let member = try run.start()
+        try await run.wait("the member to say why it waits") { _ in
+          member.firstLine(about: [.groupProtocolMismatch]) != nil
+        }
+        try await run.onThread { try other.leave() }
+        try await run.waitForRecords(of: [member])
       }
     }
 

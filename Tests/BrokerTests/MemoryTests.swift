@@ -39,7 +39,9 @@ extension OnCluster {
             Int64(Self.records) / Int64(Self.partitions)
           )
         }
-        try topics.waitForCommits(Dictionary(uniqueKeysWithValues: ends)) { member.hasFailed ? member : nil }
+        try topics.waitForCommits(Dictionary(uniqueKeysWithValues: ends)) {
+          try BrokerFailure.check(!member.hasFailed, "\(member.name) has ended")
+        }
         let bytes = try Self.mostResidentBytes(of: member)
         print(
           "memory: at most \(bytes >> 20) MiB for \((Self.records * Self.dataBytes) >> 20) MiB of records"

@@ -38,7 +38,7 @@ EXAMPLE = re.compile(r"ndjson (?:\w+\.)?(?:input|output|rejected|terms)(?: [\w.]
 
 # Blocks that no test of documents runs: why, and which file tests the same.
 ELSEWHERE = {
-    "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_package.py"),
+    "sh package": ("needs root, and a Debian of its own", "Tests/PackageTests/test_operating.py"),
     "sh image": ("needs root to build an image", "Tests/PackageTests/test_image.py"),
     "sh compose": ("needs Docker; test_data.py checks the names of services and profiles", "docker-compose.yml"),
     "sh kubernetes": ("needs a cluster of Kubernetes", "Tests/PackageTests/test_kubernetes.py"),

@@ -1,5 +1,6 @@
 import FeedConfiguration
 import FeedDaemon
+import FeedTestSupport
 import Foundation
 import Testing
 

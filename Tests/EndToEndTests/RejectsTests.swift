@@ -2,6 +2,7 @@ import Feed
 import FeedConfiguration
 import FeedPipeline
 import FeedStore
+import FeedTestSupport
 import Foundation
 import Kafka
 import Service

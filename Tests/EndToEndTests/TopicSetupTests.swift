@@ -1,5 +1,6 @@
 import FeedDaemon
 import FeedStore
+import FeedTestSupport
 import Foundation
 import Kafka
 import Service

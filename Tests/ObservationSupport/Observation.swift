@@ -32,6 +32,8 @@ public struct Observation: Sendable {
   public private(set) var records = 0
   /// Records without nulls, by who published them: `ce_source`.
   public private(set) var published: [String: Int] = [:]
+  /// The same by partition.
+  public private(set) var publishedByPartition: [Int32: Int] = [:]
   /// Who published last, by partition.
   public private(set) var lastSource: [Int32: String] = [:]
   /// Deletions of feeds, and epochs that began, seen so far.
@@ -45,6 +47,7 @@ public struct Observation: Sendable {
     records += 1
     if record.value != nil, let source = record.headers["ce_source"] {
       published[source, default: 0] += 1
+      publishedByPartition[record.partition, default: 0] += 1
       lastSource[record.partition] = source
     }
     do throws(BrokerFailure) {

@@ -1,4 +1,4 @@
-"""The Debian package: built, and in a clean Debian installed, started by systemd, upgraded, removed and purged.
+"""The Debian package: built, and in a clean Debian installed, started by systemd, upgraded, rolled back, removed and purged.
 
 FEEDSTORE_TEST_BOOTSTRAP names the broker; the suite's runner brings a stand-in along.
 """
@@ -95,6 +95,7 @@ class PackageTests(unittest.TestCase):
         self.install()
         self.start()
         self.upgrade()
+        self.roll_back()
         self.remove()
         self.purge(before)
 
@@ -163,15 +164,23 @@ class PackageTests(unittest.TestCase):
         self.assertIn("there is no record", marker.stderr)
 
     def upgrade(self):
+        self.replace_by(self.newer, NEWER, "b")
+
+    def roll_back(self):
+        version = run("dpkg-deb", "--field", self.package, "Version").stdout.strip()
+        self.replace_by(self.package, version, "d")
+
+    def replace_by(self, package, version, item):
+        """Another version takes over, and publishes an item."""
         machine = self.machine
         edited = machine.path(CONFIGURATION).read_text()
-        first = self.main_process()
-        machine.apt("install", f"/root/{self.newer.name}")
-        self.assertEqual(machine.run("dpkg-query", "-W", "-f", "${Version}", "feedstore").stdout, NEWER)
+        process = self.main_process()
+        machine.apt("install", "--allow-downgrades", f"/root/{package.name}")
+        self.assertEqual(machine.run("dpkg-query", "-W", "-f", "${Version}", "feedstore").stdout, version)
         self.assertEqual(machine.path(CONFIGURATION).read_text(), edited)
-        machine.wait_until(lambda: self.main_process() not in (first, 0), "the service was started again")
-        self.publish('{"op":"item.upsert","item":"b","section":"top"}')
-        self.wait_for_item("b")
+        machine.wait_until(lambda: self.main_process() not in (process, 0), "the service was started again")
+        self.publish(json.dumps({"op": "item.upsert", "item": item, "section": "top"}))
+        self.wait_for_item(item)
 
     def remove(self):
         machine = self.machine

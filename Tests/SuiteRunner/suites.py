@@ -51,6 +51,14 @@ def simulation(seconds):
     )
 
 
+def upgrade():
+    """Members of two builds in one group; skipped where there is no earlier commit to build."""
+    plain = swift("upgrade", "--filter", "BrokerTests.OnCluster/UpgradeTests")
+    return dataclasses.replace(
+        plain, command=[sys.executable, str(TESTS / "SuiteRunner" / "earlier_build.py"), "--", *plain.command]
+    )
+
+
 # Those that wait a lot have processes of their own, as each process runs only as many tests at a time as there are cores.
 WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
 
@@ -77,6 +85,7 @@ SUITES = [
     unittest("runner", "SuiteRunner"),
     unittest("cost-gate", "CostGate"),
     unittest("benchmark-page", ROOT / "Benchmarks"),
+    unittest("benchmark-members", ROOT / "Benchmarks" / "Members"),
     Suite("mutants", [sys.executable, str(TESTS / "Mutants" / "mutants.py"), "--check"]),
     swift("restart", "--filter", "BrokerRestartTests", restarts_brokers=True),
 ]
@@ -84,8 +93,10 @@ SUITES = [
 # The long variants: FEEDSTORE_TEST_SLOW tells the tests to make more random cases.
 SLOW = [
     # Each makes a clean Debian: one with systemd as its first process, one for an image.
-    dataclasses.replace(unittest("package", "PackageTests", "test_package"), uses_cluster=True),
+    dataclasses.replace(unittest("package", "PackageTests", "test_package", "test_operating"), uses_cluster=True),
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
+    # Builds an earlier commit.
+    upgrade(),
     swift("units", "--filter", "^(FeedTests|FeedStoreTests|FeedToolsTests)"),
     fuzz(seconds=60),
     simulation(seconds=120),

@@ -4,14 +4,17 @@ import Glibc
 /// Measures FeedStore and prints Markdown tables.
 @main
 enum BenchmarksCommand {
-  private static let outsideNames = ["replay", "memory", "kafka", "backlog", "latency", "http", "metrics"]
+  private static let outsideNames = [
+    "replay", "memory", "kafka", "backlog", "latency", "members", "http", "metrics",
+  ]
   private static let names = outsideNames + ["change", "replace", "snapshot", "restore"]
   private static let usage = """
-    usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [REPLAY-FILE…]
+    usage: Benchmarks [--feedstore FILE] [--only NAME] [--runs N] [--members OPTIONS] [REPLAY-FILE…]
 
     --feedstore FILE  the release build of the command, for what is measured from outside
     --only NAME       one measurement instead of all: \(names.joined(separator: ", "))
     --runs N          how often backlog and latency are measured, instead of 5 and 3 times
+    --members OPTIONS for Benchmarks/Members, in one argument, such as "--items 50000,600000"
 
     """
 
@@ -23,6 +26,7 @@ enum BenchmarksCommand {
     var only: String?
     var feedstore: String?
     var runs: Int?
+    var members = ""
     var files: [String] = []
     var arguments = CommandLine.arguments.dropFirst()
     while let argument = arguments.popFirst() {
@@ -32,6 +36,9 @@ enum BenchmarksCommand {
       case "--runs":
         runs = arguments.popFirst().flatMap { Int($0) }
         guard let runs, runs > 0 else { fail("--runs needs a number\n" + usage) }
+      case "--members":
+        guard let options = arguments.popFirst() else { fail("--members needs options\n" + usage) }
+        members = options
       case "--help":
         print(usage, terminator: "")
         return
@@ -54,6 +61,7 @@ enum BenchmarksCommand {
       if isWanted("kafka") { await KafkaCost.run(feedstore: feedstore) }
       if isWanted("backlog") { BacklogCost.run(feedstore: feedstore, runs: runs) }
       if isWanted("latency") { LatencyCost.run(feedstore: feedstore, runs: runs) }
+      if isWanted("members") { MembersCost.run(feedstore: feedstore, options: members) }
       if isWanted("http") { HTTPCost.run(feedstore: feedstore) }
       if isWanted("metrics") { MetricsCost.run(feedstore: feedstore) }
     }

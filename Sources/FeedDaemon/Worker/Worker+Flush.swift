@@ -4,8 +4,7 @@ import FeedStore
 import Kafka
 import Service
 
-/// Makes the calls that ``TransactionMachine`` asks for, and does with the store and the input what comes of
-/// them.
+/// Makes the calls of transactions, and does with the store what comes of them.
 extension Worker {
   /// How long a call may take before the group is served, and a request to stop is seen.
   static let callMilliseconds: Int32 = 1_000
@@ -13,64 +12,27 @@ extension Worker {
   private static let offsetsMilliseconds: Int64 = 5_000
   static let seekMilliseconds: Int32 = 5_000
 
-  /// Publishes the pending changes, with the offsets they cover; normally in one transaction.
-  ///
-  /// When a transaction is withdrawn, the store is rolled back and the input read again; then nothing waits
-  /// either.
-  ///
-  /// - Throws: ``DaemonError`` when going on needs somebody.
-  func flush(_ store: isolated FeedStore) throws(DaemonError) {
-    guard store.isPublicationDue, machine.isReady else { return }
-    flushStart = clock.milliseconds()
-    flushClock.begin()
-    machine.begin()
-    try finishTransaction(store)
-  }
-
-  /// Goes on until no transaction is open. A rebalance that comes meanwhile sets a limit to the time.
-  private func finishTransaction(_ store: isolated FeedStore) throws(DaemonError) {
-    var hasGivenUp = false
-    while machine.isInTransaction {
-      if rebalance?.kind == .lost, !hasGivenUp {
-        hasGivenUp = true
-        try handle(machine.giveUp(), store)
-        continue
-      }
-      let (step, start) = (machine.step, MonotonicClock.nanoseconds())
-      var effect = call(store, until: publishingLimit)
-      flushClock.add(step, since: start)
-      status.turn()
-      let now = clock.milliseconds()
-      if case .retry = effect, now >= min(publishingLimit, stop.deadline ?? .max) {
-        effect = machine.giveUp()
-      }
-      noteFailure(at: now)
-      try handle(effect, store)
-      if pollSchedule.isDue(at: environment.coarseClock()), machine.isInTransaction { try keepMembership() }
-    }
-    try resumeInput(store)
-  }
-
-  private func noteFailure(at now: Int64) {
-    guard machine.step == .abort || machine.step == .replace else { return }
-    slowTransactions.fail(at: now, timeoutMilliseconds: producerMilliseconds)
-  }
-
-  /// Makes the call that is next.
+  /// Makes a call, and says what came of it.
   ///
   /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
-  private func call(_ store: isolated FeedStore, until limit: Int64) -> TransactionMachine.Effect {
+  func call(
+    _ step: TransactionMachine.Step,
+    _ store: isolated FeedStore,
+    until limit: Int64
+  ) -> WorkerEvent.Outcome {
+    let start = MonotonicClock.nanoseconds()
+    defer {
+      flushClock.add(step, since: start)
+      status.turn()
+    }
     do throws(KafkaError) {
-      switch machine.step {
+      switch step {
       case .begin:
         try producer.begin()
-        slowTransactions.begin(at: clock.milliseconds())
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
-        let effect = machine.succeed()
-        if part?.endsTransaction == true { machine.finishWriting() }
-        return effect
+        return .wrote(endsTransaction: part?.endsTransaction == true, isLast: part?.isLast == true)
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
         try producer.sendOffsets(
@@ -93,22 +55,21 @@ extension Worker {
         noteUndelivered()
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
       case .replace, .register:
-        try makeProducerCall()
+        return try makeProducerCall(step)
       case .nothing:
         preconditionFailure("no call is to be made")
       }
-      return machine.succeed()
+      return .succeeded
     } catch {
       if error.kind != .queueFull {
-        lastFailure = error
+        failures.fail(error)
         log.write(
           .transactionCallFailed,
           "transaction call failed",
-          ["call": machine.step.rawValue, "error": error]
+          ["call": step.rawValue, "error": error]
         )
       }
-      if let refusal = refusal(behind: error) { return machine.refuse(refusal) }
-      return machine.fail(error)
+      return refusal(behind: error).map { .refused($0) } ?? .failed(error)
     }
   }
 
@@ -123,29 +84,20 @@ extension Worker {
     } catch {
       return nil
     }
-    let isRecord = batchLimit.isLeast
+    let isSingle = failures.batchLimit.isLeast
     noteUndelivered()
-    return undelivered.errors.first {
-      $0.kind.needsSomebody || isRecord && $0.kind == .recordListTooLarge
-    }
+    return failures.refusal(isSingle: isSingle)
   }
 
   /// Takes the records that could not be delivered; if they came in too large a batch, the next producer's are smaller.
   private func noteUndelivered() {
     let errors = producer.takeDeliveryErrors()
-    if errors.isEmpty { return }
-    func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
-    if !batchLimit.isLeast, errors.errors.contains(where: isTooLarge),
-      !undelivered.errors.contains(where: isTooLarge)
-    {
-      batchLimit.shrink(from: settings.batchBytes)
-      log.write(
-        .transactionBatchTooLarge,
-        "batch too large for a segment; sending smaller batches",
-        ["bytes": batchLimit.bytes ?? 0]
-      )
-    }
-    undelivered = errors
+    guard let bytes = failures.take(errors, batchBytes: settings.batchBytes) else { return }
+    log.write(
+      .transactionBatchTooLarge,
+      "batch too large for a segment; sending smaller batches",
+      ["bytes": bytes]
+    )
   }
 
   /// How long adding offsets may take: librdkafka 2.0.2 gives the transaction up when the group's coordinator is not
@@ -172,7 +124,7 @@ extension Worker {
   /// What the transaction commits. The offsets of one that is not its flush's last stay where they are; they
   /// are sent all the same, as they show the group that the partitions are still ours.
   private var offsets: [TopicPartitionOffset] {
-    guard let part, part.isLast else { return positions.resume }
+    guard let part, part.isLast else { return machine.positions.resume }
     return part.covered.map {
       TopicPartitionOffset(
         topic: String(decoding: $0.topic, as: UTF8.self),
@@ -191,79 +143,68 @@ extension Worker {
     return Dictionary(entries) { $1 }
   }
 
-  /// Does what comes of a call.
-  func handle(_ effect: TransactionMachine.Effect, _ store: isolated FeedStore) throws(DaemonError) {
-    switch effect {
-    case .proceed: break
-    case .retry(let milliseconds):
-      try wait(milliseconds)
-    case .committed:
-      environment.crash?.reach(.afterCommit)
-      slowTransactions.commit()
-      writer?.ends.commit()
-      lastFailure = nil
-      status.ended(.committed)
-      let isWhole = part?.isLast == true
-      if isWhole {
-        positions.commit(offsets)
-        store.notePublication(milliseconds: clock.milliseconds() - flushStart)
-      }
-      store.confirm()
-      guard isWhole else { return machine.begin() }
-      endFlush()
-      let counters = store.counters
-      environment.status.committed(counters, by: identity.number)
-      status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
-      onEvent(.committed(counters))
-      renewSlowProducer()
-    case .withdrawn(let milliseconds):
-      endFlush()
-      store.rollBack()
-      status.ended(.withdrawn, withdrawnInARow: machine.withdrawnInARow)
-      log.write(
-        .transactionAborted,
-        "transaction aborted; rereading its input",
-        [
-          "cause": cause,
-          "undelivered": LogFigure.count(undelivered.count),
-          "inARow": LogFigure.count(machine.withdrawnInARow),
-        ]
-      )
-      tellUndelivered()
-      onEvent(.withdrawn)
-      try rewind(store)
-      try wait(milliseconds)
-    case .lost(let milliseconds):
-      endFlush()
-      status.ended(.unknown, withdrawnInARow: machine.withdrawnInARow)
-      lossCause = lastFailure
-      log.write(
-        .transactionOutcomeUnknown,
-        "outcome of a transaction unknown; replacing the producer and restoring feeds",
-        [
-          "cause": cause,
-          "inARow": LogFigure.count(machine.replacedInARow),
-          "wait": LogFigure.duration(milliseconds: Int64(milliseconds)),
-        ]
-      )
-      tellUndelivered()
-      producerPauseEnd = clock.milliseconds() + Int64(milliseconds)
-      onEvent(.recovering)
-      try restoreAgain(store)
-    case .stop(let error):
-      endFlush()
-      status.ended(.refused)
-      tellUndelivered()
-      throw .cannot("publish", error)
+  // MARK: What comes of a transaction
+
+  /// A transaction was committed: what it holds is published.
+  func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) {
+    environment.crash?.reach(.afterCommit)
+    writer?.ends.commit()
+    failures.commit()
+    status.ended(.committed)
+    if isWhole {
+      machine.positions.commit(offsets)
+      store.notePublication(milliseconds: milliseconds)
     }
+    store.confirm()
+    guard isWhole else { return }
+    endFlush()
+    let counters = store.counters
+    environment.status.committed(counters, by: identity.number)
+    status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
+    onEvent(.committed(counters))
   }
 
-  /// What the producer may leave open when the process is killed holds back whoever comes after for as long as its
-  /// transactions may take; when they go well again, that is to be short again.
-  private func renewSlowProducer() {
-    guard producerMilliseconds > settings.transactionMilliseconds(slowInARow: 0) else { return }
-    // Whoever waits for the partitions does not wait for that.
-    if rebalance == nil, !stop.isRequested { machine.renew() }
+  /// A transaction was aborted: the store goes back to what is published.
+  func withdraw(_ store: isolated FeedStore) {
+    endFlush()
+    store.rollBack()
+    let inARow = machine.transactions.withdrawnInARow
+    status.ended(.withdrawn, withdrawnInARow: inARow)
+    log.write(
+      .transactionAborted,
+      "transaction aborted; rereading its input",
+      [
+        "cause": failures.cause, "undelivered": LogFigure.count(failures.undelivered.count),
+        "inARow": LogFigure.count(inARow),
+      ]
+    )
+    tellUndelivered()
+    onEvent(.withdrawn)
+  }
+
+  /// What is published is not known: the feeds are restored once another producer is registered.
+  func lose(waitMilliseconds: Int32) {
+    endFlush()
+    status.ended(.unknown, withdrawnInARow: machine.transactions.withdrawnInARow)
+    failures.lose()
+    log.write(
+      .transactionOutcomeUnknown,
+      "outcome of a transaction unknown; replacing the producer and restoring feeds",
+      [
+        "cause": failures.cause,
+        "inARow": LogFigure.count(machine.transactions.replacedInARow),
+        "wait": LogFigure.duration(milliseconds: Int64(waitMilliseconds)),
+      ]
+    )
+    tellUndelivered()
+    onEvent(.recovering)
+  }
+
+  /// Nothing can be published before somebody has done something.
+  func refuse() {
+    endFlush()
+    status.ended(.refused)
+    tellUndelivered()
   }
 
   private func endFlush() {
@@ -271,22 +212,15 @@ extension Worker {
     writer?.discard()
   }
 
-  /// Which call of a transaction failed last, and how, for the log.
-  private var cause: String {
-    lastFailure.map { "\($0)" } ?? "partitions were lost, or there was no time left"
-  }
-
   /// The end of telling why a transaction has ended.
   private func tellUndelivered() {
-    for error in undelivered.errors {
+    for error in failures.takeUndelivered() {
       log.write(.transactionRecordUndelivered, "record not delivered", ["error": error])
     }
-    undelivered = DeliveryErrors()
-    lastFailure = nil
   }
 
   /// Waits, serving the producer meanwhile.
-  private func wait(_ milliseconds: Int32) throws(DaemonError) {
+  func wait(_ milliseconds: Int32) throws(DaemonError) {
     do throws(KafkaError) {
       if milliseconds > 0 { try producer.poll(timeoutMilliseconds: milliseconds) }
     } catch {
@@ -294,16 +228,17 @@ extension Worker {
     }
   }
 
-  /// Goes back to what is committed, for every partition.
-  func rewind(_ store: isolated FeedStore) throws(DaemonError) {
+  /// Goes back to what is committed.
+  ///
+  /// - Returns: whether that has succeeded.
+  func rewind(to positions: [TopicPartitionOffset]) -> Bool {
     dropInput()
-    positions.rewind()
     do throws(KafkaError) {
-      try consumer.seek(positions.resume, timeoutMilliseconds: Self.seekMilliseconds)
+      try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
+      return true
     } catch {
-      // Where the reading stands is not known now; a restoration ends with seeking until it succeeds.
       log.write(.inputRewindFailed, "could not rewind the input; restoring feeds", ["error": error])
-      try restoreAgain(store)
+      return false
     }
   }
 
@@ -313,53 +248,60 @@ extension Worker {
     batch.discard()
   }
 
-  /// Has all partitions restored from what is published.
-  func restoreAgain(_ store: isolated FeedStore) throws(DaemonError) {
-    if store.isPublicationDue { store.rollBack() }
+  /// Has partitions restored from what is published.
+  func restoreAgain(
+    _ store: isolated FeedStore,
+    dropping dropped: Set<Int32>,
+    restoring restored: [TopicPartition]
+  ) throws {
+    _ = rollBack(store)
     dropInput()
-    pausedMeanwhile = []
-    try drop(Set(assigned.map(\.partition)), store)
-    if assigned.isEmpty { return }
+    try drop(dropped, store)
+    if restored.isEmpty { return }
     environment.status.restoring(identity.number)
-    do throws(KafkaError) {
-      try beginRestoring(assigned)
-    } catch {
-      throw DaemonError(error)
-    }
+    try beginRestoring(restored)
+  }
+
+  /// Discards the pending changes.
+  ///
+  /// - Returns: whether there were some.
+  func rollBack(_ store: isolated FeedStore) -> Bool {
+    let wasPending = store.isPublicationDue
+    if wasPending { store.rollBack() }
+    return wasPending
   }
 
   // MARK: What takes long
 
   /// Polls without taking input, so that the group does not count the worker out.
-  ///
-  /// A rebalance that comes with it is only noted.
-  func keepMembership() throws(DaemonError) {
+  func serveGroup(pausing inputs: [TopicPartition]) throws(DaemonError) -> WorkerEvent {
     status.turn()
     defer { pollSchedule.poll(at: environment.coarseClock()) }
+    var isPaused = false
     do throws(KafkaError) {
-      if pausedMeanwhile.isEmpty, !readable.isEmpty {
-        try consumer.pause(readable)
-        pausedMeanwhile = readable
+      if !inputs.isEmpty {
+        try consumer.pause(inputs)
+        isPaused = true
       }
       try idleBatch.poll(timeoutMilliseconds: 0)
     } catch {
       // Not polled then: what came would be lost.
       log.write(.groupPollFailed, "could not poll the group during other work", ["error": error])
-      return
+      return .groupServed(nil, isPaused: isPaused)
     }
     try handleEvents(of: idleBatch)
+    return .groupServed(idleBatch.rebalance, isPaused: isPaused)
   }
 
   /// Has input come again, once all that came is applied.
-  func resumeInput(_ store: isolated FeedStore) throws(DaemonError) {
-    if pausedMeanwhile.isEmpty || batch.isUnfinished { return }
-    let paused = pausedMeanwhile
-    pausedMeanwhile = []
+  func resumeInput(_ inputs: [TopicPartition]) -> WorkerEvent.Resumption {
+    if batch.isUnfinished { return .postponed }
     do throws(KafkaError) {
-      try consumer.resume(paused)
+      try consumer.resume(inputs)
+      return .done
     } catch {
       log.write(.inputResumeFailed, "could not resume the input; restoring feeds", ["error": error])
-      try restoreAgain(store)
+      return .failed
     }
   }
 }

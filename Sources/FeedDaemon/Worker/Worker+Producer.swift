@@ -5,74 +5,50 @@ import Service
 
 /// Keeps a producer that Kafka knows.
 extension Worker {
-  private static let longestPauseMilliseconds: Int64 = 100
   private static let closeMilliseconds: Int32 = 1_000
 
-  /// How long to wait before the next step, in milliseconds.
-  var producerPause: Int32 {
-    let left = producerPauseEnd - clock.milliseconds()
-    return Int32(max(0, min(left, Self.longestPauseMilliseconds)))
-  }
-
-  /// Goes one step on towards a producer that transactions can be begun with. The consumer must be polled
-  /// between two.
-  ///
-  /// Registering it ends what an earlier producer of the same id left open, so nothing is restored before.
-  ///
-  /// - Throws: ``DaemonError``, when going on needs somebody.
-  func prepareProducer(_ store: isolated FeedStore) throws(DaemonError) {
-    guard clock.milliseconds() >= producerPauseEnd else { return }
+  /// Makes a call towards a producer that transactions can be begun with, while none is under way.
+  func prepareProducer(_ step: TransactionMachine.Step) -> WorkerEvent.Outcome {
     do throws(KafkaError) {
-      try makeProducerCall()
-      _ = machine.succeed()
+      return try makeProducerCall(step)
     } catch {
-      lastFailure = error
-      let effect = machine.fail(error)
-      switch effect {
-      case .retry(let milliseconds):
-        producerPauseEnd = clock.milliseconds() + Int64(milliseconds)
-        log.write(
-          .transactionWaitingForCoordinator,
-          "waiting for the transaction coordinator",
-          ["error": error]
-        )
-      case .lost, .stop, .proceed, .committed, .withdrawn:
-        log.write(.transactionProducerRefused, "could not register the producer", ["error": error])
-        try handle(effect, store)
-      }
+      failures.fail(error)
+      return .failed(error)
     }
   }
 
-  /// Makes the call of the next step, which is one towards a producer.
-  func makeProducerCall() throws(KafkaError) {
-    switch machine.step {
+  /// Makes the call of a step that is one towards a producer.
+  func makeProducerCall(_ step: TransactionMachine.Step) throws(KafkaError) -> WorkerEvent.Outcome {
+    switch step {
     case .replace:
-      try replaceProducer()
+      return .replaced(transactionMilliseconds: try replaceProducer())
     case .register:
       try producer.initTransactions(timeoutMilliseconds: Self.callMilliseconds)
+      return .succeeded
     case .nothing, .begin, .write, .addOffsets, .commit, .abort:
-      preconditionFailure("\(machine.step) needs no new producer")
+      preconditionFailure("\(step) needs no new producer")
     }
   }
 
-  private func replaceProducer() throws(KafkaError) {
-    let reason = ReplacementReason(machine.state, lossCause)
+  /// - Returns: how long the new producer's transactions may take, in milliseconds.
+  private func replaceProducer() throws(KafkaError) -> Int {
+    let reason = ReplacementReason(machine.transactions.state, failures.lossCause)
     do throws(KafkaError) {
       try producer.close(timeoutMilliseconds: Self.closeMilliseconds)
     } catch {
       log.write(.transactionProducerAbandoned, "the producer did not close in time", ["error": error])
     }
-    let slowInARow = slowTransactions.inARow
+    let slowInARow = machine.slowTransactions.inARow
     producer = try environment.clients.makeProducer(
-      settings.transactionalProducer(identity, slowInARow: slowInARow, batchLimit),
+      settings.transactionalProducer(identity, slowInARow: slowInARow, failures.batchLimit),
       log: log
     )
-    producerMilliseconds = settings.transactionMilliseconds(slowInARow: slowInARow)
     status.update {
       $0.replacements[reason, default: 0] += 1
       $0.clients[.producer]?.replace()
     }
     reportStatistics()
+    return settings.transactionMilliseconds(slowInARow: slowInARow)
   }
 
   /// Has both clients tell what they count.

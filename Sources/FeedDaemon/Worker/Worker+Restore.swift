@@ -11,7 +11,7 @@ extension Worker {
   /// How long a question may take, and the reading of a portion wait and last. While other partitions are served, they
   /// have to be looked after meanwhile. After each failure the next request may take longer: a broker that responds more
   /// slowly than the timeout would otherwise never be heard.
-  private var isServing: Bool { !positions.read.isEmpty }
+  private var isServing: Bool { !machine.positions.read.isEmpty }
   private var askMilliseconds: Int32 {
     let allowed = ExponentialBackoff<Int32>(from: isServing ? 150 : 1_000, to: 8_000)[restoreFailures]
     return min(allowed, pollSchedule.longestCall)
@@ -30,7 +30,6 @@ extension Worker {
     try consumer.pause(partitions)
     if !restoration.isUnderWay { progress = RestoreProgress(now: clock.milliseconds()) }
     restoration.assign(partitions)
-    restoreTime = 0
   }
 
   /// Forgets what was restored of partitions, at whatever point.
@@ -73,7 +72,7 @@ extension Worker {
   /// Has the step that failed wait before it is done again, and says why now and then.
   private func pauseRestoring(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
     let now = clock.milliseconds()
-    restoreTime = now + Self.pauseMilliseconds
+    restoreResult.retryTime = now + Self.pauseMilliseconds
     restoreFailures += 1
     if progress.line(at: now) != nil { log.write(event, reason, fields) }
   }
@@ -194,6 +193,7 @@ extension Worker {
   /// on.
   private func stopPartition(_ partition: Int32, _ error: DaemonError) {
     restoration.stop(partition: partition, error)
+    restoreResult.stopped.insert(partition)
     defer { if !restoration.isUnderWay { tellRestored() } }
     log.write(
       .partitionStopped,
@@ -221,7 +221,7 @@ extension Worker {
   private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {
     try consumer.seek(starts.map(\.position), timeoutMilliseconds: askMilliseconds)
     try consumer.resume(starts.map(\.position.topicPartition))
-    positions.begin(at: starts.map(\.position))
+    restoreResult.starts = starts.map(\.position)
     // What is lost and passed over is not to be missed again at the next start.
     for start in starts where start.isLoss { cover(start.position, store) }
     restoration.finish()

@@ -2,19 +2,15 @@ import Feed
 package import FeedConfiguration
 package import FeedKafka
 import FeedStore
-import Glibc
 package import Kafka
 import Service
 
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
 ///
-/// It is a shell around decisions that are made elsewhere: what to do next (``WorkerStep``), how feeds are
-/// restored (``Restoration``), which call a transaction needs and what an error means
-/// (``TransactionMachine``), from where to read again (``InputPositions``), whether the topics fit
-/// (``TopicLayout``).
+/// It is a shell: ``WorkerMachine`` says what to do, and the worker does it and tells the machine what came of it
+/// (``Worker/perform(_:_:)``). How feeds are restored ``Restoration`` says, and whether the topics fit ``TopicLayout``.
 ///
-/// Its partitions come and go one by one: some are restored while others are served (``Worker/completeRebalance(_:)``).
 /// While it works, it runs *inside* the store's isolation, which is entered once.
 ///
 /// Unchecked: it is made and used on the worker's thread only.
@@ -35,42 +31,17 @@ package final class Worker: @unchecked Sendable {
   var idleBatch: any PolledInput
   /// When the next such poll is due.
   var pollSchedule: PollSchedule
-  /// Input partitions that the group has given us.
-  var assigned: [TopicPartition] = []
-  /// Those of them whose feeds are restored.
-  var readable: [TopicPartition] { assigned.filter { restoration.state(of: $0.partition) == .done } }
-  /// Of the partitions that are served.
-  var positions = InputPositions()
-
-  // What gives and takes partitions: Worker+Rebalance.swift.
-  /// What a poll has brought and that is to be dealt with, and when it came, in milliseconds of the monotonic clock.
-  var rebalance: Rebalance?
-  var rebalanceTime: Int64 = 0
+  /// What it does, and what it knows of its partitions, transactions and rebalances.
+  var machine: WorkerMachine
 
   // What publishes: Worker+Flush.swift, Worker+Producer.swift.
-  var machine = TransactionMachine()
-  var slowTransactions = SlowTransactions()
   /// How long the stages of a flush take.
   var flushClock = FlushClock()
   var producer: any TransactionClient
-  /// How long a transaction of this producer may take.
-  var producerMilliseconds: Int
-  var batchLimit = BatchLimit()
-  /// What a call for a transaction failed with since the last commit.
-  var lastFailure: KafkaError?
-  /// What the producer that is to be replaced was lost for.
-  var lossCause: KafkaError?
+  var failures = TransactionFailures()
   var writer: PublicationWriter?
-  /// The part of the flush that was handed out last; nil before the first.
+  /// The part of the flush that was handed out last; nil outside of a flush.
   var part: Publication?
-  /// When the flush was begun, in milliseconds of the monotonic clock.
-  var flushStart: Int64 = 0
-  /// Records of the transaction that could not be delivered.
-  var undelivered = DeliveryErrors()
-  /// Partitions that are paused until what takes long is done.
-  var pausedMeanwhile: [TopicPartition] = []
-  /// Before this time nothing is done about the producer, in milliseconds of the monotonic clock.
-  var producerPauseEnd: Int64 = 0
 
   // What restores: Worker+Restore.swift.
   var restoration = Restoration()
@@ -79,8 +50,8 @@ package final class Worker: @unchecked Sendable {
   var changesets: (any RestoredChangesets)?
   /// The partition of which the store takes over feeds; nil when there is none.
   var takingOver: ChangesetPartition?
-  /// When its next step may be taken, in milliseconds of the monotonic clock.
-  var restoreTime: Int64 = 0
+  /// What came of the present step, apart from what `restoration` was told.
+  var restoreResult = WorkerEvent.RestoreResult()
   /// How often in a row that step has failed.
   var restoreFailures = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
@@ -88,13 +59,11 @@ package final class Worker: @unchecked Sendable {
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
   var nextReminder: Int64 = 0
 
-  // What joins the group once more: Worker+Rejoin.swift.
-  /// When that is due, in milliseconds of the monotonic clock; nil if it is not.
-  var rejoinTime: Int64?
-  var hasRejoined = false
+  /// What was done; made when the worker ends.
+  var report = DaemonReport()
 
   /// When offsets are committed once more that have not changed, in milliseconds of the monotonic clock.
-  private var nextOffsetRefresh: Int64
+  var nextOffsetRefresh: Int64
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
@@ -102,25 +71,11 @@ package final class Worker: @unchecked Sendable {
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
 
   /// When to look next how far behind the worker is, in milliseconds of the monotonic clock.
-  private var nextLagTime: Int64 = 0
+  var nextLagTime: Int64 = 0
 
-  /// When to look next whether the input is behind, in milliseconds of the monotonic clock.
-  private var nextBacklogTime: Int64 = 0
-  /// The most records that were seen waiting for a poll since the input fell behind.
-  private var mostFetched = 0
-  /// The number of wake-ups of the fetcher, so that each is for another partition than the one before.
-  private var wakeCount = 0
+  var backlog: BacklogWatch
 
-  private var backlog: Backlog
-  private var memoryReturn = MemoryReturn()
-
-  private static let lagMilliseconds: Int64 = 1_000
-  private static let backlogMilliseconds: Int64 = 10
-  /// A poll that brings so many is a reason to look at once.
-  private static let manyRecords = 1_000
   static let batchCapacity = 10_000
-  /// Much less than the least `offsets.retention.minutes` that makes sense.
-  private static let offsetRefreshMilliseconds: Int64 = 3_600_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
 
@@ -140,7 +95,7 @@ package final class Worker: @unchecked Sendable {
     self.options = options
     lostInput = configuration.lostInput
     startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
-    backlog = Backlog(maxRecords: options.coalescing.maxRecords)
+    backlog = BacklogWatch(maxRecords: options.coalescing.maxRecords)
     var member = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
     if lostInput == .fail { member["auto.offset.reset"] = "error" }
@@ -148,7 +103,7 @@ package final class Worker: @unchecked Sendable {
     consumer = try environment.clients.makeConsumer(member, log: environment.log)
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
     producer = try environment.clients.makeProducer(producing, log: environment.log)
-    producerMilliseconds = settings.transactionMilliseconds(slowInARow: 0)
+    machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
     batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
     idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
     pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
@@ -174,11 +129,12 @@ package final class Worker: @unchecked Sendable {
   /// The same, with a store that is empty.
   func run(with store: isolated FeedStore) throws -> DaemonReport {
     do {
-      guard let layout = try findTopics() else { return DaemonReport() }
-      writer = PublicationWriter(options, layout, environment.rejectedLimit, crash: environment.crash)
-      log.write(.groupJoining, "joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
-      try join()
-      return try serve(store)
+      var action = WorkerMachine.firstAction
+      while action != .end {
+        let event = try perform(action, store)
+        action = machine.handle(event, at: clock.milliseconds())
+      }
+      return report
     } catch {
       // The pending changes can no longer be published.
       close()
@@ -187,7 +143,7 @@ package final class Worker: @unchecked Sendable {
   }
 
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
-  private func findTopics() throws -> TopicLayout? {
+  func findTopics() throws -> TopicLayout? {
     var wait = TopicWait(milliseconds: startupTimeoutMilliseconds)
     while !stop.isRequested {
       status.turn()
@@ -209,212 +165,11 @@ package final class Worker: @unchecked Sendable {
         }
       }
     }
-    close()
     return nil
   }
 
-  /// Works until the end was asked for.
-  private func serve(_ store: isolated FeedStore) throws -> DaemonReport {
-    while true {
-      try completeRebalance(store)
-      try applyBatch(to: store)
-      if rebalance != nil { continue }
-      status.turn(waitingRecords: batch.taken.records)
-      if backlog.isBehind {
-        backlog.apply(unread: unread.count)
-        store.noteBacklog(backlog.isBehind)
-      }
-      noteLag()
-      remindOfStoppedPartitions()
-      refreshOffsets(store)
-      try rejoinIfDue()
-      let step = WorkerStep(
-        deadline: store.deadline,
-        now: clock.milliseconds(),
-        isStopping: stop.isRequested,
-        isProducerReady: machine.isReady,
-        restoreTime: restoration.isUnderWay ? restoreTime : nil
-      )
-      switch step {
-      case .stop:
-        return try finish(store)
-      case .flush:
-        try flush(store)
-      case .prepareProducer:
-        try pollWithoutInput(timeoutMilliseconds: producerPause)
-        if rebalance == nil { try prepareProducer(store) }
-      case .restore:
-        try takeInput(store, timeoutMilliseconds: 0)
-        if rebalance == nil { try restore(store) }
-      case .poll(let timeoutMilliseconds):
-        try takeInput(store, timeoutMilliseconds: timeoutMilliseconds)
-      }
-    }
-  }
-
-  /// Polls for input, to be applied next.
-  private func takeInput(_ store: isolated FeedStore, timeoutMilliseconds: Int32) throws {
-    try poll(timeoutMilliseconds: timeoutMilliseconds)
-    let repeated = batch.note(in: &positions)
-    environment.backlog?.read(positions.read, by: identity.number)
-    noteBacklog(of: store)
-    if let partition = repeated {
-      try readAgain(store, partition)
-    } else if !batch.isEmpty {
-      onEvent(.received(records: batch.count))
-    }
-  }
-
-  private func poll(timeoutMilliseconds: Int32) throws {
-    try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
-    pollSchedule.poll(at: environment.coarseClock())
-    try handleEvents(of: batch)
-  }
-
-  /// For the group's sake, and to hear of a rebalance. The input is paused; what comes all the same is read
-  /// again from where the reading begins.
-  private func pollWithoutInput(timeoutMilliseconds: Int32) throws {
-    try poll(timeoutMilliseconds: timeoutMilliseconds)
-    batch.discard()
-  }
-
-  /// Applies what was polled, serving the group between slices of it, until a rebalance has to be dealt with first.
-  private func applyBatch(to store: isolated FeedStore) throws {
-    while rebalance == nil {
-      batch.beginSlice(until: pollSchedule.dueTime)
-      if try store.apply(batch, time: .clock(clock.milliseconds())) == .flushDue {
-        try flush(store)
-      } else if batch.isUnfinished {
-        try keepMembership()
-      } else {
-        try resumeInput(store)
-        return coverEnds(store)
-      }
-    }
-  }
-
-  /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
-  /// something unread, and when it is deleted like records, it would be missed like records.
-  private func coverEnds(_ store: isolated FeedStore) {
-    for end in batch.ends where positions.reachEnd(end.topicPartition, end.offset) { cover(end, store) }
-  }
-
-  /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
-  /// not share out, and of a group's that nobody reads.
-  private func refreshOffsets(_ store: isolated FeedStore) {
-    let now = clock.milliseconds()
-    guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.isReady else { return }
-    nextOffsetRefresh = now + Self.offsetRefreshMilliseconds
-    for position in positions.resume { cover(position, store) }
-  }
-
-  /// Has an offset committed behind which no record was taken.
-  func cover(_ position: TopicPartitionOffset, _ store: isolated FeedStore) {
-    store.cover(
-      topic: Array(position.topic.utf8),
-      partition: position.partition,
-      upTo: position.offset,
-      at: clock.milliseconds()
-    )
-  }
-
-  /// Records came that had come before: the reading is not where it should be. Taken as they are, some would be
-  /// rejected or deleted a second time.
-  private func readAgain(_ store: isolated FeedStore, _ partition: TopicPartition) throws(DaemonError) {
-    log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": partition])
-    if store.isPublicationDue { store.rollBack() }
-    try rewind(store)
-  }
-
-  /// Looks at what a poll brought besides records.
-  func handleEvents(of batch: any PolledInput) throws(DaemonError) {
-    if let rebalance = batch.rebalance { note(rebalance) }
-    for case .error(let error) in batch.events {
-      if error.isFatal { throw DaemonError(error) }
-      if error.kind == .autoOffsetReset {
-        throw DaemonError(
-          .lostInput,
-          "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
-        )
-      }
-      if error.kind == .inconsistentGroupProtocol {
-        // It takes this member in when the last of the others has left.
-        log.write(
-          .groupProtocolMismatch,
-          "the group has members of an earlier build, which assign partitions differently; waiting until all of them are stopped",
-          ["group": settings.groupID, "error": error]
-        )
-        continue
-      }
-      if error.kind.isRefusal { throw .cannot("read", error) }
-      if error.isRetriable {
-        log.write(.inputRetrying, "transient Kafka error; retrying", ["error": error])
-      } else {
-        log.write(.inputError, "Kafka error", ["error": error])
-      }
-    }
-  }
-
-  /// Publishes the pending changes, leaves the group, and closes everything within the time allowed.
-  private func finish(_ store: isolated FeedStore) throws -> DaemonReport {
-    log.write(.shutdownStopping, "stopping; publishing pending changes")
-    try flush(store)
-    let report = DaemonReport(counters: store.counters, feeds: store.summaries())
-    close()
-    return report
-  }
-
-  /// Tells the store whether the input is behind, after a poll that may have waited.
-  private func noteBacklog(of store: isolated FeedStore) {
-    let now = clock.milliseconds()
-    guard backlog.isBehind || batch.count >= Self.manyRecords || now >= nextBacklogTime else { return }
-    nextBacklogTime = now + Self.backlogMilliseconds
-    let unread = unread
-    backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
-    store.noteBacklog(backlog.isBehind)
-    if backlog.isBehind { keepFetching(unread.partitions) } else { mostFetched = 0 }
-    if memoryReturn.isDue(isBehind: backlog.isBehind, at: now) { FreedMemory.giveBack() }
-  }
-
-  /// How many records no poll has brought yet, as far as the brokers have told, and of which partitions.
-  private var unread: (count: Int64, partitions: [TopicPartition]) {
-    var count: Int64 = 0
-    var partitions: [TopicPartition] = []
-    for (partition, offset) in positions.read {
-      guard let end = consumer.knownEnd(of: partition), end > offset else { continue }
-      count += end - offset
-      partitions.append(partition)
-    }
-    return (count, partitions)
-  }
-
-  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
-  private func keepFetching(_ partitions: [TopicPartition]) {
-    if KafkaSettings.noticesRoom || partitions.isEmpty { return }
-    let fetched = consumer.fetchedCount
-    mostFetched = max(mostFetched, fetched)
-    guard fetched < mostFetched / 2 else { return }
-    consumer.wakeFetcher(of: partitions[wakeCount % partitions.count])
-    wakeCount += 1
-  }
-
-  /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.
-  private func noteLag() {
-    let now = clock.milliseconds()
-    guard now >= nextLagTime else { return }
-    nextLagTime = now + Self.lagMilliseconds
-    var lag: [TopicPartition: Int64] = [:]
-    for position in positions.resume {
-      guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }
-      lag[position.topicPartition] = max(0, end - position.offset)
-    }
-    environment.status.lags(lag, of: identity.number)
-    // What it tells of itself would wait in its queue as long as nothing is published.
-    _ = try? producer.poll(timeoutMilliseconds: 0)
-  }
-
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.
-  private func close() {
+  func close() {
     close(consumer)
     do {
       try producer.close(timeoutMilliseconds: closeTime)

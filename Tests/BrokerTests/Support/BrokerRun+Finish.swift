@@ -12,19 +12,19 @@ extension BrokerRun {
     let committed = try await onThread {
       let inputs = [self.topics.names.sections, self.topics.names.items]
       let ends = try TopicReader.contents(self.topics, inputs).ends
-      return try self.topics.waitForCommits(ends) { self.running.first(where: \.hasFailed) }
+      return try self.topics.waitForCommits(ends) { try self.checkMembers() }
     }
     try await waitForOutput()
     try await checkLeastEnds(committed)
   }
 
-  /// What goes with the offsets must not say more of the changesets topic than there is: whoever restores the feeds
-  /// would take it for cut off.
+  /// What goes with the offsets is read by daemons of other builds as well, and must not say more of the changesets topic
+  /// than there is: whoever restores the feeds would take it for cut off.
   private func checkLeastEnds(_ committed: [TopicPartition: CommittedOffset]) async throws {
     let ends = try await ends(of: [topics.names.changesets])
     for (input, offset) in committed {
       let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
-      let least = offset.metadata.split(separator: "=").last.flatMap { Int64($0) }
+      let least = offset.metadata.wholeMatch(of: /changesets=([0-9]+)/).flatMap { Int64($0.1) }
       try BrokerFailure.check(
         least.map { $0 <= ends[changesets] ?? 0 } == true,
         "\(input) has \(offset), and \(changesets) ends at \(ends[changesets] ?? 0)"

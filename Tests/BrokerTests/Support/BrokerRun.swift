@@ -13,8 +13,8 @@ final class BrokerRun: Sendable {
   let seed: UInt64
   let observer: Observer
   let load: Load
-  /// Where the daemons' logs are.
-  private let directory: URL
+  /// Where the daemons' logs are, and what else a test writes.
+  let directory: URL
   private let members = Mutex<[Member]>([])
 
   private init(_ label: String, _ options: RunOptions) throws {
@@ -84,21 +84,27 @@ final class BrokerRun: Sendable {
   ///
   /// - Parameters:
   ///   - settings: what it is configured with, besides what all have.
+  ///   - build: the build of the command.
   ///   - crash: where it is to end without warning, if it is to.
-  func start(_ settings: [String: String] = [:], crash: String? = nil) throws -> Member {
+  func start(
+    _ settings: [String: String] = [:],
+    build: Build = .current,
+    crash: String? = nil
+  ) throws -> Member {
     try members.withLock { members in
       let name = "member-\(members.count)"
-      let own = common.merging(options.settings) { $1 }.merging(["output.source": "/\(name)"]) { $1 }
+      let own = ["output.source": "/\(name)"].merging(common) { $1 }.merging(settings) { $1 }
       let path = directory.appendingPathComponent("\(name).log").path
-      let member = try Member(name, own.merging(settings) { $1 }, logPath: path, crash: crash)
+      let member = try Member(name, own, build: build, logPath: path, crash: crash)
       members.append(member)
       return member
     }
   }
 
   /// What all daemons are configured with: many small windows.
-  private var common: [String: String] {
+  var common: [String: String] {
     topics.settings.merging(["coalesce.window": "20", "keyframe.maxDeltas": "5"]) { $1 }
+      .merging(options.settings) { $1 }
   }
 
   /// Those that run.
@@ -114,13 +120,26 @@ final class BrokerRun: Sendable {
     seconds: Int = 600,
     until isMet: @escaping @Sendable (Observation) -> Bool
   ) async throws {
-    try await observer.wait(what, seconds: seconds) { self.failed != nil || isMet($0) }
-    if let failed {
-      throw BrokerFailure("\(failed.name) has ended by itself: \(failed.endText)")
-    }
+    try await observer.wait(what, seconds: seconds) { self.problem != nil || isMet($0) }
+    try checkMembers()
   }
 
-  private var failed: Member? { members.withLock { $0.first { $0.hasFailed } } }
+  /// - Throws: ``BrokerFailure`` if there is a ``problem``.
+  func checkMembers() throws(BrokerFailure) {
+    if let problem { throw BrokerFailure(problem) }
+  }
+
+  /// A daemon that has ended although nobody wanted it to, or has logged what none may; nil if there is none.
+  private var problem: String? {
+    let members = members.withLock { $0 }
+    if let failed = members.first(where: \.hasFailed) {
+      return "\(failed.name) has ended by itself: \(failed.endText)"
+    }
+    for member in members {
+      if let line = member.firstLine(about: options.forbiddenEvents) { return "\(member.name): \(line)" }
+    }
+    return nil
+  }
 
   /// Waits until so many more records were published.
   func waitForRecords(_ count: Int) async throws {
@@ -135,6 +154,16 @@ final class BrokerRun: Sendable {
       members.allSatisfy { member in
         let source = "/\(member.name)"
         return observation.published[source] ?? 0 > before[source] ?? 0
+      }
+    }
+  }
+
+  /// Waits until something more was published to every partition.
+  func waitForRecordsInAllPartitions() async throws {
+    let before = observer.observation.publishedByPartition
+    try await wait("records in all partitions") { observation in
+      (0..<self.options.partitions).allSatisfy { partition in
+        observation.publishedByPartition[partition] ?? 0 > before[partition] ?? 0
       }
     }
   }

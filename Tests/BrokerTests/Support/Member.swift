@@ -2,6 +2,7 @@ import FeedTestSupport
 import Foundation
 import Glibc
 import ObservationSupport
+import Service
 
 /// A daemon in a process of its own: the built command, which stands beside the tests.
 final class Member: Sendable {
@@ -21,8 +22,15 @@ final class Member: Sendable {
   ///
   /// - Parameters:
   ///   - settings: the configuration, by key.
+  ///   - build: the build of the command.
   ///   - crash: where it is to end without warning, if it is to; see `CrashInjection`.
-  init(_ name: String, _ settings: [String: String], logPath: String, crash: String? = nil) throws {
+  init(
+    _ name: String,
+    _ settings: [String: String],
+    build: Build = .current,
+    logPath: String,
+    crash: String? = nil
+  ) throws {
     self.name = name
     self.logPath = logPath
     let life = MemberLife(mayEnd: crash != nil)
@@ -33,9 +41,8 @@ final class Member: Sendable {
     }
     defer { try? log.close() }
     let process = Process()
-    process.executableURL = try BuiltCommand.url
-    let options = settings.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0.key)=\($0.value)"] }
-    process.arguments = ["run"] + options
+    process.executableURL = try build.command
+    process.arguments = ["run"] + Build.options(settings)
     process.environment = ProcessInfo.processInfo.environment
     process.environment?["FEEDSTORE_CRASH_AT"] = crash
     process.standardInput = FileHandle.nullDevice
@@ -72,11 +79,23 @@ final class Member: Sendable {
     return log.split(separator: "\n").count { $0.contains(text) }
   }
 
+  /// The first line of its log about one of these events.
+  func firstLine(about events: [LogEvent]) -> String? {
+    guard !events.isEmpty, let log = FileManager.default.contents(atPath: logPath) else { return nil }
+    for event in events {
+      guard let found = log.range(of: Data(" event=\(event.rawValue) ".utf8)) else { continue }
+      let newline = UInt8(ascii: "\n")
+      let begin = log[..<found.lowerBound].lastIndex(of: newline).map { $0 + 1 } ?? log.startIndex
+      return String(decoding: log[begin...].prefix { $0 != newline }, as: UTF8.self)
+    }
+    return nil
+  }
+
   /// How often it has restored each partition, by its log.
   var restorations: [Int: Int] {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
     var counts: [Int: Int] = [:]
-    for line in log.split(separator: "\n") where line.contains(" restored ") {
+    for line in log.split(separator: "\n") where line.contains(" event=restore.finished ") {
       guard let field = line.split(separator: " ").first(where: { $0.hasPrefix("partitions=") }) else {
         continue
       }

@@ -1,4 +1,5 @@
 import FeedTestSupport
+import Service
 
 /// What runs on a cluster differ in.
 struct RunOptions: Sendable {
@@ -7,6 +8,8 @@ struct RunOptions: Sendable {
   var compaction: [String: String] = [:]
   /// What the daemons are configured with, besides.
   var settings: [String: String] = [:]
+  /// What no daemon may log.
+  var forbiddenEvents: [LogEvent] = []
   var generator: GeneratorOptions
   var recordsPerPoll = 10
 

@@ -9,6 +9,10 @@ enum TestCluster {
   static let kills = number("FEEDSTORE_TEST_KILLS") ?? 5
   /// A command that restarts the brokers; nil where they are not the tests' to restart.
   static let restartCommand = text("FEEDSTORE_TEST_RESTART")
+  /// The command as an earlier commit has it; nil where none was built.
+  static let earlierCommand = text("FEEDSTORE_TEST_EARLIER")
+  /// Whether that one and the one of this commit can be members of one group.
+  static let canMix = text("FEEDSTORE_TEST_EARLIER_CANNOT_MIX") == nil
   /// How long to go on; nil unless that is what was asked for.
   static let soakMinutes = number("FEEDSTORE_SOAK_MINUTES")
 

@@ -8,13 +8,13 @@ extension TestTopics {
   ///
   /// - Parameters:
   ///   - ends: the offsets to be committed.
-  ///   - failed: a daemon that has ended although nobody wanted it to.
+  ///   - check: throws if it is no use to wait.
   /// - Returns: what is committed, of those partitions that have something to read.
-  /// - Throws: ``BrokerFailure`` if a daemon has failed, or after ten minutes.
+  /// - Throws: ``BrokerFailure`` after ten minutes.
   @discardableResult
   func waitForCommits(
     _ ends: [TopicPartition: Int64],
-    failed: () -> Member?
+    check: () throws -> Void
   ) throws -> [TopicPartition: CommittedOffset] {
     var configuration = client
     configuration["group.id"] = prefix
@@ -30,7 +30,7 @@ extension TestTopics {
     var result: [TopicPartition: CommittedOffset] = [:]
     while !left.isEmpty {
       try BrokerFailure.check(ContinuousClock.now < deadline, "the group has not committed \(left)")
-      if let failed = failed() { throw BrokerFailure("\(failed.name) has ended") }
+      try check()
       do throws(KafkaError) {
         let committed = try consumer.committed(Array(left.keys), timeoutMilliseconds: Self.askMilliseconds)
         result.merge(committed) { $1 }

@@ -1,24 +1,25 @@
-import FeedTestSupport
-import Foundation
+public import Foundation
 
-/// The built command, which stands beside the tests, run to its end in a folder of its own.
-struct CommandRun {
-  let exitCode: Int32
-  let output: String
-  let error: String
+/// The built command, run to its end in a folder of its own.
+public struct CommandRun {
+  public let exitCode: Int32
+  public let output: String
+  public let error: String
 
   /// - Parameters:
+  ///   - command: the command; nil for the one that stands beside the tests.
   ///   - folder: where it is run, and what paths are relative to.
   ///   - environment: variables beside this process's.
   ///   - stackKilobytes: the size of the main thread's stack; nil for the usual one.
-  init(
+  public init(
     _ arguments: [String],
+    of command: URL? = nil,
     in folder: URL,
     environment: [String: String] = [:],
     stackKilobytes: Int? = nil
   ) throws {
     let process = Process()
-    let command = try BuiltCommand.url
+    let command = try command ?? BuiltCommand.url
     if let stackKilobytes {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =

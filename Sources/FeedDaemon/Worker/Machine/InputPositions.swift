@@ -4,7 +4,7 @@ import Kafka
 ///
 /// It knows what this worker has committed, and before its first commit where its reading began; so it says
 /// the same as the broker for as long as the partitions are held and no commit's outcome is unknown.
-struct InputPositions {
+struct InputPositions: Equatable {
   private var offsets: [TopicPartition: Int64] = [:]
   /// The least offset that may come next.
   private var nextOffsets: [TopicPartition: Int64] = [:]

@@ -31,8 +31,8 @@ enum WorkerStep: Equatable {
     } else if let restoreTime, restoreTime <= now {
       self = .restore
     } else {
-      let times = [deadline, restoreTime].compactMap { $0.map { $0 - now } }
-      self = .poll(timeoutMilliseconds: Int32(min(times.min() ?? .max, Self.idleMilliseconds)))
+      let time = min(deadline ?? .max, restoreTime ?? .max)
+      self = .poll(timeoutMilliseconds: Int32(min(time - now, Self.idleMilliseconds)))
     }
   }
 }

@@ -1,0 +1,84 @@
+import Kafka
+
+/// What a worker is to do next. After each, the machine is told what came of it, with the event that is named.
+enum WorkerAction: Equatable {
+  // MARK: The group
+
+  /// Wait for brokers, and check that the topics fit together: ``WorkerEvent/topicsChecked(isStopping:)``.
+  case findTopics
+  /// Join the group: ``WorkerEvent/done``.
+  case join
+  /// Leave the group and join it again: ``WorkerEvent/done``.
+  case rejoin
+  /// Replace the consumer, whose membership cannot be relied on, and join the group: ``WorkerEvent/done``.
+  case replaceConsumer
+  /// Leave the group and close the clients: ``WorkerEvent/done``.
+  case close
+  /// Nothing: the worker has ended.
+  case end
+  /// End with an error that somebody has to do something about.
+  case fail(KafkaError)
+  /// Tell the operator: ``WorkerEvent/done``.
+  case report(WorkerNotice)
+
+  // MARK: Input
+
+  /// Apply a slice of what was polled: ``WorkerEvent/applied(_:)``.
+  case apply
+  /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(deadline:isStopping:)``.
+  case look
+  /// Poll for input, at most so long: ``WorkerEvent/polled(_:isRepeated:)``.
+  case poll(timeoutMilliseconds: Int32)
+  /// Poll, and discard what input comes: ``WorkerEvent/polled(_:isRepeated:)``.
+  case pollWithoutInput(timeoutMilliseconds: Int32)
+  /// Tell whether a poll of the group is due: ``WorkerEvent/schedule(isPollDue:)``.
+  case checkSchedule
+  /// Pause these inputs and poll the group while the batch stays as it is: ``WorkerEvent/groupServed(_:isPaused:)``.
+  case serveGroup(pausing: [TopicPartition])
+  /// Resume these inputs unless the batch is unfinished, as librdkafka drops what it has fetched of paused ones:
+  /// ``WorkerEvent/resumed(_:)``.
+  case resumeInput([TopicPartition])
+  /// Discard what was polled, and seek: ``WorkerEvent/sought(isDone:)``.
+  case rewind([TopicPartitionOffset])
+
+  // MARK: Restoring
+
+  /// Take one step of ``Restoration``: ``WorkerEvent/restored(_:)``.
+  case restore
+  /// Discard pending changes and what was polled, drop the state of all partitions, and begin to restore these:
+  /// ``WorkerEvent/done``.
+  case restoreAgain(dropping: Set<Int32>, restoring: [TopicPartition])
+
+  // MARK: Publishing
+
+  /// Make the call of this step towards a producer, outside of transactions: ``WorkerEvent/called(_:stopDeadline:)``.
+  case prepareProducer(TransactionMachine.Step)
+  /// Begin a flush: ``WorkerEvent/done``.
+  case beginFlush
+  /// Make the call of this step of a transaction, trying until this time: ``WorkerEvent/called(_:stopDeadline:)``.
+  case call(TransactionMachine.Step, until: Int64)
+  /// Serve the producer for so long: ``WorkerEvent/done``.
+  case wait(milliseconds: Int32)
+  /// Confirm what was committed to the store, the whole flush or a part, and how long the flush has taken:
+  /// ``WorkerEvent/confirmed(isStopping:)``.
+  case confirm(isWhole: Bool, milliseconds: Int64)
+  /// End the flush and roll the store back, as the transaction was aborted: ``WorkerEvent/done``.
+  case withdraw
+  /// End the flush, as the outcome of the transaction is not known: ``WorkerEvent/done``.
+  case lose(waitMilliseconds: Int32)
+  /// Roll the store back if something is pending: ``WorkerEvent/rolledBack(wasPending:)``.
+  case rollBack
+
+  // MARK: Rebalances
+
+  /// Tell whether anything of these partitions is pending: ``WorkerEvent/pending(_:)``.
+  case checkPending(of: Set<Int32>)
+  /// Tell the consumer that the rebalance is dealt with: ``WorkerEvent/done``.
+  case complete(Rebalance)
+  /// Begin to restore partitions that came: ``WorkerEvent/done``. If the share is not settled, more may come.
+  case take([TopicPartition], isSettled: Bool)
+  /// Drop the state of partitions, which have these inputs, so that nothing of them is published: ``WorkerEvent/done``.
+  case giveUp(Set<Int32>, inputs: [TopicPartition], isLost: Bool)
+  /// Seek partitions that stay to where they are read: ``WorkerEvent/sought(isDone:)``.
+  case readOn([TopicPartitionOffset])
+}

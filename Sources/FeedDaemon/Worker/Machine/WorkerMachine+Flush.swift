@@ -1,0 +1,188 @@
+import Kafka
+
+/// Publishes: has ``TransactionMachine`` say which call comes next, and says what is done with the store and the input.
+extension WorkerMachine {
+  /// Begins to publish the pending changes, normally in one transaction.
+  mutating func flush(then next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
+    transactions.begin()
+    return enter(.flushing(WorkerState.Flush(start: now, next: next), .beginning), .beginFlush)
+  }
+
+  mutating func goOn(
+    with flush: WorkerState.Flush,
+    _ event: WorkerEvent,
+    at stage: WorkerState.FlushStage,
+    _ now: Int64
+  ) -> WorkerAction? {
+    switch (stage, event) {
+    case (.beginning, .done):
+      return nextCall(of: flush, at: now)
+    case (.calling, .called(let outcome, let stopDeadline)) where outcome.fits(transactions.step):
+      return note(outcome, of: flush, stopDeadline: stopDeadline, at: now)
+    case (.waiting, .done):
+      return checkSchedule(in: flush, at: now)
+    case (.checkingSchedule, .schedule(let isPollDue)):
+      return isPollDue ? enter(.flushing(flush, .servingGroup), serveGroup()) : nextCall(of: flush, at: now)
+    case (.servingGroup, .groupServed(let rebalance, let isPaused)):
+      noteService(rebalance, isPaused: isPaused, at: now)
+      return nextCall(of: flush, at: now)
+    case (.confirming, .confirmed(let isStopping)):
+      if !flush.isLastPart { transactions.begin() } else { renewSlowProducer(isStopping: isStopping) }
+      return checkSchedule(in: flush, at: now)
+    case (.withdrawing(let wait), .done):
+      return rewind(then: .endFlush(flush, waitMilliseconds: wait))
+    case (.pausing, .done):
+      return go(on: .endFlush(flush, waitMilliseconds: 0), at: now)
+    default:
+      return nil
+    }
+  }
+
+  /// When to stop trying to publish what fails.
+  var publishingLimit: Int64 {
+    switch rebalance?.kind {
+    case .assigned?, nil: .max
+    case .revoking?: rebalanceTime + Self.leavingMilliseconds
+    // Somebody else may have the partitions already: the pending changes would be refused.
+    case .lost?: rebalanceTime
+    }
+  }
+
+  private mutating func nextCall(of flush: WorkerState.Flush, at now: Int64) -> WorkerAction {
+    var flush = flush
+    if rebalance?.kind == .lost, !flush.hasGivenUp {
+      flush.hasGivenUp = true
+      let effect = transactions.giveUp()
+      if effect != .proceed { return handle(effect, of: flush, at: now) }
+    }
+    return enter(.flushing(flush, .calling), .call(transactions.step, until: publishingLimit))
+  }
+
+  private mutating func note(
+    _ outcome: WorkerEvent.Outcome,
+    of flush: WorkerState.Flush,
+    stopDeadline: Int64?,
+    at now: Int64
+  ) -> WorkerAction {
+    var flush = flush
+    if case .wrote(_, let isLast) = outcome { flush.isLastPart = isLast }
+    var effect = effect(of: outcome, at: now)
+    if case .retry = effect, now >= min(publishingLimit, stopDeadline ?? .max) {
+      effect = transactions.giveUp()
+    }
+    if transactions.step == .abort || transactions.step == .replace {
+      slowTransactions.fail(at: now, timeoutMilliseconds: transactionMilliseconds)
+    }
+    return handle(effect, of: flush, at: now)
+  }
+
+  private mutating func effect(
+    of outcome: WorkerEvent.Outcome,
+    at now: Int64
+  ) -> TransactionMachine.Effect {
+    switch outcome {
+    case .succeeded:
+      if transactions.step == .begin { slowTransactions.begin(at: now) }
+      return transactions.succeed()
+    case .wrote(let endsTransaction, _):
+      let effect = transactions.succeed()
+      if endsTransaction { transactions.finishWriting() }
+      return effect
+    case .replaced(let milliseconds):
+      transactionMilliseconds = milliseconds
+      return transactions.succeed()
+    case .failed(let error):
+      return transactions.fail(error)
+    case .refused(let error):
+      return transactions.refuse(error)
+    }
+  }
+
+  private mutating func handle(
+    _ effect: TransactionMachine.Effect,
+    of flush: WorkerState.Flush,
+    at now: Int64
+  ) -> WorkerAction {
+    switch effect {
+    case .proceed:
+      return checkSchedule(in: flush, at: now)
+    case .retry(let milliseconds):
+      return enter(.flushing(flush, .waiting), .wait(milliseconds: milliseconds))
+    case .committed:
+      slowTransactions.commit()
+      return enter(
+        .flushing(flush, .confirming),
+        .confirm(isWhole: flush.isLastPart, milliseconds: now - flush.start)
+      )
+    case .withdrawn(let wait):
+      return enter(.flushing(flush, .withdrawing(waitMilliseconds: wait)), .withdraw)
+    case .lost(let wait):
+      return lose(waitMilliseconds: wait, then: .endFlush(flush, waitMilliseconds: 0), at: now)
+    case .stop(let error):
+      return enter(.ended, .fail(error))
+    }
+  }
+
+  /// The group is polled between two calls if need be; without a transaction the loop does so.
+  private mutating func checkSchedule(in flush: WorkerState.Flush, at now: Int64) -> WorkerAction {
+    transactions.isInTransaction
+      ? enter(.flushing(flush, .checkingSchedule), .checkSchedule)
+      : go(on: .endFlush(flush, waitMilliseconds: 0), at: now)
+  }
+
+  private mutating func lose(
+    waitMilliseconds: Int32,
+    then next: WorkerState.Continuation,
+    at now: Int64
+  ) -> WorkerAction {
+    producerPauseEnd = now + Int64(waitMilliseconds)
+    return enter(.losing(next), .lose(waitMilliseconds: waitMilliseconds))
+  }
+
+  /// What the producer may leave open when the process is killed holds back whoever comes after for as long as its
+  /// transactions may take; when they go well again, that is to be short again.
+  private mutating func renewSlowProducer(isStopping: Bool) {
+    guard transactionMilliseconds > leastTransactionMilliseconds else { return }
+    // Whoever waits for the partitions does not wait for that.
+    if rebalance == nil, !isStopping { transactions.renew() }
+  }
+
+  // MARK: A producer, outside of transactions
+
+  /// Goes one step on towards a producer that transactions can be begun with.
+  ///
+  /// Registering it ends what an earlier producer of the same id left open, so nothing is restored before.
+  mutating func prepareProducer(
+    _ event: WorkerEvent,
+    at stage: WorkerState.ProducerStage,
+    _ now: Int64
+  ) -> WorkerAction? {
+    switch (stage, event) {
+    case (.polling, .polled(let rebalance, _)):
+      note(rebalance, at: now)
+      guard self.rebalance == nil, now >= producerPauseEnd else { return turn() }
+      return enter(.preparing(.calling), .prepareProducer(transactions.step))
+    case (.calling, .called(.failed(let error), _)):
+      let effect = transactions.fail(error)
+      guard case .retry(let milliseconds) = effect else {
+        return enter(.preparing(.reporting(effect)), .report(.producerRefused(error)))
+      }
+      producerPauseEnd = now + Int64(milliseconds)
+      return enter(.preparing(.reporting(effect)), .report(.waitingForCoordinator(error)))
+    case (.calling, .called(.refused, _)):
+      // Only transactions have records that are refused.
+      return nil
+    case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
+      _ = effect(of: outcome, at: now)
+      return turn()
+    case (.reporting(.lost(let wait)), .done):
+      return lose(waitMilliseconds: wait, then: .turn, at: now)
+    case (.reporting(.stop(let error)), .done):
+      return enter(.ended, .fail(error))
+    case (.reporting(.retry), .done):
+      return turn()
+    default:
+      return nil
+    }
+  }
+}

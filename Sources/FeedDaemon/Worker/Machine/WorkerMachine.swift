@@ -1,0 +1,243 @@
+import Kafka
+
+/// Decides what a worker does: is told what has happened, and returns what to do next.
+///
+///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ restoring ─▸ (applying)
+///                               ▴  │              ├▸ preparing: a producer
+///                               │  │              ├▸ flushing: transactions, until what is pending is committed
+///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended
+///          a rebalance: next    ╰─ rebalancing ◂── before a batch or a slice of it
+///
+/// A plain value without clients, clock and log: whoever holds it does the actions (``Worker``), so every transition is tested
+/// without Kafka. There is always exactly one action under way, and ``state`` says which; what is known only while it is under
+/// way is in the state. Each action has its event (``WorkerAction``). Any other event is a broken invariant and ends the process.
+///
+/// What belongs to one partition is in ``partitions`` and ``positions``, and how far its feeds are restored in ``Restoration``.
+struct WorkerMachine: Equatable {
+  /// The action to begin with.
+  static let firstAction = WorkerAction.findTopics
+  /// How long partitions that are revoked may be kept from the group, which waits for all its members.
+  static let leavingMilliseconds: Int64 = 10_000
+  /// By then all brokers have heard of new topics.
+  static let rejoinMilliseconds: Int64 = 5_000
+  /// The longest wait for a producer between two polls of the group.
+  static let longestProducerPause: Int64 = 100
+
+  /// Set by the machine's own files only.
+  var state = WorkerState.starting
+  var partitions = PartitionTable()
+  /// Of the partitions that are served. The worker notes here what polls bring and what is committed.
+  var positions = InputPositions()
+  /// What a poll has brought and that is not dealt with yet.
+  var rebalance: Rebalance?
+  /// When it came, in milliseconds of the monotonic clock, like all times.
+  var rebalanceTime: Int64 = 0
+
+  var transactions = TransactionMachine()
+  var slowTransactions = SlowTransactions()
+  /// How long a transaction of the present producer may take.
+  var transactionMilliseconds: Int
+  /// How long a transaction may take if none was slow.
+  let leastTransactionMilliseconds: Int
+  /// Before this time nothing is done about the producer.
+  var producerPauseEnd: Int64 = 0
+
+  /// When the next step in restoring may be taken.
+  var restoreTime: Int64 = 0
+  /// When the group is to be joined once more; nil if it is not.
+  ///
+  /// The group's leader asks some broker for the partitions that it shares out. When the topics have just been created, that
+  /// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and the input stays with nobody. A
+  /// worker beyond the number of partitions has no share either, so each joins once more at most.
+  var rejoinTime: Int64?
+  var hasRejoined = false
+
+  init(transactionMilliseconds: Int) {
+    self.transactionMilliseconds = transactionMilliseconds
+    leastTransactionMilliseconds = transactionMilliseconds
+  }
+
+  /// The last action is done, and this has happened.
+  ///
+  /// - Returns: what to do next.
+  mutating func handle(_ event: WorkerEvent, at now: Int64) -> WorkerAction {
+    guard let action = transition(event, at: now) else {
+      preconditionFailure("the worker was told \(event) in state \(state)")
+    }
+    return action
+  }
+
+  /// The same; nil, and nothing is changed, if the event is not one of the state's.
+  mutating func transition(_ event: WorkerEvent, at now: Int64) -> WorkerAction? {
+    switch (state, event) {
+    case (.starting, .topicsChecked(let isStopping)):
+      return isStopping ? go(on: .close, at: now) : enter(.joining, .join)
+    case (.joining, .done):
+      return turn()
+
+    case (.applying, .applied(.everything)):
+      return resumeInput(then: .look, at: now)
+    case (.applying, .applied(.slice)):
+      return enter(.betweenSlices, serveGroup())
+    case (.applying, .applied(.untilFlush)) where transactions.isReady:
+      return flush(then: .turn, at: now)
+    case (.betweenSlices, .groupServed(let rebalance, let isPaused)):
+      noteService(rebalance, isPaused: isPaused, at: now)
+      return turn()
+    case (.resuming(let next), .resumed(let resumption)):
+      return noteResumption(resumption, then: next, at: now)
+
+    case (.looking, .looked(let deadline, let isStopping)):
+      return choose(deadline: deadline, isStopping: isStopping, at: now)
+    case (.rejoining, .done):
+      return enter(.looking, .look)
+    case (.polling(let restores), .polled(let rebalance, let isRepeated)):
+      note(rebalance, at: now)
+      let next: WorkerState.Continuation = restores && self.rebalance == nil ? .restore : .turn
+      // Taken as they are, some records would be rejected or deleted a second time.
+      if isRepeated { return enter(.rollingBack(next, rewindsAlways: true), .rollBack) }
+      return go(on: next, at: now)
+    case (.restoring, .restored(let result)):
+      return noteRestored(result)
+
+    case (.preparing(let stage), _):
+      return prepareProducer(event, at: stage, now)
+    case (.flushing(let flush, let stage), _):
+      return goOn(with: flush, event, at: stage, now)
+    case (.rebalancing(let stage), _):
+      return rebalance(event, at: stage, now)
+
+    case (.losing(let next), .done): return restoreAgain(then: next)
+    case (.rollingBack(let next, let rewindsAlways), .rolledBack(let wasPending)):
+      return wasPending || rewindsAlways ? rewind(then: next) : go(on: next, at: now)
+    case (.rewinding(let next), .sought(let isDone)):
+      // If it failed, where the reading stands is not known; a restoration ends with seeking until it succeeds.
+      return isDone ? go(on: next, at: now) : restoreAgain(then: next)
+    case (.restoringAgain(let next), .done):
+      return go(on: next, at: now)
+
+    case (.stopping(let isPending), .done):
+      return isPending && transactions.isReady ? flush(then: .close, at: now) : go(on: .close, at: now)
+    case (.closing, .done):
+      return enter(.ended, .end)
+    default:
+      return nil
+    }
+  }
+
+  // MARK: The loop
+
+  /// The loop begins: a rebalance comes before input.
+  mutating func turn() -> WorkerAction {
+    rebalance == nil ? enter(.applying, .apply) : beginRebalance()
+  }
+
+  mutating func go(on next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
+    switch next {
+    case .turn: turn()
+    case .look: enter(.looking, .look)
+    case .restore: enter(.restoring, .restore)
+    case .endFlush(let flush, let wait):
+      wait > 0
+        ? enter(.flushing(flush, .pausing), .wait(milliseconds: wait))
+        : resumeInput(then: flush.next, at: now)
+    case .checkLeavingAgain: checkLeavingAgain()
+    case .giveUp: giveUp()
+    case .close: enter(.closing, .close)
+    }
+  }
+
+  private mutating func choose(deadline: Int64?, isStopping: Bool, at now: Int64) -> WorkerAction {
+    if let time = rejoinTime, now >= time, !isStopping {
+      rejoinTime = nil
+      hasRejoined = true
+      return enter(.rejoining, .rejoin)
+    }
+    let step = WorkerStep(
+      deadline: deadline,
+      now: now,
+      isStopping: isStopping,
+      isProducerReady: transactions.isReady,
+      restoreTime: partitions.has(.restoring) ? restoreTime : nil
+    )
+    switch step {
+    case .stop:
+      return enter(.stopping(isPending: deadline != nil), .report(.stopping))
+    case .flush:
+      return flush(then: .turn, at: now)
+    case .prepareProducer:
+      let pause = max(0, min(producerPauseEnd - now, Self.longestProducerPause))
+      return enter(.preparing(.polling), .pollWithoutInput(timeoutMilliseconds: Int32(pause)))
+    case .restore:
+      return enter(.polling(restores: true), .poll(timeoutMilliseconds: 0))
+    case .poll(let timeoutMilliseconds):
+      return enter(.polling(restores: false), .poll(timeoutMilliseconds: timeoutMilliseconds))
+    }
+  }
+
+  mutating func enter(_ state: WorkerState, _ action: WorkerAction) -> WorkerAction {
+    self.state = state
+    return action
+  }
+
+  // MARK: The group and the input
+
+  mutating func note(_ rebalance: Rebalance?, at now: Int64) {
+    guard let rebalance else { return }
+    self.rebalance = rebalance
+    rebalanceTime = now
+  }
+
+  func serveGroup() -> WorkerAction { .serveGroup(pausing: partitions.inputs(.serving)) }
+
+  mutating func noteService(_ rebalance: Rebalance?, isPaused: Bool, at now: Int64) {
+    if isPaused { partitions.pause() }
+    note(rebalance, at: now)
+  }
+
+  mutating func resumeInput(then next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
+    guard partitions.has(.paused) else { return go(on: next, at: now) }
+    return enter(.resuming(next), .resumeInput(partitions.inputs(.paused)))
+  }
+
+  private mutating func noteResumption(
+    _ resumption: WorkerEvent.Resumption,
+    then next: WorkerState.Continuation,
+    at now: Int64
+  ) -> WorkerAction {
+    switch resumption {
+    case .done: partitions.resume()
+    case .postponed: break
+    case .failed: return restoreAgain(then: next)
+    }
+    return go(on: next, at: now)
+  }
+
+  // MARK: Restoring
+
+  private mutating func noteRestored(_ result: WorkerEvent.RestoreResult) -> WorkerAction {
+    partitions.stop(result.stopped)
+    partitions.serve(Set(result.starts.map(\.partition)))
+    positions.begin(at: result.starts)
+    if let time = result.retryTime { restoreTime = time }
+    return turn()
+  }
+
+  /// Goes back to what is committed, for every partition.
+  mutating func rewind(then next: WorkerState.Continuation) -> WorkerAction {
+    positions.rewind()
+    return enter(.rewinding(next), .rewind(positions.resume))
+  }
+
+  /// Has all partitions that stay restored from what is published.
+  mutating func restoreAgain(then next: WorkerState.Continuation) -> WorkerAction {
+    let numbers = partitions.numbers
+    positions.remove(numbers)
+    partitions.restoreAgain()
+    restoreTime = 0
+    return enter(
+      .restoringAgain(next),
+      .restoreAgain(dropping: numbers, restoring: partitions.inputs(.restoring))
+    )
+  }
+}
