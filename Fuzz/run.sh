@@ -17,15 +17,20 @@ fuzz() {
   local target=$1 found=.build/fuzz-inputs log=.build/fuzz-inputs/$1.log
   mkdir -p "$found" ".build/fuzz-corpus/$target"
   # What takes longer than 10 s or more than 1 GB is a bug, too.
-  if FEEDSTORE_FUZZ_TARGET=$target "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
-    -max_len=65536 -print_final_stats=1 -verbosity=1 -artifact_prefix="$found/$target-" \
-    ".build/fuzz-corpus/$target" "$corpus/$target" >"$log" 2>&1; then
-    local runs rate memory coverage
+  local TIMEFORMAT='%U %S' processor
+  if processor=$({
+    time FEEDSTORE_FUZZ_TARGET=$target "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+      -max_len=65536 -print_final_stats=1 -verbosity=1 -artifact_prefix="$found/$target-" \
+      ".build/fuzz-corpus/$target" "$corpus/$target" >"$log" 2>&1
+  } 2>&1); then
+    local runs rate memory first last
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    rate=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
+    # For each second of processor time, as others may use the processors.
+    rate=$(awk -v runs="$runs" '{ printf "%d", runs / ($1 + $2 + 0.01) }' <<<"$processor")
     memory=$(sed -n 's/^stat::peak_rss_mb: *//p' "$log")
-    coverage=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
-    echo "$target: $runs inputs, $rate a second, $coverage edges, $memory MB: nothing found"
+    first=$(sed -n 's/.*INITED cov: \([0-9]*\) .*/\1/p' "$log")
+    last=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
+    echo "$target: $runs inputs, $rate per processor second, $first to $last edges, $memory MB: nothing found"
   else
     tail -n 40 "$log"
     local kept

@@ -1,5 +1,7 @@
 #include "coroutine.h"
 
+#include "known_stack.h"
+
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@ struct feedstore_coroutine {
   jmp_buf caller;
   bool has_begun;
   bool has_ended;
+  struct known_stack own_stack;
+  struct known_stack caller_stack;
 };
 
 /// Whether the thread is in a coroutine.
@@ -24,8 +28,10 @@ static _Thread_local bool is_inside;
 
 static void run(unsigned int high, unsigned int low) {
   feedstore_coroutine *coroutine = (feedstore_coroutine *)(((uintptr_t)high << 32) | (uintptr_t)low);
+  known_stack_arrive(&coroutine->own_stack, &coroutine->caller_stack);
   coroutine->body(coroutine->argument);
   coroutine->has_ended = true;
+  known_stack_leave(NULL, &coroutine->caller_stack);
   _longjmp(coroutine->caller, 1);
 }
 
@@ -43,6 +49,7 @@ feedstore_coroutine *feedstore_coroutine_new(size_t stack_bytes) {
   mprotect(coroutine->stack, page, PROT_NONE);
   coroutine->bytes = bytes;
   coroutine->has_ended = true;
+  known_stack_add(&coroutine->own_stack, (char *)coroutine->stack + page, bytes - page);
   return coroutine;
 }
 
@@ -54,13 +61,20 @@ void feedstore_coroutine_prepare(feedstore_coroutine *coroutine, void (*body)(vo
 }
 
 void feedstore_coroutine_resume(feedstore_coroutine *coroutine) {
+  known_stack_remember(&coroutine->caller_stack);
   if (_setjmp(coroutine->caller) != 0) {
     is_inside = false;
+    known_stack_arrive(&coroutine->caller_stack, &coroutine->own_stack);
+    if (coroutine->has_ended) known_stack_end(&coroutine->own_stack);
     return;
   }
   is_inside = true;
-  if (coroutine->has_begun) _longjmp(coroutine->own, 1);
+  if (coroutine->has_begun) {
+    known_stack_leave(&coroutine->caller_stack, &coroutine->own_stack);
+    _longjmp(coroutine->own, 1);
+  }
   coroutine->has_begun = true;
+  known_stack_begin(&coroutine->own_stack);
   ucontext_t context;
   getcontext(&context);
   context.uc_stack.ss_sp = coroutine->stack;
@@ -68,16 +82,23 @@ void feedstore_coroutine_resume(feedstore_coroutine *coroutine) {
   context.uc_link = NULL;
   uintptr_t pointer = (uintptr_t)coroutine;
   makecontext(&context, (void (*)(void))run, 2, (unsigned int)(pointer >> 32), (unsigned int)pointer);
+  known_stack_leave(&coroutine->caller_stack, &coroutine->own_stack);
   setcontext(&context);
 }
 
 void feedstore_coroutine_suspend(feedstore_coroutine *coroutine) {
-  if (_setjmp(coroutine->own) == 0) _longjmp(coroutine->caller, 1);
+  if (_setjmp(coroutine->own) != 0) {
+    known_stack_arrive(&coroutine->own_stack, &coroutine->caller_stack);
+    return;
+  }
+  known_stack_leave(&coroutine->own_stack, &coroutine->caller_stack);
+  _longjmp(coroutine->caller, 1);
 }
 
 bool feedstore_coroutine_has_ended(const feedstore_coroutine *coroutine) { return coroutine->has_ended; }
 
 void feedstore_coroutine_free(feedstore_coroutine *coroutine) {
+  known_stack_remove(&coroutine->own_stack);
   munmap(coroutine->stack, coroutine->bytes);
   free(coroutine);
 }

@@ -119,6 +119,28 @@ struct PublicationWriterTests {
     #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count + 1)")
   }
 
+  @Test func `the rest of a discarded part is not written with the next part`() async throws {
+    var options = FeedStoreOptions()
+    options.output.maxMessageBytes = 600
+    let topics = options.topics
+    let counts: [String: Int32] = [
+      topics.items: 4, topics.sections: 4, topics.changesets: 4, topics.rejected: 3,
+    ]
+    let layout = try TopicLayout(topics, TopicMetadata(partitionCounts: counts))
+    var writer = PublicationWriter(options, layout, RejectedRecordLimit(maxMessageBytes: 1_000_000))
+    let producer = CountingProducer(capacity: 2)
+    let store = FeedStore(options: options)
+    _ = try await store.apply(RecordBatch(records(items: 60, rejected: 3)), time: .clock(0))
+    writer.begin(await store.beginFlush())
+    #expect(throws: KafkaError.self) { try writer.write(to: producer) }
+    #expect(!writer.isIdle)
+
+    writer.discard()
+    #expect(writer.isIdle)
+    try writer.write(to: producer)
+    #expect(producer.count == 2)
+  }
+
   @Test func `a rejected record that is too long is truncated, with its original sizes in headers`()
     async throws
   {
@@ -138,5 +160,33 @@ struct PublicationWriterTests {
     #expect(value.count < 3_000 && value.count > 1_000)
     #expect(rejected.first?.headers["feedstore.value.truncated"] == "5000")
     #expect(rejected.first?.headers["feedstore.key.truncated"] == nil)
+  }
+}
+
+/// A producer whose queue takes some records and never empties.
+private final class CountingProducer: RecordProducer {
+  private(set) var count = 0
+  private let capacity: Int
+
+  init(capacity: Int) { self.capacity = capacity }
+
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError) {
+    guard count < capacity else {
+      throw KafkaError(
+        kind: .queueFull,
+        message: "the queue is full",
+        isRetriable: true,
+        isFatal: false,
+        requiresAbort: false
+      )
+    }
+    count += 1
   }
 }

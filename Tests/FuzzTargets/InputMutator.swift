@@ -4,10 +4,12 @@ import FeedTestSupport
 public struct InputMutator: Sendable {
   private let tokens: [[UInt8]]
   private let seeds: [[UInt8]]
+  private let generate: (@Sendable (inout FuzzRandom) -> [UInt8])?
 
   public init(_ target: FuzzTarget, seeds: [[UInt8]]) {
     tokens = (target.tokens + InputMutator.numbers + InputMutator.characters).map { Array($0.utf8) }
     self.seeds = seeds
+    generate = target.generate
   }
 
   private static let numbers = [
@@ -30,10 +32,12 @@ public struct InputMutator: Sendable {
     return Array(input.prefix(FuzzTarget.maxInputBytes))
   }
 
-  /// The input with one or a few mutations.
+  /// The input with one or a few mutations. If the target can generate inputs, sometimes a generated one with none to two.
   public func changed(_ input: [UInt8], seed: UInt64) -> [UInt8] {
     var (input, random) = (input, FuzzRandom(seed: seed))
-    for _ in 0...random.below(3) { change(&input, &random) }
+    var count = 1 + random.below(3)
+    if let generate, random.chance(10) { (input, count) = (generate(&random), random.below(3)) }
+    for _ in 0..<count { change(&input, &random) }
     return input
   }
 

@@ -10,7 +10,7 @@ export SWIFT_BACKTRACE=enable=no
 
 case $sanitizer in
 address)
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=0}
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-suppressions=$PWD/Tests/Sanitizers/addresses.supp:detect_leaks=1:detect_stack_use_after_return=0}
   export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/Tests/Sanitizers/leaks.supp:print_suppressions=0}
   ;;
 thread)
@@ -27,8 +27,10 @@ esac
 if [ $# = 0 ]; then
   case $sanitizer in
   address) set -- --skip '^BrokerTests\.' ;;
-  # Those with threads. A thousand readers in a process with all other tests take the better part of an hour.
-  thread) set -- --filter '^(ServiceTests|KafkaTests|FeedClientTests|EndToEndTests)\.' --skip '^EndToEndTests\.SlowReadersTests' ;;
+  # Those with threads, and the simulation. A thousand readers in a process with all other tests take the better part
+  # of an hour.
+  thread) set -- --filter '^(ServiceTests|KafkaTests|FeedClientTests|FeedDaemonTests|FeedHTTPTests|SimulationTests|EndToEndTests)\.' \
+    --skip '^EndToEndTests\.SlowReadersTests' ;;
   esac
 fi
 exec timeout --kill-after=30s 60m "$build/feedstorePackageTests.xctest" --testing-library swift-testing "$@"

@@ -172,7 +172,8 @@ struct OperationsTests {
       at: url,
       // The transaction is counted first, then its content.
       with: "\nfeedstore_transactions_total{outcome=\"committed\"} 1\n",
-      "\nfeedstore_commit_delay_seconds_count 3\n"
+      "\nfeedstore_commit_delay_seconds_count ",
+      without: "\nfeedstore_commit_delay_seconds_count 0\n"
     )
     for line in [
       "feedstore_input_records_total{topic=\"feeds.items\"} 3", "feedstore_commit_delay_seconds_count 3",
@@ -196,16 +197,20 @@ struct OperationsTests {
     return ground
   }
 
-  /// The metrics, once they contain these texts.
-  private static func metrics(at url: borrowing Mutex<String>, with wanted: String...) async throws -> String
-  {
+  /// The metrics, once they contain the wanted texts and not the unwanted one.
+  private static func metrics(
+    at url: borrowing Mutex<String>,
+    with wanted: String...,
+    without unwanted: String? = nil
+  ) async throws -> String {
     while url.withLock({ $0.isEmpty }) { await Task.yield() }
     let port = try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? ""))
     while true {
       let client = try HTTPTestClient(port: port)
       try client.request("GET /metrics", "Connection: close")
       let text = try client.response().text
-      if wanted.allSatisfy({ text.contains($0) }) { return text }
+      let isEarly = unwanted.map { text.contains($0) } ?? false
+      if !isEarly, wanted.allSatisfy({ text.contains($0) }) { return text }
       await Task.yield()
     }
   }

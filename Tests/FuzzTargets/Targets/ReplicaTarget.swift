@@ -16,7 +16,11 @@ extension FuzzTarget {
   /// - An invalid record changes nothing.
   /// - A changeset that does not fit leaves the feed, its revision and its epoch unchanged.
   /// - A store can continue from the final state, or reports what is missing.
-  static let replica = FuzzTarget("replica", tokens: changesetTokens) { input throws(FuzzFailure) in
+  static let replica = FuzzTarget(
+    "replica",
+    tokens: changesetTokens,
+    generate: GeneratedChangesets.input
+  ) { input throws(FuzzFailure) in
     let replicas = ReplicaPartition()
     for line in ChangesetLine.repaired(input) {
       let before = try ReplicaContent(replicas)

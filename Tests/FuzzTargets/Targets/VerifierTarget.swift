@@ -5,7 +5,11 @@ extension FuzzTarget {
   /// Records of the changesets topic, verified and followed.
   ///
   /// - A replica can apply whatever the verifier accepts.
-  static let verifier = FuzzTarget("verifier", tokens: changesetTokens) { input throws(FuzzFailure) in
+  static let verifier = FuzzTarget(
+    "verifier",
+    tokens: changesetTokens,
+    generate: GeneratedChangesets.input
+  ) { input throws(FuzzFailure) in
     var options = VerificationOptions(keyframes: KeyframePolicy(), output: OutputOptions())
     // The lines have no headers, and generated headers have no plans.
     options.requiresPlans = false

@@ -101,12 +101,11 @@ import Testing
 
   private static let request = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-  /// The subject of the certificate that new connections see.
-  private func subject(of server: HTTPTestServer) throws -> String {
+  /// The subject of the certificate that a new connection sees; nil if the connection ends before.
+  private func subject(of server: HTTPTestServer) throws -> String? {
     let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
     try client.start()
-    return try #require(client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") })
-      .description
+    return client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") }?.description
   }
 
   @Test func `new connections see a replaced certificate, and open ones continue`() throws {
@@ -148,7 +147,10 @@ import Testing
     try client.send("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}")
     #expect(client.isAtEnd())
     #expect(client.received.isEmpty)
-    #expect(try subject(of: server) == "subject=CN = first")
+    // On a busy machine another handshake may take longer than is allowed here as well.
+    var subject: String?
+    while subject == nil { subject = try self.subject(of: server) }
+    #expect(subject == "subject=CN = first")
   }
 
   @Test func `a certificate with another's key is refused`() throws {

@@ -92,7 +92,12 @@ private func followMany() throws {
   #expect(server.server.stop(withinMilliseconds: 60_000))
   #expect(ends.load(ordering: .relaxed) == count)
   #expect(server.server.counters.openStreams == 0)
-  for client in clients[(count / 2)...] { #expect(try client.chunk() == "") }
+  for client in clients[(count / 2)...] {
+    // Reading the others may have taken longer than a heartbeat.
+    var chunk = try client.chunk()
+    while chunk.hasPrefix(":") { chunk = try client.chunk() }
+    #expect(chunk == "")
+  }
 }
 
 private func message(_ text: String) -> EncodedEvent {

@@ -36,7 +36,7 @@ struct Setting: Equatable, CustomStringConvertible {
     maxRecords = random.pick([3, 10_000])
     maxTransactionBytes = random.pick([1, 2_000, 67_108_864, 67_108_864])
     keyframeDeltas = random.pick([1, 4, 1_000])
-    queueCapacity = random.pick([3, 20, 100_000])
+    queueCapacity = random.pick([1, 3, 20, 100_000])
     hasInputTransactions = random.chance(30)
     recordMicroseconds = random.pick([20, 20, 2_000, 100_000])
     markerMicroseconds = random.pick([500, 2_000, 20_000, 300_000])
