@@ -40,8 +40,9 @@ import Testing
     // When one ends, there is room for another.
     clients[1].end()
     while server.server.counters.openStreams > 1 { sched_yield() }
-    while try server.ask("GET /").status == 503 { sched_yield() }
-    #expect(try server.ask("GET /").text == "hello")
+    var next = try server.ask("GET /")
+    while next.status == 503 { next = try server.ask("GET /") }
+    #expect(next.text == "hello")
   }
 
   @Test func `connections far above the limit are closed without a response`() throws {
