@@ -47,7 +47,7 @@ extension OnCluster {
         }
         try await run.waitForRecords(of: [first, third])
         let lost = first.lines(with: "partitions lost") + third.lines(with: "partitions lost")
-        try BrokerFailure.check(lost == 0, "partitions were lost although nobody hung")
+        try BrokerFailure.check(lost == 0, "partitions were lost although no member hung")
       }
     }
 
@@ -57,7 +57,7 @@ extension OnCluster {
       try await BrokerRun.on("mismatch") { run in
         run.load.start()
         let other = try RangeMember(run.topics)
-        try await run.wait("a group that shares out by range") { _ in other.hasPartitions }
+        try await run.wait("a group that assigns by range") { _ in other.hasPartitions }
         let member = try run.start()
         try await run.wait("the member to say why it waits") { _ in
           member.firstLine(about: [.groupProtocolMismatch]) != nil

@@ -35,10 +35,10 @@ class Committed:
             for name, table in tables.items():
                 for key in ("operations", *MEASURES):
                     if not isinstance(table[key], int):
-                        raise BadFile(f"{path}: {key} of {name} is no whole number; `make update-cost` writes the file anew")
+                        raise BadFile(f"{path}: {key} of {name} is no whole number; `make update-cost` rewrites the file")
             return cls(environment, tables)
         except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-            raise BadFile(f"{path}: {error!r}; `make update-cost` writes the file anew") from None
+            raise BadFile(f"{path}: {error!r}; `make update-cost` rewrites the file") from None
 
     def write(self, path):
         lines = [_HEADER.format(tolerance=TOLERANCE_PERCENT), "[environment]"]

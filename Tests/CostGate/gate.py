@@ -46,7 +46,7 @@ class Gate:
         for line in telling:
             self.announce(line)
         if difference:
-            self.announce(f"the committed numbers say nothing here: {difference}; `make update-cost` counts anew")
+            self.announce(f"the committed numbers say nothing here: {difference}; `make update-cost` counts again")
         if failed and (others := self._other_versions(committed)):
             self.announce(f"other versions than when they were counted, which changes counts a little: {others}")
         self.announce(f"{passed} passed, {failed} failed")

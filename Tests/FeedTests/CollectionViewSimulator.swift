@@ -12,7 +12,7 @@ struct CollectionViewSimulator {
   }
 
   private(set) var sections: [Section]
-  /// Cells that were configured or made anew.
+  /// Cells that were configured or created again.
   private(set) var renewed: Set<ItemIdentifier> = []
 
   init(_ snapshot: Snapshot) { sections = Self.sections(of: snapshot) }

@@ -1,5 +1,5 @@
 // For the thread sanitizer: shows it what it cannot see by itself. Preloaded, so that neither librdkafka nor Swift's
-// libraries are built anew.
+// libraries are rebuilt.
 //
 // - librdkafka uses glibc's C11 threads, of which the sanitizer intercepts nothing. Here they are pthreads, which it does.
 // - Swift's Mutex waits in the kernel (FUTEX_LOCK_PI), which then gives it the lock. The sanitizer sees the atomic

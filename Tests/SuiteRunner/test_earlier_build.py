@@ -66,7 +66,7 @@ class EarlierBuildTests(unittest.TestCase):
         self.assertEqual(self.build("HEAD"), f"2\nsame\n{second[:12]}\n")
         self.assertEqual(same.stat().st_mtime_ns, written)
 
-    def test_what_an_interruption_has_left_is_written_anew(self):
+    def test_files_of_an_interrupted_export_are_replaced(self):
         first = self.commit(one="1\n")
         self.commit(one="2\n")
         self.build()

@@ -184,7 +184,7 @@ struct HashIndex: ~Copyable {
   /// Whether elements may stand far from their places for want of room, and not because of their hashes.
   private static func isFilled(_ count: Int, _ size: Int) -> Bool { count * 4 >= size }
 
-  /// Puts the elements into slots of their own anew, more of them or under another key.
+  /// Inserts all elements into new slots: more of them, or under another key.
   @inline(never)
   private mutating func rebuild(_ size: Int, takingKey: Bool = false, _ textOf: (UInt32) -> ByteSpan) {
     let (old, oldMask) = (slots, mask)

@@ -42,7 +42,7 @@ extension FeedState {
     static let byRebuilding: Int32 = 2
   }
 
-  /// The lists that something changed in. Those of which a large part changed are built anew.
+  /// The lists that something changed in. Those of which a large part changed are rebuilt.
   private func beginSettling() -> [UInt32] {
     var scopes: [UInt32] = []
     func add(_ scope: UInt32) {
@@ -66,7 +66,7 @@ extension FeedState {
   }
 
   /// Removes the entries that count only in the order that is given up, and lets the others count
-  /// in both; a list that is built anew, as a whole.
+  /// in both; a list that is rebuilt, as a whole.
   private func settleEntries(_ table: ElementTable, _ scopes: [UInt32], confirming: Bool) {
     if confirming {
       removeGhosts(table)
@@ -83,7 +83,7 @@ extension FeedState {
 
   private func removeGhosts(_ table: ElementTable) {
     for index in table.changes.indices {
-      // Read anew each time: removals move entries to other leaves.
+      // Read again each time: removals move entries to other leaves.
       guard let leaf = table.changes[index].ghostLeaf else { continue }
       let scope = table.changes[index].publishedContainer
       guard isSettledSingly(scope) else { continue }

@@ -5,7 +5,7 @@ import Synchronization
 /// Reads the configuration again while a daemon runs, and has its parts take over what they can.
 ///
 /// All or nothing: if the configuration is wrong, or a part cannot work with it, everything stays as it was. What needs a
-/// restart is named, at each reload anew until there was one.
+/// restart is named at each reload until the process is restarted.
 public final class ConfigurationReload: Sendable {
   private let sources: ConfigurationSources
   private let log: Log

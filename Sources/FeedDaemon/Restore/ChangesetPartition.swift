@@ -101,8 +101,8 @@ final class ChangesetPartition {
       feeds cannot be restored from \(place): \(fault.message); nothing of the partition was taken over. \
       Make sure that nobody else writes to the topic and that its cleanup.policy is "compact". Then either \
       write nulls under the keys of that feed or record and start again when they are compacted, so that \
-      the feed begins anew; or name a new topic as topics.changesets and a new kafka.group.id, so that all \
-      feeds are made anew from the input
+      the feed starts over; or name a new topic as topics.changesets and a new kafka.group.id, so that all \
+      feeds are rebuilt from the input
       """
     )
   }

@@ -62,7 +62,7 @@ struct InputStart: Equatable {
     if committed > ends.high {
       return """
         input is lost: \(partition) ends at \(ends.high), but the group has committed \(committed), \
-        \(Quantity.count(committed - ends.high)) beyond: the topic was truncated or made anew
+        \(Quantity.count(committed - ends.high)) beyond: the topic was truncated or recreated
         """
     }
     return nil
@@ -72,7 +72,7 @@ struct InputStart: Equatable {
     if committed > ends.high {
       return """
         feeds pass over records up to the offsets they have taken, so going on would lose what is new: set \
-        kafka.group.id and topics.changesets to new names, so that all feeds are made anew from the input
+        kafka.group.id and topics.changesets to new names, so that all feeds are rebuilt from the input
         """
     }
     return """

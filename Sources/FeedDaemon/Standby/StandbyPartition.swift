@@ -21,7 +21,7 @@ struct StandbyPartition {
   ///
   /// - Parameters:
   ///   - low: where the partition begins.
-  ///   - high: where it ends; the topic was cut or made anew if that is before what was read.
+  ///   - high: where it ends; the topic was truncated or recreated if that is before what was read.
   ///   - lastIdle: a time at which everything that the brokers had was read.
   func isUsable(from low: Int64, to high: Int64, at now: Int64, lastIdle: Int64) -> Bool {
     guard (low...max(low, high)).contains(changesets.position) else { return false }

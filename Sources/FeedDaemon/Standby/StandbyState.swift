@@ -104,7 +104,7 @@ struct StandbyState: @unchecked Sendable {
   /// What becomes of a partition when a record of it comes.
   enum Outcome {
     case taken
-    /// It was cut or made anew, and is read from its beginning.
+    /// It was truncated or recreated, and is read from its beginning.
     case restarted(position: Int64)
     case damaged(DaemonError)
   }

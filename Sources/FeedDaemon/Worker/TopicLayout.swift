@@ -31,7 +31,7 @@ struct TopicLayout: Equatable {
         """
         topic \(topics.sections) has \(sections) partitions and \(topics.items) has \(items); \
         they must have equally many, so that a feed's records meet in one partition: \
-        create \(sections < items ? topics.sections : topics.items) anew with \(max(sections, items)), \
+        create \(sections < items ? topics.sections : topics.items) again with \(max(sections, items)), \
         as adding partitions would move feeds that are there
         """
       )

@@ -29,7 +29,7 @@ extension Worker {
   }
 
   /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
-  /// not share out, and of a group's that nobody reads.
+  /// not assign, and of a group's that nobody reads.
   private func refreshOffsets(_ store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard now >= nextOffsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }

@@ -111,7 +111,7 @@ package final class Worker: @unchecked Sendable {
     reportStatistics()
   }
 
-  /// The group shares out one of the input topics, and partitions of the others go along, so that those of one number are
+  /// The group assigns one of the input topics, and the same partitions of the others go along, so that those of one number are
   /// always with one worker.
   func join() throws(KafkaError) {
     try consumer.subscribe(options.topics.inputs[0], companions: Array(options.topics.inputs.dropFirst()))

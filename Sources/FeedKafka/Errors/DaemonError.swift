@@ -56,8 +56,8 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
       .unreadableChangesets,
       """
       feeds cannot be restored from \(partition): it ends at offset \(end), and the group has committed its offsets with \
-      changesets up to \(least): the topic was truncated or made anew. Name a new kafka.group.id (and, if something \
-      is left in the topic, a new topics.changesets), so that all feeds are made anew from the input
+      changesets up to \(least): the topic was truncated or recreated. Name a new kafka.group.id (and, if something \
+      is left in the topic, a new topics.changesets), so that all feeds are rebuilt from the input
       """
     )
   }

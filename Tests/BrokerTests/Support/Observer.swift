@@ -105,7 +105,7 @@ final class Observer: Sendable {
       } else if waiter.isMet(observation) {
         waiter.continuation.resume()
       } else if ContinuousClock.now > waiter.deadline {
-        waiter.continuation.resume(throwing: BrokerFailure("waited in vain for \(waiter.what)"))
+        waiter.continuation.resume(throwing: BrokerFailure("timed out waiting for \(waiter.what)"))
       } else {
         left.append(waiter)
       }

@@ -3,7 +3,7 @@ import FeedStore
 import Kafka
 import ObservationSupport
 
-/// A member of the daemons' group that shares out partitions as daemons once did, by `range`.
+/// A member of the daemons' group that assigns partitions by `range`, as daemons once did.
 ///
 /// Unchecked: librdkafka's functions may be called from any thread.
 final class RangeMember: @unchecked Sendable {

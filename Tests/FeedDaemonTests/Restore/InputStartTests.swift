@@ -51,7 +51,7 @@ struct InputStartTests {
     #expect(try found(9, 10, 20, .continue).finding != .committed)
   }
 
-  @Test func `a topic that ends before what is committed was cut or made anew`() throws {
+  @Test func `a topic that ends before what is committed was truncated or recreated`() throws {
     let error = #expect(throws: DaemonError.self) { try found(25, 0, 20, .fail) }
     #expect(error?.message.contains("ends at 20, but the group has committed 25, 5 beyond") == true)
     // To go on would pass over what is new.

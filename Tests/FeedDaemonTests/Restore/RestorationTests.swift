@@ -332,7 +332,7 @@ struct RestorationTests {
     restoration.bound(Watermarks(low: 2, high: 9))
     #expect(restoration.unread.map(\.position) == [2])
     restoration.open()
-    // Nor is a partition begun anew that is not restored.
+    // Nor is a partition started over if it is not restored.
     for partition in [Int32(3), 4] {
       let isBegun = restoration.beginAnew(partition: partition)
       #expect(!isBegun)

@@ -30,7 +30,7 @@ struct TopicLayoutTests {
     let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(3, 12, 12, 1)) }
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.sections has 3 partitions and feeds.items has 12") == true)
-    #expect(error?.message.contains("create feeds.sections anew with 12") == true)
+    #expect(error?.message.contains("create feeds.sections again with 12") == true)
   }
 
   @Test func `too few partitions for the changesets are refused with both counts`() {

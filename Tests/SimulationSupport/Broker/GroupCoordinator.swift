@@ -38,7 +38,7 @@ public final class GroupCoordinator {
     var held: [TopicPartition]
     var sessionTimeout: Int64
     var rebalanceTimeout: Int64
-    /// How the member can have partitions shared out.
+    /// The assignment strategies that the member supports.
     var strategies: [String]
   }
 

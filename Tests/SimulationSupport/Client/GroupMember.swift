@@ -1,6 +1,6 @@
 /// What a consumer knows of its place in the group.
 struct GroupMember {
-  /// The topic that is shared out, and those whose partitions go along.
+  /// The topic that the group assigns, and those whose partitions go along.
   var topics: [String] = []
   var companions: [String] = []
   /// Empty as long as the group has given none.

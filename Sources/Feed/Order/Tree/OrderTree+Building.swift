@@ -1,5 +1,5 @@
 extension OrderTree {
-  /// Makes the tree anew from its entries in order: O(n).
+  /// Rebuilds the tree from its entries in order: O(n).
   mutating func rebuild(_ entries: UnsafeBufferPointer<OrderEntry>, _ table: ElementTable) {
     removeAll()
     guard !entries.isEmpty else { return }

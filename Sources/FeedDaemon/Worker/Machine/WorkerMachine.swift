@@ -46,7 +46,7 @@ struct WorkerMachine: Equatable {
   var restoreTime: Int64 = 0
   /// When the group is to be joined once more; nil if it is not.
   ///
-  /// The group's leader asks some broker for the partitions that it shares out. When the topics have just been created, that
+  /// The group's leader asks some broker for the partitions that it assigns. When the topics have just been created, that
   /// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and the input stays with nobody. A
   /// worker beyond the number of partitions has no share either, so each joins once more at most.
   var rejoinTime: Int64?

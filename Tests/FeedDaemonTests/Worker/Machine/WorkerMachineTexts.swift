@@ -69,7 +69,7 @@ enum WorkerMachineTexts {
     case .groupServed(let rebalance, let isPaused):
       "groupServed \(text(rebalance))" + (isPaused ? ", paused" : "")
     case .resumed(let resumption): "resumed: \(resumption)"
-    case .sought(let isDone): isDone ? "sought" : "sought in vain"
+    case .sought(let isDone): isDone ? "seek succeeded" : "seek failed"
     case .restored(let result):
       "restored \(text(result.starts))" + (result.stopped.isEmpty ? "" : ", stopped \(text(result.stopped))")
         + (result.retryTime.map { ", again at \($0)" } ?? "")

@@ -59,7 +59,7 @@ struct WorkerMachineTransitionTests {
     }
   }
 
-  /// The table is written anew if `FEEDSTORE_UPDATE_GOLDEN` is set.
+  /// `FEEDSTORE_UPDATE_GOLDEN` rewrites the table.
   @Test func `the table of transitions is the one that was reviewed`() throws {
     var lines: [String] = []
     for way in WorkerMachineStates.ways {
