@@ -100,9 +100,16 @@ let package = Package(
     ),
 
     // Tests: one folder per target, what they share in FeedTestSupport.
+    .target(name: "CSpawn", path: "Tests/CSpawn"),
+    .target(
+      name: "ProcessSupport",
+      dependencies: ["CSpawn"],
+      path: "Tests/ProcessSupport",
+      swiftSettings: swiftSettings
+    ),
     .target(
       name: "FeedTestSupport",
-      dependencies: ["Feed"],
+      dependencies: ["Feed", "ProcessSupport"],
       path: "Tests/FeedTestSupport",
       swiftSettings: swiftSettings
     ),
@@ -163,7 +170,7 @@ let package = Package(
     ),
     .testTarget(
       name: "ServiceTests",
-      dependencies: ["CZlib", "HTTPTestSupport", "Service"],
+      dependencies: ["CZlib", "HTTPTestSupport", "ProcessSupport", "Service"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -203,7 +210,7 @@ let package = Package(
       dependencies: [
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
         "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "FeedVerification",
-        "HTTPTestSupport", "Kafka", "Service",
+        "HTTPTestSupport", "Kafka", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -223,7 +230,7 @@ let package = Package(
       dependencies: [
         "CRdkafka", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
         "FeedTools",
-        "Kafka", "ObservationSupport", "Service",
+        "Kafka", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -1,5 +1,6 @@
 import FeedTestSupport
 import ObservationSupport
+import ProcessSupport
 import Testing
 
 extension OnCluster {

@@ -1,10 +1,11 @@
 import FeedTestSupport
 import Foundation
+import ProcessSupport
 import Testing
 
 /// A running instance of the built command, killed when this object is released.
 final class RunningCommand {
-  private let process = Process()
+  private let process: ChildProcess
   private let error = Pipe()
   private var unread = Data()
 
@@ -12,21 +13,21 @@ final class RunningCommand {
   ///   - folder: the working directory.
   ///   - environment: variables added to this process's.
   init(_ arguments: [String], in folder: URL, environment: [String: String] = [:]) throws {
-    process.executableURL = try BuiltCommand.url
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
-    process.currentDirectoryURL = folder
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = error
-    try process.run()
-    // Closed here, so that the end of the process closes the pipe.
-    try error.fileHandleForWriting.close()
+    process = try ChildProcess(
+      BuiltCommand.url.path,
+      arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { _, given in given },
+      in: folder.path,
+      error: .pipe(error)
+    )
   }
 
-  deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+  deinit {
+    process.signal(SIGKILL)
+    process.waitForEnd()
+  }
 
-  func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+  func signal(_ number: Int32) { process.signal(number) }
 
   /// Reads its log up to the next line with a text.
   func line(with text: String) throws -> String {
@@ -39,8 +40,7 @@ final class RunningCommand {
   /// Waits for the process to end.
   func exitCode() throws -> Int32 {
     while try nextLine() != nil {}
-    process.waitUntilExit()
-    return process.terminationStatus
+    return process.waitForEnd().status
   }
 
   struct Ended: Error, CustomStringConvertible { let description: String }

@@ -1,4 +1,5 @@
 public import Foundation
+import ProcessSupport
 
 /// The built command, run to its end in a folder of its own.
 public struct CommandRun {
@@ -18,26 +19,23 @@ public struct CommandRun {
     environment: [String: String] = [:],
     stackKilobytes: Int? = nil
   ) throws {
-    let process = Process()
-    let command = try command ?? BuiltCommand.url
+    var (executable, arguments) = (try (command ?? BuiltCommand.url).path, arguments)
     if let stackKilobytes {
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments =
-        ["-c", "ulimit -s \(stackKilobytes) && exec \"$0\" \"$@\"", command.path] + arguments
-    } else {
-      process.executableURL = command
-      process.arguments = arguments
+      arguments = ["-c", "ulimit -s \(stackKilobytes) && exec \"$0\" \"$@\"", executable] + arguments
+      executable = "/bin/sh"
     }
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
-    process.currentDirectoryURL = folder
-    process.standardInput = FileHandle.nullDevice
     let (output, error) = (Pipe(), Pipe())
-    (process.standardOutput, process.standardError) = (output, error)
-    try process.run()
+    let process = try ChildProcess(
+      executable,
+      arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { _, given in given },
+      in: folder.path,
+      output: .pipe(output),
+      error: .pipe(error)
+    )
     // The standard error is small enough for a pipe.
     self.output = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     self.error = String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    exitCode = process.terminationStatus
+    exitCode = process.waitForEnd().status
   }
 }

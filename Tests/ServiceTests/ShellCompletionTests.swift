@@ -1,4 +1,5 @@
 import Foundation
+import ProcessSupport
 import Service
 import Testing
 
@@ -45,18 +46,17 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     try Data(specification.completions(for: shell).utf8).write(to: folder.appendingPathComponent("script"))
     try Data().write(to: folder.appendingPathComponent("some file"))
-    let process = Process()
     let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/\(shell.rawValue)")
-    process.arguments = options + ["-c", commands]
-    process.currentDirectoryURL = folder
-    process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    try process.run()
+    let process = try ChildProcess(
+      "/usr/bin/\(shell.rawValue)",
+      options + ["-c", commands],
+      environment: ["HOME": folder.path, "PATH": "/usr/bin:/bin"],
+      in: folder.path,
+      output: .pipe(output),
+      error: .inherited
+    )
     let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    #expect(process.waitForEnd() == .exited(0))
     return Set(text.split(separator: "\n").map(String.init))
   }
 

@@ -2,6 +2,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import ObservationSupport
+import ProcessSupport
 import Synchronization
 import Testing
 

@@ -2,15 +2,12 @@ import FeedTestSupport
 import Foundation
 import Glibc
 import ObservationSupport
+import ProcessSupport
 import Service
 
 /// A daemon in a separate process: the built command.
 final class Member: Sendable {
-  /// How the process ended.
-  enum End: Sendable, Equatable {
-    case exited(Int32)
-    case killed(signal: Int32)
-  }
+  typealias End = ChildProcess.End
 
   let name: String
   let pid: Int32
@@ -40,21 +37,16 @@ final class Member: Sendable {
       throw BrokerFailure("\(logPath) cannot be written")
     }
     defer { try? log.close() }
-    let process = Process()
-    process.executableURL = try build.command
-    process.arguments = ["run"] + Build.options(settings)
-    process.environment = ProcessInfo.processInfo.environment
-    process.environment?["FEEDSTORE_CRASH_AT"] = crash
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = log
-    process.terminationHandler = { process in
-      let status = process.terminationStatus
-      let wasKilled = process.terminationReason == .uncaughtSignal
-      life.note(wasKilled ? .killed(signal: status) : .exited(status))
-    }
-    try process.run()
-    pid = process.processIdentifier
+    var environment = ProcessInfo.processInfo.environment
+    environment["FEEDSTORE_CRASH_AT"] = crash
+    let process = try ChildProcess(
+      build.command.path,
+      ["run"] + Build.options(settings),
+      environment: environment,
+      error: .file(log)
+    )
+    process.onEnd { life.note($0) }
+    pid = process.id
     life.guarded(by: try MemberGuard(pid))
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessSupport
 import Synchronization
 
 /// Ensures that a process does not outlive the tests, however they end: a shell waits for the end of a pipe that only
@@ -8,15 +9,11 @@ final class MemberGuard: Sendable {
 
   /// - Parameter pid: the process id.
   init(_ pid: Int32) throws {
-    let shell = Process()
-    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
-    // A line means that the process has already ended.
-    shell.arguments = ["-c", "trap '' INT TERM; read line || kill -9 \(pid)"]
     let input = Pipe()
-    shell.standardInput = input
-    shell.standardOutput = FileHandle.nullDevice
-    shell.standardError = FileHandle.nullDevice
-    try shell.run()
+    // A line means that the process has already ended.
+    let script = "trap '' INT TERM; read line || kill -9 \(pid)"
+    let shell = try ChildProcess("/bin/sh", ["-c", script], input: .pipe(input))
+    shell.onEnd { _ in }
     pipe = Mutex(input.fileHandleForWriting)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessSupport
 
 /// The beginnings of real histories. They exist next to the checkout on some machines only. `FEEDSTORE_DATA` names
 /// another folder, and `FEEDSTORE_DATA_LINES` the number of lines to read.
@@ -36,16 +37,15 @@ public struct RealHistory: Sendable, CustomStringConvertible {
   /// The first lines, decompressed by xz.
   public func lines() throws -> [[UInt8]] {
     let pipe = Pipe()
-    let xz = Process()
-    xz.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    xz.arguments = [
-      "sh", "-c", "xz -dc \"$1\" | head -n \(lineCount)", "sh",
-      Self.folder.appendingPathComponent("\(name).ndjson.xz").path,
-    ]
-    xz.standardOutput = pipe
-    try xz.run()
+    let file = Self.folder.appendingPathComponent("\(name).ndjson.xz").path
+    let xz = try ChildProcess(
+      "/bin/sh",
+      ["-c", "xz -dc \"$1\" | head -n \(lineCount)", "sh", file],
+      output: .pipe(pipe),
+      error: .inherited
+    )
     let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    xz.waitUntilExit()
+    xz.waitForEnd()
     return data.split(separator: 0x0A).map(Array.init)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestSupport
+import ProcessSupport
 import Testing
 
 @testable import Service
@@ -46,20 +47,24 @@ import Testing
 
   /// A running `openssl`, with its input and output.
   private final class OpenSSL {
-    private let process = Process()
+    private let arguments: [String]
+    private var process: ChildProcess?
     private let input = Pipe()
     private let output = Pipe()
     private var text = ""
 
     init(_ arguments: String...) {
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = ["openssl"] + arguments
-      process.standardInput = input
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
+      self.arguments = arguments
     }
 
-    func start() throws { try process.run() }
+    func start() throws {
+      process = try ChildProcess(
+        "/usr/bin/env",
+        ["openssl"] + arguments,
+        input: .pipe(input),
+        output: .pipe(output)
+      )
+    }
 
     func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
@@ -76,7 +81,7 @@ import Testing
     func readToEnd() -> String {
       input.fileHandleForWriting.closeFile()
       text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process.waitUntilExit()
+      process?.waitForEnd()
       return text
     }
   }
