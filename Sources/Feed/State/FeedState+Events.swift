@@ -1,5 +1,6 @@
 extension FeedState {
-  private static let null = ByteSpan("null" as StaticString)
+  /// The data of what was given none.
+  static let null = ByteSpan("null" as StaticString)
 
   /// Applies a section or item event.
   ///

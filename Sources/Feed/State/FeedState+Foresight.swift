@@ -64,17 +64,15 @@ extension FeedState {
   /// - Parameter known: the item of that id in the feed, if there is one, whose kind and data are kept.
   private func add(_ listed: ListedItem, _ known: UInt32?, to measure: inout Measure) {
     let kind = listed.kind ?? known.map { self.kind($0) } ?? .empty
-    let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.nullCount
+    let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.null.count
     measure.items += 1
     measure.bytes +=
-      StateSize.item + FeedState.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
+      StateSize.item + ReloadText.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
       + data
   }
 
   private static func bytesOfSection(_ id: ByteSpan, _ data: ByteSpan?, known: Int?) -> Int {
-    StateSize.section + sectionFrame + JSONString.quotedCount(id) + (data?.count ?? known ?? nullCount)
+    StateSize.section + ReloadText.sectionFrame + JSONString.quotedCount(id)
+      + (data?.count ?? known ?? null.count)
   }
-
-  /// Bytes of `null`, the data of what was given none.
-  private static let nullCount = 4
 }
