@@ -20,7 +20,7 @@ struct ReloadWriter {
     var isFinished = false
 
     init(_ state: FeedState) {
-      sections = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+      sections = CurrentCursor(state.list(.sections).pointee.tree)
     }
   }
 
@@ -97,7 +97,7 @@ struct ReloadWriter {
     var isFull = false
     while !isFull, let section = walk.sections.peek() {
       let isContinued = walk.isContinued
-      var items = walk.items ?? CurrentCursor(state.list(section).pointee.tree)
+      var items = walk.items ?? CurrentCursor(state.list(.items(of: section)).pointee.tree)
       // The section's own entry, with the brackets of the list where it is the first.
       var cost = ByteCounter()
       state.appendSection(section, withData: !isContinued, to: &cost)
