@@ -33,7 +33,7 @@ extension FeedState {
 
   private func checkContents() {
     var uses: [UInt32: UInt32] = [:]
-    for content in items.ownedContents + (journal ?? []).compactMap(\.content) {
+    for content in items.ownedContents + (journal ?? []).compactMap(\.ownedContent) {
       if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
     }
     precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")

@@ -46,7 +46,7 @@ package final class FeedState {
   deinit {
     for slot in 0...listCapacity { lists[slot].tree.removeAll() }
     lists.deallocate()
-    for undo in journal ?? [] { free(undo.content?.bytes) }
+    for undo in journal ?? [] { free(undo.ownedContent?.bytes) }
   }
 
   // MARK: Lists

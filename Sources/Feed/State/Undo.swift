@@ -12,7 +12,7 @@ enum Undo {
   case order(Scope, [ElementHandle])
 
   /// The content that the step owns; nil if it owns none.
-  var content: Content? {
+  var ownedContent: Content? {
     if case .content(_, _, let content) = self { content } else { nil }
   }
 }
