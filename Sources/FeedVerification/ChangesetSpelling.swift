@@ -73,9 +73,20 @@ struct ChangesetSpelling {
 
   // MARK: Differences
 
+  /// What stands before the lists of sections or items in a difference, and what ends them.
+  static func groupOpening(ofItems: Bool) -> StaticString { ofItems ? ",\"items\":{" : ",\"sections\":{" }
+  static let groupEnd: StaticString = "}"
+  /// What stands around a list's name, and what ends the list.
+  static let nameOpening: StaticString = "\""
+  static let nameEnd: StaticString = "\":["
+  static let listEnd: StaticString = "]"
+  static let comma: StaticString = ","
+  /// What stands before the items of a reload's section.
+  static let itemsOpening: StaticString = ",\"items\":["
+
   mutating func append(_ entries: DecodedEntries) {
-    append(EntryList.ofSections, ",\"sections\":{", entries)
-    append(EntryList.ofItems, ",\"items\":{", entries)
+    append(EntryList.ofSections, Self.groupOpening(ofItems: false), entries)
+    append(EntryList.ofItems, Self.groupOpening(ofItems: true), entries)
   }
 
   private mutating func append(_ lists: [EntryList], _ opening: StaticString, _ entries: DecodedEntries) {
@@ -83,20 +94,20 @@ struct ChangesetSpelling {
     for list in lists {
       let entries = list.entries(of: entries)
       if entries.isEmpty { continue }
-      output.append(isFirst ? opening : ",")
+      output.append(isFirst ? opening : Self.comma)
       isFirst = false
-      output.append("\"")
+      output.append(Self.nameOpening)
       output.append(list.name)
-      output.append("\":[")
+      output.append(Self.nameEnd)
       for (position, entry) in entries.enumerated() {
-        if position > 0 { output.append(",") }
+        if position > 0 { output.append(Self.comma) }
         let start = output.count
         append(entry, list)
         note(list, bytes: output.count - start)
       }
-      output.append("]")
+      output.append(Self.listEnd)
     }
-    if !isFirst { output.append("}") }
+    if !isFirst { output.append(Self.groupEnd) }
   }
 
   private mutating func note(_ list: EntryList, bytes: Int) {
@@ -177,7 +188,7 @@ struct ChangesetSpelling {
       isFirstSection = false
       isFirstItem = true
     } item: { item throws(Violation) in
-      output.append(isFirstItem ? ",\"items\":[" : ",")
+      output.append(isFirstItem ? Self.itemsOpening : Self.comma)
       isFirstItem = false
       let start = output.count
       output.append("{\"id\":")

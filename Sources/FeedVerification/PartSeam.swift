@@ -13,16 +13,31 @@ enum PartSeam: Equatable {
   func cost(after previous: PartSeam) -> Int? {
     switch (previous, self) {
     case (.entries(_, let last, _), .entries(let first, _, let bytes)):
-      if first == last { return 1 + bytes }
-      // ,"insert":[…]
-      let list = 6 + first.name.utf8CodeUnitCount + bytes
-      if first.isOfItems == last.isOfItems { return list }
-      // ,"items":{"insert":[…]} has no comma before the list.
-      return list - 1 + (first.isOfItems ? 11 : 14)
+      let comma = ChangesetSpelling.comma.utf8CodeUnitCount
+      if first == last { return comma + bytes }
+      let list =
+        PartSeam.count(
+          ChangesetSpelling.nameOpening,
+          first.name,
+          ChangesetSpelling.nameEnd,
+          ChangesetSpelling.listEnd
+        ) + bytes
+      if first.isOfItems == last.isOfItems { return comma + list }
+      // The opening has a comma.
+      let opening = ChangesetSpelling.groupOpening(ofItems: first.isOfItems)
+      return PartSeam.count(opening, ChangesetSpelling.groupEnd) + list
     case (.sections(_, _, let hasItems), .sections(let isContinued, let bytes, _)):
-      // A continued section's items begin there if none had room: ,"items":[…]
-      return isContinued && !hasItems ? 11 + bytes : 1 + bytes
+      // A continued section's items begin there if none had room.
+      let beginsItems = isContinued && !hasItems
+      return bytes
+        + (beginsItems
+          ? PartSeam.count(ChangesetSpelling.itemsOpening, ChangesetSpelling.listEnd)
+          : ChangesetSpelling.comma.utf8CodeUnitCount)
     default: return nil
     }
+  }
+
+  private static func count(_ texts: StaticString...) -> Int {
+    texts.reduce(0) { $0 + $1.utf8CodeUnitCount }
   }
 }

@@ -6,11 +6,11 @@ extension Replica {
   /// The replica's content, to compare with the oracle.
   var oracleFeed: OracleFeed {
     OracleFeed(
-      sections: state.currentHandles(FeedState.sectionScope).map { section in
+      sections: state.currentHandles(.sections).map { section in
         OracleSection(
           id: Array(state.sections.id(section).buffer),
           data: Array(state.sections[section].data.buffer),
-          items: state.currentHandles(section).map { item in
+          items: state.currentHandles(.items(of: section)).map { item in
             OracleItem(
               id: Array(state.items.id(item).buffer),
               kind: Array(state.kind(item).buffer),

@@ -15,7 +15,7 @@ protocol ByteSink {
 extension ByteSink {
   /// Appends an element's identifier in quotes.
   @inline(__always)
-  mutating func append(idOf handle: UInt32, in table: ElementTable) {
+  mutating func append(idOf handle: ElementHandle, in table: ElementTable) {
     append(quoted: table.id(handle), needsEscapes: table[handle].needsEscapes)
   }
 }

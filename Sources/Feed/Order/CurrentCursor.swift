@@ -7,7 +7,7 @@ package struct CurrentCursor {
 
   /// Before the first element.
   init(_ tree: OrderTree) {
-    let first = tree.select(current: 0)
+    let first = tree.select(current: .first)
     leaf = first?.leaf
     index = first?.index ?? 0
     remaining = tree.currentCount
@@ -21,7 +21,7 @@ package struct CurrentCursor {
   }
 
   /// The next element, or nil at the end.
-  package mutating func peek() -> UInt32? {
+  package mutating func peek() -> ElementHandle? {
     guard remaining > 0 else { return nil }
     while let node = leaf {
       // A leaf of nothing but ghosts is passed over as a whole.
@@ -43,7 +43,7 @@ package struct CurrentCursor {
   }
 
   /// The next element, which the cursor goes past; nil at the end.
-  package mutating func next() -> UInt32? {
+  package mutating func next() -> ElementHandle? {
     let handle = peek()
     if handle != nil { advance() }
     return handle

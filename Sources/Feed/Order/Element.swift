@@ -11,17 +11,17 @@ struct Element {
   let hash: UInt32
   /// Owned.
   var content = Content()
-  /// Position in the table's changes plus one; 0 when nothing changed since it was published.
-  var change: UInt32 = 0
-  /// An item's section; 0 for a section; `absent` when it is not in the feed now.
-  var container: UInt32 = Element.absent
+  /// Where its change stands; none when nothing changed since it was published.
+  var change = PackedOptional<ChangeIndex>.none
+  /// The list that it is in now; none when it is not in the feed.
+  var container = PackedOptional<Scope>.none
   /// For passing algorithms; 0 between them.
   var scratch: UInt32 = 0
   /// The leaf of the order tree that holds its current entry; nil when it is not in the feed.
   var leaf: OrderNode?
 
-  static let absent = UInt32.max
-
-  var isPresent: Bool { container != Element.absent }
+  var isPresent: Bool { !container.isNone }
+  /// The list of an element that is in the feed.
+  var scope: Scope { container.known }
   var data: ByteSpan { content.data }
 }

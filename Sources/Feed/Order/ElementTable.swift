@@ -10,7 +10,7 @@ final class ElementTable {
   @exclusivity(unchecked) private(set) var elements: UnsafeMutablePointer<Element>
   @exclusivity(unchecked) private var capacity = 0
   @exclusivity(unchecked) private var used = 0
-  @exclusivity(unchecked) private var free: [UInt32] = []
+  @exclusivity(unchecked) private var free: [ElementHandle] = []
   @exclusivity(unchecked) private var index = HashIndex()
   /// What was touched since the last publication, in the order of first touch.
   @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
@@ -21,9 +21,9 @@ final class ElementTable {
 
   deinit {
     for change in changes { Glibc.free(change.publishedContent?.bytes) }
-    for handle in 0..<used where elements[handle].isInUse {
-      elements[handle].id.release()
-      Glibc.free(elements[handle].content.bytes)
+    for index in 0..<used where elements[index].isInUse {
+      elements[index].id.release()
+      Glibc.free(elements[index].content.bytes)
     }
     freeElements()
   }
@@ -32,30 +32,24 @@ final class ElementTable {
   var count: Int { index.count }
 
   @inline(__always)
-  subscript(handle: UInt32) -> Element {
-    get { elements[Int(handle)] }
-    _modify { yield &elements[Int(handle)] }
+  subscript(handle: ElementHandle) -> Element {
+    get { elements[handle.index] }
+    _modify { yield &elements[handle.index] }
   }
 
   /// An element's identifier; valid until an element is created or destroyed.
   @inline(__always)
-  func id(_ handle: UInt32) -> ByteSpan { ShortBytes.span(at: elements + Int(handle)) }
-
-  /// Bytes that an element's identifier takes in quotes.
-  @inline(__always)
-  func quotedCount(_ handle: UInt32) -> Int {
-    elements[Int(handle)].needsEscapes ? JSONString.quotedCount(id(handle)) : id(handle).count + 2
-  }
+  func id(_ handle: ElementHandle) -> ByteSpan { ShortBytes.span(at: elements + handle.index) }
 
   @inline(__always)
-  func find(_ id: ByteSpan, _ hash: UInt32) -> UInt32? {
+  func find(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle? {
     let elements = elements
-    return index.find(id, hash) { ShortBytes.span(at: elements + Int($0)) }
+    return index.find(id, hash) { ShortBytes.span(at: elements + Int($0)) }.map { ElementHandle($0) }
   }
 
   /// The handle of an element that is in the feed now.
   @inline(__always)
-  func findPresent(_ id: ByteSpan) -> UInt32? {
+  func findPresent(_ id: ByteSpan) -> ElementHandle? {
     guard let handle = find(id, ByteHash.of(id)), self[handle].isPresent else { return nil }
     return handle
   }
@@ -68,55 +62,56 @@ final class ElementTable {
 
   /// - Returns: the element's handle, if it seems to be there.
   @inline(__always)
-  func prefetchElement(_ hash: UInt32) -> UInt32? {
-    guard let handle = index.candidate(hash) else { return nil }
-    feedstore_prefetch(elements + Int(handle))
+  func prefetchElement(_ hash: UInt32) -> ElementHandle? {
+    guard let handle = index.candidate(hash).map({ ElementHandle($0) }) else { return nil }
+    feedstore_prefetch(elements + handle.index)
     return handle
   }
 
   /// - Parameter handle: from ``prefetchElement(_:)``, since when elements may have been destroyed.
   @inline(__always)
-  func prefetchChange(_ handle: UInt32) {
-    guard handle < used else { return }
-    let change = Int(elements[Int(handle)].change)
-    guard change > 0, change <= changes.count else { return }
-    changes.withUnsafeBufferPointer { feedstore_prefetch($0.baseAddress.unsafelyUnwrapped + (change - 1)) }
+  func prefetchChange(_ handle: ElementHandle) {
+    guard handle.index < used, let change = elements[handle.index].change.value, change.index < changes.count
+    else { return }
+    changes.withUnsafeBufferPointer {
+      feedstore_prefetch($0.baseAddress.unsafelyUnwrapped + change.index)
+    }
   }
 
   /// A new element, in no list yet and without content; noted as a change.
-  func create(_ id: ByteSpan, _ hash: UInt32) -> UInt32 {
-    let handle: UInt32
+  func create(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
+    let handle: ElementHandle
     if let recycled = free.popLast() {
       handle = recycled
     } else {
       if used == capacity { grow() }
-      handle = UInt32(used)
+      handle = ElementHandle(UInt32(used))
       used += 1
     }
-    (elements + Int(handle)).initialize(
+    (elements + handle.index).initialize(
       to: Element(id: ShortBytes(copying: id), needsEscapes: JSONString.needsEscapes(id), hash: hash)
     )
     let elements = elements
-    index.insert(id, hash, handle) { ShortBytes.span(at: elements + Int($0)) }
+    index.insert(id, hash, handle.number) { ShortBytes.span(at: elements + Int($0)) }
     touch(handle)
     return handle
   }
 
   /// Notes that an element is about to change.
   @inline(__always)
-  func touch(_ handle: UInt32) {
-    if elements[Int(handle)].change == 0 { appendChange(handle) }
+  func touch(_ handle: ElementHandle) {
+    if elements[handle.index].change.isNone { appendChange(handle) }
   }
 
-  private func appendChange(_ handle: UInt32) {
-    changes.append(ElementChange(handle: handle, publishedContainer: elements[Int(handle)].container))
-    elements[Int(handle)].change = UInt32(changes.count)
+  private func appendChange(_ handle: ElementHandle) {
+    changes.append(ElementChange(handle: handle, publishedContainer: elements[handle.index].container))
+    elements[handle.index].change = PackedOptional(ChangeIndex(changes.count - 1))
   }
 
   /// The change of an element that was touched.
   @inline(__always)
-  func withChange<Result>(_ handle: UInt32, _ body: (inout ElementChange) -> Result) -> Result {
-    body(&changes[Int(elements[Int(handle)].change) - 1])
+  func withChange<Result>(_ handle: ElementHandle, _ body: (inout ElementChange) -> Result) -> Result {
+    body(&changes[elements[handle.index].change.known.index])
   }
 
   /// The changes, to be changed themselves; none may be added meanwhile, nor looked up in another way.
@@ -126,10 +121,10 @@ final class ElementTable {
   }
 
   /// Removes an element, whose content was released, for good.
-  func destroy(_ handle: UInt32) {
-    index.remove(id(handle), elements[Int(handle)].hash, handle)
-    elements[Int(handle)].id.release()
-    elements[Int(handle)].isInUse = false
+  func destroy(_ handle: ElementHandle) {
+    index.remove(id(handle), elements[handle.index].hash, handle.number)
+    elements[handle.index].id.release()
+    elements[handle.index].isInUse = false
     free.append(handle)
   }
 

@@ -14,8 +14,8 @@ struct OrderedList {
   var needsWholeOrder = false
   /// For the difference: how many changes concern this list, and its section's positions.
   var touchCount: Int32 = 0
-  var publishedRank: Int32 = -1
-  var currentRank: Int32 = -1
+  var publishedRank = PackedOptional<Rank>.none
+  var currentRank = PackedOptional<Rank>.none
 
   /// Notes that single elements were inserted, moved or removed.
   mutating func noteSingleChange() {

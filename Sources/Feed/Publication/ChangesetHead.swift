@@ -10,6 +10,9 @@ struct ChangesetHead {
   var through: [TopicOffset]
   var checksum: UInt32
 
+  private static var partName: StaticString { ",\"part\":" }
+  private static var partsName: StaticString { ",\"parts\":" }
+
   /// Appends the head, its object left open.
   func write(part: (number: Int, count: Int)?, to output: ByteWriter) {
     output.append("{\"feed\":")
@@ -21,9 +24,9 @@ struct ChangesetHead {
     output.append(",\"base\":")
     output.append(decimal: base)
     if let part {
-      output.append(",\"part\":")
+      output.append(ChangesetHead.partName)
       output.append(decimal: part.number)
-      output.append(",\"parts\":")
+      output.append(ChangesetHead.partsName)
       output.append(decimal: part.count)
     }
     switch mode {
@@ -60,8 +63,7 @@ struct ChangesetHead {
 
   /// Bytes that the part fields add.
   static func partByteCount(number: Int, countDigits: Int) -> Int {
-    // ,"part":n,"parts":n
-    17 + digits(number) + countDigits
+    partName.utf8CodeUnitCount + digits(number) + partsName.utf8CodeUnitCount + countDigits
   }
 
   static func digits(_ number: Int) -> Int {

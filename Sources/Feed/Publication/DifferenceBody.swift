@@ -163,27 +163,27 @@ struct DifferenceBody {
     switch list {
     case .sectionMove:
       output.append(",\"from\":")
-      output.append(decimal: Int(entry.from))
+      output.append(decimal: Int(entry.from.number))
       output.append(",\"to\":")
-      output.append(decimal: Int(entry.to))
+      output.append(decimal: Int(entry.to.number))
     case .itemMove:
       output.append(",\"from\":{\"section\":")
-      output.append(idOf: entry.fromSection, in: state.sections)
+      output.append(idOf: entry.fromScope.section, in: state.sections)
       output.append(",\"index\":")
-      output.append(decimal: Int(entry.from))
+      output.append(decimal: Int(entry.from.number))
       output.append("},\"to\":{\"section\":")
-      output.append(idOf: entry.toSection, in: state.sections)
+      output.append(idOf: entry.toScope.section, in: state.sections)
       output.append(",\"index\":")
-      output.append(decimal: Int(entry.to))
+      output.append(decimal: Int(entry.to.number))
       output.append(UInt8(ascii: "}"))
     case .sectionDelete, .itemDelete:
-      appendPosition(entry.fromSection, entry.from, list, state, to: &output)
+      appendPosition(entry.fromScope, entry.from, list, state, to: &output)
     case .sectionInsert, .sectionReconfigure, .sectionReload, .itemReconfigure:
-      appendPosition(entry.toSection, entry.to, list, state, to: &output)
+      appendPosition(entry.toScope, entry.to, list, state, to: &output)
       output.append(",\"data\":")
       output.append(element.data)
     case .itemInsert, .itemReload:
-      appendPosition(entry.toSection, entry.to, list, state, to: &output)
+      appendPosition(entry.toScope, entry.to, list, state, to: &output)
       output.append(",\"kind\":")
       output.append(quoted: state.kind(entry.handle))
       output.append(",\"data\":")
@@ -193,18 +193,18 @@ struct DifferenceBody {
   }
 
   private static func appendPosition<Sink: ByteSink>(
-    _ section: UInt32,
-    _ index: Int32,
+    _ scope: Scope,
+    _ rank: Rank,
     _ list: List,
     _ state: FeedState,
     to output: inout Sink
   ) {
     if list.isOfItems {
       output.append(",\"section\":")
-      output.append(idOf: section, in: state.sections)
+      output.append(idOf: scope.section, in: state.sections)
     }
     output.append(",\"index\":")
-    output.append(decimal: Int(index))
+    output.append(decimal: Int(rank.number))
   }
 
   // MARK: Putting together

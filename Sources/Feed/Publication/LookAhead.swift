@@ -11,7 +11,7 @@ public struct LookAhead {
   private struct Guess {
     var table: Unmanaged<ElementTable>
     var hash: UInt32
-    var handle: UInt32?
+    var handle: ElementHandle?
   }
 
   /// Of the next record, the one after it, and the one after that.

@@ -20,7 +20,7 @@ struct ReloadWriter {
     var isFinished = false
 
     init(_ state: FeedState) {
-      sections = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
+      sections = CurrentCursor(state.list(.sections).pointee.tree)
     }
   }
 
@@ -52,11 +52,15 @@ struct ReloadWriter {
   /// Bytes of the unsplit value.
   static func byteCount(_ state: FeedState, headBytes: Int) -> Int {
     let sections = state.sectionCount
-    guard sections > 0 else { return headBytes + 1 }
+    let valueBytes = headBytes + ReloadText.objectEnd.utf8CodeUnitCount
+    guard sections > 0 else { return valueBytes }
     let totals = state.totals
-    // ,"sections":[…] with commas, and ,"items":[…] with commas where there are items.
-    return headBytes + 1 + 14 + totals.sectionBytes + sections - 1
-      + totals.itemBytes + 11 * totals.filledSectionCount + totals.itemCount - totals.filledSectionCount
+    // Commas stand between the elements of each list.
+    let commas = sections - 1 + totals.itemCount - totals.filledSectionCount
+    return valueBytes + totals.sectionBytes + totals.itemBytes
+      + ReloadText.listFrame(ReloadText.sectionsOpening)
+      + ReloadText.listFrame(ReloadText.itemsOpening) * totals.filledSectionCount
+      + ReloadText.comma.utf8CodeUnitCount * commas
   }
 
   var isFinished: Bool { walk.isFinished }
@@ -75,7 +79,7 @@ struct ReloadWriter {
       headBytes: headBytes + partBytes,
       output: output
     )
-    output.append(UInt8(ascii: "}"))
+    output.append(ReloadText.objectEnd)
     return part
   }
 
@@ -87,44 +91,50 @@ struct ReloadWriter {
     headBytes: Int,
     output: ByteWriter?
   ) {
-    let room = limit == Int.max ? Int.max : limit - headBytes - 1
+    let room = limit == Int.max ? Int.max : limit - headBytes - ReloadText.objectEnd.utf8CodeUnitCount
     var size = 0
     var isFirstSection = true
     var isFull = false
     while !isFull, let section = walk.sections.peek() {
-      let sectionID = state.sections.id(section)
       let isContinued = walk.isContinued
-      var items = walk.items ?? CurrentCursor(state.list(section).pointee.tree)
+      var items = walk.items ?? CurrentCursor(state.list(.items(of: section)).pointee.tree)
       // The section's own entry, with the brackets of the list where it is the first.
-      var sectionCost = isFirstSection ? 14 : 1
-      sectionCost +=
-        isContinued ? 7 + JSONString.quotedCount(sectionID) : state.sizeOfSection(section)
+      var cost = ByteCounter()
+      state.appendSection(section, withData: !isContinued, to: &cost)
+      cost.append(ReloadText.objectEnd)
+      let sectionCost =
+        cost.count
+        + (isFirstSection
+          ? ReloadText.listFrame(ReloadText.sectionsOpening) : ReloadText.comma.utf8CodeUnitCount)
       if !isFirstSection, size + sectionCost > room { break }
       size += sectionCost
-      output?.append(isFirstSection ? ",\"sections\":[{\"id\":" : ",{\"id\":")
-      output?.append(quoted: sectionID)
-      if !isContinued {
-        output?.append(",\"data\":")
-        output?.append(state.sections[section].data)
+      if var output {
+        output.append(isFirstSection ? ReloadText.sectionsOpening : ReloadText.comma)
+        state.appendSection(section, withData: !isContinued, to: &output)
       }
       var isFirstItem = true
       while let item = items.peek() {
-        let cost = room == Int.max ? 0 : state.sizeOfItem(item) + (isFirstItem ? 11 : 1)
+        let cost =
+          room == Int.max
+          ? 0
+          : state.sizeOfItem(item)
+            + (isFirstItem
+              ? ReloadText.listFrame(ReloadText.itemsOpening) : ReloadText.comma.utf8CodeUnitCount)
         // A part holds one entry at least.
         if size + cost > room, !(isFirstSection && isFirstItem && isContinued) {
           isFull = true
           break
         }
         size += cost
-        if let output {
-          output.append(isFirstItem ? ",\"items\":[" : ",")
-          writeItem(item, state, to: output)
+        if var output {
+          output.append(isFirstItem ? ReloadText.itemsOpening : ReloadText.comma)
+          state.appendItem(item, to: &output)
         }
         isFirstItem = false
         items.advance()
       }
-      if !isFirstItem { output?.append(UInt8(ascii: "]")) }
-      output?.append(UInt8(ascii: "}"))
+      if !isFirstItem { output?.append(ReloadText.listEnd) }
+      output?.append(ReloadText.objectEnd)
       isFirstSection = false
       if isFull {
         walk.items = items
@@ -135,18 +145,8 @@ struct ReloadWriter {
         walk.sections.advance()
       }
     }
-    if !isFirstSection { output?.append(UInt8(ascii: "]")) }
+    if !isFirstSection { output?.append(ReloadText.listEnd) }
     walk.part += 1
     walk.isFinished = !isFull && walk.sections.peek() == nil
-  }
-
-  private static func writeItem(_ item: UInt32, _ state: FeedState, to output: ByteWriter) {
-    output.append("{\"id\":")
-    output.append(quoted: state.items.id(item), needsEscapes: state.items[item].needsEscapes)
-    output.append(",\"kind\":")
-    output.append(quoted: state.kind(item))
-    output.append(",\"data\":")
-    output.append(state.items[item].data)
-    output.append(UInt8(ascii: "}"))
   }
 }

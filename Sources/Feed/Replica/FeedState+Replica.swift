@@ -10,18 +10,20 @@ extension FeedState {
     for entry in entries.sections.deletes {
       let section = try remove(entry, from: sections, isMove: false)
       // The items still in it go with it, without being listed.
-      setOrder(section, [])
+      setOrder(.items(of: section), [])
     }
     for entry in entries.sections.moves { try remove(entry, from: sections, isMove: true) }
     for entry in FeedState.byResult(entries.sections) { try place(section: entry) }
     for entry in FeedState.byResult(entries.items) { try place(item: entry) }
     for entry in entries.sections.reconfigures + entries.sections.reloads {
-      let section = try present(entry, sections, FeedState.sectionScope)
+      let section = try present(entry, sections, .sections)
       if let data = entry.data { setContent(section: section, data: data) }
     }
     for entry in entries.items.reconfigures + entries.items.reloads {
-      guard let scope = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
-      let item = try present(entry, items, scope)
+      guard let section = sections.findPresent(entry.toSection) else {
+        throw FeedState.unknownSection(entry)
+      }
+      let item = try present(entry, items, .items(of: section))
       setContent(item: item, kind: entry.kind, data: entry.data)
     }
   }
@@ -37,21 +39,23 @@ extension FeedState {
     _ entry: DecodedEntries.Entry,
     from table: ElementTable,
     isMove: Bool
-  ) throws(ReplicaFault) -> UInt32 {
+  ) throws(ReplicaFault) -> ElementHandle {
     guard let handle = table.findPresent(entry.id) else { throw FeedState.unknown(entry, "deletes or moves") }
-    let scope = table[handle].container
-    if scope != FeedState.sectionScope {
+    let scope = table[handle].scope
+    if !scope.isSections {
       // The section may have been taken out already, but it is known by its identifier.
-      guard sections.id(scope).hasSameBytes(as: entry.fromSection) else {
+      guard sections.id(scope.section).hasSameBytes(as: entry.fromSection) else {
         throw ReplicaFault(
           .position,
           "the changeset says section \(entry.fromSection.quotedForMessage()) of item "
-            + "\(entry.id.quotedForMessage()), expected \(sections.id(scope).quotedForMessage())"
+            + "\(entry.id.quotedForMessage()), expected \(sections.id(scope.section).quotedForMessage())"
         )
       }
     }
     let rank = list(scope).pointee.tree.ranks(currentPosition(handle, scope)).published
-    guard rank == entry.from else { throw FeedState.misplaced(entry.id, at: entry.from, expected: "\(rank)") }
+    guard rank.number == entry.from else {
+      throw FeedState.misplaced(entry.id, at: entry.from, expected: "\(rank)")
+    }
     detach(handle, scope)
     return handle
   }
@@ -62,11 +66,12 @@ extension FeedState {
       throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(sectionCount)")
     }
     if let data = entry.data { setContent(section: handle, data: data) }
-    attach(handle, FeedState.sectionScope, at: entry.to)
+    attach(handle, .sections, at: Rank(entry.to))
   }
 
   private func place(item entry: DecodedEntries.Entry) throws(ReplicaFault) {
-    guard let scope = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
+    guard let section = sections.findPresent(entry.toSection) else { throw FeedState.unknownSection(entry) }
+    let scope = Scope.items(of: section)
     let handle = try placeable(entry, items) { items.create($0, $1) }
     let count = list(scope).pointee.tree.currentCount
     guard (0...count).contains(entry.to) else {
@@ -75,15 +80,15 @@ extension FeedState {
     if entry.kind != nil || entry.data != nil {
       setContent(item: handle, kind: entry.kind, data: entry.data)
     }
-    attach(handle, scope, at: entry.to)
+    attach(handle, scope, at: Rank(entry.to))
   }
 
   /// The handle of an element that is inserted, or moved and therefore in no list now.
   private func placeable(
     _ entry: DecodedEntries.Entry,
     _ table: ElementTable,
-    make: (ByteSpan, UInt32) -> UInt32
-  ) throws(ReplicaFault) -> UInt32 {
+    make: (ByteSpan, UInt32) -> ElementHandle
+  ) throws(ReplicaFault) -> ElementHandle {
     let hash = ByteHash.of(entry.id)
     guard let known = table.find(entry.id, hash) else { return make(entry.id, hash) }
     guard !table[known].isPresent else {
@@ -99,13 +104,15 @@ extension FeedState {
   private func present(
     _ entry: DecodedEntries.Entry,
     _ table: ElementTable,
-    _ scope: UInt32
-  ) throws(ReplicaFault) -> UInt32 {
+    _ scope: Scope
+  ) throws(ReplicaFault) -> ElementHandle {
     guard let handle = table.findPresent(entry.id), table[handle].container == scope else {
       throw FeedState.unknown(entry, "reconfigures or reloads")
     }
     let rank = currentRank(handle, scope)
-    guard rank == entry.to else { throw FeedState.misplaced(entry.id, at: entry.to, expected: "\(rank)") }
+    guard rank.number == entry.to else {
+      throw FeedState.misplaced(entry.id, at: entry.to, expected: "\(rank)")
+    }
     return handle
   }
 
@@ -149,32 +156,32 @@ extension FeedState {
           items = field
         }
       }
-      let scope = try reloadedSection(id, data)
+      let scope = Scope.items(of: try reloadedSection(id, data))
       guard items.first != 0 else { return }
       try record.forEachElement(items) { item throws(ReplicaFault) in try appendItem(record, item, scope) }
     }
   }
 
-  private func reloadedSection(_ id: ByteSpan, _ data: ByteSpan?) throws(ReplicaFault) -> UInt32 {
+  private func reloadedSection(_ id: ByteSpan, _ data: ByteSpan?) throws(ReplicaFault) -> ElementHandle {
     guard (1...255).contains(id.count) else {
       throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
     }
     if let section = sections.findPresent(id) {
-      guard data == nil, element(at: Int32(sectionCount - 1), FeedState.sectionScope) == section else {
+      guard data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
         throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
       }
       return section
     }
     let section = makeSection(id, ByteHash.of(id))
     setContent(section: section, data: data ?? ByteSpan("null"))
-    attach(section, FeedState.sectionScope, at: Int32(sectionCount))
+    attach(section, .sections, at: Rank(sectionCount))
     return section
   }
 
   private func appendItem(
     _ record: DecodedChangeset,
     _ element: DecodedChangeset.Field,
-    _ scope: UInt32
+    _ scope: Scope
   ) throws(ReplicaFault) {
     var id = ByteSpan.empty
     var kind = ByteSpan.empty
@@ -197,6 +204,6 @@ extension FeedState {
     }
     let item = items.create(id, hash)
     setContent(item: item, kind: kind, data: data)
-    attach(item, scope, at: list(scope).pointee.tree.currentCount)
+    attach(item, scope, at: Rank(list(scope).pointee.tree.currentCount))
   }
 }

@@ -3,20 +3,20 @@ extension FeedState {
   /// O(n), at the cost of an allocation an element, and one more for each long identifier.
   func copyOfCurrent() -> FeedState {
     let copy = FeedState()
-    let sectionHandles = currentHandles(FeedState.sectionScope)
+    let sectionHandles = currentHandles(.sections)
     let copies = sectionHandles.map { section in
       let handle = copy.makeSection(sections.id(section), sections[section].hash)
       copy.settle(handle, copy.sections, as: sections[section], kind: .empty)
       return handle
     }
-    copy.fill(FeedState.sectionScope, copies, checksum: list(FeedState.sectionScope).pointee.checksum)
+    copy.fill(.sections, copies, checksum: list(.sections).pointee.checksum)
     for (section, sectionCopy) in zip(sectionHandles, copies) {
-      let itemCopies = currentHandles(section).map { item in
+      let itemCopies = currentHandles(.items(of: section)).map { item in
         let handle = copy.items.create(items.id(item), items[item].hash)
         copy.settle(handle, copy.items, as: items[item], kind: kind(item))
         return handle
       }
-      copy.fill(sectionCopy, itemCopies, checksum: list(section).pointee.checksum)
+      copy.fill(.items(of: sectionCopy), itemCopies, checksum: list(.items(of: section)).pointee.checksum)
     }
     copy.totals = totals
     copy.publishedTotals = totals
@@ -24,7 +24,7 @@ extension FeedState {
   }
 
   /// Gives a new element another's content, and forgets that it is new.
-  private func settle(_ handle: UInt32, _ table: ElementTable, as original: Element, kind: ByteSpan) {
+  private func settle(_ handle: ElementHandle, _ table: ElementTable, as original: Element, kind: ByteSpan) {
     if original.content.bytes != nil {
       table[handle].content = Content(
         copying: original.data,
@@ -32,13 +32,13 @@ extension FeedState {
         kind: kinds.use(kind)
       )
     }
-    table[handle].change = 0
+    table[handle].change = .none
     table.changes.removeAll(keepingCapacity: true)
   }
 
-  private func fill(_ scope: UInt32, _ handles: [UInt32], checksum: UInt32) {
+  private func fill(_ scope: Scope, _ handles: [ElementHandle], checksum: UInt32) {
     let table = table(scope)
-    for handle in handles { table[handle].container = scope }
+    for handle in handles { table[handle].container = PackedOptional(scope) }
     handles.map(OrderEntry.both).withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, table) }
     list(scope).pointee.checksum = checksum
     list(scope).pointee.publishedChecksum = checksum

@@ -10,13 +10,13 @@ struct ListMatches {
     /// In the old list.
     var from: Int32
     /// The handle in the old state of an element that comes from another list.
-    var crossing: UInt32?
+    var crossing: ElementHandle?
   }
 
   private struct Run {
     let index: Int
     let from: Int32
-    let crossing: UInt32?
+    let crossing: ElementHandle?
     var count = 1
   }
 
@@ -39,7 +39,7 @@ struct ListMatches {
   }
 
   /// Adds an element that comes from another list.
-  mutating func append(_ index: Int, from: Int32, crossing: UInt32) {
+  mutating func append(_ index: Int, from: Int32, crossing: ElementHandle) {
     runs.append(Run(index: index, from: from, crossing: crossing))
   }
 

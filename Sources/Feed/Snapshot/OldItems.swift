@@ -4,7 +4,7 @@ import Glibc
 struct OldItems {
   private let state: FeedState
   /// The items of each section, in the order of the sections.
-  let lists: [[UInt32]]
+  let lists: [[ElementHandle]]
   /// Where each list begins in `isMatched`.
   private let starts: [Int]
   /// By place and not by handle, so that items that follow one another are noted at once.
@@ -14,9 +14,9 @@ struct OldItems {
   private var askedCount = 0
 
   /// - Parameter sections: all of the state's, in order.
-  init(_ state: FeedState, _ sections: [UInt32]) {
+  init(_ state: FeedState, _ sections: [ElementHandle]) {
     self.state = state
-    lists = sections.map(state.currentHandles)
+    lists = sections.map { state.currentHandles(.items(of: $0)) }
     var count = 0
     starts = lists.map { list in
       defer { count += list.count }
@@ -26,18 +26,18 @@ struct OldItems {
   }
 
   /// Where an item stands in its list. O(log n); O(1) once that was asked of one in 128 items.
-  mutating func index(of item: UInt32) -> Int32 {
-    if !indexes.isEmpty { return indexes[Int(item)] }
+  mutating func index(of item: ElementHandle) -> Int32 {
+    if !indexes.isEmpty { return indexes[item.index] }
     askedCount += 1
     if askedCount > 16 + isMatched.count / 128 { noteIndexes() }
-    return state.currentRank(item, state.items[item].container)
+    return state.currentRank(item, state.items[item].scope).number
   }
 
   private mutating func noteIndexes() {
-    let largest = lists.reduce(0) { max($0, $1.max() ?? 0) }
-    indexes = [Int32](repeating: -1, count: Int(largest) + 1)
+    let largest = lists.reduce(0) { max($0, $1.lazy.map(\.index).max() ?? 0) }
+    indexes = [Int32](repeating: -1, count: largest + 1)
     for list in lists {
-      for (index, item) in list.enumerated() { indexes[Int(item)] = Int32(index) }
+      for (index, item) in list.enumerated() { indexes[item.index] = Int32(index) }
     }
   }
 

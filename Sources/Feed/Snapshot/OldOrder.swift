@@ -6,29 +6,29 @@ struct OldOrder {
   private var isMatched: [Bool] = []
 
   /// Adds the handles of a list, in order.
-  mutating func append(_ handles: [UInt32]) {
-    guard let largest = handles.max() else { return }
-    if Int(largest) >= indexes.count {
-      let missing = Int(largest) + 1 - indexes.count
+  mutating func append(_ handles: [ElementHandle]) {
+    guard let largest = handles.lazy.map(\.index).max() else { return }
+    if largest >= indexes.count {
+      let missing = largest + 1 - indexes.count
       indexes.append(contentsOf: repeatElement(-1, count: missing))
       isMatched.append(contentsOf: repeatElement(false, count: missing))
     }
-    for (index, handle) in handles.enumerated() { indexes[Int(handle)] = Int32(index) }
+    for (index, handle) in handles.enumerated() { indexes[handle.index] = Int32(index) }
   }
 
   /// Notes that the other order has a handle's element too.
   @inline(__always)
-  mutating func noteMatch(_ handle: UInt32) { isMatched[Int(handle)] = true }
+  mutating func noteMatch(_ handle: ElementHandle) { isMatched[handle.index] = true }
 
   /// Where a handle stands in its list, which now is known to be in the other order too.
-  mutating func match(_ handle: UInt32) -> Int32 {
-    isMatched[Int(handle)] = true
-    return indexes[Int(handle)]
+  mutating func match(_ handle: ElementHandle) -> Int32 {
+    isMatched[handle.index] = true
+    return indexes[handle.index]
   }
 
   /// Where a handle stands in its list.
-  func index(_ handle: UInt32) -> Int32 { indexes[Int(handle)] }
+  func index(_ handle: ElementHandle) -> Int32 { indexes[handle.index] }
 
   /// Whether the other order has the handle's element too.
-  func isMatched(_ handle: UInt32) -> Bool { isMatched[Int(handle)] }
+  func isMatched(_ handle: ElementHandle) -> Bool { isMatched[handle.index] }
 }

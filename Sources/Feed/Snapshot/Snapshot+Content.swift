@@ -72,10 +72,10 @@ extension Snapshot {
 
   private mutating func mark(
     _ identifiers: [ItemIdentifier],
-    _ body: (inout SnapshotMarks, UInt32) -> Void
+    _ body: (inout SnapshotMarks, ElementHandle) -> Void
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      var handles: [UInt32] = []
+      var handles: [ElementHandle] = []
       for identifier in identifiers { handles.append(try storage.knownItem(identifier)) }
       for handle in handles { body(&storage.marks, handle) }
     }
@@ -88,7 +88,7 @@ extension Snapshot {
   /// - Complexity: O(k) for k sections.
   public mutating func reloadSections(_ identifiers: [SectionIdentifier]) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      var handles: [UInt32] = []
+      var handles: [ElementHandle] = []
       for identifier in identifiers { handles.append(try storage.knownSection(identifier)) }
       for handle in handles { storage.marks.reload(section: handle) }
     }
@@ -104,22 +104,24 @@ extension Snapshot {
   /// The sections marked for reloading, in order. O(m log s) for m marks and s sections.
   public var reloadedSectionIdentifiers: [SectionIdentifier] {
     storage.marks.reloadedSections
-      .map { (rank: state.currentRank($0, FeedState.sectionScope), handle: $0) }
+      .map { (rank: state.currentRank($0, .sections), handle: $0) }
       .sorted { $0.rank < $1.rank }
       .map { storage.sectionIdentifier($0.handle) }
   }
 
-  private func inOrder(_ items: Set<UInt32>) -> [ItemIdentifier] {
-    var bySection: [UInt32: [UInt32]] = [:]
-    for item in items { bySection[state.items[item].container, default: []].append(item) }
+  private func inOrder(_ items: Set<ElementHandle>) -> [ItemIdentifier] {
+    var bySection: [ElementHandle: [ElementHandle]] = [:]
+    for item in items { bySection[state.items[item].scope.section, default: []].append(item) }
     return
       bySection
       .map { section, items in
-        (rank: state.currentRank(section, FeedState.sectionScope), section: section, items: items)
+        (rank: state.currentRank(section, .sections), section: section, items: items)
       }
       .sorted { $0.rank < $1.rank }
       .flatMap { _, section, items in
-        items.map { (rank: state.currentRank($0, section), handle: $0) }.sorted { $0.rank < $1.rank }
+        items.map { (rank: state.currentRank($0, .items(of: section)), handle: $0) }.sorted {
+          $0.rank < $1.rank
+        }
       }
       .map { storage.itemIdentifier($0.handle) }
   }
@@ -127,7 +129,7 @@ extension Snapshot {
 
 extension SnapshotStorage {
   /// Gives an item content; nil keeps what it has.
-  func setContent(_ handle: UInt32, kind: ItemKind?, data: JSONData?) {
+  func setContent(_ handle: ElementHandle, kind: ItemKind?, data: JSONData?) {
     func withBytes(_ text: ByteText?, _ body: (ByteSpan?) -> Void) {
       if let text { text.withBytes(body) } else { body(nil) }
     }

@@ -58,8 +58,8 @@ extension SnapshotStorage {
     for (lists, table) in [(entries.sections, state.sections), (entries.items, state.items)] {
       for entry in lists.inserts + lists.moves {
         guard let handle = table.findPresent(entry.id) else { continue }
-        let rank = state.currentRank(handle, table[handle].container)
-        guard rank == entry.to else {
+        let rank = state.currentRank(handle, table[handle].scope)
+        guard rank.number == entry.to else {
           throw .mismatch("\(entry.id.quotedForMessage()) comes to position \(rank), expected \(entry.to)")
         }
       }

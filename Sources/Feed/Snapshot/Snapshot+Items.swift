@@ -14,17 +14,17 @@ extension Snapshot {
     toSection section: SectionIdentifier? = nil
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      let scope: UInt32
+      let scope: Scope
       if let section {
-        scope = try storage.knownSection(section)
+        scope = .items(of: try storage.knownSection(section))
       } else {
-        let last = storage.count(FeedState.sectionScope) - 1
-        guard last >= 0, let handle = storage.state.element(at: last, FeedState.sectionScope) else {
+        let last = storage.count(.sections) - 1
+        guard last >= 0, let handle = storage.state.element(at: Rank(last), .sections) else {
           throw .noSection
         }
-        scope = handle
+        scope = .items(of: handle)
       }
-      try storage.insert(items, scope, at: storage.count(scope))
+      try storage.insert(items, scope, at: Rank(storage.count(scope)))
     }
   }
 
@@ -100,7 +100,7 @@ extension Snapshot {
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownItem(anchor)
-      let scope = storage.state.items[handle].container
+      let scope = storage.state.items[handle].scope
       try storage.insert(items, scope, at: storage.state.currentRank(handle, scope) + (isAfter ? 1 : 0))
     }
   }
@@ -162,8 +162,8 @@ extension SnapshotStorage {
   /// Inserts new items one after the other.
   fileprivate func insert(
     _ items: some Sequence<Snapshot.Item>,
-    _ scope: UInt32,
-    at rank: Int32
+    _ scope: Scope,
+    at rank: Rank
   ) throws(SnapshotError) {
     var rank = rank
     for item in items {

@@ -11,22 +11,22 @@ extension Snapshot {
   ///
   /// - Throws: ``SnapshotError/Code/unknownSection``.
   public func numberOfItems(inSection section: SectionIdentifier) throws(SnapshotError) -> Int {
-    Int(storage.count(try storage.knownSection(section)))
+    Int(storage.count(.items(of: try storage.knownSection(section))))
   }
 
   // MARK: Identifiers
 
   /// The sections in order. O(s) for s sections.
   public var sectionIdentifiers: [SectionIdentifier] {
-    state.currentHandles(FeedState.sectionScope).map(storage.sectionIdentifier)
+    state.currentHandles(.sections).map(storage.sectionIdentifier)
   }
 
   /// The items of all sections in order. O(n).
   public var itemIdentifiers: [ItemIdentifier] {
     var identifiers: [ItemIdentifier] = []
     identifiers.reserveCapacity(numberOfItems)
-    for section in state.currentHandles(FeedState.sectionScope) {
-      identifiers += state.currentHandles(section).lazy.map(storage.itemIdentifier)
+    for section in state.currentHandles(.sections) {
+      identifiers += state.currentHandles(.items(of: section)).lazy.map(storage.itemIdentifier)
     }
     return identifiers
   }
@@ -37,7 +37,7 @@ extension Snapshot {
   public func itemIdentifiers(
     inSection section: SectionIdentifier
   ) throws(SnapshotError) -> [ItemIdentifier] {
-    state.currentHandles(try storage.knownSection(section)).map(storage.itemIdentifier)
+    state.currentHandles(.items(of: try storage.knownSection(section))).map(storage.itemIdentifier)
   }
 
   // MARK: Positions
@@ -45,18 +45,18 @@ extension Snapshot {
   /// Where a section stands among the sections; nil if there is no such section. O(log s) for
   /// s sections.
   public func indexOfSection(_ section: SectionIdentifier) -> Int? {
-    storage.section(section).map { Int(state.currentRank($0, FeedState.sectionScope)) }
+    storage.section(section).map { Int(state.currentRank($0, .sections).number) }
   }
 
   /// Where an item stands in the whole snapshot, counted through all sections as UIKit does; nil if
   /// there is no such item. O(log n + s) for s sections; ``position(ofItem:)`` needs no walk over them.
   public func indexOfItem(_ item: ItemIdentifier) -> Int? {
     guard let handle = storage.item(item) else { return nil }
-    let section = state.items[handle].container
-    var index = Int(state.currentRank(handle, section))
-    var before = CurrentCursor(state.list(FeedState.sectionScope).pointee.tree)
-    while let other = before.peek(), other != section {
-      index += Int(storage.count(other))
+    let scope = state.items[handle].scope
+    var index = Int(state.currentRank(handle, scope).number)
+    var before = CurrentCursor(state.list(.sections).pointee.tree)
+    while let other = before.peek(), other != scope.section {
+      index += Int(storage.count(.items(of: other)))
       before.advance()
     }
     return index
@@ -65,16 +65,16 @@ extension Snapshot {
   /// The section an item is in and where it stands there; nil if there is no such item. O(log n).
   public func position(ofItem item: ItemIdentifier) -> ItemPosition? {
     guard let handle = storage.item(item) else { return nil }
-    let section = state.items[handle].container
+    let scope = state.items[handle].scope
     return ItemPosition(
-      section: storage.sectionIdentifier(section),
-      index: Int(state.currentRank(handle, section))
+      section: storage.sectionIdentifier(scope.section),
+      index: Int(state.currentRank(handle, scope).number)
     )
   }
 
   /// The section an item is in; nil if there is no such item. O(1).
   public func sectionIdentifier(containingItem item: ItemIdentifier) -> SectionIdentifier? {
-    storage.item(item).map { storage.sectionIdentifier(state.items[$0].container) }
+    storage.item(item).map { storage.sectionIdentifier(state.items[$0].scope.section) }
   }
 
   // MARK: Content

@@ -5,7 +5,7 @@ extension Snapshot {
   /// - Complexity: O(k log n) for k sections.
   public mutating func appendSections(_ sections: [SectionIdentifier]) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
-      try storage.insert(sections, at: storage.count(FeedState.sectionScope))
+      try storage.insert(sections, at: Rank(storage.count(.sections)))
     }
   }
 
@@ -88,15 +88,15 @@ extension Snapshot {
 
 extension SnapshotStorage {
   /// Where a section stands.
-  fileprivate func rank(_ section: UInt32) -> Int32 { state.currentRank(section, FeedState.sectionScope) }
+  fileprivate func rank(_ section: ElementHandle) -> Rank { state.currentRank(section, .sections) }
 
   /// Inserts new sections one after the other.
-  fileprivate func insert(_ sections: [SectionIdentifier], at rank: Int32) throws(SnapshotError) {
+  fileprivate func insert(_ sections: [SectionIdentifier], at rank: Rank) throws(SnapshotError) {
     var rank = rank
     for section in sections {
       let handle = try makeSection(section)
       state.setContent(section: handle, data: ByteSpan("null" as StaticString))
-      state.attach(handle, FeedState.sectionScope, at: rank)
+      state.attach(handle, .sections, at: rank)
       rank += 1
     }
   }

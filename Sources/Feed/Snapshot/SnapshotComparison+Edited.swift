@@ -2,7 +2,7 @@ extension SnapshotComparison {
   /// An item that may differ, and where it stands in its list.
   private struct Place {
     let index: Int
-    let handle: UInt32
+    let handle: ElementHandle
   }
 
   /// The difference if it is known which items may differ: the one that a comparison of everything finds.
@@ -45,13 +45,13 @@ extension SnapshotComparison {
   }
 
   /// Where items stand, by section, in order.
-  private static func places(of items: Set<ItemIdentifier>, in state: FeedState) -> [UInt32: [Place]] {
-    var places: [UInt32: [Place]] = [:]
+  private static func places(of items: Set<ItemIdentifier>, in state: FeedState) -> [ElementHandle: [Place]] {
+    var places: [ElementHandle: [Place]] = [:]
     for item in items {
       guard let handle = item.text.withBytes(state.items.findPresent) else { continue }
-      let section = state.items[handle].container
-      places[section, default: []].append(
-        Place(index: Int(state.currentRank(handle, section)), handle: handle)
+      let scope = state.items[handle].scope
+      places[scope.section, default: []].append(
+        Place(index: Int(state.currentRank(handle, scope).number), handle: handle)
       )
     }
     return places.mapValues { $0.sorted { $0.index < $1.index } }
@@ -62,13 +62,13 @@ extension SnapshotComparison {
   ///   - oldSection: the section's handle in the old state; nil if it is new.
   ///   - oldPlaces: where such items stand there.
   private mutating func compareItems(
-    of section: UInt32,
+    of section: ElementHandle,
     _ places: [Place],
-    with oldSection: UInt32?,
+    with oldSection: ElementHandle?,
     _ oldPlaces: [Place]
   ) {
     let identifier = SectionIdentifier(new.sections.id(section))
-    let count = Int(new.list(section).pointee.tree.currentCount)
+    let count = Int(new.list(.items(of: section)).pointee.tree.currentCount)
     var matches = ListMatches()
     var oldCount = 0
     /// Adds the items between those that may differ, which are in both lists in the same order.
@@ -92,9 +92,9 @@ extension SnapshotComparison {
         result.items.inserts.append(entry(place.handle, place.index, identifier))
         continue
       }
-      let container = old.items[match].container
-      let from = old.currentRank(match, container)
-      if container == oldSection {
+      let scope = old.items[match].scope
+      let from = old.currentRank(match, scope).number
+      if scope.section == oldSection {
         matches.append(place.index, from: from)
       } else {
         matches.append(place.index, from: from, crossing: match)
@@ -104,7 +104,7 @@ extension SnapshotComparison {
     pass(start, count, behind: places.count)
     let new = new
     appendMoves(matches, to: identifier, from: oldSection) { index in
-      guard let item = new.element(at: Int32(index), section) else {
+      guard let item = new.element(at: Rank(index), .items(of: section)) else {
         preconditionFailure("no item at \(index)")
       }
       return item

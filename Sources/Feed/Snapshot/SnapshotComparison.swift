@@ -14,8 +14,8 @@ struct SnapshotComparison {
   let new: FeedState
   /// What the new state lists even if it did not change.
   let marks: SnapshotMarks
-  let oldSections: [UInt32]
-  let newSections: [UInt32]
+  let oldSections: [ElementHandle]
+  let newSections: [ElementHandle]
   private(set) var oldSectionOrder = OldOrder()
   var result = SnapshotDifference()
   private let hasMarks: Bool
@@ -27,8 +27,8 @@ struct SnapshotComparison {
     self.new = new
     self.marks = marks
     hasMarks = !marks.isEmpty
-    oldSections = old.currentHandles(FeedState.sectionScope)
-    newSections = new.currentHandles(FeedState.sectionScope)
+    oldSections = old.currentHandles(.sections)
+    newSections = new.currentHandles(.sections)
   }
 
   consuming func difference() -> SnapshotDifference {
@@ -66,7 +66,7 @@ struct SnapshotComparison {
     }
   }
 
-  private func entry(_ handle: UInt32, _ index: Int) -> SectionChanges.Entry {
+  private func entry(_ handle: ElementHandle, _ index: Int) -> SectionChanges.Entry {
     SectionChanges.Entry(
       id: SectionIdentifier(new.sections.id(handle)),
       index: index,
@@ -96,9 +96,12 @@ struct SnapshotComparison {
   }
 
   /// - Parameter oldSection: the section's handle in the old state; nil if it is new.
-  private mutating func compareItems(of section: UInt32, with oldSection: UInt32?, _ oldItems: inout OldItems)
-  {
-    let list = new.currentHandles(section)
+  private mutating func compareItems(
+    of section: ElementHandle,
+    with oldSection: ElementHandle?,
+    _ oldItems: inout OldItems
+  ) {
+    let list = new.currentHandles(.items(of: section))
     let oldListNumber = oldSection.map { Int(oldSectionOrder.index($0)) }
     let oldList = oldListNumber.map { oldItems.lists[$0] } ?? []
     let identifier = SectionIdentifier(new.sections.id(section))
@@ -133,7 +136,7 @@ struct SnapshotComparison {
         result.items.inserts.append(entry(handle, index, identifier))
         continue
       }
-      let container = old.items[match].container
+      let container = old.items[match].scope.section
       let from = oldItems.index(of: match)
       oldItems.noteMatches(Int(from), list: Int(oldSectionOrder.index(container)))
       if container == oldSection {
@@ -149,7 +152,12 @@ struct SnapshotComparison {
 
   /// The first of two places at which an old list has an item of the new state, if it has it at one of them.
   @inline(__always)
-  private func firstPlace(_ first: Int, _ second: Int, of item: UInt32, in oldList: [UInt32]) -> Int? {
+  private func firstPlace(
+    _ first: Int,
+    _ second: Int,
+    of item: ElementHandle,
+    in oldList: [ElementHandle]
+  ) -> Int? {
     if first < oldList.count, isSame(oldList[first], item) { return first }
     return second < oldList.count && isSame(oldList[second], item) ? second : nil
   }
@@ -163,11 +171,13 @@ struct SnapshotComparison {
   mutating func appendMoves(
     _ matches: ListMatches,
     to section: SectionIdentifier,
-    from oldSection: UInt32?,
-    item: (Int) -> UInt32
+    from oldSection: ElementHandle?,
+    item: (Int) -> ElementHandle
   ) {
     matches.forEachMove { match in
-      let from = match.crossing.map { old.items[$0].container } ?? oldSection ?? 0
+      guard let from = match.crossing.map({ old.items[$0].scope.section }) ?? oldSection else {
+        preconditionFailure("what comes from no other list was in this one")
+      }
       result.items.moves.append(
         ItemChanges.Move(
           id: ItemIdentifier(new.items.id(item(match.index))),
@@ -182,10 +192,10 @@ struct SnapshotComparison {
   ///
   /// - Returns: how many there are from these places on.
   private mutating func passAlike(
-    _ list: [UInt32],
+    _ list: [ElementHandle],
     _ start: Int,
     _ section: SectionIdentifier,
-    with oldList: [UInt32],
+    with oldList: [ElementHandle],
     _ oldStart: Int
   ) -> Int {
     list.withUnsafeBufferPointer { list in
@@ -203,10 +213,10 @@ struct SnapshotComparison {
 
   @inline(__always)
   mutating func compareContent(
-    _ handle: UInt32,
+    _ handle: ElementHandle,
     _ index: Int,
     _ section: SectionIdentifier,
-    with match: UInt32
+    with match: ElementHandle
   ) {
     let areKindsSame = hasSameKind(match, handle)
     if areKindsSame, !hasMarks, old.items[match].content.hasSameData(as: new.items[handle].content) { return }
@@ -215,10 +225,10 @@ struct SnapshotComparison {
 
   @inline(never)
   private mutating func appendContent(
-    _ handle: UInt32,
+    _ handle: ElementHandle,
     _ index: Int,
     _ section: SectionIdentifier,
-    with match: UInt32,
+    with match: ElementHandle,
     _ areKindsSame: Bool
   ) {
     let item = new.items[handle]
@@ -238,7 +248,7 @@ struct SnapshotComparison {
   }
 
   @inline(__always)
-  private mutating func hasSameKind(_ oldItem: UInt32, _ newItem: UInt32) -> Bool {
+  private mutating func hasSameKind(_ oldItem: ElementHandle, _ newItem: ElementHandle) -> Bool {
     let (oldKind, newKind) = (old.items[oldItem].content.kind, new.items[newItem].content.kind)
     if oldKind != comparedKinds.old || newKind != comparedKinds.new {
       comparedKinds = (oldKind, newKind, old.kinds[oldKind].hasSameBytes(as: new.kinds[newKind]))
@@ -248,12 +258,12 @@ struct SnapshotComparison {
 
   /// Whether an item of the old state and one of the new have the same identifier.
   @inline(__always)
-  private func isSame(_ oldItem: UInt32, _ newItem: UInt32) -> Bool {
+  private func isSame(_ oldItem: ElementHandle, _ newItem: ElementHandle) -> Bool {
     old.items[oldItem].hash == new.items[newItem].hash
       && old.items.id(oldItem).hasSameBytes(as: new.items.id(newItem))
   }
 
-  func entry(_ handle: UInt32, _ index: Int, _ section: SectionIdentifier) -> ItemChanges.Entry {
+  func entry(_ handle: ElementHandle, _ index: Int, _ section: SectionIdentifier) -> ItemChanges.Entry {
     ItemChanges.Entry(
       id: ItemIdentifier(new.items.id(handle)),
       position: ItemPosition(section: section, index: index),

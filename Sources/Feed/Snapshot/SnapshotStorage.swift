@@ -48,37 +48,37 @@ final class SnapshotStorage: @unchecked Sendable {
 
   // MARK: Finding
 
-  func section(_ id: SectionIdentifier) -> UInt32? { id.text.withBytes(state.sections.findPresent) }
+  func section(_ id: SectionIdentifier) -> ElementHandle? { id.text.withBytes(state.sections.findPresent) }
 
-  func item(_ id: ItemIdentifier) -> UInt32? { id.text.withBytes(state.items.findPresent) }
+  func item(_ id: ItemIdentifier) -> ElementHandle? { id.text.withBytes(state.items.findPresent) }
 
-  func knownSection(_ id: SectionIdentifier) throws(SnapshotError) -> UInt32 {
+  func knownSection(_ id: SectionIdentifier) throws(SnapshotError) -> ElementHandle {
     guard let handle = section(id) else { throw .unknownSection(id) }
     return handle
   }
 
-  func knownItem(_ id: ItemIdentifier) throws(SnapshotError) -> UInt32 {
+  func knownItem(_ id: ItemIdentifier) throws(SnapshotError) -> ElementHandle {
     guard let handle = item(id) else { throw .unknownItem(id) }
     return handle
   }
 
-  func sectionIdentifier(_ handle: UInt32) -> SectionIdentifier {
+  func sectionIdentifier(_ handle: ElementHandle) -> SectionIdentifier {
     SectionIdentifier(state.sections.id(handle))
   }
 
-  func itemIdentifier(_ handle: UInt32) -> ItemIdentifier { ItemIdentifier(state.items.id(handle)) }
+  func itemIdentifier(_ handle: ElementHandle) -> ItemIdentifier { ItemIdentifier(state.items.id(handle)) }
 
-  func count(_ scope: UInt32) -> Int32 { state.list(scope).pointee.tree.currentCount }
+  func count(_ scope: Scope) -> Int32 { state.list(scope).pointee.tree.currentCount }
 
   // MARK: Editing
 
   /// Makes a section without data, in no list yet.
-  func makeSection(_ id: SectionIdentifier) throws(SnapshotError) -> UInt32 {
+  func makeSection(_ id: SectionIdentifier) throws(SnapshotError) -> ElementHandle {
     try make(id.text, "section", state.sections) { state.makeSection($0, $1) }
   }
 
   /// Makes an item without content, in no list yet.
-  func makeItem(_ id: ItemIdentifier) throws(SnapshotError) -> UInt32 {
+  func makeItem(_ id: ItemIdentifier) throws(SnapshotError) -> ElementHandle {
     try make(id.text, "item", state.items) { state.items.create($0, $1) }
   }
 
@@ -86,24 +86,24 @@ final class SnapshotStorage: @unchecked Sendable {
     _ id: ByteText,
     _ noun: String,
     _ table: ElementTable,
-    _ create: (ByteSpan, UInt32) -> UInt32
-  ) throws(SnapshotError) -> UInt32 {
-    let (known, created) = id.withBytes { id -> (UInt32?, UInt32?) in
+    _ create: (ByteSpan, UInt32) -> ElementHandle
+  ) throws(SnapshotError) -> ElementHandle {
+    let (known, created) = id.withBytes { id -> (ElementHandle?, ElementHandle?) in
       let hash = ByteHash.of(id)
       if let known = table.find(id, hash) { return (known, nil) }
       return (nil, create(id, hash))
     }
     if let created { return created }
     // What is new in this edit counts as changed; what was there before does not.
-    let isNew = known.map { table[$0].change != 0 } ?? false
+    let isNew = known.map { !table[$0].change.isNone } ?? false
     throw .duplicate(noun, id, isInArgument: isNew)
   }
 
   /// Moves an element next to another, into its list.
-  func move(_ handle: UInt32, to anchor: UInt32, isAfter: Bool, isItem: Bool) {
+  func move(_ handle: ElementHandle, to anchor: ElementHandle, isAfter: Bool, isItem: Bool) {
     let table = isItem ? state.items : state.sections
-    let scope = table[handle].container
-    let target = table[anchor].container
+    let scope = table[handle].scope
+    let target = table[anchor].scope
     var rank = state.currentRank(anchor, target) + (isAfter ? 1 : 0)
     if scope == target {
       // Counted in the list without the element.
@@ -116,19 +116,19 @@ final class SnapshotStorage: @unchecked Sendable {
   }
 
   /// Takes an item out.
-  func delete(item handle: UInt32) {
-    state.detach(handle, state.items[handle].container)
+  func delete(item handle: ElementHandle) {
+    state.detach(handle, state.items[handle].scope)
     marks.forget(item: handle)
   }
 
   /// Takes a section out, and its items.
-  func delete(section handle: UInt32) {
+  func delete(section handle: ElementHandle) {
     if !marks.isEmpty {
       marks.forget(section: handle)
-      for item in state.currentHandles(handle) { marks.forget(item: item) }
+      for item in state.currentHandles(.items(of: handle)) { marks.forget(item: item) }
     }
-    state.setOrder(handle, [])
-    state.detach(handle, FeedState.sectionScope)
+    state.setOrder(.items(of: handle), [])
+    state.detach(handle, .sections)
   }
 
   // MARK: Invariants

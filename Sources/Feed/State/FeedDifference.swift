@@ -3,14 +3,13 @@
 /// Positions of `delete` and `from` count in the published state, all others in the current one.
 /// Every list is sorted: `deletes` by published position, the others by current position.
 struct FeedDifference {
-  /// A section or an item with the positions that its list of entries has. For sections the
-  /// section scopes mean nothing.
+  /// A section or an item with the positions that its list of entries has; the others are not set.
   struct Entry {
-    var handle: UInt32
-    var fromSection: UInt32 = 0
-    var from: Int32 = 0
-    var toSection: UInt32 = 0
-    var to: Int32 = 0
+    var handle: ElementHandle
+    var fromScope = Scope.sections
+    var from = Rank.first
+    var toScope = Scope.sections
+    var to = Rank.first
     /// Section order, then index.
     var sortKey: UInt64 = 0
   }

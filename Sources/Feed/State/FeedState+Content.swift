@@ -2,19 +2,19 @@ import Glibc
 
 extension FeedState {
   /// The kind of an item.
-  func kind(_ item: UInt32) -> ByteSpan { kinds[items[item].content.kind] }
+  func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
   /// Gives an item another kind and other data. Nil keeps what it has.
-  func setContent(item handle: UInt32, kind: ByteSpan?, data: ByteSpan?) {
+  func setContent(item handle: ElementHandle, kind: ByteSpan?, data: ByteSpan?) {
     setContent(handle, items, kind: kind, data: data)
   }
 
   /// Gives a section other data.
-  func setContent(section handle: UInt32, data: ByteSpan) {
+  func setContent(section handle: ElementHandle, data: ByteSpan) {
     setContent(handle, sections, kind: nil, data: data)
   }
 
-  private func setContent(_ handle: UInt32, _ table: ElementTable, kind: ByteSpan?, data: ByteSpan?) {
+  private func setContent(_ handle: ElementHandle, _ table: ElementTable, kind: ByteSpan?, data: ByteSpan?) {
     let old = table[handle].content
     let keepsKind = kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
     let fingerprint = data == nil && old.bytes != nil ? old.fingerprint : DataFingerprint.of(data ?? .empty)
@@ -37,11 +37,11 @@ extension FeedState {
   /// Exchanges the content and keeps the totals right.
   ///
   /// - Returns: the old one, which the caller owns now.
-  func replaceContent(_ handle: UInt32, _ table: ElementTable, with new: Content) -> Content {
+  func replaceContent(_ handle: ElementHandle, _ table: ElementTable, with new: Content) -> Content {
     let old = table[handle].content
     let isPresent = table[handle].isPresent
     let kindChanges = new.kind != old.kind
-    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].container, sign: -1) }
+    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: -1) }
     if isPresent {
       var growth = Int(new.dataCount) - Int(old.dataCount)
       if kindChanges {
@@ -50,11 +50,11 @@ extension FeedState {
       if table === items { totals.itemBytes += growth } else { totals.sectionBytes += growth }
     }
     table[handle].content = new
-    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].container, sign: 1) }
+    if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: 1) }
     return old
   }
 
-  private func addChecksumTerm(_ handle: UInt32, _ scope: UInt32, sign: Int) {
+  private func addChecksumTerm(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
     let position = currentPosition(handle, scope)
     let previous = list(scope).pointee.tree.currentNeighbours(around: position).previous
     let term = checksumTerm(handle, after: previous, scope)
@@ -62,7 +62,7 @@ extension FeedState {
   }
 
   /// Content that was replaced is kept if it is the published one, or if the record may be undone.
-  private func retireContent(_ handle: UInt32, _ table: ElementTable, _ old: Content) {
+  private func retireContent(_ handle: ElementHandle, _ table: ElementTable, _ old: Content) {
     guard journal != nil else {
       let isPublished = table.withChange(handle) { change in
         guard change.wasPublished, change.publishedContent == nil else { return false }
@@ -89,7 +89,7 @@ extension FeedState {
   }
 
   /// Asks for an entry even if nothing changes; a reload replaces a reconfigure.
-  func force(_ handle: UInt32, _ table: ElementTable, _ forced: ElementChange.Forced) {
+  func force(_ handle: ElementHandle, _ table: ElementTable, _ forced: ElementChange.Forced) {
     table.touch(handle)
     let old = table.withChange(handle) { $0.forced }
     guard forced.rawValue > old.rawValue else { return }
@@ -97,14 +97,14 @@ extension FeedState {
   }
 
   /// Forgets a forced entry, because what it names is deleted.
-  func forgetForced(_ handle: UInt32, _ table: ElementTable) {
-    guard table[handle].change != 0 else { return }
+  func forgetForced(_ handle: ElementHandle, _ table: ElementTable) {
+    if table[handle].change.isNone { return }
     let old = table.withChange(handle) { $0.forced }
     if old != .none { setForced(handle, table, .none, old: old) }
   }
 
   private func setForced(
-    _ handle: UInt32,
+    _ handle: ElementHandle,
     _ table: ElementTable,
     _ forced: ElementChange.Forced,
     old: ElementChange.Forced

@@ -24,12 +24,12 @@ extension FeedState {
   func tally() -> DifferenceTally {
     var tally = DifferenceTally()
     tally.commonItemCount = publishedTotals.itemCount
-    count(sections, FeedState.sectionScope, &tally)
+    count(sections, .sections, &tally)
     count(items, nil, &tally)
     return tally
   }
 
-  private func count(_ table: ElementTable, _ scope: UInt32?, _ tally: inout DifferenceTally) {
+  private func count(_ table: ElementTable, _ scope: Scope?, _ tally: inout DifferenceTally) {
     for change in table.changes {
       let element = table[change.handle]
       switch (change.wasPublished, element.isPresent) {
@@ -39,7 +39,7 @@ extension FeedState {
         if scope == nil {
           tally.commonItemCount -= 1
           // A deleted section's items are not listed.
-          if sections[change.publishedContainer].isPresent { tally.certainWeight += 1 }
+          if sections[change.publishedScope.section].isPresent { tally.certainWeight += 1 }
         } else {
           tally.certainWeight += 1
         }
@@ -68,14 +68,14 @@ extension FeedState {
   func difference() -> FeedDifference {
     var difference = FeedDifference()
     findRanks(sections)
-    let wholeSections = isWalked(FeedState.sectionScope)
-    if wholeSections { walkForRanks(FeedState.sectionScope) }
-    collect(sections, FeedState.sectionScope, &difference.sections)
-    collectMoves(within: [FeedState.sectionScope], sections, &difference.sections)
+    let wholeSections = isWalked(.sections)
+    if wholeSections { walkForRanks(.sections) }
+    collect(sections, .sections, &difference.sections)
+    collectMoves(within: [.sections], sections, &difference.sections)
     difference.sections.sort()
 
     let scopes = touchedItemScopes()
-    for scope in scopes { findSectionRanks(scope) }
+    for scope in scopes { findSectionRanks(scope.section) }
     findRanks(items)
     for scope in scopes where isWalked(scope) { walkForRanks(scope) }
     collect(items, nil, &difference.items)
@@ -83,15 +83,15 @@ extension FeedState {
     difference.items.sort()
 
     for scope in scopes { forgetRanks(scope) }
-    forgetRanks(FeedState.sectionScope)
+    forgetRanks(.sections)
     return difference
   }
 
   /// The sections whose items were touched, each once; counts the touches.
-  private func touchedItemScopes() -> [UInt32] {
-    var scopes: [UInt32] = []
-    func touch(_ scope: UInt32) {
-      guard scope != Element.absent else { return }
+  private func touchedItemScopes() -> [Scope] {
+    var scopes: [Scope] = []
+    func touch(_ container: PackedOptional<Scope>) {
+      guard let scope = container.value else { return }
       let list = list(scope)
       if list.pointee.touchCount == 0 { scopes.append(scope) }
       list.pointee.touchCount += 1
@@ -104,39 +104,40 @@ extension FeedState {
     return scopes
   }
 
-  private func forgetRanks(_ scope: UInt32) {
+  private func forgetRanks(_ scope: Scope) {
     list(scope).pointee.touchCount = 0
-    list(scope).pointee.publishedRank = -1
-    list(scope).pointee.currentRank = -1
+    list(scope).pointee.publishedRank = .none
+    list(scope).pointee.currentRank = .none
   }
 
   /// Where a section stands in both orders, for sorting.
-  private func findSectionRanks(_ section: UInt32) {
-    let tree = list(FeedState.sectionScope).pointee.tree
+  private func findSectionRanks(_ section: ElementHandle) {
+    let tree = list(.sections).pointee.tree
+    let list = list(.items(of: section))
     let element = sections[section]
-    if element.change == 0 {
-      let ranks = tree.ranks(currentPosition(section, FeedState.sectionScope))
-      list(section).pointee.publishedRank = ranks.published
-      list(section).pointee.currentRank = ranks.current
+    if element.change.isNone {
+      let ranks = tree.ranks(currentPosition(section, .sections))
+      list.pointee.publishedRank = PackedOptional(ranks.published)
+      list.pointee.currentRank = PackedOptional(ranks.current)
     } else {
       let change = sections.withChange(section) { $0 }
       if let leaf = change.ghostLeaf {
-        list(section).pointee.publishedRank =
-          tree.ranks(tree.position(of: .ghost(section), in: leaf)).published
+        let ranks = tree.ranks(tree.position(of: .ghost(section), in: leaf))
+        list.pointee.publishedRank = PackedOptional(ranks.published)
       }
       if element.isPresent {
-        let ranks = tree.ranks(currentPosition(section, FeedState.sectionScope))
-        list(section).pointee.currentRank = ranks.current
-        if change.ghostLeaf == nil { list(section).pointee.publishedRank = ranks.published }
+        let ranks = tree.ranks(currentPosition(section, .sections))
+        list.pointee.currentRank = PackedOptional(ranks.current)
+        if change.ghostLeaf == nil { list.pointee.publishedRank = PackedOptional(ranks.published) }
       }
     }
   }
 
   /// Whether a list is walked as a whole, because much of it was touched, or because the fewest
   /// moves demand it.
-  private func isWalked(_ scope: UInt32) -> Bool {
+  private func isWalked(_ scope: Scope) -> Bool {
     let list = list(scope)
-    let touches = scope == FeedState.sectionScope ? Int32(sections.changes.count) : list.pointee.touchCount
+    let touches = scope.isSections ? Int32(sections.changes.count) : list.pointee.touchCount
     return list.pointee.needsWholeOrder || touches * 8 > list.pointee.tree.entryCount
   }
 
@@ -145,17 +146,17 @@ extension FeedState {
     for index in table.changes.indices {
       let handle = table.changes[index].handle
       let container = table[handle].container
-      var publishedRank: Int32 = -1
-      var currentRank: Int32 = -1
+      var publishedRank = PackedOptional<Rank>.none
+      var currentRank = PackedOptional<Rank>.none
       if let leaf = table.changes[index].ghostLeaf {
-        let scope = table.changes[index].publishedContainer
+        let scope = table.changes[index].publishedScope
         if !isWalked(scope) {
           let tree = list(scope).pointee.tree
-          publishedRank = tree.ranks(tree.position(of: .ghost(handle), in: leaf)).published
+          publishedRank = PackedOptional(tree.ranks(tree.position(of: .ghost(handle), in: leaf)).published)
         }
       }
-      if container != Element.absent, !isWalked(container) {
-        currentRank = self.currentRank(handle, container)
+      if let scope = container.value, !isWalked(scope) {
+        currentRank = PackedOptional(self.currentRank(handle, scope))
       }
       table.changes[index].publishedRank = publishedRank
       table.changes[index].currentRank = currentRank
@@ -163,17 +164,16 @@ extension FeedState {
   }
 
   /// Notes the positions of touched elements while walking their list.
-  private func walkForRanks(_ scope: UInt32) {
+  private func walkForRanks(_ scope: Scope) {
     let table = table(scope)
     let elements = table.elements
     var published: Int32 = 0
     var current: Int32 = 0
     table.withChanges { changes in
       list(scope).pointee.tree.forEachEntry { entry in
-        let change = Int(elements[Int(entry.handle)].change) - 1
-        if change >= 0 {
-          if entry.isPublished { changes[change].publishedRank = published }
-          if entry.isCurrent { changes[change].currentRank = current }
+        if let change = elements[entry.handle.index].change.value {
+          if entry.isPublished { changes[change.index].publishedRank = PackedOptional(Rank(published)) }
+          if entry.isCurrent { changes[change.index].currentRank = PackedOptional(Rank(current)) }
         }
         published += entry.publishedCount
         current += entry.currentCount
@@ -181,25 +181,31 @@ extension FeedState {
     }
   }
 
-  private func publishedKey(_ change: ElementChange, _ scope: UInt32?) -> UInt64 {
-    let section = scope == nil ? list(change.publishedContainer).pointee.publishedRank : 0
-    return UInt64(UInt32(bitPattern: section)) << 32 | UInt64(UInt32(bitPattern: change.publishedRank))
+  /// By the published order: first the section's place, then the element's. Sections are in no section.
+  private func publishedKey(_ change: ElementChange, _ scope: Scope?) -> UInt64 {
+    let section = scope == nil ? list(change.publishedScope).pointee.publishedRank.known : .first
+    return FeedState.sortKey(section, change.publishedRank.known)
   }
 
-  private func currentKey(_ container: UInt32, _ rank: Int32, _ scope: UInt32?) -> UInt64 {
-    let section = scope == nil ? list(container).pointee.currentRank : 0
-    return UInt64(UInt32(bitPattern: section)) << 32 | UInt64(UInt32(bitPattern: rank))
+  private func currentKey(_ container: Scope, _ rank: Rank, _ scope: Scope?) -> UInt64 {
+    let section = scope == nil ? list(container).pointee.currentRank.known : .first
+    return FeedState.sortKey(section, rank)
+  }
+
+  @inline(__always)
+  private static func sortKey(_ section: Rank, _ rank: Rank) -> UInt64 {
+    UInt64(UInt32(bitPattern: section.number)) << 32 | UInt64(UInt32(bitPattern: rank.number))
   }
 
   /// Everything but the moves within a list.
-  private func collect(_ table: ElementTable, _ scope: UInt32?, _ entries: inout FeedDifference.Entries) {
+  private func collect(_ table: ElementTable, _ scope: Scope?, _ entries: inout FeedDifference.Entries) {
     for change in table.changes {
       let element = table[change.handle]
       var entry = FeedDifference.Entry(handle: change.handle)
-      if element.isPresent {
-        entry.toSection = element.container
-        entry.to = change.currentRank
-        entry.sortKey = currentKey(element.container, change.currentRank, scope)
+      if let container = element.container.value {
+        entry.toScope = container
+        entry.to = change.currentRank.known
+        entry.sortKey = currentKey(container, entry.to, scope)
         guard change.wasPublished else {
           entries.inserts.append(entry)
           continue
@@ -215,15 +221,15 @@ extension FeedState {
         case .reload: entries.reloads.append(entry)
         }
         if change.publishedContainer != element.container {
-          entry.fromSection = change.publishedContainer
-          entry.from = change.publishedRank
+          entry.fromScope = change.publishedScope
+          entry.from = change.publishedRank.known
           entries.moves.append(entry)
         }
       } else if change.wasPublished {
         // A deleted section's items go with it.
-        if scope == nil, !sections[change.publishedContainer].isPresent { continue }
-        entry.fromSection = change.publishedContainer
-        entry.from = change.publishedRank
+        if scope == nil, !sections[change.publishedScope.section].isPresent { continue }
+        entry.fromScope = change.publishedScope
+        entry.from = change.publishedRank.known
         entry.sortKey = publishedKey(change, scope)
         entries.deletes.append(entry)
       }
@@ -233,7 +239,7 @@ extension FeedState {
   // MARK: Moves within lists
 
   private func collectMoves(
-    within scopes: [UInt32],
+    within scopes: [Scope],
     _ table: ElementTable,
     _ entries: inout FeedDifference.Entries
   ) {
@@ -249,36 +255,50 @@ extension FeedState {
   }
 
   /// Whether a list has entries that count in one of the two orders only; without any, nothing has moved.
-  private func hasChangedOrder(_ scope: UInt32) -> Bool {
+  private func hasChangedOrder(_ scope: Scope) -> Bool {
     let tree = list(scope).pointee.tree
     return tree.entryCount > tree.publishedCount || tree.entryCount > tree.currentCount
   }
 
   private func appendMove(
-    _ handle: UInt32,
-    _ scope: UInt32,
-    from: Int32,
-    to: Int32,
+    _ handle: ElementHandle,
+    _ scope: Scope,
+    from: Rank,
+    to: Rank,
     _ entries: inout FeedDifference.Entries
   ) {
     entries.moves.append(
       FeedDifference.Entry(
         handle: handle,
-        fromSection: scope,
+        fromScope: scope,
         from: from,
-        toSection: scope,
+        toScope: scope,
         to: to,
-        sortKey: currentKey(scope, to, scope == FeedState.sectionScope ? scope : nil)
+        sortKey: currentKey(scope, to, scope.isSections ? scope : nil)
       )
+    )
+  }
+
+  private func appendMove(
+    _ change: ElementChange,
+    _ scope: Scope,
+    _ entries: inout FeedDifference.Entries
+  ) {
+    appendMove(
+      change.handle,
+      scope,
+      from: change.publishedRank.known,
+      to: change.currentRank.known,
+      &entries
     )
   }
 
   /// The fewest moves over a whole list: everything that is in both orders and outside of a longest
   /// increasing subsequence.
-  private func walkForMoves(_ scope: UInt32, _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
+  private func walkForMoves(_ scope: Scope, _ table: ElementTable, _ entries: inout FeedDifference.Entries) {
     var published: Int32 = 0
     var current: Int32 = 0
-    var handles: [UInt32] = []
+    var handles: [ElementHandle] = []
     var from: [Int32] = []
     var to: [Int32] = []
     list(scope).pointee.tree.forEachEntry { entry in
@@ -291,7 +311,7 @@ extension FeedState {
           let change = table.withChange(entry.handle) { $0 }
           if change.publishedContainer == scope {
             handles.append(entry.handle)
-            from.append(change.publishedRank)
+            from.append(change.publishedRank.known.number)
             to.append(current)
           }
         }
@@ -301,7 +321,7 @@ extension FeedState {
     }
     let isKept = LongestIncreasingSubsequence.membership(from)
     for at in handles.indices where !isKept[at] {
-      appendMove(handles[at], scope, from: from[at], to: to[at], &entries)
+      appendMove(handles[at], scope, from: Rank(from[at]), to: Rank(to[at]), &entries)
     }
   }
 
@@ -312,22 +332,20 @@ extension FeedState {
       var key: UInt64
       var change: Int
     }
-    func touchKey(_ scope: UInt32, _ rank: Int32) -> UInt64 {
-      UInt64(scope) << 32 | UInt64(UInt32(bitPattern: rank))
+    func touchKey(_ scope: Scope, _ rank: Rank) -> UInt64 {
+      UInt64(scope.index) << 32 | UInt64(UInt32(bitPattern: rank.number))
     }
     var ghosts: [Touch] = []
     var newcomers: [Touch] = []
     for (index, change) in table.changes.enumerated() {
       let element = table[change.handle]
-      if change.ghostLeaf != nil, !isWalked(change.publishedContainer) {
-        ghosts.append(
-          Touch(key: touchKey(change.publishedContainer, change.publishedRank), change: index)
-        )
+      if change.ghostLeaf != nil, !isWalked(change.publishedScope) {
+        ghosts.append(Touch(key: touchKey(change.publishedScope, change.publishedRank.known), change: index))
       }
-      if element.isPresent, change.ghostLeaf != nil || !change.wasPublished, !isWalked(element.container) {
-        newcomers.append(
-          Touch(key: touchKey(element.container, change.currentRank), change: index)
-        )
+      if let scope = element.container.value, change.ghostLeaf != nil || !change.wasPublished,
+        !isWalked(scope)
+      {
+        newcomers.append(Touch(key: touchKey(scope, change.currentRank.known), change: index))
       }
     }
     if ghosts.isEmpty || newcomers.isEmpty { return }
@@ -335,28 +353,29 @@ extension FeedState {
     newcomers.sort { $0.key < $1.key }
 
     // For each ghost, the unmoved elements before it in the published order.
-    var unmovedBefore = [Int32](repeating: -1, count: table.changes.count)
+    var unmovedBefore = [PackedOptional<Rank>](repeating: .none, count: table.changes.count)
     var start = 0
     for at in ghosts.indices {
       if ghosts[at].key >> 32 != ghosts[start].key >> 32 { start = at }
-      unmovedBefore[ghosts[at].change] = table.changes[ghosts[at].change].publishedRank - Int32(at - start)
+      let rank = table.changes[ghosts[at].change].publishedRank.known
+      unmovedBefore[ghosts[at].change] = PackedOptional(rank - Int32(at - start))
     }
 
     start = 0
     while start < newcomers.count {
-      let scope = UInt32(truncatingIfNeeded: newcomers[start].key >> 32)
+      let scope = table[table.changes[newcomers[start].change].handle].scope
       var end = start
       var candidates: [Int] = []
       var from: [Int32] = []
-      while end < newcomers.count, newcomers[end].key >> 32 == UInt64(scope) {
+      while end < newcomers.count, newcomers[end].key >> 32 == newcomers[start].key >> 32 {
         let index = newcomers[end].change
         let change = table.changes[index]
         if change.wasPublished, change.publishedContainer == scope {
-          if unmovedBefore[index] == change.currentRank - Int32(end - start) {
+          if unmovedBefore[index] == change.currentRank.known - Int32(end - start) {
             candidates.append(index)
-            from.append(change.publishedRank)
+            from.append(change.publishedRank.known.number)
           } else {
-            appendMove(change.handle, scope, from: change.publishedRank, to: change.currentRank, &entries)
+            appendMove(change, scope, &entries)
           }
         }
         end += 1
@@ -364,7 +383,7 @@ extension FeedState {
       let isKept = LongestIncreasingSubsequence.membership(from)
       for (at, index) in candidates.enumerated() where !isKept[at] {
         let change = table.changes[index]
-        appendMove(change.handle, scope, from: change.publishedRank, to: change.currentRank, &entries)
+        appendMove(change, scope, &entries)
       }
       start = end
     }

@@ -1,5 +1,6 @@
 extension FeedState {
-  private static let null = ByteSpan("null" as StaticString)
+  /// The data of what was given none.
+  static let null = ByteSpan("null" as StaticString)
 
   /// Applies a section or item event.
   ///
@@ -27,8 +28,8 @@ extension FeedState {
       _ = try putSection(event.pointee, number)
     case .sectionDelete:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
-      setOrder(section, [])
-      detach(section, FeedState.sectionScope)
+      setOrder(.items(of: section), [])
+      detach(section, .sections)
       forgetForced(section, sections)
     case .sectionReload:
       guard let section = sections.findPresent(event.pointee.section) else { return .unknownSection }
@@ -42,7 +43,7 @@ extension FeedState {
       try patch(item, event.pointee, decoder, number)
     case .itemDelete:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
-      detach(item, items[item].container)
+      detach(item, items[item].scope)
       forgetForced(item, items)
     case .itemReconfigure:
       guard let item = items.findPresent(event.pointee.item) else { return .unknownItem }
@@ -59,15 +60,15 @@ extension FeedState {
   /// The rank that a place means, in the list without the element itself.
   private func rank(
     _ place: Place,
-    in scope: UInt32,
-    without element: UInt32?,
+    in scope: Scope,
+    without element: ElementHandle?,
     _ number: Int?
-  ) throws(Rejection) -> Int32 {
+  ) throws(Rejection) -> Rank {
     let count = list(scope).pointee.tree.currentCount - (element == nil ? 0 : 1)
     switch place {
-    case .first: return 0
-    case .last: return count
-    case .index(let index): return Int32(min(index, Int(count)))
+    case .first: return .first
+    case .last: return Rank(count)
+    case .index(let index): return Rank(min(index, Int(count)))
     case .before(let anchor): return try anchorRank(anchor, "at.before", in: scope, without: element, number)
     case .after(let anchor):
       return try anchorRank(anchor, "at.after", in: scope, without: element, number) + 1
@@ -77,10 +78,10 @@ extension FeedState {
   private func anchorRank(
     _ anchor: ByteSpan,
     _ field: StaticString,
-    in scope: UInt32,
-    without element: UInt32?,
+    in scope: Scope,
+    without element: ElementHandle?,
     _ number: Int?
-  ) throws(Rejection) -> Int32 {
+  ) throws(Rejection) -> Rank {
     guard let handle = table(scope).findPresent(anchor), table(scope)[handle].container == scope,
       handle != element
     else { throw FeedState.unknownAnchor(anchor, field, number) }
@@ -100,7 +101,7 @@ extension FeedState {
   }
 
   /// Moves an element within its list, if it is not there already.
-  private func move(_ handle: UInt32, _ scope: UInt32, to rank: Int32) {
+  private func move(_ handle: ElementHandle, _ scope: Scope, to rank: Rank) {
     if currentRank(handle, scope) == rank { return }
     detach(handle, scope)
     attach(handle, scope, at: rank)
@@ -109,8 +110,8 @@ extension FeedState {
   // MARK: Sections
 
   /// Creates, changes or moves the section that an event names.
-  private func putSection(_ event: Event, _ number: Int?) throws(Rejection) -> UInt32 {
-    let scope = FeedState.sectionScope
+  private func putSection(_ event: Event, _ number: Int?) throws(Rejection) -> ElementHandle {
+    let scope = Scope.sections
     if let section = sections.findPresent(event.section) {
       if let place = event.place {
         let target = try rank(place, in: scope, without: section, number)
@@ -123,19 +124,23 @@ extension FeedState {
     return createSection(event.section, data: event.data ?? FeedState.null, at: target)
   }
 
-  private func createSection(_ id: ByteSpan, data: ByteSpan, at rank: Int32) -> UInt32 {
+  private func createSection(_ id: ByteSpan, data: ByteSpan, at rank: Rank) -> ElementHandle {
     let hash = ByteHash.of(id)
     let section = sections.find(id, hash) ?? makeSection(id, hash)
     setContent(section: section, data: data)
-    attach(section, FeedState.sectionScope, at: rank)
+    attach(section, .sections, at: rank)
     return section
   }
 
   // MARK: Items
 
   /// Creates, changes or moves the item that an event names; `item` is its handle if it exists.
-  private func putItem(_ event: UnsafePointer<Event>, _ item: UInt32?, _ number: Int?) throws(Rejection) {
-    let scope: UInt32?
+  private func putItem(
+    _ event: UnsafePointer<Event>,
+    _ item: ElementHandle?,
+    _ number: Int?
+  ) throws(Rejection) {
+    let scope: Scope?
     if event.pointee.section.isEmpty {
       guard let item else {
         throw Rejection(
@@ -146,31 +151,31 @@ extension FeedState {
             + event.pointee.item.quotedForMessage() + " yet"
         )
       }
-      scope = items[item].container
-    } else if let item, sections.id(items[item].container).hasSameBytes(as: event.pointee.section) {
+      scope = items[item].scope
+    } else if let item, sections.id(items[item].scope.section).hasSameBytes(as: event.pointee.section) {
       // The usual case, without a look into the index.
-      scope = items[item].container
+      scope = items[item].scope
     } else {
-      scope = sections.findPresent(event.pointee.section)
+      scope = sections.findPresent(event.pointee.section).map { .items(of: $0) }
     }
-    let isInPlace = item != nil && scope == items[item!].container
-    var target: Int32?
+    let isInPlace = item != nil && scope == items[item!].scope
+    var target: Rank?
     if let scope {
       if let place = event.pointee.place {
         target = try rank(place, in: scope, without: isInPlace ? item : nil, number)
       } else if !isInPlace {
-        target = list(scope).pointee.tree.currentCount
+        target = Rank(list(scope).pointee.tree.currentCount)
       }
     } else {
       switch event.pointee.place {
       case .before(let anchor): throw FeedState.unknownAnchor(anchor, "at.before", number)
       case .after(let anchor): throw FeedState.unknownAnchor(anchor, "at.after", number)
-      default: target = 0
+      default: target = .first
       }
     }
 
     let isNew = item == nil
-    let handle: UInt32
+    let handle: ElementHandle
     if let item {
       handle = item
       if event.pointee.operation == .itemUpsert, event.pointee.kind != nil || event.pointee.data != nil {
@@ -187,13 +192,14 @@ extension FeedState {
       return
     }
     let container =
-      scope ?? createSection(event.pointee.section, data: FeedState.null, at: Int32(sectionCount))
-    if !isNew { detach(handle, items[handle].container) }
+      scope
+      ?? .items(of: createSection(event.pointee.section, data: FeedState.null, at: Rank(sectionCount)))
+    if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
   }
 
   private func patch(
-    _ item: UInt32,
+    _ item: ElementHandle,
     _ event: Event,
     _ decoder: RecordDecoder,
     _ number: Int?
@@ -217,21 +223,26 @@ extension FeedState {
   // MARK: Whole lists
 
   /// Lets a section hold exactly the listed items.
-  private func replaceItems(of section: UInt32, _ listed: Range<Int>, _ decoder: RecordDecoder) {
+  private func replaceItems(of section: ElementHandle, _ listed: Range<Int>, _ decoder: RecordDecoder) {
     let handles = resolveItems(of: section, listed, decoder)
-    setOrder(section, handles)
+    setOrder(.items(of: section), handles)
   }
 
   /// The handles of listed items, with their new contents. Those in other sections are taken out
   /// there, and those that do not exist are made.
-  private func resolveItems(of section: UInt32, _ listed: Range<Int>, _ decoder: RecordDecoder) -> [UInt32] {
-    var handles: [UInt32] = []
+  private func resolveItems(
+    of section: ElementHandle,
+    _ listed: Range<Int>,
+    _ decoder: RecordDecoder
+  ) -> [ElementHandle] {
+    let scope = Scope.items(of: section)
+    var handles: [ElementHandle] = []
     handles.reserveCapacity(listed.count)
     // A new list mostly follows the old one, so the old one's next item is tried before the table.
-    var expected = CurrentCursor(list(section).pointee.tree)
+    var expected = CurrentCursor(list(scope).pointee.tree)
     for position in listed {
       let listedItem = decoder.items[position]
-      let found: UInt32?
+      let found: ElementHandle?
       if let next = expected.peek(), items[next].hash == listedItem.hash,
         items.id(next).hasSameBytes(as: listedItem.id)
       {
@@ -239,8 +250,8 @@ extension FeedState {
         expected.advance()
       } else {
         found = items.find(listedItem.id, listedItem.hash)
-        if let found, items[found].container == section {
-          expected = CurrentCursor(after: currentPosition(found, section))
+        if let found, items[found].container == scope {
+          expected = CurrentCursor(after: currentPosition(found, scope))
         }
       }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
@@ -248,7 +259,7 @@ extension FeedState {
         if listedItem.kind != nil || listedItem.data != nil {
           setContent(item: handle, kind: listedItem.kind, data: listedItem.data)
         }
-        if items[handle].container != section { detach(handle, items[handle].container) }
+        if items[handle].scope != scope { detach(handle, items[handle].scope) }
       } else {
         setContent(item: handle, kind: listedItem.kind ?? .empty, data: listedItem.data ?? FeedState.null)
       }
@@ -259,8 +270,8 @@ extension FeedState {
 
   /// Lets the feed hold exactly the listed sections and items.
   private func replaceAll(_ event: Event, _ decoder: RecordDecoder) {
-    var handles: [UInt32] = []
-    var itemHandles: [[UInt32]] = []
+    var handles: [ElementHandle] = []
+    var itemHandles: [[ElementHandle]] = []
     for position in event.sections {
       let listed = decoder.sections[position]
       let section = sections.find(listed.id, listed.hash) ?? makeSection(listed.id, listed.hash)
@@ -273,25 +284,25 @@ extension FeedState {
       itemHandles.append(resolveItems(of: section, listed.items, decoder))
     }
     for handle in handles { sections[handle].scratch = 1 }
-    for section in currentHandles(FeedState.sectionScope) where sections[section].scratch == 0 {
-      setOrder(section, [])
+    for section in currentHandles(.sections) where sections[section].scratch == 0 {
+      setOrder(.items(of: section), [])
     }
     for handle in handles { sections[handle].scratch = 0 }
-    setOrder(FeedState.sectionScope, handles)
-    for (section, items) in zip(handles, itemHandles) { setOrder(section, items) }
+    setOrder(.sections, handles)
+    for (section, items) in zip(handles, itemHandles) { setOrder(.items(of: section), items) }
   }
 
   /// All sections go, and their items.
   func removeAll() {
-    for section in currentHandles(FeedState.sectionScope) { setOrder(section, []) }
-    setOrder(FeedState.sectionScope, [])
+    for section in currentHandles(.sections) { setOrder(.items(of: section), []) }
+    setOrder(.sections, [])
   }
 
   /// The handles of a list now, in order.
-  func currentHandles(_ scope: UInt32) -> [UInt32] {
+  func currentHandles(_ scope: Scope) -> [ElementHandle] {
     let tree = list(scope).pointee.tree
     let count = Int(tree.currentCount)
-    return [UInt32](unsafeUninitializedCapacity: count) { handles, initialized in
+    return [ElementHandle](unsafeUninitializedCapacity: count) { handles, initialized in
       tree.forEachEntry { entry in
         guard entry.isCurrent else { return }
         precondition(initialized < count, "the tree's counts are wrong")

@@ -23,9 +23,10 @@ extension FeedState {
       return measure(replacingBy: decoder.sections[event.sections], decoder)
     }
     let section = sections.findPresent(event.section)
+    let scope = section.map { Scope.items(of: $0) }
     var result = measure
     if let section {
-      var cursor = CurrentCursor(list(section).pointee.tree)
+      var cursor = CurrentCursor(list(.items(of: section)).pointee.tree)
       while let item = cursor.next() { subtract(item, from: &result) }
       if let data = event.data { result.bytes += data.count - Int(sections[section].content.dataCount) }
     } else {
@@ -33,7 +34,7 @@ extension FeedState {
     }
     for listed in decoder.items[event.items] {
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
-      if let known, items[known].container != section { subtract(known, from: &result) }
+      if let known, items[known].scope != scope { subtract(known, from: &result) }
       add(listed, known, to: &result)
     }
     return result
@@ -56,25 +57,23 @@ extension FeedState {
     return result
   }
 
-  private func subtract(_ item: UInt32, from measure: inout Measure) {
+  private func subtract(_ item: ElementHandle, from measure: inout Measure) {
     measure.items -= 1
     measure.bytes -= StateSize.item + sizeOfItem(item)
   }
 
   /// - Parameter known: the item of that id in the feed, if there is one, whose kind and data are kept.
-  private func add(_ listed: ListedItem, _ known: UInt32?, to measure: inout Measure) {
+  private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
     let kind = listed.kind ?? known.map { self.kind($0) } ?? .empty
-    let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.nullCount
+    let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.null.count
     measure.items += 1
     measure.bytes +=
-      StateSize.item + FeedState.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
+      StateSize.item + ReloadText.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
       + data
   }
 
   private static func bytesOfSection(_ id: ByteSpan, _ data: ByteSpan?, known: Int?) -> Int {
-    StateSize.section + sectionFrame + JSONString.quotedCount(id) + (data?.count ?? known ?? nullCount)
+    StateSize.section + ReloadText.sectionFrame + JSONString.quotedCount(id)
+      + (data?.count ?? known ?? null.count)
   }
-
-  /// Bytes of `null`, the data of what was given none.
-  private static let nullCount = 4
 }

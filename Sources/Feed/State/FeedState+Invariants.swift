@@ -2,28 +2,29 @@ extension FeedState {
   /// Checks the structure, and that what is kept incrementally is what a computation from the
   /// ground up gives; for tests. Traps with a message where something is broken.
   func checkInvariants() {
-    list(FeedState.sectionScope).pointee.tree.checkInvariants(sections)
+    list(.sections).pointee.tree.checkInvariants(sections)
     var expected = Totals()
-    var previousSection: UInt32?
-    for section in currentHandles(FeedState.sectionScope) {
-      precondition(sections[section].container == FeedState.sectionScope, "a listed section is not present")
+    var previousSection: ElementHandle?
+    for section in currentHandles(.sections) {
+      precondition(sections[section].container == .sections, "a listed section is not present")
       precondition(sections[section].scratch == 0, "scratch was not cleared")
       expected.sectionBytes += sizeOfSection(section)
-      expected.checksum &+= checksumTerm(section, after: previousSection, FeedState.sectionScope)
+      expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
       previousSection = section
-      list(section).pointee.tree.checkInvariants(items)
+      let scope = Scope.items(of: section)
+      list(scope).pointee.tree.checkInvariants(items)
       var listChecksum: UInt32 = 0
-      var previousItem: UInt32?
-      for item in currentHandles(section) {
-        precondition(items[item].container == section, "a listed item does not know its section")
+      var previousItem: ElementHandle?
+      for item in currentHandles(scope) {
+        precondition(items[item].container == scope, "a listed item does not know its section")
         precondition(items[item].scratch == 0, "scratch was not cleared")
         expected.itemCount += 1
         expected.itemBytes += sizeOfItem(item)
-        listChecksum &+= checksumTerm(item, after: previousItem, section)
+        listChecksum &+= checksumTerm(item, after: previousItem, scope)
         previousItem = item
       }
       if previousItem != nil { expected.filledSectionCount += 1 }
-      precondition(listChecksum == list(section).pointee.checksum, "a list's checksum is wrong")
+      precondition(listChecksum == list(scope).pointee.checksum, "a list's checksum is wrong")
       expected.checksum &+= listChecksum
     }
     precondition(expected == totals, "the totals are \(totals), and should be \(expected)")
@@ -32,7 +33,7 @@ extension FeedState {
 
   private func checkContents() {
     var uses: [UInt32: UInt32] = [:]
-    for content in items.ownedContents + (journal ?? []).compactMap(\.content) {
+    for content in items.ownedContents + (journal ?? []).compactMap(\.ownedContent) {
       if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
     }
     precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")

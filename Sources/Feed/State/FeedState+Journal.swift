@@ -9,7 +9,7 @@ extension FeedState {
   func endJournal() {
     guard let steps = journal else { return }
     journal = nil
-    for step in steps { if let content = step.content { release(content) } }
+    for step in steps { if let content = step.ownedContent { release(content) } }
   }
 
   /// Undoes everything since `beginJournal`.

@@ -7,7 +7,7 @@ extension FeedState {
   ///
   /// - Parameter isUndo: whether a record is being undone, so that what leaves is not deleted and
   ///   keeps its forced entry.
-  func setOrder(_ scope: UInt32, _ handles: [UInt32], isUndo: Bool = false) {
+  func setOrder(_ scope: Scope, _ handles: [ElementHandle], isUndo: Bool = false) {
     let list = list(scope)
     let table = table(scope)
     noteReplacement(scope)
@@ -18,7 +18,7 @@ extension FeedState {
 
     var oldEntries: [OrderEntry] = []
     oldEntries.reserveCapacity(Int(list.pointee.tree.entryCount))
-    var oldHandles: [UInt32] = []
+    var oldHandles: [ElementHandle] = []
     oldHandles.reserveCapacity(Int(list.pointee.tree.currentCount))
     // While this runs, an old element's scratch is its old position plus one, and the top bit says
     // that it stays in the list.
@@ -26,7 +26,7 @@ extension FeedState {
       oldEntries.append(entry)
       guard entry.isCurrent else { return }
       oldHandles.append(entry.handle)
-      table.elements[Int(entry.handle)].scratch = UInt32(oldHandles.count)
+      table.elements[entry.handle.index].scratch = UInt32(oldHandles.count)
     }
     list.pointee.isReordered = true
     journal?.append(.order(scope, oldHandles))
@@ -34,9 +34,9 @@ extension FeedState {
     let stays: UInt32 = 1 << 31
     var oldPositions: [Int32] = []
     oldPositions.reserveCapacity(handles.count)
-    for handle in handles where table.elements[Int(handle)].scratch != 0 {
-      oldPositions.append(Int32(table.elements[Int(handle)].scratch))
-      table.elements[Int(handle)].scratch |= stays
+    for handle in handles where table.elements[handle.index].scratch != 0 {
+      oldPositions.append(Int32(table.elements[handle.index].scratch))
+      table.elements[handle.index].scratch |= stays
     }
     let isKept = LongestIncreasingSubsequence.membership(oldPositions)
 
@@ -50,14 +50,14 @@ extension FeedState {
       let handle = entry.handle
       if entry.isCurrent {
         table.touch(handle)
-        table.elements[Int(handle)].container = Element.absent
-        table.elements[Int(handle)].leaf = nil
+        table.elements[handle.index].container = .none
+        table.elements[handle.index].leaf = nil
       }
       if entry.isPublished { entries.append(.ghost(handle)) }
     }
     var common = 0
     for handle in handles {
-      let isOld = table.elements[Int(handle)].scratch != 0
+      let isOld = table.elements[handle.index].scratch != 0
       if isOld, isKept[common] {
         while !(oldEntries[old].isCurrent && oldEntries[old].handle == handle) {
           vacate(oldEntries[old])
@@ -77,15 +77,15 @@ extension FeedState {
     entries = merge(entries, handles, table, scope)
     entries.withUnsafeBufferPointer { list.pointee.tree.rebuild($0, table) }
     for handle in oldHandles {
-      if !isUndo, !table.elements[Int(handle)].isPresent {
+      if !isUndo, !table.elements[handle.index].isPresent {
         forgetForced(handle, table)
       }
-      table.elements[Int(handle)].scratch = 0
+      table.elements[handle.index].scratch = 0
     }
   }
 
   /// Does what `setOrder` does by single changes: O(k log n) for k elements, whatever the list's ghosts.
-  private func setOrderSingly(_ scope: UInt32, _ handles: [UInt32], isUndo: Bool) {
+  private func setOrderSingly(_ scope: Scope, _ handles: [ElementHandle], isUndo: Bool) {
     let table = table(scope)
     let oldHandles = currentHandles(scope)
     for (position, handle) in oldHandles.enumerated() { table[handle].scratch = UInt32(position) + 1 }
@@ -98,7 +98,7 @@ extension FeedState {
       detach(handle, scope)
     }
     for (rank, handle) in handles.enumerated() where !table[handle].isPresent {
-      attach(handle, scope, at: Int32(rank))
+      attach(handle, scope, at: Rank(rank))
     }
     if isUndo { return }
     for handle in oldHandles where !table[handle].isPresent {
@@ -106,7 +106,7 @@ extension FeedState {
     }
   }
 
-  private func noteReplacement(_ scope: UInt32) {
+  private func noteReplacement(_ scope: Scope) {
     let list = list(scope)
     if !list.pointee.isReplaced { replacedScopes.append(scope) }
     list.pointee.noteReplacement()
@@ -115,15 +115,15 @@ extension FeedState {
   /// Puts newcomers for the elements that were not kept among the entries that were.
   private func merge(
     _ kept: [OrderEntry],
-    _ handles: [UInt32],
+    _ handles: [ElementHandle],
     _ table: ElementTable,
-    _ scope: UInt32
+    _ scope: Scope
   ) -> [OrderEntry] {
     var merged: [OrderEntry] = []
     merged.reserveCapacity(kept.count + handles.count)
     var next = 0
     for handle in handles {
-      if table.elements[Int(handle)].isPresent {
+      if table.elements[handle.index].isPresent {
         while true {
           let entry = kept[next]
           next += 1
@@ -132,7 +132,7 @@ extension FeedState {
         }
       } else {
         table.touch(handle)
-        table.elements[Int(handle)].container = scope
+        table.elements[handle.index].container = PackedOptional(scope)
         merged.append(.newcomer(handle))
       }
     }
@@ -140,7 +140,7 @@ extension FeedState {
     return merged
   }
 
-  private func hasOrder(_ list: UnsafeMutablePointer<OrderedList>, _ handles: [UInt32]) -> Bool {
+  private func hasOrder(_ list: UnsafeMutablePointer<OrderedList>, _ handles: [ElementHandle]) -> Bool {
     guard Int(list.pointee.tree.currentCount) == handles.count else { return false }
     var cursor = CurrentCursor(list.pointee.tree)
     return handles.allSatisfy { $0 == cursor.next() }
@@ -148,12 +148,17 @@ extension FeedState {
 
   /// Keeps checksum, sizes and counts right while a list's order is replaced: only neighbours that
   /// changed are looked at.
-  private func updateTotals(_ scope: UInt32, from oldHandles: [UInt32], to handles: [UInt32], stays: UInt32) {
+  private func updateTotals(
+    _ scope: Scope,
+    from oldHandles: [ElementHandle],
+    to handles: [ElementHandle],
+    stays: UInt32
+  ) {
     let table = table(scope)
     var sum: UInt32 = 0
-    var previous: UInt32?
+    var previous: ElementHandle?
     for handle in handles {
-      let scratch = table.elements[Int(handle)].scratch
+      let scratch = table.elements[handle.index].scratch
       if scratch == 0 {
         sum &+= checksumTerm(handle, after: previous, scope)
         addSize(handle, scope, sign: 1)
@@ -169,14 +174,14 @@ extension FeedState {
     }
     previous = nil
     for handle in oldHandles {
-      if table.elements[Int(handle)].scratch & stays == 0 {
+      if table.elements[handle.index].scratch & stays == 0 {
         sum &-= checksumTerm(handle, after: previous, scope)
         addSize(handle, scope, sign: -1)
       }
       previous = handle
     }
     addChecksum(sum, scope)
-    if scope != FeedState.sectionScope {
+    if !scope.isSections {
       totals.filledSectionCount += (handles.isEmpty ? 0 : 1) - (oldHandles.isEmpty ? 0 : 1)
     }
   }

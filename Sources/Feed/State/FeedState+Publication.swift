@@ -43,10 +43,10 @@ extension FeedState {
   }
 
   /// The lists that something changed in. Those of which a large part changed are rebuilt.
-  private func beginSettling() -> [UInt32] {
-    var scopes: [UInt32] = []
-    func add(_ scope: UInt32) {
-      guard scope != Element.absent, list(scope).pointee.touchCount == 0 else { return }
+  private func beginSettling() -> [Scope] {
+    var scopes: [Scope] = []
+    func add(_ container: PackedOptional<Scope>) {
+      guard let scope = container.value, list(scope).pointee.touchCount == 0 else { return }
       let tree = list(scope).pointee.tree
       let surplus = tree.entryCount - min(tree.publishedCount, tree.currentCount)
       list(scope).pointee.touchCount =
@@ -57,17 +57,17 @@ extension FeedState {
       add(change.publishedContainer)
       add(items[change.handle].container)
     }
-    if !sections.changes.isEmpty { add(FeedState.sectionScope) }
+    if !sections.changes.isEmpty { add(PackedOptional(.sections)) }
     return scopes
   }
 
-  private func isSettledSingly(_ scope: UInt32) -> Bool {
-    scope != Element.absent && list(scope).pointee.touchCount == Settling.singly
+  private func isSettledSingly(_ scope: Scope) -> Bool {
+    list(scope).pointee.touchCount == Settling.singly
   }
 
   /// Removes the entries that count only in the order that is given up, and lets the others count
   /// in both; a list that is rebuilt, as a whole.
-  private func settleEntries(_ table: ElementTable, _ scopes: [UInt32], confirming: Bool) {
+  private func settleEntries(_ table: ElementTable, _ scopes: [Scope], confirming: Bool) {
     if confirming {
       removeGhosts(table)
       settleNewcomers(table)
@@ -85,7 +85,7 @@ extension FeedState {
     for index in table.changes.indices {
       // Read again each time: removals move entries to other leaves.
       guard let leaf = table.changes[index].ghostLeaf else { continue }
-      let scope = table.changes[index].publishedContainer
+      let scope = table.changes[index].publishedScope
       guard isSettledSingly(scope) else { continue }
       let tree = list(scope)
       tree.pointee.tree.remove(
@@ -98,24 +98,26 @@ extension FeedState {
   private func reviveGhosts(_ table: ElementTable) {
     for index in table.changes.indices {
       guard let leaf = table.changes[index].ghostLeaf else { continue }
-      let scope = table.changes[index].publishedContainer
+      let scope = table.changes[index].publishedScope
       let handle = table.changes[index].handle
       guard isSettledSingly(scope) else { continue }
       let position = list(scope).pointee.tree.position(of: .ghost(handle), in: leaf)
       list(scope).pointee.tree.replace(position, with: .both(handle), table)
-      table[handle].container = scope
+      table[handle].container = PackedOptional(scope)
     }
   }
 
-  private func forEachNewcomer(_ table: ElementTable, _ body: (UInt32, UInt32, OrderTree.Position) -> Void) {
+  private func forEachNewcomer(
+    _ table: ElementTable,
+    _ body: (ElementHandle, Scope, OrderTree.Position) -> Void
+  ) {
     for index in table.changes.indices {
       let change = table.changes[index]
       let element = table[change.handle]
-      guard !change.wasPublished || change.ghostLeaf != nil, isSettledSingly(element.container),
-        let leaf = element.leaf
+      guard !change.wasPublished || change.ghostLeaf != nil, let scope = element.container.value,
+        isSettledSingly(scope), let leaf = element.leaf
       else { continue }
-      let position = list(element.container).pointee.tree.position(of: .newcomer(change.handle), in: leaf)
-      body(change.handle, element.container, position)
+      body(change.handle, scope, list(scope).pointee.tree.position(of: .newcomer(change.handle), in: leaf))
     }
   }
 
@@ -128,24 +130,24 @@ extension FeedState {
   private func removeNewcomers(_ table: ElementTable) {
     forEachNewcomer(table) { handle, scope, position in
       list(scope).pointee.tree.remove(position, table)
-      table[handle].container = Element.absent
+      table[handle].container = .none
       table[handle].leaf = nil
     }
   }
 
-  private func rebuild(_ scope: UInt32, _ table: ElementTable, confirming: Bool) {
+  private func rebuild(_ scope: Scope, _ table: ElementTable, confirming: Bool) {
     let tree = list(scope).pointee.tree
     var entries: [OrderEntry] = []
     entries.reserveCapacity(Int(max(tree.currentCount, tree.publishedCount)))
     tree.forEachEntry { entry in
       guard confirming ? entry.isCurrent : entry.isPublished else { return }
       entries.append(.both(entry.handle))
-      if !confirming { table.elements[Int(entry.handle)].container = scope }
+      if !confirming { table.elements[entry.handle.index].container = PackedOptional(scope) }
     }
     entries.withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, table) }
   }
 
-  private func endSettling(_ scopes: [UInt32], confirming: Bool) {
+  private func endSettling(_ scopes: [Scope], confirming: Bool) {
     for scope in scopes {
       let list = list(scope)
       list.pointee.touchCount = 0
@@ -163,12 +165,12 @@ extension FeedState {
 
   private func confirm(_ change: ElementChange, _ table: ElementTable) {
     if let content = change.publishedContent { release(content) }
-    table[change.handle].change = 0
+    table[change.handle].change = .none
     if !table[change.handle].isPresent { destroy(change.handle, table) }
   }
 
   private func rollBack(_ change: ElementChange, _ table: ElementTable) {
-    table[change.handle].change = 0
+    table[change.handle].change = .none
     guard change.wasPublished else {
       destroy(change.handle, table)
       return
@@ -178,7 +180,7 @@ extension FeedState {
     table[change.handle].content = content
   }
 
-  private func destroy(_ handle: UInt32, _ table: ElementTable) {
+  private func destroy(_ handle: ElementHandle, _ table: ElementTable) {
     release(table[handle].content)
     table.destroy(handle)
   }

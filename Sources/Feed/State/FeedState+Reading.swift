@@ -6,24 +6,26 @@ extension FeedState {
   // MARK: Sections
 
   /// The sections in order; valid until the state changes.
-  package var sectionCursor: CurrentCursor { CurrentCursor(list(FeedState.sectionScope).pointee.tree) }
+  package var sectionCursor: CurrentCursor { CurrentCursor(list(.sections).pointee.tree) }
 
-  package func sectionID(_ section: UInt32) -> ByteSpan { sections.id(section) }
-  package func sectionData(_ section: UInt32) -> ByteSpan { sections[section].data }
+  package func sectionID(_ section: ElementHandle) -> ByteSpan { sections.id(section) }
+  package func sectionData(_ section: ElementHandle) -> ByteSpan { sections[section].data }
 
   /// How many sections stand before one; nil if there is no such section.
-  package func sectionRank(_ id: ByteSpan) -> Int32? {
-    sections.findPresent(id).map { currentRank($0, FeedState.sectionScope) }
+  package func sectionRank(_ id: ByteSpan) -> Rank? {
+    sections.findPresent(id).map { currentRank($0, .sections) }
   }
 
   // MARK: Items
 
   /// The items of a section in order; valid until the state changes.
-  package func itemCursor(of section: UInt32) -> CurrentCursor { CurrentCursor(list(section).pointee.tree) }
+  package func itemCursor(of section: ElementHandle) -> CurrentCursor {
+    CurrentCursor(list(.items(of: section)).pointee.tree)
+  }
 
-  package func itemID(_ item: UInt32) -> ByteSpan { items.id(item) }
-  package func itemKind(_ item: UInt32) -> ByteSpan { kind(item) }
-  package func itemData(_ item: UInt32) -> ByteSpan { items[item].data }
+  package func itemID(_ item: ElementHandle) -> ByteSpan { items.id(item) }
+  package func itemKind(_ item: ElementHandle) -> ByteSpan { kind(item) }
+  package func itemData(_ item: ElementHandle) -> ByteSpan { items[item].data }
   package func hasItem(_ id: ByteSpan) -> Bool { items.findPresent(id) != nil }
 
   // MARK: Size

@@ -20,7 +20,7 @@ package final class FeedState {
   @exclusivity(unchecked) var journalNumber: UInt32 = 0
 
   /// Lists that were replaced since the last publication, each once.
-  @exclusivity(unchecked) var replacedScopes: [UInt32] = []
+  @exclusivity(unchecked) var replacedScopes: [Scope] = []
 
   /// Kept up to date by the changes themselves.
   @exclusivity(unchecked) var totals = Totals()
@@ -38,9 +38,6 @@ package final class FeedState {
     var filledSectionCount = 0
   }
 
-  /// Names the list of sections where a section's handle names its list of items.
-  static let sectionScope = UInt32.max - 1
-
   package init() {
     lists = .allocate(capacity: 1)
     lists.initialize(to: OrderedList())
@@ -49,26 +46,27 @@ package final class FeedState {
   deinit {
     for slot in 0...listCapacity { lists[slot].tree.removeAll() }
     lists.deallocate()
-    for undo in journal ?? [] { free(undo.content?.bytes) }
+    for undo in journal ?? [] { free(undo.ownedContent?.bytes) }
   }
 
   // MARK: Lists
 
   /// The list of sections, or of a section's items.
   @inline(__always)
-  func list(_ scope: UInt32) -> UnsafeMutablePointer<OrderedList> {
-    lists + (scope == FeedState.sectionScope ? 0 : Int(scope) + 1)
+  func list(_ scope: Scope) -> UnsafeMutablePointer<OrderedList> {
+    assert(scope.index <= listCapacity, "a section has no list")
+    return lists + scope.index
   }
 
   @inline(__always)
-  func table(_ scope: UInt32) -> ElementTable { scope == FeedState.sectionScope ? sections : items }
+  func table(_ scope: Scope) -> ElementTable { scope.isSections ? sections : items }
 
-  var sectionCount: Int { Int(list(FeedState.sectionScope).pointee.tree.currentCount) }
+  var sectionCount: Int { Int(list(.sections).pointee.tree.currentCount) }
 
   /// The handle for a section identifier, new or known from the published state.
-  func makeSection(_ id: ByteSpan, _ hash: UInt32) -> UInt32 {
+  func makeSection(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
     let handle = sections.create(id, hash)
-    if Int(handle) >= listCapacity {
+    if handle.index >= listCapacity {
       let more = max(1, listCapacity)
       let larger = UnsafeMutablePointer<OrderedList>.allocate(capacity: listCapacity + more + 1)
       larger.moveInitialize(from: lists, count: listCapacity + 1)
@@ -77,7 +75,7 @@ package final class FeedState {
       lists = larger
       listCapacity += more
     }
-    list(handle).pointee = OrderedList()
+    list(.items(of: handle)).pointee = OrderedList()
     return handle
   }
 
@@ -94,11 +92,11 @@ package final class FeedState {
   // MARK: Single changes
 
   /// Puts an element that is not in the feed into a list, as the `rank`-th.
-  func attach(_ handle: UInt32, _ scope: UInt32, at rank: Int32) {
+  func attach(_ handle: ElementHandle, _ scope: Scope, at rank: Rank) {
     let table = table(scope)
     let list = list(scope)
     table.touch(handle)
-    table[handle].container = scope
+    table[handle].container = PackedOptional(scope)
     list.pointee.noteSingleChange()
     let position = list.pointee.tree.insert(.newcomer(handle), atCurrent: rank, table)
     addToTotals(handle, scope, position, sign: 1)
@@ -106,7 +104,7 @@ package final class FeedState {
   }
 
   /// Takes an element out of its list; what was published there stays as a ghost.
-  func detach(_ handle: UInt32, _ scope: UInt32) {
+  func detach(_ handle: ElementHandle, _ scope: Scope) {
     let table = table(scope)
     let list = list(scope)
     table.touch(handle)
@@ -124,13 +122,13 @@ package final class FeedState {
     } else {
       list.pointee.tree.remove(position, table)
     }
-    table[handle].container = Element.absent
+    table[handle].container = .none
     table[handle].leaf = nil
   }
 
   /// Lets an element count again where its ghost is, if that is the `rank`-th place: undoes
   /// `detach`. It is another place where an undone replacement has put others before the ghost.
-  func reviveGhost(_ handle: UInt32, _ scope: UInt32, at rank: Int32) -> Bool {
+  func reviveGhost(_ handle: ElementHandle, _ scope: Scope, at rank: Rank) -> Bool {
     let table = table(scope)
     let list = list(scope)
     guard let leaf = table.withChange(handle, { $0.ghostLeaf }) else {
@@ -140,34 +138,35 @@ package final class FeedState {
     guard list.pointee.tree.ranks(position).current == rank else { return false }
     list.pointee.tree.replace(position, with: .both(handle), table)
     table.withChange(handle) { $0.ghostLeaf = nil }
-    table[handle].container = scope
+    table[handle].container = PackedOptional(scope)
     addToTotals(handle, scope, position, sign: 1)
     return true
   }
 
   /// The place of an element's current entry.
-  func currentPosition(_ handle: UInt32, _ scope: UInt32) -> OrderTree.Position {
+  func currentPosition(_ handle: ElementHandle, _ scope: Scope) -> OrderTree.Position {
     let table = table(scope)
     guard let leaf = table[handle].leaf else { preconditionFailure("an element in the feed has no leaf") }
     let change = table[handle].change
-    let isNewcomer = change != 0 && table.withChange(handle) { !$0.wasPublished || $0.ghostLeaf != nil }
+    let isNewcomer = !change.isNone && table.withChange(handle) { !$0.wasPublished || $0.ghostLeaf != nil }
     return list(scope).pointee.tree.position(of: isNewcomer ? .newcomer(handle) : .both(handle), in: leaf)
   }
 
   /// How many elements of its list stand before an element now.
-  func currentRank(_ handle: UInt32, _ scope: UInt32) -> Int32 {
+  func currentRank(_ handle: ElementHandle, _ scope: Scope) -> Rank {
     list(scope).pointee.tree.ranks(currentPosition(handle, scope)).current
   }
 
   /// The element at a position of a list now.
-  func element(at rank: Int32, _ scope: UInt32) -> UInt32? {
+  func element(at rank: Rank, _ scope: Scope) -> ElementHandle? {
     list(scope).pointee.tree.select(current: rank)?.entry.handle
   }
 
   // MARK: Totals
 
   /// Adds or subtracts what an entry that counts now, at a place, brings to the totals.
-  private func addToTotals(_ handle: UInt32, _ scope: UInt32, _ position: OrderTree.Position, sign: Int) {
+  private func addToTotals(_ handle: ElementHandle, _ scope: Scope, _ position: OrderTree.Position, sign: Int)
+  {
     let list = list(scope)
     let (previous, next) = list.pointee.tree.currentNeighbours(around: position)
     var sum = checksumTerm(handle, after: previous, scope)
@@ -176,7 +175,7 @@ package final class FeedState {
     }
     addChecksum(sign > 0 ? sum : 0 &- sum, scope)
     addSize(handle, scope, sign: sign)
-    if scope != FeedState.sectionScope {
+    if !scope.isSections {
       // Detaching is counted while the element still is in its list.
       let others = list.pointee.tree.currentCount - 1
       if others == 0 { totals.filledSectionCount += sign }
@@ -184,8 +183,8 @@ package final class FeedState {
   }
 
   /// Adds or subtracts an element's encoded size, and counts it.
-  func addSize(_ handle: UInt32, _ scope: UInt32, sign: Int) {
-    if scope == FeedState.sectionScope {
+  func addSize(_ handle: ElementHandle, _ scope: Scope, sign: Int) {
+    if scope.isSections {
       totals.sectionBytes += sign * sizeOfSection(handle)
     } else {
       totals.itemBytes += sign * sizeOfItem(handle)
@@ -193,14 +192,14 @@ package final class FeedState {
     }
   }
 
-  func addChecksum(_ sum: UInt32, _ scope: UInt32) {
+  func addChecksum(_ sum: UInt32, _ scope: Scope) {
     totals.checksum &+= sum
     list(scope).pointee.checksum &+= sum
   }
 
   /// The checksum's term for an element that follows another, or is the first.
-  func checksumTerm(_ handle: UInt32, after previous: UInt32?, _ scope: UInt32) -> UInt32 {
-    if scope == FeedState.sectionScope {
+  func checksumTerm(_ handle: ElementHandle, after previous: ElementHandle?, _ scope: Scope) -> UInt32 {
+    if scope.isSections {
       return Checksum.section(
         sections.id(handle),
         after: previous.map { sections.id($0) } ?? .empty
@@ -210,7 +209,7 @@ package final class FeedState {
       items.id(handle),
       kind: kind(handle),
       after: previous.map { items.id($0) } ?? .empty,
-      in: sections.id(scope)
+      in: sections.id(scope.section)
     )
   }
 }

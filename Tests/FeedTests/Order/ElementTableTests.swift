@@ -11,10 +11,10 @@ import Testing
     func id(_ number: Int) -> [UInt8] {
       Array("\(String(repeating: "x", count: length))\(number)".utf8.suffix(length))
     }
-    func find(_ number: Int) -> UInt32? {
+    func find(_ number: Int) -> ElementHandle? {
       withSpan(id(number)) { table.find($0, ByteHash.of($0)) }
     }
-    func create(_ number: Int) -> UInt32 {
+    func create(_ number: Int) -> ElementHandle {
       withSpan(id(number)) { table.create($0, ByteHash.of($0)) }
     }
     let count = length == 1 ? 10 : 1_000
@@ -28,7 +28,7 @@ import Testing
     // Handles are taken again, with other identifiers.
     for number in stride(from: 0, to: count, by: 2) {
       let handle = create(number)
-      #expect(Int(handle) < count)
+      #expect(handle.index < count)
       #expect(Array(table.id(handle).buffer) == id(number))
     }
     for number in 0..<count { #expect(find(number).map { Array(table.id($0).buffer) } == id(number)) }

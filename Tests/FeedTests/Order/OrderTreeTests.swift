@@ -8,13 +8,13 @@ import Testing
   private struct Model {
     var tree = OrderTree()
     let table = ElementTable()
-    var current: [UInt32] = []
+    var current: [ElementHandle] = []
     /// Every entry in order, as the tree should hold them.
     var entries: [OrderEntry] = []
 
-    mutating func insert(at rank: Int) -> UInt32 {
+    mutating func insert(at rank: Int) -> ElementHandle {
       let handle = withSpan("\(table.count)") { table.create($0, ByteHash.of($0)) }
-      _ = tree.insert(.newcomer(handle), atCurrent: Int32(rank), table)
+      _ = tree.insert(.newcomer(handle), atCurrent: Rank(rank), table)
       current.insert(handle, at: rank)
       return handle
     }
@@ -76,20 +76,20 @@ import Testing
     var current: Int32 = 0
     for entry in entries {
       let ranks = model.tree.ranks(model.position(entry))
-      #expect(ranks.published == published && ranks.current == current, "seed \(seed)")
+      #expect(ranks.published.number == published && ranks.current.number == current, "seed \(seed)")
       published += entry.publishedCount
       current += entry.currentCount
     }
     for _ in 0..<min(20, model.current.count) {
       let rank = random.below(model.current.count)
-      let position = model.tree.select(current: Int32(rank))
+      let position = model.tree.select(current: Rank(rank))
       #expect(position?.entry.handle == model.current[rank], "seed \(seed)")
       guard let position else { continue }
       let (previous, next) = model.tree.currentNeighbours(around: position)
       #expect(previous == (rank > 0 ? model.current[rank - 1] : nil), "seed \(seed)")
       #expect(next == (rank + 1 < model.current.count ? model.current[rank + 1] : nil), "seed \(seed)")
     }
-    #expect(model.tree.select(current: Int32(model.current.count)) == nil)
+    #expect(model.tree.select(current: Rank(model.current.count)) == nil)
   }
 
   @Test func `a rebuilt tree holds the entries it was given`() {

@@ -5,21 +5,27 @@ struct SampleState {
   let state = FeedState()
 
   /// Adds a section at the end.
-  func addSection(_ id: String, data: String = "null") -> UInt32 {
+  func addSection(_ id: String, data: String = "null") -> ElementHandle {
     let handle = withSpan(id) { state.makeSection($0, ByteHash.of($0)) }
     withSpan(data) { state.setContent(section: handle, data: $0) }
-    state.attach(handle, FeedState.sectionScope, at: Int32(state.sectionCount))
+    state.attach(handle, .sections, at: Rank(state.sectionCount))
     return handle
   }
 
   /// Adds an item at the end of a section.
   @discardableResult
-  func addItem(_ id: String, to section: UInt32, kind: String = "", data: String = "null") -> UInt32 {
+  func addItem(
+    _ id: String,
+    to section: ElementHandle,
+    kind: String = "",
+    data: String = "null"
+  ) -> ElementHandle {
     let handle = withSpan(id) { state.items.create($0, ByteHash.of($0)) }
     withSpan(kind) { kind in
       withSpan(data) { state.setContent(item: handle, kind: kind, data: $0) }
     }
-    state.attach(handle, section, at: state.list(section).pointee.tree.currentCount)
+    let scope = Scope.items(of: section)
+    state.attach(handle, scope, at: Rank(state.list(scope).pointee.tree.currentCount))
     return handle
   }
 

@@ -45,10 +45,10 @@ import Testing
   @Test func `elements from other lists move whatever else stays`() {
     var matches = ListMatches()
     matches.append(0, from: 0)
-    matches.append(1, from: 1, crossing: 7)
+    matches.append(1, from: 1, crossing: ElementHandle(7))
     matches.append(2, from: 1)
-    var moved: [(Int, UInt32?)] = []
+    var moved: [(Int, ElementHandle?)] = []
     matches.forEachMove { moved.append(($0.index, $0.crossing)) }
-    #expect(moved.count == 1 && moved[0] == (1, 7))
+    #expect(moved.count == 1 && moved[0] == (1, ElementHandle(7)))
   }
 }

@@ -5,14 +5,14 @@ import Testing
 
 @Suite struct ContentTests {
   private let state = FeedState()
-  private let item: UInt32
+  private let item: ElementHandle
 
   init() {
     let section = state.makeSection(ByteSpan("s"), ByteHash.of(ByteSpan("s")))
-    state.attach(section, FeedState.sectionScope, at: 0)
+    state.attach(section, .sections, at: .first)
     item = state.items.create(ByteSpan("i"), ByteHash.of(ByteSpan("i")))
     state.setContent(item: item, kind: ByteSpan("story"), data: nil)
-    state.attach(item, section, at: 0)
+    state.attach(item, .items(of: section), at: .first)
   }
 
   @Test func `content without data is what it is`() {

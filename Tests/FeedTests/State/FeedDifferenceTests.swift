@@ -10,7 +10,7 @@ import Testing
     for bits in [3, 10, 11, 21, 32, 52] {
       var entries = FeedDifference.Entries()
       entries.moves = (0..<count).map { number in
-        var entry = FeedDifference.Entry(handle: UInt32(number))
+        var entry = FeedDifference.Entry(handle: ElementHandle(UInt32(number)))
         entry.sortKey = random.next() & (1 << UInt64(bits) - 1)
         return entry
       }

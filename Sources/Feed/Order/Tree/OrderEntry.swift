@@ -13,14 +13,14 @@ struct OrderEntry: Equatable {
   init(bits: UInt32) { self.bits = bits }
 
   @inline(__always)
-  static func both(_ handle: UInt32) -> OrderEntry { OrderEntry(bits: handle << 2 | 3) }
+  static func both(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 3) }
   @inline(__always)
-  static func ghost(_ handle: UInt32) -> OrderEntry { OrderEntry(bits: handle << 2 | 1) }
+  static func ghost(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 1) }
   @inline(__always)
-  static func newcomer(_ handle: UInt32) -> OrderEntry { OrderEntry(bits: handle << 2 | 2) }
+  static func newcomer(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 2) }
 
   @inline(__always)
-  var handle: UInt32 { bits >> 2 }
+  var handle: ElementHandle { ElementHandle(bits >> 2) }
   @inline(__always)
   var isPublished: Bool { bits & 1 != 0 }
   @inline(__always)

@@ -11,9 +11,9 @@ extension OrderTree {
   }
 
   /// The place of the element at `rank` in the current order; nil past the end.
-  func select(current rank: Int32) -> Position? {
-    guard rank < currentCount, var node = root else { return nil }
-    var rest = rank
+  func select(current rank: Rank) -> Position? {
+    guard rank.number < currentCount, var node = root else { return nil }
+    var rest = rank.number
     while !node.isLeaf {
       let counts = node.currentCounts
       var slot = 0
@@ -36,10 +36,10 @@ extension OrderTree {
   }
 
   /// The current elements before and after the entry at a place.
-  func currentNeighbours(around position: Position) -> (previous: UInt32?, next: UInt32?) {
+  func currentNeighbours(around position: Position) -> (previous: ElementHandle?, next: ElementHandle?) {
     let entries = position.leaf.entries
-    var previous: UInt32?
-    var next: UInt32?
+    var previous: ElementHandle?
+    var next: ElementHandle?
     var index = position.index - 1
     while index >= 0 {
       if entries[index].isCurrent {
@@ -59,7 +59,7 @@ extension OrderTree {
     }
     if previous != nil && next != nil { return (previous, next) }
     let rank = ranks(position).current
-    if previous == nil, rank > 0 { previous = select(current: rank - 1)?.entry.handle }
+    if previous == nil, rank > .first { previous = select(current: rank - 1)?.entry.handle }
     if next == nil { next = select(current: rank + position.entry.currentCount)?.entry.handle }
     return (previous, next)
   }

@@ -1,6 +1,6 @@
 extension OrderTree {
   /// Inserts an element into the current order as the `rank`-th, and returns its place.
-  mutating func insert(_ entry: OrderEntry, atCurrent rank: Int32, _ table: ElementTable) -> Position {
+  mutating func insert(_ entry: OrderEntry, atCurrent rank: Rank, _ table: ElementTable) -> Position {
     var position: Position
     if let found = select(current: rank) {
       position = found

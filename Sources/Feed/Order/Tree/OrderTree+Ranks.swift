@@ -1,6 +1,6 @@
 extension OrderTree {
   /// The numbers of published and of current elements before a place.
-  func ranks(_ position: Position) -> (published: Int32, current: Int32) {
+  func ranks(_ position: Position) -> (published: Rank, current: Rank) {
     var published: Int32 = 0
     var current: Int32 = 0
     let entries = position.leaf.entries
@@ -18,6 +18,6 @@ extension OrderTree {
       }
       child = branch
     }
-    return (published, current)
+    return (Rank(published), Rank(current))
   }
 }

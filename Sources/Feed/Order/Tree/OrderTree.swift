@@ -39,7 +39,7 @@ struct OrderTree {
   @inline(__always)
   func locate(_ entry: OrderEntry, _ leaf: OrderNode, _ table: ElementTable) {
     if entry.isCurrent {
-      table.elements[Int(entry.handle)].leaf = leaf
+      table.elements[entry.handle.index].leaf = leaf
     } else {
       table.withChange(entry.handle) { $0.ghostLeaf = leaf }
     }
