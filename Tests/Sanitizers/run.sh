@@ -10,7 +10,7 @@ export SWIFT_BACKTRACE=enable=no
 
 case $sanitizer in
 address)
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-suppressions=$PWD/Tests/Sanitizers/addresses.supp:detect_leaks=1:detect_stack_use_after_return=0}
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:detect_stack_use_after_return=0}
   export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/Tests/Sanitizers/leaks.supp:print_suppressions=0}
   ;;
 thread)
