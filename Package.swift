@@ -145,7 +145,7 @@ let package = Package(
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "FeedTestSupportTests",
-      dependencies: ["Feed", "FeedTestSupport"],
+      dependencies: ["Feed", "FeedTestSupport", "ProcessSupport"],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "FeedTests", dependencies: ["Feed", "FeedTestSupport"], swiftSettings: swiftSettings),
