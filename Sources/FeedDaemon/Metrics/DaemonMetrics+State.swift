@@ -10,7 +10,7 @@ extension DaemonMetrics {
       {
         $0.add(
           1,
-          ["version": Release.version, "commit": Release.commit, "librdkafka": KafkaLibrary.version]
+          ["version": Release.version, "commit": Release.commit, "librdkafka": Librdkafka.version]
         )
       }
     ]

@@ -41,16 +41,9 @@ package struct StandbyChoice: Sendable {
 
   package func state(of number: Int32) -> State? { states[number] }
 
-  /// The partitions that are read or followed, in order.
-  package var read: [Int32] { order.filter(isRead) }
-
   /// The partitions in a state, sorted.
   package func numbers(where isMet: (State) -> Bool) -> [Int32] {
     states.filter { isMet($0.value) }.map(\.key).sorted()
-  }
-
-  private func isRead(_ number: Int32) -> Bool {
-    states[number] == .reading || states[number] == .followed
   }
 
   // MARK: What comes next

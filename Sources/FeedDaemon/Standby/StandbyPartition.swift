@@ -25,7 +25,9 @@ struct StandbyPartition {
   ///   - lastIdle: a time at which everything that the brokers had was read.
   func isUsable(from low: Int64, to high: Int64, at now: Int64, lastIdle: Int64) -> Bool {
     guard (low...max(low, high)).contains(changesets.position) else { return false }
-    let asOf = isAtEnd ? max(asOf, lastIdle) : asOf
-    return now - asOf <= Self.maximumAgeMilliseconds
+    return now - latestTime(lastIdle: lastIdle) <= Self.maximumAgeMilliseconds
   }
+
+  /// ``asOf``, or the time at which the brokers had nothing more, if that is later.
+  func latestTime(lastIdle: Int64) -> Int64 { isAtEnd ? max(asOf, lastIdle) : asOf }
 }

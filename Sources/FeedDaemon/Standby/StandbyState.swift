@@ -119,8 +119,8 @@ struct StandbyState: @unchecked Sendable {
       return .restarted(position: changesets.position)
     }
     if partition.isAtEnd {
+      partitions[number]?.asOf = partition.latestTime(lastIdle: lastIdle)
       partitions[number]?.isAtEnd = false
-      partitions[number]?.asOf = max(partition.asOf, lastIdle)
     }
     figures.records += 1
     figures.recordBytes += record.size

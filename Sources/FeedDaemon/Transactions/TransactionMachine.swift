@@ -62,7 +62,7 @@ struct TransactionMachine: Equatable {
     case withdrawn(waitMilliseconds: Int32)
     /// What is published is not known: replace the producer after so long, and restore the store.
     case lost(waitMilliseconds: Int32)
-    /// Going on needs somebody.
+    /// An operator has to act.
     case stop(KafkaError)
   }
 

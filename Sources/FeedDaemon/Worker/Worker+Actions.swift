@@ -53,7 +53,7 @@ extension Worker {
 
     case .checkPending(let partitions):
       return .pending(partitions.contains { store.isPublicationDue(of: $0) })
-    case .complete(let rebalance): try complete(rebalance)
+    case .complete(let rebalance): try consumer.complete(rebalance)
     case .take(let partitions, let isSettled): try take(partitions, isSettled: isSettled)
     case .giveUp(let partitions, let inputs, let isLost):
       try giveUp(partitions, inputs, isLost: isLost, store)

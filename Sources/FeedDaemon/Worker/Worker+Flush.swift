@@ -220,12 +220,8 @@ extension Worker {
   }
 
   /// Waits, serving the producer meanwhile.
-  func wait(_ milliseconds: Int32) throws(DaemonError) {
-    do throws(KafkaError) {
-      if milliseconds > 0 { try producer.poll(timeoutMilliseconds: milliseconds) }
-    } catch {
-      throw DaemonError(error)
-    }
+  func wait(_ milliseconds: Int32) throws(KafkaError) {
+    if milliseconds > 0 { try producer.poll(timeoutMilliseconds: milliseconds) }
   }
 
   /// Goes back to what is committed.

@@ -5,19 +5,11 @@ import Service
 
 /// Takes partitions that the group gives, and gives up those that it takes away, as ``WorkerMachine`` says.
 extension Worker {
-  func complete(_ rebalance: Rebalance) throws(DaemonError) {
-    do throws(KafkaError) {
-      try consumer.complete(rebalance)
-    } catch {
-      throw DaemonError(error)
-    }
-  }
-
   /// The partitions are ours; nothing of them is handed out before their feeds are restored.
   ///
   /// - Parameter isSettled: whether no more of them are expected: whoever has just joined may be given something when others
   ///   have given it up.
-  func take(_ partitions: [TopicPartition], isSettled: Bool) throws {
+  func take(_ partitions: [TopicPartition], isSettled: Bool) throws(KafkaError) {
     let assigned = machine.partitions.inputs
     log.write(
       .groupAssigned,
@@ -28,11 +20,7 @@ extension Worker {
     environment.backlog?.assign(assigned, to: identity.number)
     environment.backlog?.read(machine.positions.read, by: identity.number)
     onEvent(.assigned(partitions: partitions.count))
-    do {
-      try beginRestoring(partitions)
-    } catch {
-      throw DaemonError(error)
-    }
+    try beginRestoring(partitions)
     if !restoration.isUnderWay, isSettled { tellRunning() }
   }
 
@@ -44,14 +32,13 @@ extension Worker {
     _ gone: [TopicPartition],
     isLost: Bool,
     _ store: isolated FeedStore
-  ) throws {
-    let event: LogEvent = isLost ? .groupLost : .groupRevoked
+  ) throws(KafkaError) {
     log.write(
-      event,
-      event == .groupLost ? "partitions lost" : "partitions revoked",
+      isLost ? .groupLost : .groupRevoked,
+      isLost ? "partitions lost" : "partitions revoked",
       ["partitions": Self.list(gone), "left": machine.partitions.inputs.count]
     )
-    try leaveFollowed(partitions, isConfirmed: event == .groupRevoked, store)
+    try leaveFollowed(partitions, isConfirmed: !isLost, store)
     try drop(partitions, store)
     environment.status.released(partitions, by: identity.number)
     status.update { [content = store.content] in $0.content = content }
@@ -59,7 +46,7 @@ extension Worker {
   }
 
   /// Forgets the state of partitions: they are somebody else's, or it is not known what is published.
-  func drop(_ partitions: Set<Int32>, _ store: isolated FeedStore) throws(DaemonError) {
+  func drop(_ partitions: Set<Int32>, _ store: isolated FeedStore) throws(KafkaError) {
     for partition in partitions { store.drop(partition: partition) }
     batch.drop(partitions)
     try dropRestoration(of: partitions)
@@ -84,18 +71,14 @@ extension Worker {
 
   /// The group has put this member out unnoticed, and may take it for the owner of partitions that others have had
   /// meanwhile: it joins as somebody new.
-  func replaceConsumer() throws {
+  func replaceConsumer() throws(KafkaError) {
     log.write(.groupEvicted, "the group removed this worker in the middle of a rebalance; joining again")
     close(consumer)
-    do throws(KafkaError) {
-      consumer = try environment.clients.makeConsumer(memberSettings, log: log)
-      batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
-      idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-      reportStatistics()
-      try join()
-    } catch {
-      throw DaemonError(error)
-    }
+    consumer = try environment.clients.makeConsumer(memberSettings, log: log)
+    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
+    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
+    reportStatistics()
+    try join()
   }
 
   static func list(_ partitions: [TopicPartition]) -> String {

@@ -33,14 +33,10 @@ extension Worker {
   }
 
   /// Forgets what was restored of partitions, at whatever point.
-  func dropRestoration(of partitions: Set<Int32>) throws(DaemonError) {
+  func dropRestoration(of partitions: Set<Int32>) throws(KafkaError) {
     restoration.release(partitions)
     if let takingOver, partitions.contains(takingOver.number) { self.takingOver = nil }
-    do throws(KafkaError) {
-      try changesets?.drop(partitions)
-    } catch {
-      throw DaemonError(error)
-    }
+    try changesets?.drop(partitions)
     endReading()
   }
 
@@ -50,7 +46,7 @@ extension Worker {
 
   /// Goes one step on. The consumer must be polled between two.
   ///
-  /// - Throws: ``DaemonError``, when going on needs somebody.
+  /// - Throws: ``DaemonError``, if an operator has to act.
   func restore(_ store: isolated FeedStore) throws {
     do {
       try take(restoration.step, store)
@@ -120,7 +116,7 @@ extension Worker {
     case .bound(let partition):
       let reader = try reader()
       let target = TopicPartition(topic: reader.topic, partition: partition)
-      try bound(target, try reader.ends(of: target, timeoutMilliseconds: askMilliseconds))
+      try bound(target, try reader.ends(of: target, timeoutMilliseconds: askMilliseconds), reader)
     case .open(let partitions):
       try reader().open(partitions)
       restoration.open()
@@ -148,10 +144,10 @@ extension Worker {
     }
   }
 
-  private func bound(_ target: TopicPartition, _ ends: Watermarks) throws {
+  private func bound(_ target: TopicPartition, _ ends: Watermarks, _ reader: any RestoredChangesets) throws {
     let least = restoration.leastEnd(of: target.partition)
     guard ends.high < least else {
-      restoration.bound(ends, from: try continueFollowed(target.partition, ends))
+      restoration.bound(ends, from: continueFollowed(target.partition, ends, reader))
       // Nobody writes there but whoever has the partition.
       writer?.ends.note(ends.high, of: target.partition)
       return
@@ -160,7 +156,7 @@ extension Worker {
     stopPartition(target.partition, .cutChangesets(target, end: ends.high, least: least))
   }
 
-  func reader() throws(KafkaError) -> any RestoredChangesets {
+  private func reader() throws(KafkaError) -> any RestoredChangesets {
     if let changesets { return changesets }
     let reader = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     changesets = reader

@@ -8,8 +8,7 @@ extension Worker {
   /// Has the restoration of a partition go on from what was followed of it.
   ///
   /// - Returns: the offset before which everything was read; nil if nothing was followed.
-  func continueFollowed(_ number: Int32, _ ends: Watermarks) throws(KafkaError) -> Int64? {
-    let reader = try reader()
+  func continueFollowed(_ number: Int32, _ ends: Watermarks, _ reader: any RestoredChangesets) -> Int64? {
     guard let partition = environment.standby?.take(number, within: ends) else { return nil }
     let position = partition.position
     reader.adopt(partition, until: ends.high)

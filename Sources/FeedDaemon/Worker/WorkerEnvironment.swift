@@ -9,7 +9,7 @@ package struct WorkerEnvironment: Sendable {
   /// Follows what the workers do not have; nil if that is not wanted.
   package var standby: Standby?
   let stop: StopRequest
-  let log: Log
+  private(set) var log: Log
   /// How large a rejected record may be.
   let rejectedLimit: RejectedRecordLimit
   /// Counts the state of all workers.
@@ -48,19 +48,8 @@ package struct WorkerEnvironment: Sendable {
 
   /// The same with fields in every line of its log.
   package func logging(_ fields: LogFields) -> WorkerEnvironment {
-    var environment = WorkerEnvironment(
-      stop: stop,
-      log: log.with(fields),
-      rejectedLimit: rejectedLimit,
-      stateBudget: stateBudget,
-      crash: crash,
-      status: status,
-      backlog: backlog,
-      coarseClock: coarseClock,
-      onEvent: onEvent
-    )
-    environment.clients = clients
-    environment.standby = standby
+    var environment = self
+    environment.log = log.with(fields)
     return environment
   }
 }

@@ -92,9 +92,7 @@ public actor FeedStore {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
     if restoring?.partition == partition { restoring = nil }
-    guard let directory = directories.removeValue(forKey: partition) else { return }
-    recent = nil
-    share.add(-directory.stateBytes)
+    _ = removeDirectory(of: partition)
   }
 
   /// Gives up the feeds of a partition as they were published, and hands them out; others are not touched.
@@ -105,10 +103,14 @@ public actor FeedStore {
   public func takeOut(partition: Int32) -> GivenUpPartition? {
     precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
     precondition(!waiting.has(partition: partition), "records of a partition that is handed out are waiting")
+    return removeDirectory(of: partition).map { GivenUpPartition($0) }
+  }
+
+  private func removeDirectory(of partition: Int32) -> FeedDirectory? {
     guard let directory = directories.removeValue(forKey: partition) else { return nil }
     recent = nil
     share.add(-directory.stateBytes)
-    return GivenUpPartition(directory)
+    return directory
   }
 
   // MARK: Input

@@ -141,3 +141,8 @@ struct StandbyChoiceTests {
     }
   }
 }
+
+extension StandbyChoice {
+  /// The partitions that are read or followed, in order.
+  fileprivate var read: [Int32] { order.filter { state(of: $0) == .reading || state(of: $0) == .followed } }
+}

@@ -32,16 +32,16 @@ struct PartitionTable: Equatable {
   }
 
   /// The feeds of partitions are restored, and their input is read.
-  mutating func serve(_ numbers: some Sequence<Int32>) { change(numbers, from: [.restoring], to: .serving) }
+  mutating func serve(_ numbers: some Sequence<Int32>) { change(numbers, from: .restoring, to: .serving) }
 
   /// The feeds of partitions cannot be restored.
-  mutating func stop(_ numbers: some Sequence<Int32>) { change(numbers, from: [.restoring], to: .stopped) }
+  mutating func stop(_ numbers: some Sequence<Int32>) { change(numbers, from: .restoring, to: .stopped) }
 
   /// The input of all partitions that are served is paused.
-  mutating func pause() { change(numbers(.serving), from: [.serving], to: .paused) }
+  mutating func pause() { change(numbers(.serving), from: .serving, to: .paused) }
 
   /// Input that was paused comes again.
-  mutating func resume() { change(numbers(.paused), from: [.paused], to: .serving) }
+  mutating func resume() { change(numbers(.paused), from: .paused, to: .serving) }
 
   /// The group takes partitions away; passes over those that it has not given.
   mutating func leave(_ numbers: Set<Int32>) {
@@ -67,11 +67,11 @@ struct PartitionTable: Equatable {
 
   private mutating func change(
     _ numbers: some Sequence<Int32>,
-    from earlier: [PartitionState],
+    from earlier: PartitionState,
     to state: PartitionState
   ) {
     for number in numbers {
-      guard let present = states[number], earlier.contains(present) else {
+      guard states[number] == earlier else {
         preconditionFailure(
           "partition \(number) becomes \(state), and is \(states[number].map { "\($0)" } ?? "not ours")"
         )
