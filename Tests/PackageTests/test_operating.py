@@ -5,29 +5,23 @@ The commands are those of the page. Only hosts, ports and versions are replaced.
 
 import pathlib
 import re
-import socket
 import sys
 import tempfile
 import unittest
 
 from machine import ROOT, Machine, missing_tools
-from test_package import BINARY, CONFIGURATION, build, run
+from test_package import CONFIGURATION, built_package
 
 sys.path[:0] = [str(ROOT / "Tests/SecurityTests"), str(ROOT / "Tests/DocumentTests")]
 
 import authority
 import blocks
+from sandbox import free_port
 from secured_cluster import SecuredCluster
 
 PAGE = ROOT / "docs/operating.md"
 PASSWORD = "change-me-please"
 REASON = missing_tools("debootstrap", "systemd-nspawn", "dpkg-buildpackage", "dh", "nsenter", "openssl")
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def section(title):
@@ -47,8 +41,6 @@ def code(title, info):
 class OperatingTests(unittest.TestCase):
     def test_the_page_leads_to_a_secured_and_monitored_service(self):
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        run("make", "-C", ROOT, "package-binary")
-        self.assertTrue(BINARY.exists())
         ours = authority.Authority(folder, "ca")
         users = {"feedstore": PASSWORD}
         cluster = self.enterContext(
@@ -57,15 +49,10 @@ class OperatingTests(unittest.TestCase):
         machine = self.machine = Machine("systemd", "systemd-sysv", "ca-certificates", "curl")
         self.addCleanup(machine.close)
         machine.path("/etc/apt/apt.conf.d/yes").write_text('APT::Get::Assume-Yes "true";\n')
-        try:
-            machine.boot()
-        except AssertionError as error:
-            if "Operation not permitted" in str(error):
-                self.skipTest(f"containers cannot be booted here: {error}")
-            raise
+        machine.boot_or_skip(self)
         self.port = free_port()
         install, create, start, publish = code("Install", "sh package")
-        self.install(install, build(folder))
+        self.install(install, built_package())
         self.configure(cluster.servers, ours)
         self.shell(create)
         # Without its end, the log would be followed for ever.

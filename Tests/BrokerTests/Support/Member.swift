@@ -10,7 +10,7 @@ final class Member: Sendable {
   typealias End = ChildProcess.End
 
   let name: String
-  let pid: Int32
+  private let process: ChildProcess
   /// The file for its standard error.
   let logPath: String
   private let life: MemberLife
@@ -46,9 +46,11 @@ final class Member: Sendable {
       error: .file(log)
     )
     process.onEnd { life.note($0) }
-    pid = process.id
-    life.guarded(by: try MemberGuard(pid))
+    self.process = process
+    life.guarded(by: try MemberGuard(process.id))
   }
+
+  var pid: Int32 { process.id }
 
   /// How the process ended; nil while it runs.
   var end: End? { life.end }
@@ -85,21 +87,12 @@ final class Member: Sendable {
 
   /// How often it has restored each partition, by its log.
   var restorations: [Int: Int] {
-    let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
-    var counts: [Int: Int] = [:]
-    for line in log.split(separator: "\n") where line.contains(" event=restore.finished ") {
-      guard let field = line.split(separator: " ").first(where: { $0.hasPrefix("partitions=") }) else {
-        continue
-      }
-      for number in field.dropFirst("partitions=".count).split(separator: ",") {
-        if let number = Int(number) { counts[number, default: 0] += 1 }
-      }
-    }
-    return counts
+    Dictionary(restoredLines.flatMap(\.partitions).map { ($0, 1) }, uniquingKeysWith: +)
   }
 
   /// What it has restored, by its log.
   struct RestoredLine {
+    let partitions: [Int]
     /// Records of the changesets topic that were read.
     let records: Int
     /// How many of the partitions had been followed on standby.
@@ -109,11 +102,15 @@ final class Member: Sendable {
   var restoredLines: [RestoredLine] {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
     return log.split(separator: "\n").filter { $0.contains(" event=restore.finished ") }.map { line in
-      func field(_ name: String) -> Int {
+      func field(_ name: String) -> Substring {
         let field = line.split(separator: " ").first { $0.hasPrefix(name + "=") }
-        return field.flatMap { Int($0.dropFirst(name.count + 1)) } ?? 0
+        return field?.dropFirst(name.count + 1) ?? ""
       }
-      return RestoredLine(records: field("records"), standby: field("standby"))
+      return RestoredLine(
+        partitions: field("partitions").split(separator: ",").compactMap { Int($0) },
+        records: Int(field("records")) ?? 0,
+        standby: Int(field("standby")) ?? 0
+      )
     }
   }
 
@@ -128,6 +125,6 @@ final class Member: Sendable {
   func resume() { signal(SIGCONT) }
 
   private func signal(_ signal: Int32, mayEnd: Bool = false) {
-    life.whileRunning(mayEnd: mayEnd) { _ = Glibc.kill(pid, signal) }
+    life.whileRunning(mayEnd: mayEnd) { process.signal(signal) }
   }
 }

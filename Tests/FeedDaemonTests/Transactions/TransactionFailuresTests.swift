@@ -5,21 +5,17 @@ import Testing
 @testable import Kafka
 
 struct TransactionFailuresTests {
-  private static func error(_ kind: KafkaErrorCode) -> KafkaError {
-    KafkaError(kind: kind, message: "could not", isRetriable: false, isFatal: false, requiresAbort: false)
-  }
-
   private static func errors(_ kinds: KafkaErrorCode...) -> DeliveryErrors {
     var errors = DeliveryErrors()
-    for kind in kinds { errors.append(error(kind)) }
+    for kind in kinds { errors.append(KafkaErrors.error(kind)) }
     return errors
   }
 
   @Test func `the cause is what a call failed with last, until a commit`() {
     var failures = TransactionFailures()
     #expect(failures.cause == "partitions were lost, or there was no time left")
-    failures.fail(Self.error(.timedOut))
-    failures.fail(Self.error(.fenced))
+    failures.fail(KafkaErrors.error(.timedOut))
+    failures.fail(KafkaErrors.error(.fenced))
     #expect(failures.cause.contains("_FENCED"))
     failures.lose()
     failures.commit()
@@ -54,7 +50,7 @@ struct TransactionFailuresTests {
 
   @Test func `what was not delivered is handed out once`() {
     var failures = TransactionFailures()
-    failures.fail(Self.error(.timedOut))
+    failures.fail(KafkaErrors.error(.timedOut))
     _ = failures.take(Self.errors(.timedOut, .messageTooLarge), batchBytes: 1_000)
     #expect(failures.undelivered.count == 2)
     let errors = failures.takeUndelivered()

@@ -14,26 +14,6 @@ struct TransactionMachineTests {
   /// All in which there is a call to make.
   private static let calling: [State] = open + [.committing, .aborting(nil)] + withoutProducer
 
-  private static func error(
-    _ kind: KafkaErrorCode = .state,
-    isRetriable: Bool = false,
-    isFatal: Bool = false,
-    requiresAbort: Bool = false
-  ) -> KafkaError {
-    KafkaError(
-      kind: kind,
-      message: "could not",
-      isRetriable: isRetriable,
-      isFatal: isFatal,
-      requiresAbort: requiresAbort
-    )
-  }
-
-  private static let retriable = error(.timedOut, isRetriable: true)
-  private static let abortable = error(.illegalGeneration, requiresAbort: true)
-  private static let fatal = error(.fenced, isFatal: true)
-  private static let permanent = error(.topicAuthorizationFailed, requiresAbort: true)
-
   /// A machine on its shortest way to a state.
   private func machine(in state: State) -> TransactionMachine {
     var machine = TransactionMachine()
@@ -51,12 +31,12 @@ struct TransactionMachineTests {
     _ = machine.succeed()
     switch state {
     case .aborting(let error?): _ = machine.fail(error)
-    case .aborting(nil): _ = machine.fail(Self.abortable)
+    case .aborting(nil): _ = machine.fail(KafkaErrors.abortable)
     case .replacing, .renewing:
-      _ = machine.fail(Self.abortable)
+      _ = machine.fail(KafkaErrors.abortable)
       _ = machine.succeed()
       if state == .renewing { _ = machine.succeed() }
-    case .broken: _ = machine.fail(Self.fatal)
+    case .broken: _ = machine.fail(KafkaErrors.fatal)
     case .addingOffsets, .committing:
       machine.finishWriting()
       if state == .committing { _ = machine.succeed() }
@@ -97,7 +77,7 @@ struct TransactionMachineTests {
 
   @Test func `a transaction that is aborted is withdrawn, and the next is another producer's`() {
     var machine = machine(in: .writing)
-    #expect(machine.fail(Self.abortable) == .proceed)
+    #expect(machine.fail(KafkaErrors.abortable) == .proceed)
     var steps: [TransactionMachine.Step] = []
     for _ in 0..<2 {
       steps.append(machine.step)
@@ -112,7 +92,7 @@ struct TransactionMachineTests {
 
   @Test func `a producer that is lost is replaced, and registered, before anything else`() {
     var machine = machine(in: .committing)
-    #expect(machine.fail(Self.fatal) == .lost(waitMilliseconds: 0))
+    #expect(machine.fail(KafkaErrors.fatal) == .lost(waitMilliseconds: 0))
     #expect(!machine.isInTransaction)
     #expect(!machine.isReady)
     #expect(machine.step == .replace)
@@ -147,7 +127,7 @@ struct TransactionMachineTests {
     let step = machine.step
     var waits: [Int32] = []
     for _ in 0..<100 {
-      guard case .retry(let wait) = machine.fail(Self.retriable) else {
+      guard case .retry(let wait) = machine.fail(KafkaErrors.retriable) else {
         Issue.record("it is not tried again")
         return
       }
@@ -162,7 +142,7 @@ struct TransactionMachineTests {
   @Test func `a full queue is waited for, as often as it takes`() {
     var machine = machine(in: .writing)
     for _ in 0..<1_000 {
-      #expect(machine.fail(Self.error(.queueFull, isRetriable: true)) == .retry(afterMilliseconds: 5))
+      #expect(machine.fail(KafkaErrors.error(.queueFull, isRetriable: true)) == .retry(afterMilliseconds: 5))
     }
     #expect(machine.step == .write)
     #expect(machine.failuresInARow == 0)
@@ -171,20 +151,20 @@ struct TransactionMachineTests {
   @Test(arguments: [.writing, .addingOffsets, .committing] as [TransactionMachine.State])
   func `an error that requires an abort gets one`(state: TransactionMachine.State) {
     var machine = machine(in: state)
-    #expect(machine.fail(Self.abortable) == .proceed)
+    #expect(machine.fail(KafkaErrors.abortable) == .proceed)
     #expect(machine.state == .aborting(nil))
   }
 
   @Test(arguments: calling)
   func `a fatal error costs the producer, whatever else it is`(state: TransactionMachine.State) {
     var machine = machine(in: state)
-    let error = Self.error(.fenced, isRetriable: true, isFatal: true, requiresAbort: true)
+    let error = KafkaErrors.error(.fenced, isRetriable: true, isFatal: true, requiresAbort: true)
     #expect(machine.fail(error) == .lost(waitMilliseconds: 0))
     #expect(machine.state == .broken)
   }
 
   @Test func `an error that nobody explains is an abort, or the producer where that cannot be`() {
-    let error = Self.error(.state)
+    let error = KafkaErrors.error(.state)
     for state in [.writing, .addingOffsets] as [State] {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .proceed)
@@ -199,7 +179,7 @@ struct TransactionMachineTests {
 
   @Test func `a commit whose outcome is not known is never taken for aborted`() {
     var machine = machine(in: .committing)
-    #expect(machine.fail(Self.error(.state)) == .lost(waitMilliseconds: 0))
+    #expect(machine.fail(KafkaErrors.error(.state)) == .lost(waitMilliseconds: 0))
     #expect(machine.state == .broken)
   }
 
@@ -211,10 +191,10 @@ struct TransactionMachineTests {
       .unsupportedForMessageFormat,
     ] as [KafkaErrorCode]
   )
-  func `what would fail again in the same way needs somebody, once nothing is left open`(
+  func `what would fail again in the same way is permanent, once nothing is left open`(
     kind: KafkaErrorCode
   ) {
-    let error = Self.error(kind, requiresAbort: true)
+    let error = KafkaErrors.error(kind, requiresAbort: true)
     for state in [.writing, .addingOffsets, .committing] as [State] {
       var machine = machine(in: state)
       #expect(machine.fail(error) == .proceed)
@@ -229,8 +209,8 @@ struct TransactionMachineTests {
     }
   }
 
-  @Test func `a record that is refused needs somebody, whatever the error says`() {
-    let error = Self.error(.recordListTooLarge, isRetriable: true)
+  @Test func `a record that is refused is permanent, whatever the error says`() {
+    let error = KafkaErrors.error(.recordListTooLarge, isRetriable: true)
     for state in [.writing, .addingOffsets] as [State] {
       var machine = machine(in: state)
       #expect(machine.refuse(error) == .proceed)
@@ -243,21 +223,21 @@ struct TransactionMachineTests {
   }
 
   @Test func `a commit that may not be made, and cannot be aborted, is left to the next producer`() {
-    let error = Self.error(.topicAuthorizationFailed)
+    let error = KafkaErrors.error(.topicAuthorizationFailed)
     var machine = machine(in: .committing)
     #expect(machine.fail(error) == .stop(error))
     #expect(machine.state == .broken)
   }
 
   @Test func `an abort that fails on the way to somebody does not hide why`() {
-    for failure in [Self.fatal, Self.abortable, Self.error(.state)] {
-      var machine = machine(in: .aborting(Self.permanent))
-      #expect(machine.fail(failure) == .stop(Self.permanent))
+    for failure in [KafkaErrors.fatal, KafkaErrors.abortable, KafkaErrors.error(.state)] {
+      var machine = machine(in: .aborting(KafkaErrors.permanent))
+      #expect(machine.fail(failure) == .stop(KafkaErrors.permanent))
       #expect(!machine.isInTransaction)
     }
-    var machine = machine(in: .aborting(Self.permanent))
-    #expect(machine.fail(Self.retriable) == .retry(afterMilliseconds: 10))
-    #expect(machine.giveUp() == .stop(Self.permanent))
+    var machine = machine(in: .aborting(KafkaErrors.permanent))
+    #expect(machine.fail(KafkaErrors.retriable) == .retry(afterMilliseconds: 10))
+    #expect(machine.giveUp() == .stop(KafkaErrors.permanent))
   }
 
   // MARK: Time
@@ -290,7 +270,7 @@ struct TransactionMachineTests {
     while true {
       machine.begin()
       _ = machine.succeed()
-      _ = machine.fail(Self.abortable)
+      _ = machine.fail(KafkaErrors.abortable)
       _ = machine.succeed()
       _ = machine.succeed()
       let effect = machine.succeed()
@@ -311,7 +291,7 @@ struct TransactionMachineTests {
     var machine = machine(in: .writing)
     var waits: [Int32] = []
     for _ in 0..<12 {
-      guard case .lost(let wait) = machine.fail(Self.fatal) else {
+      guard case .lost(let wait) = machine.fail(KafkaErrors.fatal) else {
         Issue.record("the producer is not lost")
         return
       }
@@ -329,6 +309,6 @@ struct TransactionMachineTests {
     #expect(machine.succeed() == .committed)
     #expect(machine.replacedInARow == 0)
     machine.begin()
-    #expect(machine.fail(Self.fatal) == .lost(waitMilliseconds: 0))
+    #expect(machine.fail(KafkaErrors.fatal) == .lost(waitMilliseconds: 0))
   }
 }

@@ -18,7 +18,7 @@ import Testing
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       certificate = folder.appending(path: "c.pem").path
       key = folder.appending(path: "k.pem").path
-      let openssl = OpenSSL(
+      let openssl = try OpenSSL(
         "req",
         "-x509",
         "-newkey",
@@ -35,7 +35,6 @@ import Testing
         "-out",
         certificate
       )
-      try openssl.start()
       _ = openssl.readToEnd()
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
     }
@@ -47,17 +46,12 @@ import Testing
 
   /// A running `openssl`, with its input and output.
   private final class OpenSSL {
-    private let arguments: [String]
-    private var process: ChildProcess?
+    private let process: ChildProcess
     private let input = Pipe()
     private let output = Pipe()
     private var text = ""
 
-    init(_ arguments: String...) {
-      self.arguments = arguments
-    }
-
-    func start() throws {
+    init(_ arguments: String...) throws {
       process = try ChildProcess(
         "/usr/bin/env",
         ["openssl"] + arguments,
@@ -81,7 +75,7 @@ import Testing
     func readToEnd() -> String {
       input.fileHandleForWriting.closeFile()
       text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      process?.waitForEnd()
+      process.waitForEnd()
       return text
     }
   }
@@ -99,8 +93,13 @@ import Testing
   }
 
   private func connect(_ server: HTTPTestServer) throws -> OpenSSL {
-    let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)", "-quiet", "-no_ign_eof")
-    try client.start()
+    let client = try OpenSSL(
+      "s_client",
+      "-connect",
+      "127.0.0.1:\(server.server.port)",
+      "-quiet",
+      "-no_ign_eof"
+    )
     return client
   }
 
@@ -108,8 +107,7 @@ import Testing
 
   /// The subject of the certificate that a new connection sees; nil if the connection ends before.
   private func subject(of server: HTTPTestServer) throws -> String? {
-    let client = OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
-    try client.start()
+    let client = try OpenSSL("s_client", "-connect", "127.0.0.1:\(server.server.port)")
     return client.readToEnd().split(separator: "\n").first { $0.hasPrefix("subject=") }?.description
   }
 

@@ -23,6 +23,9 @@ final class SimulationRun {
     var catchUpMilliseconds: Int64 = 0
     /// What every process has restored, by its name.
     var restored: [String: Restored] = [:]
+    /// ``Restored/warm`` and ``Restored/cold`` of all processes.
+    var warm: Int { restored.values.reduce(0) { $0 + $1.warm } }
+    var cold: Int { restored.values.reduce(0) { $0 + $1.cold } }
   }
 
   struct Restored: Equatable {

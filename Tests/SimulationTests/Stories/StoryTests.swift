@@ -31,8 +31,8 @@ import Testing
       faults += outcome.faults
       requests += outcome.requests
       changesets += outcome.changesets
-      warm += outcome.restored.values.reduce(0) { $0 + $1.warm }
-      cold += outcome.restored.values.reduce(0) { $0 + $1.cold }
+      warm += outcome.warm
+      cold += outcome.cold
       if outcome.catchUpMilliseconds > longest.milliseconds {
         longest = (outcome.catchUpMilliseconds, story.seed)
       }

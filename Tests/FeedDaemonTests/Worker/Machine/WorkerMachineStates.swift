@@ -10,26 +10,6 @@ enum WorkerMachineStates {
   static let lost = Rebalance(.lost, partitions)
   static let evicted = Rebalance(.lost, partitions, needsNewConsumer: true)
 
-  static func error(
-    _ kind: KafkaErrorCode,
-    isRetriable: Bool = false,
-    isFatal: Bool = false,
-    requiresAbort: Bool = false
-  ) -> KafkaError {
-    KafkaError(
-      kind: kind,
-      message: "could not",
-      isRetriable: isRetriable,
-      isFatal: isFatal,
-      requiresAbort: requiresAbort
-    )
-  }
-
-  static let retriable = error(.timedOut, isRetriable: true)
-  static let abortable = error(.illegalGeneration, requiresAbort: true)
-  static let fatal = error(.fenced, isFatal: true)
-  static let permanent = error(.topicAuthorizationFailed, requiresAbort: true)
-
   // MARK: Ways
 
   static func called(_ outcome: WorkerEvent.Outcome) -> WorkerEvent { .called(outcome, stopDeadline: nil) }
@@ -61,13 +41,13 @@ enum WorkerMachineStates {
   static let toOffsets = toWriting + [wrote, notDue]
   static let toCommitting = toOffsets + [called(.succeeded), notDue]
   static let toConfirming = toCommitting + [called(.succeeded)]
-  static let toAborting = toWriting + [called(.failed(abortable)), notDue]
+  static let toAborting = toWriting + [called(.failed(KafkaErrors.abortable)), notDue]
   static let toWithdrawing =
     toAborting + [
       called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), notDue,
       called(.succeeded),
     ]
-  static let toLosing = toCommitting + [called(.failed(fatal))]
+  static let toLosing = toCommitting + [called(.failed(KafkaErrors.fatal))]
   static let toPaused = toServing + [.applied(.slice), .groupServed(nil, isPaused: true)]
   static let toRevoking = toWaiting + [polled(revoking)]
   static let toChecking = toRevoking + [.done]
@@ -94,9 +74,9 @@ enum WorkerMachineStates {
       "preparing another producer",
       toLosing + [.done, .done, .applied(.everything), idle, polled(nil)]
     ),
-    ("preparing a producer: waiting", toRegistering + [called(.failed(retriable))]),
-    ("preparing a producer: lost", toRegistering + [called(.failed(fatal))]),
-    ("preparing a producer: refused", toRegistering + [called(.failed(permanent))]),
+    ("preparing a producer: waiting", toRegistering + [called(.failed(KafkaErrors.retriable))]),
+    ("preparing a producer: lost", toRegistering + [called(.failed(KafkaErrors.fatal))]),
+    ("preparing a producer: refused", toRegistering + [called(.failed(KafkaErrors.permanent))]),
     ("restoring", toRestoring),
     ("flush: beginning", toFlush),
     ("flush: beginning a transaction", toBegin),
@@ -109,7 +89,7 @@ enum WorkerMachineStates {
       "flush: registering the producer",
       toAborting + [called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), notDue]
     ),
-    ("flush: waiting", toBegin + [called(.failed(retriable))]),
+    ("flush: waiting", toBegin + [called(.failed(KafkaErrors.retriable))]),
     ("flush: checking the schedule", toBegin + [called(.succeeded)]),
     ("flush: serving the group", toBegin + [called(.succeeded), .schedule(isPollDue: true)]),
     ("flush: confirming", toConfirming),
@@ -147,14 +127,11 @@ enum WorkerMachineStates {
   private static let toReplacing: [WorkerEvent] =
     toWaiting + [polled(evicted), .done, .rolledBack(wasPending: false), .done]
 
-  /// A machine that has come that way, and the action that is under way; at time 0, but for what is to have been due.
-  static func machine(
-    _ events: [WorkerEvent],
-    at now: Int64 = 0
-  ) -> (machine: WorkerMachine, action: WorkerAction) {
+  /// A machine that has come that way, and the action that is under way; at time 0.
+  static func machine(_ events: [WorkerEvent]) -> (machine: WorkerMachine, action: WorkerAction) {
     var machine = WorkerMachine(transactionMilliseconds: 10_000)
     var action = WorkerMachine.firstAction
-    for event in events { action = machine.handle(event, at: now) }
+    for event in events { action = machine.handle(event, at: 0) }
     return (machine, action)
   }
 
@@ -181,10 +158,12 @@ enum WorkerMachineStates {
       .restored(.init(retryTime: 100)), .confirmed(isStopping: false), .confirmed(isStopping: true),
       .rolledBack(wasPending: false), .rolledBack(wasPending: true), .pending(false), .pending(true), wrote,
       called(.wrote(endsTransaction: false, isLast: false)), called(.succeeded),
-      called(.replaced(transactionMilliseconds: 20_000)), called(.refused(permanent)),
+      called(.replaced(transactionMilliseconds: 20_000)), called(.refused(KafkaErrors.permanent)),
     ]
     + [nil, revoking, lost, evicted].flatMap { [polled($0), .groupServed($0, isPaused: false)] }
-    + [retriable, abortable, fatal, permanent].map { called(.failed($0)) }
+    + [KafkaErrors.retriable, KafkaErrors.abortable, KafkaErrors.fatal, KafkaErrors.permanent].map {
+      called(.failed($0))
+    }
 }
 
 extension WorkerEvent {

@@ -158,14 +158,14 @@ struct WorkerMachineTests {
     #expect(
       actions(
         &machine,
-        States.called(.failed(States.retriable)),
+        States.called(.failed(KafkaErrors.retriable)),
         .done,
         .applied(.everything),
         States.idle,
         at: 50
       )
         == [
-          .report(.waitingForCoordinator(States.retriable)), .apply, .look,
+          .report(.waitingForCoordinator(KafkaErrors.retriable)), .apply, .look,
           .pollWithoutInput(timeoutMilliseconds: 10),
         ]
     )
@@ -255,7 +255,7 @@ struct WorkerMachineTests {
   @Test func `what cannot be published of leaving partitions within the limit is discarded`() {
     var machine = machine(States.toLeaving + [.done, States.called(.succeeded), States.notDue])
     let limit = WorkerMachine.leavingMilliseconds
-    let failed = States.called(.failed(States.retriable))
+    let failed = States.called(.failed(KafkaErrors.retriable))
     #expect(actions(&machine, failed, .done, States.notDue, at: limit - 1).first == .wait(milliseconds: 10))
     #expect(
       actions(&machine, failed, States.notDue, at: limit) == [.checkSchedule, .call(.abort, until: limit)]
@@ -284,14 +284,16 @@ struct WorkerMachineTests {
   func `when partitions are lost an open transaction is aborted`(way: [WorkerEvent]) {
     var machine = machine(way)
     let isBegun = way.count > States.toBegin.count
-    _ = actions(&machine, States.called(.failed(States.retriable)), .done, .schedule(isPollDue: true))
+    _ = actions(&machine, States.called(.failed(KafkaErrors.retriable)), .done, .schedule(isPollDue: true))
     let next = actions(&machine, .groupServed(States.lost, isPaused: true))
     #expect(next == [isBegun ? .call(.abort, until: 0) : .lose(waitMilliseconds: 0)])
   }
 
   @Test func `when partitions are lost during a commit its outcome is unknown`() {
     var machine = machine(
-      States.toCommitting + [States.called(.failed(States.retriable)), .done, .schedule(isPollDue: true)]
+      States.toCommitting + [
+        States.called(.failed(KafkaErrors.retriable)), .done, .schedule(isPollDue: true),
+      ]
     )
     #expect(
       actions(&machine, .groupServed(States.lost, isPaused: true), .done, .done) == [
@@ -311,7 +313,7 @@ struct WorkerMachineTests {
     var machine = machine(States.toLeaving + [.done, States.called(.succeeded), .schedule(isPollDue: true)])
     #expect(actions(&machine, .groupServed(States.lost, isPaused: true)) == [.call(.abort, until: 0)])
     #expect(
-      actions(&machine, States.called(.failed(States.fatal)), .done, .done, .done) == [
+      actions(&machine, States.called(.failed(KafkaErrors.fatal)), .done, .done, .done) == [
         .lose(waitMilliseconds: 0), .restoreAgain(dropping: [0, 1], restoring: [Self.items[1]]),
         .report(.lost),
         .rollBack,
@@ -387,7 +389,7 @@ struct WorkerMachineTests {
 
   @Test func `a stop ends what fails at its deadline`() {
     var machine = machine(States.toStopping + [.done, .done, States.called(.succeeded), States.notDue])
-    let failed = WorkerEvent.called(.failed(States.retriable), stopDeadline: 500)
+    let failed = WorkerEvent.called(.failed(KafkaErrors.retriable), stopDeadline: 500)
     #expect(actions(&machine, failed, .done, States.notDue, at: 499).first == .wait(milliseconds: 10))
     #expect(
       actions(&machine, failed, States.notDue, at: 500) == [.checkSchedule, .call(.abort, until: .max)]
@@ -398,9 +400,14 @@ struct WorkerMachineTests {
   @Test func `what needs somebody ends the worker once the transaction is aborted`() {
     var machine = machine(States.toWriting)
     #expect(
-      actions(&machine, States.called(.refused(States.permanent)), States.notDue, States.called(.succeeded))
+      actions(
+        &machine,
+        States.called(.refused(KafkaErrors.permanent)),
+        States.notDue,
+        States.called(.succeeded)
+      )
         == [
-          .checkSchedule, .call(.abort, until: .max), .fail(States.permanent),
+          .checkSchedule, .call(.abort, until: .max), .fail(KafkaErrors.permanent),
         ]
     )
     #expect(machine.state == .ended)

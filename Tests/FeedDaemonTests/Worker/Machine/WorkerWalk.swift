@@ -24,9 +24,8 @@ struct WorkerWalk {
 
   /// What the group believes the worker to have.
   private(set) var held: Set<Int32> = []
-  /// The rebalance that was brought and is not completed, and when it came.
+  /// The rebalance that was brought and is not completed.
   private var outstanding: Rebalance?
-  private var outstandingTime: Int64 = 0
 
   /// Partitions whose feeds are in the store.
   private var restored: Set<Int32> = []
@@ -95,15 +94,12 @@ struct WorkerWalk {
 
   private mutating func bring(_ rebalance: Rebalance) -> Rebalance {
     outstanding = rebalance
-    // It is noted when the action is over, and that is what counts.
-    outstandingTime = .max
     return rebalance
   }
 
   // MARK: Actions
 
   private mutating func perform(_ action: WorkerAction) -> WorkerEvent {
-    if outstandingTime == .max { outstandingTime = machine.rebalanceTime }
     expect(
       numbers(.serving).union(numbers(.paused)).isSubset(of: restored),
       "only what is restored is served"
@@ -282,10 +278,10 @@ struct WorkerWalk {
 
   private mutating func failure(canRefuse: Bool = true) -> KafkaError {
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<55: WorkerMachineStates.retriable
-    case 55..<80: WorkerMachineStates.abortable
-    case 80..<99: WorkerMachineStates.fatal
-    default: canRefuse ? WorkerMachineStates.permanent : WorkerMachineStates.retriable
+    case 0..<55: KafkaErrors.retriable
+    case 55..<80: KafkaErrors.abortable
+    case 80..<99: KafkaErrors.fatal
+    default: canRefuse ? KafkaErrors.permanent : KafkaErrors.retriable
     }
   }
 

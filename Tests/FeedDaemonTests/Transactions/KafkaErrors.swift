@@ -1,0 +1,24 @@
+@testable import Kafka
+
+/// Errors of Kafka for tests of what follows them.
+enum KafkaErrors {
+  static func error(
+    _ kind: KafkaErrorCode,
+    isRetriable: Bool = false,
+    isFatal: Bool = false,
+    requiresAbort: Bool = false
+  ) -> KafkaError {
+    KafkaError(
+      kind: kind,
+      message: "could not",
+      isRetriable: isRetriable,
+      isFatal: isFatal,
+      requiresAbort: requiresAbort
+    )
+  }
+
+  static let retriable = error(.timedOut, isRetriable: true)
+  static let abortable = error(.illegalGeneration, requiresAbort: true)
+  static let fatal = error(.fenced, isFatal: true)
+  static let permanent = error(.topicAuthorizationFailed, requiresAbort: true)
+}
