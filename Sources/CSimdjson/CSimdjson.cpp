@@ -47,20 +47,11 @@ __attribute__((target("avx2"))) feedstore_json_marks mark64_with_avx2(const uint
 
 feedstore_json_marks mark64_portably(const uint8_t *bytes) { return feedstore_json_mark64_portably(bytes); }
 
-feedstore_json_marks (*choose_mark64())(const uint8_t *) {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) return mark64_with_avx2;
-#endif
-  return mark64_portably;
-}
-
-feedstore_json_marks (*const mark64)(const uint8_t *) = choose_mark64();
-
-/// Marks what is left of a text, of which 64 bytes may have been marked: fewer than 64 bytes.
+/// Marks 64 bytes of a text from a place within it, or as many as are left.
 template <typename Mark64>
-__attribute__((always_inline)) inline feedstore_json_marks mark_rest(
+__attribute__((always_inline)) inline feedstore_json_marks mark_at_place(
     const uint8_t *bytes, size_t start, size_t count, Mark64 mark64) {
+  if (count - start >= 64) return mark64(bytes + start);
   if (count >= 64) {
     // The last 64 bytes, without those before this place.
     const feedstore_json_marks marks = mark64(bytes + (count - 64));
@@ -80,14 +71,8 @@ template <typename Mark64>
 __attribute__((always_inline)) inline uint64_t mark_all(
     const uint8_t *bytes, size_t count, uint64_t *stops, Mark64 mark64) {
   uint64_t not_ascii = 0;
-  size_t start = 0;
-  for (; start + 64 <= count; start += 64) {
-    const feedstore_json_marks marks = mark64(bytes + start);
-    *stops++ = marks.stops;
-    not_ascii |= marks.not_ascii;
-  }
-  if (start < count) {
-    const feedstore_json_marks marks = mark_rest(bytes, start, count, mark64);
+  for (size_t start = 0; start < count; start += 64) {
+    const feedstore_json_marks marks = mark_at_place(bytes, start, count, mark64);
     *stops++ = marks.stops;
     not_ascii |= marks.not_ascii;
   }
@@ -99,21 +84,34 @@ __attribute__((always_inline)) inline uint64_t mark_all(
 __attribute__((target("avx2"))) uint64_t mark_with_avx2(const uint8_t *bytes, size_t count, uint64_t *stops) {
   return mark_all(bytes, count, stops, mark64_with_avx2);
 }
+
+__attribute__((target("avx2"))) feedstore_json_marks mark_at_with_avx2(const uint8_t *bytes, size_t start, size_t count) {
+  return mark_at_place(bytes, start, count, mark64_with_avx2);
+}
 #endif
 
 uint64_t mark_portably(const uint8_t *bytes, size_t count, uint64_t *stops) {
   return mark_all(bytes, count, stops, mark64_portably);
 }
 
-uint64_t (*choose_mark())(const uint8_t *, size_t, uint64_t *) {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) return mark_with_avx2;
-#endif
-  return mark_portably;
+feedstore_json_marks mark_at_portably(const uint8_t *bytes, size_t start, size_t count) {
+  return mark_at_place(bytes, start, count, mark64_portably);
 }
 
-uint64_t (*const mark)(const uint8_t *, size_t, uint64_t *) = choose_mark();
+struct marking {
+  uint64_t (*all)(const uint8_t *, size_t, uint64_t *);
+  feedstore_json_marks (*at)(const uint8_t *, size_t, size_t);
+};
+
+marking choose_marking() {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2")) return {mark_with_avx2, mark_at_with_avx2};
+#endif
+  return {mark_portably, mark_at_portably};
+}
+
+const marking mark = choose_marking();
 
 }
 
@@ -187,9 +185,13 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
   indexer->capacity = 0;
 }
 
-feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes) { return mark64(bytes); }
+feedstore_json_marks feedstore_json_mark_at(const uint8_t *bytes, size_t start, size_t count) {
+  return mark.at(bytes, start, count);
+}
 
-uint64_t feedstore_json_mark(const uint8_t *bytes, size_t count, uint64_t *stops) { return mark(bytes, count, stops); }
+uint64_t feedstore_json_mark(const uint8_t *bytes, size_t count, uint64_t *stops) {
+  return mark.all(bytes, count, stops);
+}
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) { return is_utf8(process_kernel(), bytes, count); }
 

@@ -115,8 +115,9 @@ static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t 
 #endif
 }
 
-/// Scans 64 bytes at any alignment, with AVX2 if the processor has it.
-feedstore_json_marks feedstore_json_mark64(const uint8_t *bytes);
+/// Scans 64 bytes of a text of 16 bytes or more from a place within it, or as many as are left, with AVX2 if the processor has it.
+/// No byte past `count` is read.
+feedstore_json_marks feedstore_json_mark_at(const uint8_t *bytes, size_t start, size_t count);
 
 /// Marks a text of 16 bytes or more: the stops go to one word for each 64 bytes, and behind them goes a word that is not 0.
 /// Returns 0 if the text is ASCII. No byte past `count` is read.

@@ -111,13 +111,11 @@ struct EventFields {
 
   // Where the fields' values begin and end, by number: those of a field one after the other, in the order of the names.
 
-  static var boundaryIndexes: Range<Int> { 0..<2 * Int(Name.unknown.rawValue) }
+  /// All but those of the operation, which is the first.
+  static var boundaryIndexes: Range<Int> { 2 * Int(Name.item.rawValue)..<2 * Int(Name.unknown.rawValue) }
 
   /// Whether a value ends there.
   static func isEnd(_ index: Int) -> Bool { index % 2 == 1 }
-
-  /// Whether it is the operation's value that begins or ends there.
-  static func isOfOperation(_ index: Int) -> Bool { index / 2 == Int(Name.op.rawValue) }
 
   func boundary(_ index: Int) -> UInt32 {
     withUnsafeBytes(of: self) {

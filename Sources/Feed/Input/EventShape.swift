@@ -60,7 +60,7 @@ struct EventShape: ~Copyable {
     }
     let pieces = EventShape.pieces(of: text, fields)
     guard pieces.count <= EventShape.greatestPieceCount else { return nil }
-    let boundaries = EventFields.boundaryIndexes.filter { !EventFields.isOfOperation($0) }.compactMap {
+    let boundaries = EventFields.boundaryIndexes.compactMap {
       index -> Boundary? in
       let offset = Int32(fields.boundary(index))
       guard offset > 0 else { return nil }

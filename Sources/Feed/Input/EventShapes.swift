@@ -44,19 +44,27 @@ struct EventShapes: ~Copyable {
     guard count > 0, text.count >= JSONCursor.blockBytes, text.count <= EventShape.greatestByteCount,
       text[text.count &- 1] == UInt8(ascii: "}")
     else { return nil }
-    if shapes[recent].begins(text), read(text, recent, isASCII: mark(text), &fields) {
-      return UnsafePointer(shapes + recent)
+    var isASCII: Bool?
+    if shapes[recent].begins(text) {
+      let marked = mark(text)
+      if read(text, recent, isASCII: marked, &fields) { return UnsafePointer(shapes + recent) }
+      isASCII = marked
     }
-    return count > 1 ? otherShape(of: text, &fields) : nil
+    return count > 1 ? otherShape(of: text, isASCII, &fields) : nil
   }
 
+  /// - Parameter isASCII: whether the text is; nil if it is not marked yet.
   @inline(never)
   private mutating func otherShape(
     of text: ByteSpan,
+    _ isASCII: Bool?,
     _ fields: inout EventFields
   ) -> UnsafePointer<EventShape>? {
+    var known = isASCII
     for number in 0..<count where number != recent && shapes[number].begins(text) {
-      if read(text, number, isASCII: mark(text), &fields) {
+      let isASCII = known ?? mark(text)
+      known = isASCII
+      if read(text, number, isASCII: isASCII, &fields) {
         recent = number
         return UnsafePointer(shapes + number)
       }

@@ -42,8 +42,8 @@ struct JSONCursor {
     while count > JSONCursor.blockBytes, JSONText.isSpace(text.base[count - 1]) { count -= 1 }
     let last = text.base[count - 1]
     guard last == JSONCursor.objectEnd || last == JSONCursor.arrayEnd else { return nil }
-    let marks = JSONCursor.marks(text.base, 0, count)
-    self.init(text.base, count, at: 0, wordStart: 0, stops: marks.stops, found: marks.found)
+    let marks = feedstore_json_mark_at(text.base, 0, count)
+    self.init(text.base, count, at: 0, wordStart: 0, stops: marks.stops, found: JSONCursor.findings(marks))
   }
 
   @inline(__always)
@@ -132,40 +132,14 @@ struct JSONCursor {
 
   @inline(__always)
   private mutating func takeMarks() {
-    let marks = JSONCursor.marks(base, wordStart, count)
+    let marks = feedstore_json_mark_at(base, wordStart, count)
     stops = marks.stops
-    found.formUnion(marks.found)
+    found.formUnion(JSONCursor.findings(marks))
   }
 
-  /// Marks 64 bytes of the text from a place within it, or as many as it has.
-  @inline(never)
-  private static func marks(
-    _ base: UnsafePointer<UInt8>,
-    _ start: Int,
-    _ count: Int
-  ) -> (stops: UInt64, found: Findings) {
-    let rest = count &- start
-    if rest >= 64 {
-      let marks = feedstore_json_mark64(base + start)
-      return (marks.stops, marks.not_ascii == 0 ? [] : .nonASCII)
-    }
-    if count >= 64 {
-      // The last 64 bytes, without those before this place.
-      let marks = feedstore_json_mark64(base + (count &- 64))
-      return (
-        marks.stops &>> UInt64(truncatingIfNeeded: 64 &- rest), marks.not_ascii == 0 ? [] : .nonASCII
-      )
-    }
-    // A short text by blocks, the last of which overlaps the one before.
-    var (stops, notASCII): (UInt64, UInt64) = (0, 0)
-    var place = 0
-    while true {
-      let marks = feedstore_json_mark16(base + place)
-      stops |= marks.stops &<< UInt64(truncatingIfNeeded: place)
-      notASCII |= marks.not_ascii
-      if place &+ blockBytes >= count { return (stops, notASCII == 0 ? [] : .nonASCII) }
-      place = min(place &+ blockBytes, count &- blockBytes)
-    }
+  @inline(__always)
+  private static func findings(_ marks: feedstore_json_marks) -> Findings {
+    marks.not_ascii == 0 ? [] : .nonASCII
   }
 
   /// Reads a string on from a stop that does not end it.

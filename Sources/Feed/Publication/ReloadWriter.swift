@@ -99,11 +99,8 @@ struct ReloadWriter {
       let isContinued = walk.isContinued
       var items = walk.items ?? CurrentCursor(state.list(.items(of: section)).pointee.tree)
       // The section's own entry, with the brackets of the list where it is the first.
-      var cost = ByteCounter()
-      state.appendSection(section, withData: !isContinued, to: &cost)
-      cost.append(ReloadText.objectEnd)
       let sectionCost =
-        cost.count
+        state.sizeOfSection(section, withData: !isContinued)
         + (isFirstSection
           ? ReloadText.listFrame(ReloadText.sectionsOpening) : ReloadText.comma.utf8CodeUnitCount)
       if !isFirstSection, size + sectionCost > room { break }

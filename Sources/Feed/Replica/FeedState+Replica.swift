@@ -173,7 +173,7 @@ extension FeedState {
       return section
     }
     let section = makeSection(id, ByteHash.of(id))
-    setContent(section: section, data: data ?? ByteSpan("null"))
+    setContent(section: section, data: data ?? FeedState.null)
     attach(section, .sections, at: Rank(sectionCount))
     return section
   }

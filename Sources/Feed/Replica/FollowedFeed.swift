@@ -29,6 +29,9 @@ final class FollowedFeed {
     return replica.isOfEpoch(record)
   }
 
+  /// What its partition's sum contains of it: ``stateBytes`` after the last record.
+  @exclusivity(unchecked) var countedBytes = 0
+
   /// What it counts as for a bound on state.
   var stateBytes: Int {
     (replica.map { StateSize.feed + $0.state.measure.bytes } ?? 0) + (pending?.heldBytes ?? 0)

@@ -38,7 +38,7 @@ public final class ReplicaPartition {
       followed.replica = Replica(continuing: feed, version)
       followed.keys = FeedKeys(version)
       followed.knownRevision = version.revision
-      stateBytes += followed.stateBytes
+      recount(followed)
     }
   }
 
@@ -148,7 +148,7 @@ public final class ReplicaPartition {
       throw ReplicaFault(.invalidChangeset, "feed \(record.feed.quotedForMessage()) is saved twice")
     }
     defer {
-      stateBytes += feed.stateBytes
+      recount(feed)
       forgetIfEmpty(feed)
     }
     if case .mismatch(let fault) = try applyReload(record, feed, .empty) { throw fault }
@@ -184,8 +184,7 @@ public final class ReplicaPartition {
       )
     }
     let feed = followed(recordKey.feed)
-    let before = feed.stateBytes
-    defer { stateBytes += feed.stateBytes - before }
+    defer { recount(feed) }
     if feed.keys?.isOfEpoch(record) != true { feed.keys = FeedKeys(epoch: record.epoch) }
     if !feed.knowsKeys(of: record) { feed.keys?.note(recordKey, record, byteCount: value.count) }
     switch record.mode {
@@ -220,15 +219,22 @@ public final class ReplicaPartition {
     }
   }
 
+  /// Takes what has changed of a feed's size into the sum.
+  @inline(__always)
+  private func recount(_ feed: FollowedFeed) {
+    let bytes = feed.stateBytes
+    stateBytes += bytes - feed.countedBytes
+    feed.countedBytes = bytes
+  }
+
   // MARK: Removal
 
   /// A null under the first reload key removes the feed: a reader that slept through the deletion
   /// sees only that.
   private func applyNull(_ key: RecordKey) -> ReplicaOutcome {
     guard let feed = feeds[BytesKey(key.feed)] else { return .skipped }
-    let before = feed.stateBytes
     defer {
-      stateBytes += feed.stateBytes - before
+      recount(feed)
       forgetIfEmpty(feed)
     }
     guard key.kind == .reload, key.number == 0 else {

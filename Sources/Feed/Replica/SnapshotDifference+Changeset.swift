@@ -52,5 +52,5 @@ extension DecodedEntries.Entry {
 }
 
 extension JSONData {
-  fileprivate init(_ entry: DecodedEntries.Entry) { self.init(checked: entry.data ?? ByteSpan("null")) }
+  fileprivate init(_ entry: DecodedEntries.Entry) { self.init(checked: entry.data ?? FeedState.null) }
 }

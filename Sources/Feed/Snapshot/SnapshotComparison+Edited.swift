@@ -34,12 +34,7 @@ extension SnapshotComparison {
       guard let places = oldPlaces[section] else { continue }
       let identifier = SectionIdentifier(old.sections.id(section))
       for place in places where new.items.findPresent(old.items.id(place.handle)) == nil {
-        result.items.deletes.append(
-          ItemChanges.Delete(
-            id: ItemIdentifier(old.items.id(place.handle)),
-            position: ItemPosition(section: identifier, index: place.index)
-          )
-        )
+        appendDelete(place.handle, place.index, identifier)
       }
     }
   }

@@ -16,7 +16,7 @@ struct SnapshotComparison {
   let marks: SnapshotMarks
   let oldSections: [ElementHandle]
   let newSections: [ElementHandle]
-  private(set) var oldSectionOrder = OldOrder()
+  private(set) var oldSectionOrder: OldOrder
   var result = SnapshotDifference()
   private let hasMarks: Bool
   /// The kinds that were compared last, by their numbers: most items have the kind of the one before them.
@@ -29,6 +29,7 @@ struct SnapshotComparison {
     hasMarks = !marks.isEmpty
     oldSections = old.currentHandles(.sections)
     newSections = new.currentHandles(.sections)
+    oldSectionOrder = OldOrder(oldSections)
   }
 
   consuming func difference() -> SnapshotDifference {
@@ -41,7 +42,6 @@ struct SnapshotComparison {
   // MARK: Sections
 
   mutating func compareSections() {
-    oldSectionOrder.append(oldSections)
     var matches = ListMatches()
     for (index, handle) in newSections.enumerated() {
       let section = new.sections[handle]
@@ -85,14 +85,19 @@ struct SnapshotComparison {
     for (number, section) in oldSections.enumerated() where oldSectionOrder.isMatched(section) {
       let identifier = SectionIdentifier(old.sections.id(section))
       oldItems.forEachUnmatched(list: number) { index in
-        result.items.deletes.append(
-          ItemChanges.Delete(
-            id: ItemIdentifier(old.items.id(oldItems.lists[number][index])),
-            position: ItemPosition(section: identifier, index: index)
-          )
-        )
+        appendDelete(oldItems.lists[number][index], index, identifier)
       }
     }
+  }
+
+  /// Adds an item of the old state that the new one does not have.
+  mutating func appendDelete(_ item: ElementHandle, _ index: Int, _ section: SectionIdentifier) {
+    result.items.deletes.append(
+      ItemChanges.Delete(
+        id: ItemIdentifier(old.items.id(item)),
+        position: ItemPosition(section: section, index: index)
+      )
+    )
   }
 
   /// - Parameter oldSection: the section's handle in the old state; nil if it is new.

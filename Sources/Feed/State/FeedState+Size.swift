@@ -8,9 +8,9 @@ extension FeedState {
   }
 
   /// Bytes of `{"id":…,"data":…}`, without items.
-  func sizeOfSection(_ section: ElementHandle) -> Int {
+  func sizeOfSection(_ section: ElementHandle, withData: Bool = true) -> Int {
     var counter = ByteCounter()
-    appendSection(section, withData: true, to: &counter)
+    appendSection(section, withData: withData, to: &counter)
     counter.append(ReloadText.objectEnd)
     return counter.count
   }

@@ -65,7 +65,7 @@ import Testing
   }
 
   private func numbers(_ fields: EventFields) -> [UInt32] {
-    EventFields.boundaryIndexes.filter { !EventFields.isOfOperation($0) }.map(fields.boundary)
+    EventFields.boundaryIndexes.map(fields.boundary)
   }
 
   @Test(arguments: RandomCases.seeds(1...4))
