@@ -125,7 +125,7 @@ package final class Standby: Sendable {
           if error.isFatal { throw error }
           log.write(
             .standbyFollowerFailed,
-            "standby follower failed; it goes on after a pause",
+            "standby follower failed; retrying after a pause",
             ["error": error, "pauseSeconds": Self.pauseMilliseconds / 1_000]
           )
           reader = try clients.makeFollower(settings, topic: topic, log: log)
@@ -141,7 +141,7 @@ package final class Standby: Sendable {
       if stop.isRequested { return }
       log.write(
         .standbyFollowerFailed,
-        "standby follower failed; partitions are not followed",
+        "standby follower failed and has ended; no partitions are on standby",
         ["error": error]
       )
     }
@@ -169,7 +169,7 @@ package final class Standby: Sendable {
     case .damaged(let error):
       log.write(
         .standbyPartitionDamaged,
-        "a partition on standby cannot be read; it is not followed",
+        "a partition on standby cannot be read and is no longer followed",
         ["partition": record.partition, "error": error]
       )
     }
@@ -197,7 +197,7 @@ package final class Standby: Sendable {
     for number in state.withLock({ [now] in $0.giveUpExcess(at: now) }) {
       log.write(
         .standbyPartitionTooLarge,
-        "a partition does not fit into standby.maxBytes; it is not followed",
+        "a partition exceeds standby.maxBytes and is not followed",
         ["partition": number, "limit": LogFigure.bytes(maxBytes)]
       )
     }

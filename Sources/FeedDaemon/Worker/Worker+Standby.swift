@@ -3,11 +3,11 @@ import FeedStore
 import Kafka
 import Service
 
-/// Goes on from what was followed of partitions before they came, and leaves behind what is known of those that go.
+/// Hands partitions over between the worker and the standby.
 extension Worker {
-  /// Has the restoration of a partition go on from what was followed of it.
+  /// Continues the restoration of a partition from its standby data.
   ///
-  /// - Returns: the offset before which everything was read; nil if nothing was followed.
+  /// - Returns: the offset before which everything was read; nil if there is no usable data.
   func continueFollowed(_ number: Int32, _ ends: Watermarks, _ reader: any RestoredChangesets) -> Int64? {
     guard let partition = environment.standby?.take(number, within: ends) else { return nil }
     let position = partition.position
@@ -15,28 +15,28 @@ extension Worker {
     return position
   }
 
-  /// Has a partition read from its beginning if what was followed of it is of no use.
+  /// Restores a partition from its beginning if its standby data turned out to be unusable.
   ///
-  /// - Returns: false, and nothing happens, if that is where its reading began.
+  /// - Returns: false, and nothing happens, if the restoration started from the beginning anyway.
   func discardFollowed(_ number: Int32, _ error: DaemonError) -> Bool {
     guard restoration.beginAnew(partition: number) else { return false }
     log.write(
       .standbyDiscarded,
-      "what was followed on standby is of no use; reading the partition from its beginning",
+      "standby data is unusable; restoring the partition from its beginning",
       ["partition": number, "error": error]
     )
     return true
   }
 
-  /// How many of the partitions that are restored had been followed, for the log; nothing where standby is off.
+  /// The number of restored partitions that had been on standby, for the log; empty if standby is off.
   func standbyFields(_ numbers: Set<Int32>) -> LogFields {
     guard environment.standby != nil else { return [:] }
     return ["standby": numbers.count(where: restoration.isContinued)]
   }
 
-  /// Has partitions followed that are given up, from where their feeds were published.
+  /// Hands revoked partitions over to the standby, from the offset up to which their feeds are published.
   ///
-  /// - Parameter isConfirmed: whether nobody else has written to them yet. Nothing of them waits.
+  /// - Parameter isConfirmed: whether no other member can have written to them yet. Nothing of them may be pending.
   func leaveFollowed(_ numbers: Set<Int32>, isConfirmed: Bool, _ store: isolated FeedStore) throws(KafkaError)
   {
     guard let standby = environment.standby else { return }

@@ -16,7 +16,7 @@ enum WorkerAction: Equatable {
   case close
   /// Nothing: the worker has ended.
   case end
-  /// End with an error that somebody has to do something about.
+  /// End with an error that requires an operator.
   case fail(KafkaError)
   /// Tell the operator: ``WorkerEvent/done``.
   case report(WorkerNotice)

@@ -47,7 +47,7 @@ enum WorkerEvent: Equatable {
     /// There is another producer, whose transactions may take so long.
     case replaced(transactionMilliseconds: Int)
     case failed(KafkaError)
-    /// A record is refused, and somebody has to do something about it.
+    /// A record is refused, which requires an operator.
     case refused(KafkaError)
 
     /// Whether this can come of the call of a step.
