@@ -131,7 +131,8 @@ struct PublicationWriterTests {
     let producer = CountingProducer(capacity: 2)
     let store = FeedStore(options: options)
     _ = try await store.apply(RecordBatch(records(items: 60, rejected: 3)), time: .clock(0))
-    writer.begin(await store.beginFlush())
+    let part = await store.beginFlush()
+    writer.begin(part)
     #expect(throws: KafkaError.self) { try writer.write(to: producer) }
     #expect(!writer.isIdle)
 
@@ -139,6 +140,11 @@ struct PublicationWriterTests {
     #expect(writer.isIdle)
     try writer.write(to: producer)
     #expect(producer.count == 2)
+
+    let other = CountingProducer(capacity: .max)
+    writer.begin(part)
+    try writer.write(to: other)
+    #expect(other.count == part.records.count + part.rejected.count)
   }
 
   @Test func `a rejected record that is too long is truncated, with its original sizes in headers`()

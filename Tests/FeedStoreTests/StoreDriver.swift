@@ -110,25 +110,26 @@ struct StoreDriver {
     oracle.forgetUnpublished()
   }
 
-  private struct Flush: Equatable {
+  private struct Flush {
     var records: [JudgedRecord] = []
     var rejected: [RejectedRecord] = []
   }
 
   private mutating func flushStore(_ window: [OracleRecord]) async throws -> Flush {
     if failures != nil { return try await publish(window) }
-    let flush = await collect()
+    let source = options.output.source
+    var withdrawn: PublishedFlush?
     if rollsBack {
-      await store.rollBack()
+      withdrawn = await store.withdrawn(source: source)
       await store.checkInvariants()
       _ = try await store.apply(RecordBatch(window), time: .records)
-      guard await collect() == flush else {
-        throw Disagreement(description: "after a roll-back the same records come to something else")
-      }
     }
-    await store.confirm()
+    let flush = await store.published(source: source)
+    guard withdrawn == nil || withdrawn == flush else {
+      throw Disagreement(description: "after a roll-back the same records come to something else")
+    }
     await store.checkInvariants()
-    return flush
+    return Flush(records: flush.records, rejected: flush.rejected)
   }
 
   /// Publishes a flush transaction by transaction. Some are followed by a failure: the rest is then rolled back, and
@@ -137,7 +138,9 @@ struct StoreDriver {
     var flush = Flush()
     var part = await store.beginFlush()
     while true {
-      add(part, to: &flush)
+      let copy = PublishedPart(part, source: options.output.source)
+      flush.records += copy.records
+      flush.rejected += copy.rejected
       if part.isLast { break }
       if part.endsTransaction {
         earlyTransactions += 1
@@ -162,37 +165,6 @@ struct StoreDriver {
       return one.offset < other.offset
     }.map(\.element)
     return flush
-  }
-
-  /// Begins a flush and collects all its parts.
-  private func collect() async -> Flush {
-    var flush = Flush()
-    var part = await store.beginFlush()
-    while true {
-      add(part, to: &flush)
-      if part.isLast { return flush }
-      part = await store.nextPart()
-    }
-  }
-
-  private func add(_ part: Publication, to flush: inout Flush) {
-    flush.rejected += part.rejected
-    for record in part.records { flush.records.append(judged(record, part)) }
-  }
-
-  private func judged(_ record: OutputRecord, _ part: Publication) -> JudgedRecord {
-    func bytes(_ range: Range<Int>) -> [UInt8] { Array(part.bytes(range).buffer) }
-    var headers: [JudgedHeader] = []
-    ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
-      headers.append(JudgedHeader(name.description, Array(value.buffer)))
-    }
-    return JudgedRecord(
-      partition: Int(record.partition),
-      key: bytes(record.key),
-      value: record.value.map(bytes),
-      headers: headers,
-      timestamp: Int(record.time)
-    )
   }
 
   private mutating func compare(_ flush: Flush, _ expected: OracleFlush) throws {
