@@ -11,7 +11,7 @@ public struct PublishedPart: Sendable, Equatable {
   public var endsTransaction: Bool
 
   /// - Parameter source: the header `ce_source`.
-  public init(_ part: Publication, source: String) {
+  public init(_ part: borrowing Publication, source: String) {
     records = part.records.map { record in
       var headers: [JudgedHeader] = []
       ChangesetHeaders.forEach(record, in: part, source: source) { name, value in

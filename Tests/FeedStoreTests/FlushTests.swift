@@ -77,10 +77,14 @@ struct FlushTests {
     options.maxTransactionBytes = 1
     let store = FeedStore(options: options)
     _ = try await store.apply(RecordBatch(["a", "b"].map { record(0, feed: $0) }), time: .records)
-    let part = await store.beginFlush()
+    var flush = await store.beginFlush()
+    let part = await store.nextPart(of: &flush)
     #expect(part.endsTransaction && !part.isLast)
-    await store.confirm()
-    await store.rollBack()
+    guard let rest = await store.confirm(flush) else {
+      Issue.record("the flush is not published as a whole")
+      return
+    }
+    await store.rollBack(rest)
     await store.checkInvariants()
     #expect(await !store.isPublicationDue)
     #expect(await store.summaries().map(\.feed) == ["a"])
@@ -89,5 +93,122 @@ struct FlushTests {
 
     _ = try await store.apply(RecordBatch(["a", "b"].map { record(0, feed: $0) }), time: .records)
     #expect(await store.published().records.map(\.key) == [Array("k0/b".utf8)])
+  }
+
+  @Test func `if a part cannot be published, its transaction is rolled back`() async throws {
+    struct Failure: Error {}
+    var options = options
+    options.maxTransactionBytes = 1
+    let store = FeedStore(options: options)
+    _ = try await store.apply(RecordBatch(["a", "b"].map { record(0, feed: $0) }), time: .records)
+    let publish: (isolated FeedStore) throws -> Void = { store in
+      try store.publish { part throws(Failure) in
+        if part.isLast { throw Failure() }
+      }
+    }
+    await #expect(throws: Failure.self) { try await publish(store) }
+    await store.checkInvariants()
+    #expect(await !store.isPublicationDue)
+    #expect(await store.summaries().map(\.feed) == ["a"])
+  }
+
+  // MARK: Broken rules
+
+  /// A store with two feeds that wait, and transactions of one feed.
+  private static func waitingStore() async throws -> FeedStore {
+    let tests = FlushTests()
+    var options = tests.options
+    options.maxTransactionBytes = 1
+    let store = FeedStore(options: options)
+    let records = ["a", "b"].map { tests.record(0, feed: $0) }
+    _ = try await store.apply(RecordBatch(records), time: .records)
+    return store
+  }
+
+  @Test func `dropping a flush ends the process and says what to do`() async throws {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try await FlushTests.waitingStore()
+      var flush = await store.beginFlush()
+      await store.prepareNextPart(of: &flush)
+    }
+    let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+    #expect(message.contains("a flush was dropped; confirm it or roll it back"), "\(message)")
+  }
+
+  @Test func `dropping what is left of a flush ends the process`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      var flush = await store.beginFlush()
+      await store.prepareNextPart(of: &flush)
+      _ = await store.confirm(flush)
+    }
+  }
+
+  @Test func `a store has one flush at a time, and applies nothing meanwhile`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      await store.rollBack(store.beginFlush())
+      await store.rollBack(flush)
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      _ = try? await store.apply(RecordBatch([]), time: .records)
+      await store.rollBack(flush)
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      await store.rollBack()
+      await store.rollBack(flush)
+    }
+  }
+
+  @Test func `a flush belongs to the store that has begun it`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let other = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      let second = await other.beginFlush()
+      await store.rollBack(second)
+      await other.rollBack(flush)
+    }
+  }
+
+  @Test func `a transaction is confirmed at its end, before anything else is prepared`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      if let rest = await store.confirm(flush) { await store.rollBack(rest) }
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      var flush = await store.beginFlush()
+      await store.prepareNextPart(of: &flush)
+      await store.prepareNextPart(of: &flush)
+      await store.rollBack(flush)
+    }
+  }
+
+  @Test func `a part is lent only after it was prepared, and not once it is confirmed`() async {
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      let flush = await store.beginFlush()
+      await FlushTests.look(flush, store)
+      await store.rollBack(flush)
+    }
+    await #expect(processExitsWith: .failure) {
+      let store = try await FlushTests.waitingStore()
+      var flush = await store.beginFlush()
+      await store.prepareNextPart(of: &flush)
+      guard let rest = await store.confirm(flush) else { return }
+      await FlushTests.look(rest, store)
+      await store.rollBack(rest)
+    }
+  }
+
+  private static func look(_ flush: borrowing Flush, _ store: isolated FeedStore) {
+    store.withPart(of: flush) { _ in }
   }
 }
