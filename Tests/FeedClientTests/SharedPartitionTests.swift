@@ -123,6 +123,37 @@ struct SharedPartitionTests {
     }
   }
 
+  @Test(arguments: RandomCases.seeds(721...722))
+  func `feeds are taken over from a board while it is read`(seed: UInt64) async throws {
+    let log = try await ChangesetLog.random(seed, flushes: 60)
+    let board = FeedBoard.opened()
+    async let reading: Void = Self.read(log, on: board)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<2 {
+        group.addTask {
+          var position: Int64 = 0
+          while position < log.end {
+            guard let shared = board.share(0) else { throw CancellationError() }
+            position = shared.position
+            let replicas = ReplicaPartition(sharing: shared.feeds, isLocked: false)
+            for entry in log.entries(from: position) { try Self.apply(entry, to: replicas) }
+            #expect(try Self.taken(replicas) != nil, "seed \(seed), shared at \(position)")
+            await Task.yield()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    await reading
+  }
+
+  private static func read(_ log: ChangesetLog, on board: FeedBoard) async {
+    for entry in log.entries {
+      take(entry, on: board)
+      await Task.yield()
+    }
+  }
+
   @Test func `what one side changes does not change for the other`() async throws {
     let board = FeedBoard.opened()
     board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
