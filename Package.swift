@@ -193,7 +193,7 @@ let package = Package(
     ),
     .testTarget(
       name: "FeedHTTPTests",
-      dependencies: ["Feed", "FeedClient", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
+      dependencies: ["Feed", "FeedClient", "FeedDaemon", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -59,7 +59,8 @@ public struct Daemon: Sendable {
     var settings = try KafkaSettings(configuration, embedded: broker?.properties)
     settings.isCounting = configuration.http.isEnabled
     try settings.checkProperties()
-    let server = try makeServer(settings)
+    let process = ProcessIdentity(group: settings.groupID)
+    let server = try makeServer(settings, process)
     addReloadableParts(server)
     // Reported only now: readers of this line assume that the daemon has started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
@@ -77,8 +78,8 @@ public struct Daemon: Sendable {
       )
     }
     async let _ = supervision?.run()
-    let process = ProcessIdentity(group: settings.groupID)
-    let standby = makeStandby(process, settings, status)
+    // Who serves feeds follows them already.
+    let standby = server?.follower == nil ? makeStandby(process, settings, status) : nil
     async let _ = follow(standby)
     var environment = WorkerEnvironment(
       stop: stop,
@@ -91,7 +92,7 @@ public struct Daemon: Sendable {
       coarseClock: coarseClock,
       onEvent: onEvent
     )
-    environment.standby = standby
+    environment.standby = server?.follower ?? standby
     // The embedded broker tells no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()
@@ -167,11 +168,19 @@ public struct Daemon: Sendable {
     }
   }
 
-  private func makeServer(_ settings: KafkaSettings) throws -> DaemonServer? {
+  private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
     guard configuration.http.isEnabled else { return nil }
     let tls = try configuration.http.tlsCredentials()
     do throws(HTTPServerError) {
-      return try DaemonServer(configuration, settings, token: httpToken, tls: tls, stop, log)
+      return try DaemonServer(
+        configuration,
+        settings,
+        token: httpToken,
+        tls: tls,
+        seed: process.fingerprint,
+        stop,
+        log
+      )
     } catch {
       throw error.configurationOrDaemonError
     }

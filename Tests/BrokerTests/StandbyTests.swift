@@ -4,10 +4,20 @@ import Testing
 extension OnCluster {
   /// Members that follow the partitions of others.
   @Suite(.serialized) struct StandbyTests {
-    @Test func `whoever takes over what it has followed reads the tail only`() async throws {
+    /// Members with standby.
+    ///
+    /// - Parameter isServing: whether the follower also serves HTTP.
+    private static func options(isServing: Bool) -> RunOptions {
       var options = RunOptions()
       options.settings["standby.enabled"] = "true"
-      try await BrokerRun.on("standby", options) { run in
+      options.settings["http.enabled"] = "\(isServing)"
+      options.settings["http.port"] = "0"
+      return options
+    }
+
+    @Test(arguments: [false, true])
+    func `whoever takes over what it has followed reads the tail only`(isServing: Bool) async throws {
+      try await BrokerRun.on("standby", Self.options(isServing: isServing)) { run in
         run.load.start()
         let first = try run.start()
         try await run.waitForRecords(of: [first])
@@ -43,10 +53,11 @@ extension OnCluster {
       }
     }
 
-    @Test func `members that follow each other are killed and started at random moments`() async throws {
-      var options = RunOptions()
-      options.settings["standby.enabled"] = "true"
-      try await BrokerRun.on("standby-kill", options) { run in
+    @Test(arguments: [false, true])
+    func `members that follow each other are killed and started at random moments`(
+      isServing: Bool
+    ) async throws {
+      try await BrokerRun.on("standby-kill", Self.options(isServing: isServing)) { run in
         run.load.start()
         var members = [try run.start(), try run.start(), try run.start()]
         try await run.waitForRecords(of: members)

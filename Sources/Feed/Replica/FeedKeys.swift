@@ -1,7 +1,7 @@
 /// What the keys of one feed on the changesets topic hold, recovered by reading them: what a store
 /// must know to go on writing that feed.
 struct FeedKeys {
-  let epoch: [UInt8]
+  private(set) var epoch: [UInt8]
   /// Delta records since the last reload, and the bytes of their values.
   private(set) var deltaCount = 0
   private(set) var deltaBytes = 0
@@ -72,6 +72,13 @@ struct FeedKeys {
     partCount = 0
     reloadBytes = partBytes
     reloadParts = record.parts
+  }
+
+  /// The same without shared memory.
+  func copy() -> FeedKeys {
+    var copy = self
+    copy.epoch = epoch.copy()
+    return copy
   }
 
   /// The version that a feed goes on from.

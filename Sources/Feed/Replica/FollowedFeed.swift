@@ -18,6 +18,17 @@ final class FollowedFeed {
     ownedID = OwnedSpan(id)
   }
 
+  /// The same feed for another thread: only the state and the parts that have arrived are shared. O(1) in the size of the feed,
+  /// except while it is reading a reload in parts, of which the state is copied.
+  init(sharing other: FollowedFeed) {
+    id = ByteText(other.bytes)
+    ownedID = OwnedSpan(other.bytes)
+    replica = other.replica.map { [id] in Replica(sharing: $0, feed: id.string) }
+    pending = other.pending?.copy()
+    keys = other.keys?.copy()
+    knownRevision = other.knownRevision
+  }
+
   /// The bytes of the id; they live as long as this.
   var bytes: ByteSpan { ownedID.span }
   /// Whether nothing is left to remember.

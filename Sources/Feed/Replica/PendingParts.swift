@@ -1,6 +1,6 @@
 /// The parts of one changeset that have arrived so far.
 struct PendingParts {
-  let epoch: [UInt8]
+  private(set) var epoch: [UInt8]
   let revision: UInt64
   let mode: ChangesetMode
   let reason: ReloadReason?
@@ -19,6 +19,14 @@ struct PendingParts {
     reason = record.reason
     parts = record.parts
     if mode == .reload { state = FeedState() }
+  }
+
+  /// The same for another thread, which shares only the bytes of the parts. O(n) for a reload of which n elements have arrived.
+  func copy() -> PendingParts {
+    var copy = self
+    copy.epoch = epoch.copy()
+    copy.state = state?.copyOfCurrent()
+    return copy
   }
 
   /// What it counts as for a bound on state.

@@ -36,6 +36,20 @@ public final class Replica {
     timeMilliseconds = 0
   }
 
+  /// Another replica of the same feed with the same state, which the one that is changed first copies.
+  init(sharing other: Replica, feed: String) {
+    self.feed = feed
+    storage = other.storage
+    epoch = other.epoch.copy()
+    revision = other.revision
+    through = other.through.map { TopicOffset(topic: $0.topic.copy(), offset: $0.offset) }
+    isStale = other.isStale
+    timeMilliseconds = other.timeMilliseconds
+  }
+
+  /// The state, for keeping it unchanged.
+  var sharedStorage: SnapshotStorage { storage }
+
   /// The state, for reading.
   package var state: FeedState { storage.state }
 

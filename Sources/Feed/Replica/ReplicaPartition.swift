@@ -4,6 +4,8 @@ public final class ReplicaPartition {
   @exclusivity(unchecked) private var feeds: [BytesKey: FollowedFeed] = [:]
   /// Those that are handed out.
   private var leaving: [FollowedFeed] = []
+  /// Keeps states unchanged that another thread has as well; nil if none are shared, or if this is the side that locks.
+  private var loan: SharedFeeds?
   @exclusivity(unchecked) private var indexer: JSONIndexer
   /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
   private lazy var partIndexer = JSONIndexer()
@@ -42,6 +44,37 @@ public final class ReplicaPartition {
     }
   }
 
+  /// Continues from the feeds of another partition of replicas.
+  ///
+  /// - Parameter isLocked: whether these replicas are changed under the lock of ``SharedFeeds``. If not, each feed is copied
+  ///   before it is changed or handed out.
+  package convenience init(sharing shared: SharedFeeds, isLocked: Bool, indexer: JSONIndexer = JSONIndexer())
+  {
+    self.init(describesChanges: false, indexer: indexer)
+    for feed in shared.take() {
+      feeds[BytesKey(feed.bytes)] = feed
+      recount(feed)
+    }
+    if !isLocked { loan = shared }
+  }
+
+  deinit {
+    // Before the loan.
+    feeds = [:]
+    leaving = []
+  }
+
+  /// The feeds as they are now, for another thread. O(n) for n feeds, whatever their size.
+  ///
+  /// - Parameters:
+  ///   - isLocked: whether these replicas are changed under the lock. Exactly one of the two sides is.
+  ///   - locked: calls its argument under that lock.
+  package func share(isLocked: Bool, locked: @escaping (() -> Void) -> Void) -> SharedFeeds {
+    let shared = SharedFeeds(feeds.values, locked: locked)
+    if !isLocked { loan = shared }
+    return shared
+  }
+
   /// Uses another indexer from now on, that of another thread.
   public func use(_ indexer: JSONIndexer) { self.indexer = indexer }
 
@@ -70,8 +103,8 @@ public final class ReplicaPartition {
   /// Returns feeds from which a store can continue, in no particular order, and removes them. No record may be applied
   /// after the first call.
   ///
-  /// - Parameter most: the maximum number of feeds, because many may take long. If fewer are returned, they are the
-  ///   last ones.
+  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that has to be copied counts once more
+  ///   for each five items.
   /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas without their
   ///   reload, a gap, or a changeset that lacks parts. In that case nothing is removed, and nothing was returned
   ///   before.
@@ -85,15 +118,24 @@ public final class ReplicaPartition {
       leaving = feeds.values.filter { $0.replica != nil }
       feeds = [:]
     }
-    let slice = leaving.suffix(most)
-    leaving.removeLast(slice.count)
-    return slice.map { feed in
+    var taken: [PublishedFeed] = []
+    var cost = 0
+    while cost < most, let feed = leaving.popLast() {
       guard let replica = feed.replica, let keys = feed.keys else {
         preconditionFailure("a replica of which no record was read")
       }
-      return PublishedFeed(replica, version: keys.version(of: replica))
+      cost += 1 + (loan == nil ? 0 : replica.itemCount / Self.copiedItemsPerFeed)
+      taken.append(PublishedFeed(replica, version: keys.version(of: replica)))
     }
+    if leaving.isEmpty { loan = nil }
+    return taken
   }
+
+  /// Whether ``takeFeeds(most:)`` has not returned all feeds yet.
+  public var hasFeedsLeft: Bool { !leaving.isEmpty }
+
+  /// To copy so many items takes about as long as to take over a feed that is not copied.
+  private static let copiedItemsPerFeed = 5
 
   // MARK: Saving
 

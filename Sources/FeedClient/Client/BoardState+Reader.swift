@@ -14,20 +14,25 @@ extension BoardState {
   ///
   /// - Parameters:
   ///   - beginnings: the first offsets of newly followed partitions.
+  ///   - ends: their ends; what others have read of them is used only if it lies between.
   ///   - loaded: the saved states of newly followed partitions.
   mutating func open(
     _ numbers: Set<Int32>,
     beginnings: [Int32: Int64],
+    ends: [Int32: Int64] = [:],
     loaded: [Int32: LoadedPartition] = [:]
   ) {
     for number in partitions.keys where !numbers.contains(number) { drop(number) }
     for number in numbers where partitions[number] == nil {
+      let adopted = adopted.removeValue(forKey: number)
+      let isUsable = adopted?.isWithin(low: beginnings[number] ?? 0, high: ends[number] ?? -1) == true
       let partition = FollowedPartition(
         number,
         position: beginnings[number] ?? 0,
         keeping: kept,
         asOf: lastIdle,
-        loaded: loaded[number]
+        loaded: loaded[number],
+        adopted: isUsable ? adopted : nil
       )
       partitions[number] = partition
       deliverLoadedFeeds(partition)

@@ -13,6 +13,8 @@ struct BoardState: @unchecked Sendable {
   var lastIdle: Int64 = 0
 
   var partitions: [Int32: FollowedPartition] = [:]
+  /// What others have read of partitions that may be followed next.
+  var adopted: [Int32: AdoptedPartition] = [:]
   /// Whether `partitions` reflects the request; false until the first partitions are open.
   var isOpen = false
   var standing = FeedStanding.bootstrapping
@@ -73,6 +75,7 @@ struct BoardState: @unchecked Sendable {
     endBefore = end
     self.end = nil
     partitions = [:]
+    adopted = [:]
     isOpen = false
     standing = .bootstrapping
     subscribers = [:]

@@ -13,13 +13,24 @@ final class ChangesetFollower {
   private let batch: MessageBatch
   private let planIndexer = JSONIndexer()
   private let log: KafkaLogHandler
+  /// Told how far partitions were followed, on this thread; nil if nobody wants to know.
+  private let onProgress: (@Sendable ([PartitionProgress]) -> Void)?
+  /// When that is told next, in milliseconds of the monotonic clock.
+  private var nextProgress: Int64 = 0
 
+  private static let progressMilliseconds: Int64 = 20
   private static let pollMilliseconds: Int32 = 100
   /// The timeout of one request. The follower checks for a stop between requests and then repeats the request.
   private static let questionMilliseconds: Int32 = 2_000
   private static let closeMilliseconds: Int32 = 5_000
 
-  init(_ options: FeedClientOptions, _ board: FeedBoard, log: @escaping KafkaLogHandler) throws(KafkaError) {
+  init(
+    _ options: FeedClientOptions,
+    _ board: FeedBoard,
+    log: @escaping KafkaLogHandler,
+    onProgress: (@Sendable ([PartitionProgress]) -> Void)? = nil
+  ) throws(KafkaError) {
+    self.onProgress = onProgress
     topic = options.topic
     topicTimeout = options.topicTimeout
     savedState = options.savedState
@@ -64,6 +75,20 @@ final class ChangesetFollower {
       }
     }
     board.updateStanding()
+    tellProgress()
+  }
+
+  private func tellProgress() {
+    guard let onProgress else { return }
+    let now = MonotonicClock.milliseconds()
+    guard now >= nextProgress else { return }
+    nextProgress = now + Self.progressMilliseconds
+    var progress = board.progress
+    for index in progress.indices {
+      let partition = TopicPartition(topic: topic, partition: progress[index].number)
+      progress[index].knownEnd = consumer.knownEnd(of: partition)
+    }
+    onProgress(progress)
   }
 
   private enum Taken { case taken, noRoom }
@@ -113,7 +138,12 @@ final class ChangesetFollower {
       ends[number] = watermarks
     }
     guard let loaded = try load(ends, partitionCount: count) else { return }
-    board.open(numbers, beginnings: ends.mapValues(\.low), loaded: loaded)
+    board.open(
+      numbers,
+      beginnings: ends.mapValues(\.low),
+      ends: ends.mapValues(\.high),
+      loaded: loaded
+    )
     // Explicit offsets, as librdkafka retries its own offset lookup only after half a second.
     try consumer.assign(
       board.positions.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }

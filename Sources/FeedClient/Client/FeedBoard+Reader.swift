@@ -28,13 +28,15 @@ extension FeedBoard {
   ///
   /// - Parameters:
   ///   - beginnings: the first offsets of newly followed partitions.
+  ///   - ends: their ends; what others have read of them is used only if it lies between.
   ///   - loaded: the saved states of newly followed partitions.
   func open(
     _ numbers: Set<Int32>,
     beginnings: [Int32: Int64],
+    ends: [Int32: Int64] = [:],
     loaded: [Int32: LoadedPartition] = [:]
   ) {
-    withState { $0.open(numbers, beginnings: beginnings, loaded: loaded) }
+    withState { $0.open(numbers, beginnings: beginnings, ends: ends, loaded: loaded) }
   }
 
   // MARK: Records

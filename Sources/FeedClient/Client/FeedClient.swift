@@ -1,4 +1,4 @@
-import Feed
+package import Feed
 public import Kafka
 import Service
 import Synchronization
@@ -29,6 +29,7 @@ public final class FeedClient: Sendable {
   private let log: KafkaLogHandler
   private let board: FeedBoard
   private let wasRun = Atomic(false)
+  private let onProgress = Mutex<(@Sendable ([PartitionProgress]) -> Void)?>(nil)
 
   /// Creates a client. It does nothing until ``run()`` is called.
   ///
@@ -68,9 +69,10 @@ public final class FeedClient: Sendable {
     let thread = WorkerThread(name: "feed client")
     // This only joins the thread, which has no work left.
     defer { thread.stop() }
+    let onProgress = onProgress.withLock { $0 }
     return await withTaskExecutorPreference(thread) { @concurrent [options, board, log] in
       do {
-        try await ChangesetFollower(options, board, log: log).run()
+        try await ChangesetFollower(options, board, log: log, onProgress: onProgress).run()
         return .success(())
       } catch let error as FeedClientError {
         return .failure(error)
@@ -99,6 +101,31 @@ public final class FeedClient: Sendable {
   ///
   /// The client fails if the topic has no such partition.
   public func follow(partitions: Set<Int32>?) { board.ask(.follow(partitions)) }
+
+  // MARK: Sharing
+
+  /// Calls the body on the reading thread, at most every 20 ms while records arrive and every 100 ms otherwise. It must be quick.
+  /// Takes effect with the next ``run()``.
+  package func watchProgress(_ body: @escaping @Sendable ([PartitionProgress]) -> Void) {
+    onProgress.withLock { $0 = body }
+  }
+
+  /// The feeds of a partition as they are now, for a store that continues from them; nil if the partition is not followed, or
+  /// not as a store needs it. Reading pauses for it, in O(n) for n feeds; their states are shared until one side changes them.
+  package func share(_ partition: Int32) -> SharedPartition? { board.share(partition) }
+
+  /// Keeps what somebody else has read of a partition: if the client follows it next, it begins there. Does nothing if the
+  /// client follows it already.
+  ///
+  /// - Parameters:
+  ///   - position: everything before this offset was read.
+  ///   - replicas: the feeds. Whoever has them may go on using them.
+  package func adopt(_ partition: Int32, at position: Int64, from replicas: ReplicaPartition) {
+    board.adopt(partition, at: position, from: replicas)
+  }
+
+  /// Forgets what ``adopt(_:at:from:)`` keeps of a partition that is not followed yet.
+  package func forgetAdopted(_ partition: Int32) { board.forgetAdopted(partition) }
 
   // MARK: Saving
 

@@ -27,6 +27,11 @@ final class FollowedPartition {
   private var lastChangesets: [ByteText: LastChangeset] = [:]
   /// The offsets of the first parts of incomplete changesets.
   private var firstParts: [ByteText: Int64] = [:]
+  /// Records that were read, and bytes of their keys and values.
+  private var records = 0
+  private var recordBytes = 0
+  /// The first reason why a store must not continue from these feeds: subscribers tolerate more than a store does.
+  private var damage: String?
 
   /// What a record means to the subscribers of a feed.
   enum News {
@@ -38,7 +43,7 @@ final class FollowedPartition {
     case removed(ByteText, changeset: [UInt8]?)
   }
 
-  /// Creates a partition that is read from its beginning or from its saved state.
+  /// Creates a partition that is read from its beginning, from its saved state, or from where somebody else has read it.
   ///
   /// - Parameters:
   ///   - position: the offset of the first record; a saved state has its own.
@@ -48,15 +53,16 @@ final class FollowedPartition {
     position: Int64,
     keeping kept: Set<ByteText>? = nil,
     asOf: Int64 = 0,
-    loaded: LoadedPartition? = nil
+    loaded: LoadedPartition? = nil,
+    adopted: AdoptedPartition? = nil
   ) {
     self.number = number
     self.kept = kept
-    self.position = loaded?.saved.firstOffset ?? position
+    self.position = adopted?.position ?? loaded?.saved.firstOffset ?? position
     self.asOf = loaded?.saved.asOf ?? asOf
     savedPosition = loaded?.saved.position ?? 0
     behind = loaded?.saved.behind ?? [:]
-    replicas = loaded?.replicas ?? ReplicaPartition(describesChanges: false)
+    replicas = adopted?.replicas ?? loaded?.replicas ?? ReplicaPartition(describesChanges: false)
     lost = loaded?.lost ?? [:]
   }
 
@@ -80,12 +86,21 @@ final class FollowedPartition {
     plan: () -> ChangesetPlan? = { nil }
   ) throws(ReplicaFault) -> News? {
     position = offset + 1
+    records += 1
+    recordBytes += key.count + (value?.count ?? 0)
     if isAtEnd { asOf = max(asOf, lastIdle) }
     isAtEnd = false
     let feed = RecordKey(key).map { ByteText($0.feed) }
     if let feed, isPassedOver(feed, offset) { return nil }
     replicas.describesChanges = keepsChanges
-    let outcome = try replicas.apply(key: key, value: value)
+    let outcome: ReplicaOutcome
+    do throws(ReplicaFault) {
+      outcome = try replicas.apply(key: key, value: value)
+    } catch {
+      noteDamage(error, at: offset)
+      throw error
+    }
+    if case .mismatch(let fault) = outcome { noteDamage(fault, at: offset) }
     guard let feed else { return nil }
     noteParts(of: feed, outcome, offset)
     let isPlanUsed = keepsChanges || kept != nil
@@ -120,6 +135,10 @@ final class FollowedPartition {
     case .otherEpoch: return lose(feed, "a changeset of another epoch arrived without a reload before it")
     case .mismatch(let fault): return lose(feed, fault.message)
     }
+  }
+
+  private func noteDamage(_ fault: ReplicaFault, at offset: Int64) {
+    if damage == nil { damage = "offset \(offset): \(fault.message)" }
   }
 
   /// Whether to skip a record: its feed is not followed, or the saved state already includes it.
@@ -226,6 +245,29 @@ final class FollowedPartition {
       standing: lost[ByteText(replica.feed)] == nil ? standing : .mustRefetch,
       lastChangeset: lastChangesets[ByteText(replica.feed)]
     )
+  }
+
+  // MARK: Sharing
+
+  var progress: PartitionProgress {
+    PartitionProgress(
+      number: number,
+      position: position,
+      standing: standing,
+      stateBytes: replicas.stateBytes,
+      records: records,
+      recordBytes: recordBytes,
+      damage: damage
+    )
+  }
+
+  /// The feeds as they are now, for another thread that continues from them.
+  ///
+  /// - Parameter locked: calls its argument under the board's lock.
+  /// - Returns: nil if that is not the whole content of the partition up to its position, as a store needs it.
+  func share(locked: @escaping (() -> Void) -> Void) -> SharedPartition? {
+    guard kept == nil, position >= savedPosition, damage == nil else { return nil }
+    return SharedPartition(position: position, feeds: replicas.share(isLocked: true, locked: locked))
   }
 
   // MARK: Saving

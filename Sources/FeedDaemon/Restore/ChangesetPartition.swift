@@ -1,4 +1,4 @@
-import Feed
+package import Feed
 import FeedKafka
 import FeedStore
 import Kafka
@@ -6,14 +6,14 @@ import Kafka
 /// What is read of one partition of the changesets topic: its feeds, and where to look for what they lack.
 ///
 /// The same while a partition is followed on standby and while it is restored. It belongs to one thread at a time.
-final class ChangesetPartition {
-  let number: Int32
+package final class ChangesetPartition {
+  package let number: Int32
   /// Where what has to be read ends.
   private(set) var end: Int64
   /// Everything before it was read.
-  private(set) var position: Int64
+  package private(set) var position: Int64
   private let topic: String
-  private let replicas: ReplicaPartition
+  package let replicas: ReplicaPartition
   /// By feed, the offset of the first record that could not be applied since the last that could.
   private var unapplied: [[UInt8]: Int64] = [:]
 
@@ -32,13 +32,14 @@ final class ChangesetPartition {
     replicas = ReplicaPartition(describesChanges: false, indexer: indexer)
   }
 
-  /// What a store has given up, and is followed from an offset on.
-  init(_ topic: String, _ number: Int32, continuing feeds: GivenUpPartition, from position: Int64) {
+  /// What a store has given up, or what was followed for others, from an offset on.
+  package init(_ topic: String, _ number: Int32, continuing replicas: ReplicaPartition, from position: Int64)
+  {
     self.topic = topic
     self.number = number
     self.position = position
     end = .max
-    replicas = feeds.replicas
+    self.replicas = replicas
   }
 
   /// The size of the feeds' state in bytes, by the formula of `StateSize`.

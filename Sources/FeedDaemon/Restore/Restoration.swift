@@ -62,8 +62,10 @@ struct Restoration {
     var committed: [TopicPartition: CommittedOffset] = [:]
     /// Where their reading begins, as far as that is known.
     var starts: [InputStart] = []
-    /// Whether it goes on from what was followed on standby.
+    /// Whether it goes on from what was followed.
     var isContinued = false
+    /// Whether what was followed has turned out to be of no use.
+    var isAnew = false
     /// How much of the changesets partition was there to be read; nil before that is known.
     var restored: RestoredPartition? {
       switch state {
@@ -101,6 +103,9 @@ struct Restoration {
 
   /// Whether a partition's restoration went on from what was followed on standby.
   func isContinued(_ partition: Int32) -> Bool { entries[partition]?.isContinued == true }
+
+  /// Whether a partition may go on from what was followed: not after that has turned out to be of no use.
+  func mayContinue(_ partition: Int32) -> Bool { entries[partition]?.isAnew == false }
 
   /// Where a partition is; nil if it is not assigned.
   func state(of partition: Int32) -> State? { entries[partition]?.state }
@@ -247,6 +252,7 @@ struct Restoration {
       preconditionFailure("a new beginning of partition \(partition), which is not restored")
     }
     entries[partition]?.isContinued = false
+    entries[partition]?.isAnew = true
     entries[partition]?.state = .bounding
     return true
   }

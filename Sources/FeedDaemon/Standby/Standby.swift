@@ -1,6 +1,6 @@
 import Feed
 package import FeedKafka
-import Kafka
+package import Kafka
 package import Service
 import Synchronization
 
@@ -11,7 +11,7 @@ import Synchronization
 /// worker that restores a partition takes what was followed, and goes on from there; one that gives a partition up gives its
 /// feeds back. Nothing is copied, and nothing is read twice. What changes is a ``StandbyState`` behind one lock, which is held for
 /// one record at a time.
-package final class Standby: Sendable {
+package final class Standby: PartitionFollower {
   private let settings: KafkaSettings
   private let topic: String
   private let maxBytes: Int
@@ -77,7 +77,7 @@ package final class Standby: Sendable {
   /// A worker has restored what it was assigned first, and knows the topics: what others have is followed from now on.
   ///
   /// - Parameter count: how many partitions are followed, from 0 on.
-  func begin(partitions count: Int32) {
+  package func begin(partitions count: Int32) {
     guard count > 0 else { return }
     let first = Int32(seed % UInt64(count))
     state.withLock { $0.begin(StandbyChoice(partitions: count, from: first, maxBytes: maxBytes)) }
@@ -87,7 +87,7 @@ package final class Standby: Sendable {
   ///
   /// - Parameter ends: where the partition begins and ends now.
   /// - Returns: nil if nothing is known of it that a restoration can go on from.
-  func take(_ number: Int32, within ends: Watermarks) -> sending ChangesetPartition? {
+  package func take(_ number: Int32, within ends: Watermarks) -> sending ChangesetPartition? {
     let now = now
     let taken: ChangesetPartition? = state.withLock { state in
       let partition = state.take(number)
@@ -100,10 +100,17 @@ package final class Standby: Sendable {
     return taken
   }
 
+  /// It does not follow what workers own.
+  package func noteRestored(_ changesets: ChangesetPartition) {}
+
+  package func noteStopped(_ number: Int32) {}
+
+  package func needsState(of number: Int32) -> Bool { true }
+
   /// A worker has given up a partition.
   ///
   /// - Parameter changesets: what it knows of it; nil if that is not what was published.
-  func giveBack(_ number: Int32, _ changesets: sending ChangesetPartition?) {
+  package func giveBack(_ number: Int32, _ changesets: sending ChangesetPartition?) {
     let now = now
     nonisolated(unsafe) let changesets = changesets
     state.withLock { $0.release(number, changesets, at: now) }

@@ -18,4 +18,6 @@ package struct StandbyFigures: Sendable, Equatable {
   /// Partitions that workers took over from here, and those that they had to read from their beginnings.
   package var warmTakeovers = 0
   package var coldTakeovers = 0
+
+  package init() {}
 }

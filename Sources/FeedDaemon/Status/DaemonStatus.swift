@@ -8,7 +8,7 @@ package final class DaemonStatus: Sendable {
   private struct State {
     var workers: [Int: WorkerStatus] = [:]
     var served = ServedPartitions()
-    var standby: Standby?
+    var standby: (any PartitionFollower)?
   }
 
   private let state = Mutex(State())
@@ -45,7 +45,7 @@ package final class DaemonStatus: Sendable {
   }
 
   /// What follows the partitions that the workers do not have; nil if nothing does.
-  package var standby: Standby? {
+  package var standby: (any PartitionFollower)? {
     get { state.withLock(\.standby) }
     set { state.withLock { $0.standby = newValue } }
   }

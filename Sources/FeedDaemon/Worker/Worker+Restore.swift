@@ -172,6 +172,7 @@ extension Worker {
       guard let read = try reader().close(partition) else {
         return restoration.takeOver(partition: partition)
       }
+      shareRestored(read)
       store.beginRestoring(partition: partition, from: read.takeReplicas())
       takingOver = read
     }
@@ -189,6 +190,7 @@ extension Worker {
   /// on.
   private func stopPartition(_ partition: Int32, _ error: DaemonError) {
     if discardFollowed(partition, error) { return }
+    environment.standby?.noteStopped(partition)
     restoration.stop(partition: partition, error)
     restoreResult.stopped.insert(partition)
     defer { if !restoration.isUnderWay { tellRestored() } }

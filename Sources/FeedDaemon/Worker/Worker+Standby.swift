@@ -9,10 +9,16 @@ extension Worker {
   ///
   /// - Returns: the offset before which everything was read; nil if there is no usable data.
   func continueFollowed(_ number: Int32, _ ends: Watermarks, _ reader: any RestoredChangesets) -> Int64? {
-    guard let partition = environment.standby?.take(number, within: ends) else { return nil }
+    guard restoration.mayContinue(number), let partition = environment.standby?.take(number, within: ends)
+    else { return nil }
     let position = partition.position
     reader.adopt(partition, until: ends.high)
     return position
+  }
+
+  /// Lets others have what was read of a partition, before it becomes the store's; what was followed they have.
+  func shareRestored(_ partition: ChangesetPartition) {
+    if !restoration.isContinued(partition.number) { environment.standby?.noteRestored(partition) }
   }
 
   /// Restores a partition from its beginning if its standby data turned out to be unusable.
@@ -28,7 +34,7 @@ extension Worker {
     return true
   }
 
-  /// The number of restored partitions that had been on standby, for the log; empty if standby is off.
+  /// The number of restored partitions that had been followed, for the log; empty if none are followed.
   func standbyFields(_ numbers: Set<Int32>) -> LogFields {
     guard environment.standby != nil else { return [:] }
     return ["standby": numbers.count(where: restoration.isContinued)]
@@ -41,6 +47,10 @@ extension Worker {
   {
     guard let standby = environment.standby else { return }
     for number in numbers {
+      guard standby.needsState(of: number) else {
+        standby.giveBack(number, nil)
+        continue
+      }
       switch restoration.state(of: number) {
       case .done? where isConfirmed:
         guard let end = writer?.ends.end(of: number), let feeds = store.takeOut(partition: number) else {
@@ -49,7 +59,7 @@ extension Worker {
         }
         standby.giveBack(
           number,
-          ChangesetPartition(options.topics.changesets, number, continuing: feeds, from: end)
+          ChangesetPartition(options.topics.changesets, number, continuing: feeds.replicas, from: end)
         )
       case .reading? where takingOver?.number != number:
         standby.giveBack(number, try closeReading(number))

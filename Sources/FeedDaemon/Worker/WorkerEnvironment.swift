@@ -6,8 +6,8 @@ package import Service
 package struct WorkerEnvironment: Sendable {
   /// What the workers make their clients with, and look at the time by; the simulation has others.
   var clients: any WorkerClients = KafkaClients()
-  /// Follows what the workers do not have; nil if that is not wanted.
-  package var standby: Standby?
+  /// Knows what restorations can continue from; nil if nothing does.
+  package var standby: (any PartitionFollower)?
   let stop: StopRequest
   private(set) var log: Log
   /// How large a rejected record may be.

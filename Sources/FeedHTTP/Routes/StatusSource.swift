@@ -65,7 +65,8 @@ struct StatusSource: Sendable {
         FeedDocuments.Partition(partition: $0, standing: nil, position: nil, inputLag: lag[$0])
       }
     }
-    return feeds.feeds.client.partitions.map {
+    let served = status.served.served
+    return feeds.feeds.client.partitions.filter { served.contains($0.number) }.map {
       FeedDocuments.Partition(
         partition: $0.number,
         standing: FeedDocuments.name($0.standing),

@@ -25,6 +25,7 @@ package final class DaemonServer: Sendable {
   /// - Parameters:
   ///   - token: the token that clients must send; nil for none.
   ///   - tls: the certificate for HTTPS; nil for plain HTTP.
+  ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
   ///   - stop: once a stop is requested, the daemon reports that it is not ready.
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   /// - Throws: `HTTPServerError`.
@@ -33,6 +34,7 @@ package final class DaemonServer: Sendable {
     _ settings: KafkaSettings,
     token: BearerToken?,
     tls: TLSCredentials? = nil,
+    seed: UInt64 = 0,
     _ stop: StopRequest,
     _ log: Log,
     pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
@@ -43,7 +45,8 @@ package final class DaemonServer: Sendable {
     self.status = status
     feeds =
       options.servesFeeds
-      ? FeedServer(configuration, settings, status, served: served, log, pause: pause) : nil
+      ? FeedServer(configuration, settings, status, served: served, seed: seed, log, pause: pause) : nil
+    if configuration.standby.isEnabled { status.standby = feeds?.follower }
     let counters = LateValue(HTTPCounters())
     let longestSilence = settings.maxPollMilliseconds
     let health: @Sendable () -> DaemonHealth = {
@@ -81,6 +84,9 @@ package final class DaemonServer: Sendable {
     self.server = server
     url = server.url
   }
+
+  /// The follower of the feeds that are served; nil if none are.
+  package var follower: (any PartitionFollower)? { feeds?.follower }
 
   /// Replaces the token, also if only the content of its file has changed.
   package var tokenPart: ReloadablePart {

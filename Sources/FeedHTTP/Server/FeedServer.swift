@@ -10,12 +10,14 @@ import Synchronization
 
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
-/// It follows the workers' partitions like any other follower, so it serves committed data only and does not touch the
-/// stores. If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds.
+/// It follows the workers' partitions, and with standby those of others, like any other follower, so it serves committed data
+/// only and does not touch the stores. Workers restore partitions from what it has followed (``SharedFollower``). If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds.
 /// Meanwhile requests for feeds are answered with 503, and the daemon continues.
 final class FeedServer: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
+  /// Decides what is followed.
+  let follower: SharedFollower
 
   private let client: FeedClient
   private let reloads: ReloadCache
@@ -25,7 +27,7 @@ final class FeedServer: Sendable {
   private let directory: InstanceDirectory?
   private let log: Log
   private let pause: @Sendable (Duration) async throws -> Void
-  /// The latest partitions to serve.
+  /// The latest partitions of the workers.
   private let served: AsyncStream<Set<Int32>>
 
   /// The size of the reload cache, in bytes.
@@ -37,12 +39,14 @@ final class FeedServer: Sendable {
   /// - Parameters:
   ///   - status: has the partitions to serve.
   ///   - served: the partitions to serve, after each change.
+  ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   init(
     _ configuration: PipelineConfiguration,
     _ settings: KafkaSettings,
     _ status: DaemonStatus,
     served: AsyncStream<Set<Int32>>,
+    seed: UInt64,
     _ log: Log,
     pause: @escaping @Sendable (Duration) async throws -> Void
   ) {
@@ -62,6 +66,13 @@ final class FeedServer: Sendable {
     let streams = FeedStreams(client, reloads, maxHistoryBytes: options.maxHistoryBytes)
     let moved = MovedFeeds()
     listing = FeedListing(client)
+    follower = SharedFollower(
+      client,
+      topic: configuration.store.topics.changesets,
+      standbyBytes: configuration.standby.isEnabled ? configuration.standby.maxBytes : nil,
+      seed: seed,
+      log
+    )
     feeds = ServedFeeds(client: client, reloads: reloads, moved: moved) { status.served }
     self.client = client
     self.reloads = reloads
@@ -86,7 +97,8 @@ final class FeedServer: Sendable {
     await withTaskGroup { group in
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
-      group.addTask { for await partitions in self.served { await self.serve(partitions) } }
+      group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
+      group.addTask { for await partitions in self.follower.changes { await self.follow(partitions) } }
       group.addTask { await self.lookForMoved() }
       await group.waitForAll()
     }
@@ -110,6 +122,7 @@ final class FeedServer: Sendable {
       )
       // In this order: the feeds disappear first, so that no reader can start with a discarded state.
       client.reset()
+      follower.reset()
       reloads.removeAll()
       streams.reset(reason: "the follower failed; it reads its feeds again")
       do { try await pause(.seconds(seconds)) } catch { return }
@@ -131,12 +144,13 @@ final class FeedServer: Sendable {
     try? await streams.send()
   }
 
-  /// Switches to other partitions.
-  private func serve(_ partitions: Set<Int32>) async {
+  /// Follows other partitions.
+  private func follow(_ partitions: Set<Int32>) async {
     let gone = Set(client.partitions.map(\.number)).subtracting(partitions)
     moved.remove(partitions)
     if !gone.isEmpty {
-      let feeds = client.feeds().filter { gone.contains($0.partition) }
+      // Feeds of a partition that was not read to its end were not served.
+      let feeds = client.feeds().filter { gone.contains($0.partition) && $0.standing != .bootstrapping }
         .map { (feed: ByteText($0.feed), partition: $0.partition) }
       moved.add(feeds)
       // When one member knows its assignment, the group has assigned all partitions.

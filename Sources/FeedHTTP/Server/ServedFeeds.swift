@@ -34,14 +34,19 @@ struct ServedFeeds: Sendable {
   /// The followed partitions.
   var partitions: [Int32] { client.partitions.map(\.number) }
 
-  /// The client's standing; `bootstrapping` until the partitions to serve are known.
-  var standing: FeedStanding { isComplete ? client.standing : .bootstrapping }
+  /// The standing over the partitions of the workers, whatever else is followed; `bootstrapping` until they are known.
+  var standing: FeedStanding {
+    let served = served()
+    let followed = client.partitions.filter { served.served.contains($0.number) }
+    guard served.isSettled, followed.count == served.served.count else { return .bootstrapping }
+    return followed.map(\.standing).min() ?? .upToDate
+  }
 
-  /// Whether all feeds of this instance are known.
+  /// Whether all feeds of this instance are known, also those on standby.
   private var isComplete: Bool {
     let served = served()
     let followed = client.partitions
-    return served.isSettled && Set(followed.map(\.number)) == served.served
+    return served.isSettled && served.served.isSubset(of: followed.map(\.number))
       && followed.allSatisfy { $0.standing != .bootstrapping }
   }
 }

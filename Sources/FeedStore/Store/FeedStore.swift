@@ -67,17 +67,13 @@ public actor FeedStore {
   /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
   public func restoreNext() throws(ReplicaFault) -> Bool {
     guard let (partition, replicas, directory) = restoring else { return false }
-    var count = 0
     do throws(ReplicaFault) {
-      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
-        directory.insert(feed)
-        count += 1
-      }
+      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) { directory.insert(feed) }
     } catch {
       restoring = nil
       throw error
     }
-    if count == FeedStore.restoredAtOnce { return true }
+    if replicas.hasFeedsLeft { return true }
     share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
     directories[partition] = directory
     recent = nil

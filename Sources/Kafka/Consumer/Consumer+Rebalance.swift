@@ -60,7 +60,10 @@ extension Consumer {
   func waitingTime(_ timeoutMilliseconds: Int32) -> Int32 {
     guard let (_, time) = delayedRebalance else { return timeoutMilliseconds }
     let (seconds, attoseconds) = max(.zero, time - now).components
-    return min(timeoutMilliseconds, Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1))
+    return min(
+      timeoutMilliseconds,
+      Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
+    )
   }
 
   /// Completes a rebalance. Assigned partitions can be sought and read from now on; records of revoked or lost

@@ -323,11 +323,13 @@ struct RestorationTests {
 
   @Test func `what was followed and is of no use is read from its beginning, once`() throws {
     var restoration = try Self.bounding()
+    #expect(restoration.mayContinue(3))
     restoration.bound(Watermarks(low: 2, high: 9), from: 6)
     restoration.open()
     let isBegun = restoration.beginAnew(partition: 3)
     #expect(isBegun)
     #expect(!restoration.isContinued(3))
+    #expect(!restoration.mayContinue(3))
     #expect(restoration.step == .bound(partition: 3))
     restoration.bound(Watermarks(low: 2, high: 9))
     #expect(restoration.unread.map(\.position) == [2])

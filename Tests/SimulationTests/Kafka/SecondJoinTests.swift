@@ -35,7 +35,9 @@ import Testing
   }
 
   @Test func `a member that gives something up leaves it to the client`() {
-    #expect(answers(.givesUp, .gains(0, after: .zero), .gains(0, after: .milliseconds(10))) == [false, false])
+    #expect(
+      answers(.givesUp, .gains(0, after: .zero), .gains(0, after: .milliseconds(10))) == [false, false]
+    )
   }
 
   @Test func `the round that a member has joined again for causes no other`() {

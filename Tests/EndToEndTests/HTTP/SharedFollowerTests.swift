@@ -1,0 +1,178 @@
+import FeedConfiguration
+import FeedStore
+import FeedTestSupport
+import HTTPTestSupport
+import Kafka
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedDaemon
+@testable import FeedPipeline
+
+/// Daemons that serve feeds over HTTP, with one follower each for that, for standby and for restorations.
+struct SharedFollowerTests {
+  /// A daemon in this process, what it logs, and its HTTP server.
+  private final class Member: Sendable {
+    let stop = StopRequest()
+    private let lines = Mutex<[String]>([])
+    private let url = Mutex("")
+    private let received = Mutex(0)
+    private let running = Mutex<Task<DaemonReport, any Error>?>(nil)
+
+    func start(_ ground: Ground) {
+      let log = Ground.log { [self] line in lines.withLock { $0.append(line) } }
+      let daemon = ground.daemon(stop: stop, log: log) { [self] event in
+        switch event {
+        case .serving(let address): url.withLock { $0 = address }
+        case .received(let count): received.withLock { $0 += count }
+        default: break
+        }
+      }
+      running.withLock { $0 = Task { [daemon] in try await daemon.run() } }
+    }
+
+    func end() async throws {
+      stop.request()
+      _ = try await running.withLock { $0 }?.value
+    }
+
+    /// The lines of an event.
+    func lines(_ event: LogEvent) -> [String] {
+      lines.withLock { $0.filter { $0.contains("event=\(event.rawValue) ") } }
+    }
+
+    /// The numbers in the lines of restorations.
+    func restored(_ field: String) -> [Int] {
+      lines(.restoreFinished).compactMap { line in
+        line.split(separator: " ").first { $0.hasPrefix(field + "=") }.flatMap {
+          Int($0.dropFirst(field.count + 1))
+        }
+      }
+    }
+
+    func client() async throws -> HTTPTestClient {
+      while url.withLock({ $0.isEmpty }) { await Task.yield() }
+      return try HTTPTestClient(port: try #require(Int(url.withLock { $0 }.split(separator: ":").last ?? "")))
+    }
+
+    func ask(_ path: String) async throws -> HTTPTestResponse {
+      let client = try await client()
+      try client.request("GET \(path)", "Connection: close")
+      return try client.response()
+    }
+
+    /// A feed's state, once it contains a text.
+    func state(of feed: String, containing text: String) async throws {
+      while true {
+        let response = try await ask("/v1/feeds/\(feed)")
+        if response.status == 200, response.text.contains(text) { return }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+    }
+
+    func open(_ feed: String) async throws -> EventReader {
+      let client = try await client()
+      try client.send("GET /v1/feeds/\(feed)/changes HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      let reader = EventReader(client)
+      #expect(try await reader.status() == 200)
+      return reader
+    }
+  }
+
+  private static func ground(isOnStandby: Bool) throws -> Ground {
+    var ground = try Ground(partitions: 2)
+    ground.configuration.http.isEnabled = true
+    ground.configuration.http.port = 0
+    ground.configuration.http.threads = 1
+    ground.configuration.standby.isEnabled = isOnStandby
+    ground.configuration.store.coalescing.windowMilliseconds = 1
+    ground.configuration.store.coalescing.idleWindowMilliseconds = 1
+    // Many changesets.
+    ground.configuration.store.coalescing.maxRecords = 4
+    return ground
+  }
+
+  /// A record for each feed; `feed-0` and `feed-1` are in the partitions of these numbers.
+  private static func records(_ numbers: Range<Int>) -> [StoredRecord] {
+    numbers.flatMap { number in
+      (0..<2).map { feed in
+        StoredRecord(
+          partition: Int32(feed),
+          timestamp: WallClock.milliseconds(),
+          "feed-\(feed)",
+          """
+          {"op":"item.upsert","item":"i\(number)","section":"s","kind":"k","data":{"n":"number \(number)."}}
+          """
+        )
+      }
+    }
+  }
+
+  private static func wait(_ isMet: () -> Bool) async throws {
+    while !isMet() { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  @Test func `every member serves every feed, and takes over what it has followed without reading it`()
+    async throws
+  {
+    let ground = try Self.ground(isOnStandby: true)
+    defer { ground.cluster.stop() }
+    try ground.produce(Self.records(0..<100), to: "feeds.items")
+    let (first, second) = (Member(), Member())
+    first.start(ground)
+    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 99.") }
+
+    second.start(ground)
+    // One partition moves to the second, and each follows that of the other.
+    for member in [first, second] {
+      try await Self.wait { member.lines(.standbyReady).contains { $0.contains("followed=1") } }
+      for feed in 0..<2 { try await member.state(of: "feed-\(feed)", containing: "number 99.") }
+    }
+    let status = try await second.ask("/v1/status").text
+    #expect(status.contains(#""standing":"up-to-date""#))
+    #expect(status.contains(#""standby":{"damaged":[],"followed":["#))
+    #expect(status.contains(#""feeds":{"count":2,"#))
+    let readers = [try await second.open("feed-0"), try await second.open("feed-1")]
+    for reader in readers { #expect(try await reader.next(named: "up-to-date") != nil) }
+
+    // What the first has followed all the time comes back, and what it has had goes to the second, which has followed it.
+    let before = second.restored("standby").count
+    try await first.end()
+    try await Self.wait { second.restored("standby").count > before }
+    #expect(second.restored("standby").dropFirst(before) == [1])
+    // Nothing was published in between.
+    #expect(second.restored("records").dropFirst(before) == [0])
+
+    // The streams have not noticed anything.
+    try ground.produce(Self.records(100..<101), to: "feeds.items")
+    for reader in readers {
+      let plan = try #require(try await reader.next())
+      #expect(plan.name == "plan", "\(plan)")
+      let change = try #require(try await reader.next())
+      #expect(change.name == nil, "\(change)")
+      #expect(change.data.contains("number 100."))
+      await reader.end()
+    }
+    try await second.end()
+  }
+
+  @Test func `without standby, what is served is not read again to restore it`() async throws {
+    let ground = try Self.ground(isOnStandby: false)
+    defer { ground.cluster.stop() }
+    try ground.produce(Self.records(0..<100), to: "feeds.items")
+    let first = Member()
+    first.start(ground)
+    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 99.") }
+    // The outcome of a commit is not known, so everything is restored again.
+    try ground.cluster.pushRequestErrors(.endTxn, [.invalidProducerEpoch])
+    try ground.produce(Self.records(100..<101), to: "feeds.items")
+    try await Self.wait { first.restored("standby").reduce(0, +) >= 2 }
+    // Of more than fifty changesets, the last ones.
+    let read = first.restored("records").last ?? .max
+    #expect(read < 10, "\(read) records were read")
+    for feed in 0..<2 { try await first.state(of: "feed-\(feed)", containing: "number 100.") }
+    #expect(!(try await first.ask("/v1/status").text.contains("standby")))
+    try await first.end()
+  }
+}
