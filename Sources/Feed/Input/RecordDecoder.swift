@@ -67,7 +67,9 @@ public final class RecordDecoder {
     guard let key, !key.isEmpty else {
       throw Rejection(.missingKey, "the record has no key; the key is the feed id")
     }
-    guard key.isShortASCII || JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
+    guard key.isShortASCII || JSONIndexer.isUTF8(key) else {
+      throw Rejection(.invalidUTF8, "the key is not UTF-8")
+    }
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
       events.append { $0.initialize(to: Event(operation: .feedDelete)) }
