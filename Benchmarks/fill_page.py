@@ -2,11 +2,12 @@
 
     python3 Benchmarks/fill_page.py docs/benchmarks.md -- Benchmarks/.build/release/Benchmarks --feedstore .build/release/feedstore
 
-The output has sections that begin with `### `, the page has the same ones with `## `, and each has one table. The table of the
-page is replaced; lines that begin with `*Not yet measured` or `*Measured elsewhere` go. The line that begins with `Measured on `
-describes the machine. A page never has tables of two machines: on another machine, measure all sections.
+The output has sections that begin with `### `, the page has the same ones with `## `, and each has a table. The first table of a section
+of the page is replaced; others in it were not measured by the program, and stay. Lines that begin with `*Not yet measured` or
+`*Measured elsewhere` go. The line that begins with `Measured on ` describes the machine. A page never has tables of two machines: on another machine, measure all sections.
 """
 
+import itertools
 import pathlib
 import re
 import subprocess
@@ -29,13 +30,12 @@ class Section:
 
     @property
     def table(self):
-        """Where its table begins and ends; None if it has none."""
-        rows = [number for number, line in enumerate(self.lines) if line.startswith("|")]
-        if not rows:
+        """Where its first table begins and ends; None if it has none."""
+        first = next((number for number, line in enumerate(self.lines) if line.startswith("|")), None)
+        if first is None:
             return None
-        if rows[-1] - rows[0] + 1 != len(rows):
-            raise BadFit(f"section '{self.title}' has more than one table")
-        return rows[0], rows[-1] + 1
+        rest = itertools.takewhile(lambda line: line.startswith("|"), self.lines[first:])
+        return first, first + len(list(rest))
 
     def fill(self, table):
         notes = [number for number, line in enumerate(self.lines) if _NOTE.match(line)]
