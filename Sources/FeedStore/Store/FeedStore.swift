@@ -278,7 +278,7 @@ public actor FeedStore {
     return Publication(
       buffer: buffer,
       rejected: isLast ? waiting.rejected : [],
-      covered: isLast ? waiting.covered : [],
+      covered: isLast ? waiting.covered() : [],
       isLast: isLast,
       endsTransaction: progress.isAtEndOfTransaction
     )

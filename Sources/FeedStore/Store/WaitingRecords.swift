@@ -18,10 +18,13 @@ struct WaitingRecords {
   private var recentTopic: UInt = 0
 
   /// How far the input partitions are covered.
-  var covered: [CoveredPosition] {
-    var covered = positions
-    if !covered.isEmpty { covered[recent].nextOffset = recentOffset }
-    return covered
+  mutating func covered() -> [CoveredPosition] {
+    noteRecentOffset()
+    return positions
+  }
+
+  private mutating func noteRecentOffset() {
+    if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
   }
 
   /// Whether anything of a partition waits. O(p) for p input partitions.
@@ -49,7 +52,7 @@ struct WaitingRecords {
 
   @inline(never)
   private mutating func coverOther(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
-    positions = covered
+    noteRecentOffset()
     let known = positions.firstIndex { $0.partition == partition && TopicOffset.isSame($0.topic, topic) }
     recent = known ?? positions.count
     if known == nil {
