@@ -64,6 +64,8 @@ def _options():
         parser.error(f"--items needs {options.partitions * 1000} or more for {options.partitions} partitions")
     if options.members < 2 or options.partitions < options.members + 1 or options.rate < 10 * options.partitions:
         parser.error("it takes 2 members, more partitions than members, and 10 updates a second for each partition")
+    if options.logs:
+        options.logs.mkdir(parents=True, exist_ok=True)
     return options
 
 

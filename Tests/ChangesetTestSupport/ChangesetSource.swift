@@ -55,23 +55,13 @@ public final class ChangesetSource {
   /// Flushes these records.
   public func flush(_ records: [OracleRecord]) async throws -> [Record] {
     _ = try await store.apply(RecordBatch(records), time: .records)
-    var output: [Record] = []
-    var part = await store.beginFlush()
-    while true {
-      for record in part.records {
-        output.append(
-          Record(
-            key: Array(part.bytes(record.key).buffer),
-            value: record.value.map { Array(part.bytes($0).buffer) },
-            plan: record.plan.isEmpty ? nil : Array(part.bytes(record.plan).buffer)
-          )
-        )
-      }
-      if part.isLast { break }
-      part = await store.nextPart()
+    return await store.published().records.map { record in
+      Record(
+        key: record.key,
+        value: record.value,
+        plan: record.headers.first { $0.name == ChangesetPlan.header.description }?.value
+      )
     }
-    await store.confirm()
-    return output
   }
 
   /// An item of section `s`.

@@ -27,21 +27,40 @@ struct PublicationWriterTests {
     }
   }
 
-  /// Writes a publication through a producer with a small queue, and reads it back.
+  /// What came of writing a publication.
+  private struct Written {
+    var ground: Ground
+    var writer: PublicationWriter
+    /// How often the queue was full.
+    var timesFull = 0
+    /// The records that were to be written.
+    var records: [StoredRecord] = []
+  }
+
+  /// Writes a publication through a producer with a small queue.
   private func write(
     _ records: [OracleRecord],
     queued: Int,
-    maxRejectedBytes: Int = 1_000_000
-  ) async throws -> (ground: Ground, writer: PublicationWriter, timesFull: Int, part: [StoredRecord]) {
-    let ground = try Ground(partitions: 4, rejected: 3)
+    maxRejectedBytes: Int = 1_000_000,
+    check: @Sendable (inout Written) throws -> Void
+  ) async throws {
     var options = FeedStoreOptions()
     options.output.maxMessageBytes = 600
     options.output.source = "/test"
     let store = FeedStore(options: options)
     _ = try await store.apply(RecordBatch(records), time: .clock(0))
-    let part = await store.beginFlush()
-    #expect(part.isLast)
+    try await write(store, options, queued: queued, maxRejectedBytes: maxRejectedBytes, check: check)
+  }
 
+  private func write(
+    _ store: isolated FeedStore,
+    _ options: FeedStoreOptions,
+    queued: Int,
+    maxRejectedBytes: Int,
+    check: @Sendable (inout Written) throws -> Void
+  ) throws {
+    let ground = try Ground(partitions: 4, rejected: 3)
+    defer { ground.cluster.stop() }
     var client = ground.client
     client["transactional.id"] = "one"
     client["queue.buffering.max.messages"] = String(queued)
@@ -49,96 +68,104 @@ struct PublicationWriterTests {
     let producer = try TransactionalProducer(configuration: client, log: { _, _, _ in })
     try producer.initTransactions(timeoutMilliseconds: 30_000)
     try producer.begin()
-    let layout = try TopicLayout(
-      options.topics,
-      TopicMetadata(partitionCounts: [
-        options.topics.items: 4, options.topics.sections: 4, options.topics.changesets: 4,
-        options.topics.rejected: 3,
-      ])
+    let limit = RejectedRecordLimit(maxMessageBytes: maxRejectedBytes)
+    var written = Written(
+      ground: ground,
+      writer: PublicationWriter(options, try layout(options.topics), limit)
     )
-    var writer = PublicationWriter(options, layout, RejectedRecordLimit(maxMessageBytes: maxRejectedBytes))
-    writer.ends.note(100, of: 3)
-    writer.begin(part)
-    #expect(!writer.isIdle)
-    var timesFull = 0
-    while !writer.isIdle {
-      do throws(KafkaError) {
-        try writer.write(to: producer)
-      } catch {
-        guard error.kind == .queueFull else { throw error }
-        timesFull += 1
-        try producer.poll(timeoutMilliseconds: 1)
+    written.writer.ends.note(100, of: 3)
+    try store.publish { part in
+      let isLast = part.isLast
+      #expect(isLast)
+      written.writer.begin()
+      while !written.writer.isIdle {
+        do throws(KafkaError) {
+          try written.writer.write(part, to: producer)
+        } catch {
+          guard error.kind == .queueFull else { throw error }
+          written.timesFull += 1
+          try producer.poll(timeoutMilliseconds: 1)
+        }
       }
+      try producer.commit()
+      written.records = PublishedPart(part, source: "").records.map { StoredRecord($0) }
     }
-    try producer.commit()
     #expect(producer.takeDeliveryErrors().isEmpty)
     try producer.close(timeoutMilliseconds: 10_000)
-    let expected = part.records.map { record in
-      StoredRecord(
-        partition: record.partition,
-        timestamp: record.time,
-        key: Array(part.bytes(record.key).buffer),
-        value: record.value.map { Array(part.bytes($0).buffer) }
-      )
-    }
-    return (ground, writer, timesFull, expected)
+    try check(&written)
+  }
+
+  private func layout(_ topics: TopicNames) throws -> TopicLayout {
+    try TopicLayout(
+      topics,
+      TopicMetadata(partitionCounts: [
+        topics.items: 4, topics.sections: 4, topics.changesets: 4, topics.rejected: 3,
+      ])
+    )
   }
 
   @Test func `a full queue interrupts writing, and records are neither lost, repeated nor reordered`()
     async throws
   {
-    let written = try await write(records(items: 60, rejected: 30), queued: 7)
-    defer { written.ground.cluster.stop() }
-    #expect(written.timesFull > 0)
-    let stored = try written.ground.contents(of: "feeds.changesets", partitions: 4)
-    #expect(stored.count > 10)
-    #expect(stored.map(\.partition) == written.part.map(\.partition))
-    #expect(stored.map(\.key) == written.part.map(\.key))
-    #expect(stored.map(\.value) == written.part.map(\.value))
-    #expect(stored.map(\.timestamp) == written.part.map(\.timestamp))
-    for (number, record) in stored.enumerated() {
-      #expect(record.headers["ce_source"] == "/test")
-      #expect(record.headers["ce_id"] == "feed@feeds.items/0@1/\(number)")
-    }
+    try await write(records(items: 60, rejected: 30), queued: 7) { written in
+      #expect(written.timesFull > 0)
+      let stored = try written.ground.contents(of: "feeds.changesets", partitions: 4)
+      #expect(stored.count > 10)
+      #expect(stored.map(\.partition) == written.records.map(\.partition))
+      #expect(stored.map(\.key) == written.records.map(\.key))
+      #expect(stored.map(\.value) == written.records.map(\.value))
+      #expect(stored.map(\.timestamp) == written.records.map(\.timestamp))
+      for (number, record) in stored.enumerated() {
+        #expect(record.headers["ce_source"] == "/test")
+        #expect(record.headers["ce_id"] == "feed@feeds.items/0@1/\(number)")
+      }
 
-    let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
-    #expect(rejected.map(\.partition) == Array(repeating: 0, count: 30))
-    #expect(rejected.map(\.valueText) == (60..<90).map { "not JSON \($0)" })
-    #expect(rejected.map(\.timestamp) == (60..<90).map { 1_000 + $0 })
-    #expect(rejected.map { $0.headers["feedstore.source.offset"] } == (60..<90).map { "\($0)" })
-    #expect(rejected.allSatisfy { $0.headers["feedstore.error.code"] == "invalid-json" })
-    #expect(rejected.allSatisfy { $0.headers["feedstore.source.partition"] == "3" })
+      let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
+      #expect(rejected.map(\.partition) == Array(repeating: 0, count: 30))
+      #expect(rejected.map(\.valueText) == (60..<90).map { "not JSON \($0)" })
+      #expect(rejected.map(\.timestamp) == (60..<90).map { 1_000 + $0 })
+      #expect(rejected.map { $0.headers["feedstore.source.offset"] } == (60..<90).map { "\($0)" })
+      #expect(rejected.allSatisfy { $0.headers["feedstore.error.code"] == "invalid-json" })
+      #expect(rejected.allSatisfy { $0.headers["feedstore.source.partition"] == "3" })
+    }
   }
 
   @Test func `after the commit, the end of the changesets topic is known`() async throws {
-    var written = try await write(records(items: 10, rejected: 2), queued: 1_000)
-    defer { written.ground.cluster.stop() }
-    let count = Int64(written.part.count)
-    #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count)")
-    written.writer.ends.commit()
-    #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count + 1)")
+    try await write(records(items: 10, rejected: 2), queued: 1_000) { written in
+      let count = Int64(written.records.count)
+      #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count)")
+      written.writer.ends.commit()
+      #expect(written.writer.ends.metadata(of: 3) == "changesets=\(100 + count + 1)")
+    }
   }
 
   @Test func `the rest of a discarded part is not written with the next part`() async throws {
     var options = FeedStoreOptions()
     options.output.maxMessageBytes = 600
-    let topics = options.topics
-    let counts: [String: Int32] = [
-      topics.items: 4, topics.sections: 4, topics.changesets: 4, topics.rejected: 3,
-    ]
-    let layout = try TopicLayout(topics, TopicMetadata(partitionCounts: counts))
-    var writer = PublicationWriter(options, layout, RejectedRecordLimit(maxMessageBytes: 1_000_000))
-    let producer = CountingProducer(capacity: 2)
     let store = FeedStore(options: options)
     _ = try await store.apply(RecordBatch(records(items: 60, rejected: 3)), time: .clock(0))
-    writer.begin(await store.beginFlush())
-    #expect(throws: KafkaError.self) { try writer.write(to: producer) }
-    #expect(!writer.isIdle)
+    try await writeAfterDiscarding(store, options)
+  }
 
-    writer.discard()
-    #expect(writer.isIdle)
-    try writer.write(to: producer)
-    #expect(producer.count == 2)
+  private func writeAfterDiscarding(_ store: isolated FeedStore, _ options: FeedStoreOptions) throws {
+    let limit = RejectedRecordLimit(maxMessageBytes: 1_000_000)
+    var writer = PublicationWriter(options, try layout(options.topics), limit)
+    let (producer, other) = (CountingProducer(capacity: 2), CountingProducer(capacity: .max))
+    try store.publish { part in
+      writer.begin()
+      #expect(throws: KafkaError.self) { try writer.write(part, to: producer) }
+      #expect(!writer.isIdle)
+
+      writer.discard()
+      #expect(writer.isIdle)
+      try writer.write(part, to: producer)
+      #expect(producer.count == 2)
+
+      writer.begin()
+      try writer.write(part, to: other)
+      let count = part.records.count + part.rejected.count
+      #expect(other.count == count)
+    }
   }
 
   @Test func `a rejected record that is too long is truncated, with its original sizes in headers`()
@@ -152,14 +179,14 @@ struct PublicationWriterTests {
       key: Array("feed".utf8),
       value: [UInt8](repeating: UInt8(ascii: "["), count: 5_000)
     )
-    let written = try await write([record], queued: 1_000, maxRejectedBytes: 3_000)
-    defer { written.ground.cluster.stop() }
-    let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
-    #expect(rejected.map(\.partition) == [1])
-    let value = try #require(rejected.first?.value)
-    #expect(value.count < 3_000 && value.count > 1_000)
-    #expect(rejected.first?.headers["feedstore.value.truncated"] == "5000")
-    #expect(rejected.first?.headers["feedstore.key.truncated"] == nil)
+    try await write([record], queued: 1_000, maxRejectedBytes: 3_000) { written in
+      let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)
+      #expect(rejected.map(\.partition) == [1])
+      let value = try #require(rejected.first?.value)
+      #expect(value.count < 3_000 && value.count > 1_000)
+      #expect(rejected.first?.headers["feedstore.value.truncated"] == "5000")
+      #expect(rejected.first?.headers["feedstore.key.truncated"] == nil)
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
 import Kafka
@@ -26,33 +27,17 @@ struct ReplayedOutput {
   }
 
   private mutating func take(_ store: FeedStore, _ options: FeedStoreOptions) async {
-    var part = await store.beginFlush()
-    while true {
-      for record in part.records {
-        var copy = StoredRecord(
-          partition: record.partition,
-          timestamp: record.time,
-          key: Array(part.bytes(record.key).buffer),
-          value: record.value.map { Array(part.bytes($0).buffer) }
-        )
-        ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
-          copy.headers[name.description] = value.text
-        }
-        changesets.append(copy)
-      }
-      for record in part.rejected {
-        var copy = StoredRecord(
-          partition: record.partition,
-          timestamp: record.timestamp,
-          key: record.key,
-          value: record.value
-        )
-        RejectedHeaders.forEach(record) { name, value in copy.headers[name.description] = value.text }
-        rejected.append(copy)
-      }
-      if part.isLast { break }
-      part = await store.nextPart()
+    let flush = await store.published(source: options.output.source)
+    changesets += flush.records.map { StoredRecord($0) }
+    for record in flush.rejected {
+      var copy = StoredRecord(
+        partition: record.partition,
+        timestamp: record.timestamp,
+        key: record.key,
+        value: record.value
+      )
+      RejectedHeaders.forEach(record) { name, value in copy.headers[name.description] = value.text }
+      rejected.append(copy)
     }
-    await store.confirm()
   }
 }

@@ -1,3 +1,4 @@
+import FeedTestSupport
 import Kafka
 
 /// A record of a topic, copied.
@@ -23,6 +24,16 @@ struct StoredRecord: Equatable {
       key: key.map { Array($0.utf8) },
       value: value.map { Array($0.utf8) }
     )
+  }
+
+  init(_ record: JudgedRecord) {
+    self.init(
+      partition: Int32(record.partition),
+      timestamp: Int64(record.timestamp),
+      key: record.key,
+      value: record.value
+    )
+    for header in record.headers { headers[header.name] = String(decoding: header.value, as: UTF8.self) }
   }
 
   init(_ message: Message) {

@@ -25,12 +25,7 @@ import Testing
     }
 
     /// Publishes the waiting records. Returns the values; nil for a null.
-    func publish() async -> [String?] {
-      let part = await store.beginFlush()
-      let values = part.records.map { record in record.value.map { part.bytes($0).text } }
-      await store.confirm()
-      return values
-    }
+    func publish() async -> [String?] { await store.published().values }
 
     var alreadyApplied: Int { get async { await store.counters.noOps[.alreadyApplied] ?? 0 } }
   }

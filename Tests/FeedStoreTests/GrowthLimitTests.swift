@@ -10,7 +10,7 @@ import Testing
   private final class Input {
     let store: FeedStore
     private var offset = 0
-    private(set) var log: [(key: [UInt8], value: [UInt8]?)] = []
+    private(set) var log: [JudgedRecord] = []
 
     init(_ limits: Limits, _ budget: StateBudget = StateBudget()) {
       var options = FeedStoreOptions()
@@ -28,18 +28,10 @@ import Testing
     /// Publishes. Returns the codes with which records of the window were rejected.
     @discardableResult
     func flush() async -> [String] {
-      let publication = await store.beginFlush()
-      for record in publication.records {
-        log.append(
-          (
-            Array(publication.bytes(record.key).buffer),
-            record.value.map { Array(publication.bytes($0).buffer) }
-          )
-        )
-      }
-      await store.confirm()
+      let flush = await store.published()
+      log += flush.records
       await store.checkInvariants()
-      return publication.rejected.map(\.rejection.message)
+      return flush.rejected.map(\.rejection.message)
     }
 
     /// The message with which a record is rejected; empty if it is applied.
@@ -56,13 +48,9 @@ import Testing
       return other
     }
 
-    func restore(from log: [(key: [UInt8], value: [UInt8]?)]) async throws {
+    func restore(from log: [JudgedRecord]) async throws {
       let replicas = ReplicaPartition(describesChanges: false)
-      for record in log {
-        _ = try replicas.apply(
-          JudgedRecord(partition: 0, key: record.key, value: record.value, headers: [], timestamp: 0)
-        )
-      }
+      for record in log { _ = try replicas.apply(record) }
       try await store.restore(partition: 0, from: replicas)
       await store.checkInvariants()
     }

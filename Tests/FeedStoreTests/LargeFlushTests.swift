@@ -52,23 +52,13 @@ struct LargeFlushTests {
       }
     }
     _ = try await store.apply(RecordBatch(records), time: .records)
-    var transactions: [[String]] = [[]]
-    var part = await store.beginFlush()
-    while true {
-      transactions[transactions.count - 1] += part.records.map {
-        String(decoding: part.bytes($0.key).buffer, as: UTF8.self)
-      }
-      #expect(part.covered.isEmpty == !part.isLast)
-      if part.isLast { break }
-      if part.endsTransaction {
-        await store.confirm()
-        transactions.append([])
-      }
-      part = await store.nextPart()
-    }
-    await store.confirm()
+    let flush = await store.published()
+    #expect(flush.parts.dropLast().allSatisfy { $0.covered.isEmpty && !$0.isLast })
+    #expect(flush.parts.last?.covered.isEmpty == false && flush.parts.last?.isLast == true)
+    let transactions = flush.transactions
     #expect(transactions.count == 3)
-    for (keys, feed) in zip(transactions, ["a", "b", "c"]) {
+    for (records, feed) in zip(transactions, ["a", "b", "c"]) {
+      let keys = records.map { String(decoding: $0.key, as: UTF8.self) }
       #expect(keys.count > 3)
       #expect(keys == keys.indices.map { "k\($0)/\(feed)" })
     }

@@ -45,7 +45,7 @@ struct StoreDriver {
     var window: [OracleRecord] = []
     for record in records {
       let batch = RecordBatch([record])
-      var flushes: [Flush] = []
+      var flushes: [PublishedRecords] = []
       var isTaken = false
       while try await store.apply(batch, time: .records) == .flushDue {
         // The record belongs to the flush unless the flush must come first.
@@ -110,92 +110,61 @@ struct StoreDriver {
     oracle.forgetUnpublished()
   }
 
-  private struct Flush: Equatable {
+  private struct PublishedRecords {
     var records: [JudgedRecord] = []
     var rejected: [RejectedRecord] = []
   }
 
-  private mutating func flushStore(_ window: [OracleRecord]) async throws -> Flush {
+  private mutating func flushStore(_ window: [OracleRecord]) async throws -> PublishedRecords {
     if failures != nil { return try await publish(window) }
-    let flush = await collect()
+    let source = options.output.source
+    var withdrawn: PublishedFlush?
     if rollsBack {
-      await store.rollBack()
+      withdrawn = await store.withdrawn(source: source)
       await store.checkInvariants()
       _ = try await store.apply(RecordBatch(window), time: .records)
-      guard await collect() == flush else {
-        throw Disagreement(description: "after a roll-back the same records come to something else")
-      }
     }
-    await store.confirm()
+    let flush = await store.published(source: source)
+    guard withdrawn == nil || withdrawn == flush else {
+      throw Disagreement(description: "after a roll-back the same records come to something else")
+    }
     await store.checkInvariants()
-    return flush
+    return PublishedRecords(records: flush.records, rejected: flush.rejected)
   }
 
   /// Publishes a flush transaction by transaction. Some are followed by a failure: the rest is then rolled back, and
   /// the records are applied again.
-  private mutating func publish(_ window: [OracleRecord]) async throws -> Flush {
-    var flush = Flush()
-    var part = await store.beginFlush()
+  private mutating func publish(_ window: [OracleRecord]) async throws -> PublishedRecords {
+    var published = PublishedRecords()
+    var flush = await store.beginFlush()
     while true {
-      add(part, to: &flush)
-      if part.isLast { break }
-      if part.endsTransaction {
-        earlyTransactions += 1
-        await store.confirm()
-        if failures?.next().isMultiple(of: 2) == true {
-          await store.rollBack()
-          await store.checkInvariants()
-          _ = try await store.apply(RecordBatch(window), time: .records)
-          part = await store.beginFlush()
-          continue
-        }
+      let part = await store.nextPart(of: &flush, source: options.output.source)
+      published.records += part.records
+      published.rejected += part.rejected
+      guard part.endsTransaction else { continue }
+      guard let rest = await store.confirm(flush) else { break }
+      earlyTransactions += 1
+      guard failures?.next().isMultiple(of: 2) == true else {
+        flush = rest
+        continue
       }
-      part = await store.nextPart()
+      await store.rollBack(rest)
+      await store.checkInvariants()
+      _ = try await store.apply(RecordBatch(window), time: .records)
+      flush = await store.beginFlush()
     }
-    await store.confirm()
     await store.checkInvariants()
     // Feeds that wait for the last transaction are out of order.
-    flush.records = flush.records.enumerated().sorted { one, other in
+    published.records = published.records.enumerated().sorted { one, other in
       let (first, second) = (one.element, other.element)
       if first.partition != second.partition { return first.partition < second.partition }
       if first.feedID != second.feedID { return first.feedID.lexicographicallyPrecedes(second.feedID) }
       return one.offset < other.offset
     }.map(\.element)
-    return flush
+    return published
   }
 
-  /// Begins a flush and collects all its parts.
-  private func collect() async -> Flush {
-    var flush = Flush()
-    var part = await store.beginFlush()
-    while true {
-      add(part, to: &flush)
-      if part.isLast { return flush }
-      part = await store.nextPart()
-    }
-  }
-
-  private func add(_ part: Publication, to flush: inout Flush) {
-    flush.rejected += part.rejected
-    for record in part.records { flush.records.append(judged(record, part)) }
-  }
-
-  private func judged(_ record: OutputRecord, _ part: Publication) -> JudgedRecord {
-    func bytes(_ range: Range<Int>) -> [UInt8] { Array(part.bytes(range).buffer) }
-    var headers: [JudgedHeader] = []
-    ChangesetHeaders.forEach(record, in: part, source: options.output.source) { name, value in
-      headers.append(JudgedHeader(name.description, Array(value.buffer)))
-    }
-    return JudgedRecord(
-      partition: Int(record.partition),
-      key: bytes(record.key),
-      value: record.value.map(bytes),
-      headers: headers,
-      timestamp: Int(record.time)
-    )
-  }
-
-  private mutating func compare(_ flush: Flush, _ expected: OracleFlush) throws {
+  private mutating func compare(_ flush: PublishedRecords, _ expected: OracleFlush) throws {
     try judge.judge(expected, flush.records)
     let codes = flush.rejected.map(\.rejection.code.rawValue)
     let expectedCodes = expected.rejected.map(\.rejection.code.rawValue)

@@ -62,10 +62,9 @@ struct StoreStages {
         preconditionFailure("a list of records does not throw: \(error)")
       }
       let taken = ThreadTime.current()
-      var part = store.beginFlush()
-      while !part.isLast { part = store.nextPart() }
-      precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
-      store.confirm()
+      store.publish { part in
+        precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
+      }
       applied += taken - started
       stages.publish += ThreadTime.current() - taken
     }

@@ -20,7 +20,7 @@ struct ReplayFile: Workload {
       var outcome = ApplyOutcome.flushDue
       while outcome == .flushDue {
         outcome = try await store.apply(lines, time: .records)
-        await publish()
+        headerBytes += await Self.publish(store)
       }
     } catch {
       fail("the file cannot be replayed: \(error)")
@@ -32,18 +32,17 @@ struct ReplayFile: Workload {
     Costs.check(counters.flushes > 0 && headerBytes > 0, "nothing was published")
   }
 
-  private mutating func publish() async {
-    guard await store.isPublicationDue else { return }
-    var part = await store.beginFlush()
-    while true {
+  /// - Returns: the size of the headers.
+  private static func publish(_ store: isolated FeedStore) -> Int {
+    guard store.isPublicationDue else { return 0 }
+    var headerBytes = 0
+    store.publish { part in
       for record in part.records {
         ChangesetHeaders.forEach(record, in: part, source: "feedstore") { name, value in
           headerBytes += name.utf8CodeUnitCount + value.count
         }
       }
-      if part.isLast { break }
-      part = await store.nextPart()
     }
-    await store.confirm()
+    return headerBytes
   }
 }

@@ -3,7 +3,9 @@ package import FeedStore
 import Glibc
 
 /// The records that a store has published to one partition, in memory, in the order of their offsets.
-package final class ChangesetLog {
+///
+/// Unchecked: one task uses it at a time.
+package final class ChangesetLog: @unchecked Sendable {
   private var bytes: UnsafeMutablePointer<UInt8>
   private var capacity = 1 << 20
   /// Bytes of all keys and values.
@@ -19,7 +21,7 @@ package final class ChangesetLog {
 
   package var count: Int { records.count }
 
-  package func append(_ publication: Publication) {
+  package func append(_ publication: borrowing Publication) {
     for record in publication.records {
       append(publication.bytes(record.key))
       let keyEnd = byteCount

@@ -52,15 +52,13 @@ package struct PublishingStore {
     }
   }
 
-  package func publish() async {
-    var part = await store.beginFlush()
-    while true {
+  package func publish() async { await Self.publish(store, log) }
+
+  private static func publish(_ store: isolated FeedStore, _ log: ChangesetLog?) {
+    store.publish { part in
       precondition(part.rejected.isEmpty, "a record of the benchmark was rejected: \(part.rejected)")
       log?.append(part)
-      if part.isLast { break }
-      part = await store.nextPart()
     }
-    await store.confirm()
   }
 
   /// The summaries that a restored store must have.

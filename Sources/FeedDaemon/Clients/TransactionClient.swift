@@ -1,16 +1,17 @@
+import FeedStore
 import Kafka
 
 /// The producer by which a worker publishes.
 ///
 /// The daemon's is ``Kafka/TransactionalProducer``; the simulation has another. Records are queued a part at a time
-/// (``queue(_:)``), so that who makes it does not matter record by record.
+/// (``queue(_:by:)``), so that who makes it does not matter record by record.
 protocol TransactionClient: AnyObject {
   var onStatistics: ((ClientStatistics) -> Void)? { get set }
 
   func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError)
   func begin() throws(KafkaError)
   /// Queues what is left of a part.
-  func queue(_ writer: inout PublicationWriter) throws(KafkaError)
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError)
   func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],
     _ membership: any GroupMembership,
@@ -39,7 +40,9 @@ protocol RecordProducer {
 }
 
 extension TransactionalProducer: RecordProducer, TransactionClient {
-  func queue(_ writer: inout PublicationWriter) throws(KafkaError) { try writer.write(to: self) }
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+    try writer.write(part, to: self)
+  }
 
   func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],

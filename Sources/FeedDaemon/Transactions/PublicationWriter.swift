@@ -3,15 +3,16 @@ import FeedKafka
 import FeedStore
 import Kafka
 
-/// Queues the records of one part of a publication for a transaction, and can be interrupted: when the
-/// producer's queue is full, the next call goes on with the record that did not fit.
+/// Queues the records of one part of a flush for a transaction, and can be interrupted: when the producer's queue is
+/// full, the next call goes on with the record that did not fit.
 struct PublicationWriter {
   private let options: FeedStoreOptions
   let layout: TopicLayout
   private let limits: RejectedRecordLimit
   private let crash: CrashInjection?
   private var headers = HeaderList()
-  private var part: Publication?
+  /// Whether everything that was to be written is.
+  private(set) var isIdle = true
   private var nextRecord = 0
   private var nextRejected = 0
   /// How far the changesets topic reaches with what was written.
@@ -29,25 +30,25 @@ struct PublicationWriter {
     self.crash = crash
   }
 
-  /// Whether everything that was to be written is.
-  var isIdle: Bool { part == nil }
-
-  /// Takes a part to write. Its bytes must stay until it is written.
-  mutating func begin(_ part: Publication) {
-    self.part = part
+  /// Begins with a part, which the following calls of ``write(_:to:)`` pass.
+  mutating func begin() {
+    isIdle = false
     nextRecord = 0
     nextRejected = 0
   }
 
   /// Forgets what is left of a part, and what was written in a transaction that is not known to be committed.
   mutating func discard() {
-    part = nil
+    isIdle = true
     ends.discard()
   }
 
   /// Queues what is left of the part.
-  mutating func write(to producer: some RecordProducer) throws(KafkaError) {
-    guard let part else { return }
+  mutating func write(
+    _ part: borrowing Publication,
+    to producer: some RecordProducer
+  ) throws(KafkaError) {
+    if isIdle { return }
     while nextRecord < part.records.count {
       try write(part.records[nextRecord], of: part, to: producer)
       nextRecord += 1
@@ -56,12 +57,12 @@ struct PublicationWriter {
       try write(part.rejected[nextRejected], to: producer)
       nextRejected += 1
     }
-    self.part = nil
+    isIdle = true
   }
 
   private mutating func write(
     _ record: OutputRecord,
-    of part: Publication,
+    of part: borrowing Publication,
     to producer: some RecordProducer
   ) throws(KafkaError) {
     headers.removeAll()

@@ -55,6 +55,8 @@ struct TransactionMachine: Equatable {
     case proceed
     /// Wait so long, then go on with the next step, which is the same call again.
     case retry(afterMilliseconds: Int32)
+    /// Wait so long, then go on with the next step.
+    case pause(milliseconds: Int32)
     /// The transaction was committed: what it holds is published.
     case committed
     /// The transaction was withdrawn: take the store back to what is published, read the input again, and
@@ -77,6 +79,9 @@ struct TransactionMachine: Equatable {
   static let mostWithdrawnInARow = 20
   /// How long a full queue has time to empty.
   static let queueMilliseconds: Int32 = 5
+  /// How long brokers have to end an aborted transaction before the next producer is registered. While they are at it they
+  /// refuse, and librdkafka 2.0.2 asks again only 500 ms later.
+  static let abortMilliseconds: Int32 = 50
 
   var step: Step {
     switch state {
@@ -151,6 +156,7 @@ struct TransactionMachine: Equatable {
       state = .replacing
     case .replacing:
       state = .renewing
+      return .pause(milliseconds: Self.abortMilliseconds)
     case .renewing:
       return withdraw()
     case .retiring:

@@ -40,7 +40,7 @@ extension Worker {
       try restoreAgain(store, dropping: dropped, restoring: restored)
 
     case .prepareProducer(let step): return .called(prepareProducer(step), stopDeadline: stop.deadline)
-    case .beginFlush: flushClock.begin()
+    case .beginFlush: beginFlush(store)
     case .call(let step, let limit):
       return .called(call(step, store, until: limit), stopDeadline: stop.deadline)
     case .wait(let milliseconds): try wait(milliseconds)
@@ -48,7 +48,7 @@ extension Worker {
       confirm(store, isWhole: isWhole, milliseconds: milliseconds)
       return .confirmed(isStopping: stop.isRequested)
     case .withdraw: withdraw(store)
-    case .lose(let wait): lose(waitMilliseconds: wait)
+    case .lose(let wait): lose(store, waitMilliseconds: wait)
     case .rollBack: return .rolledBack(wasPending: rollBack(store))
 
     case .checkPending(let partitions):

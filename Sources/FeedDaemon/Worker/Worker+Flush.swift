@@ -12,6 +12,13 @@ extension Worker {
   private static let offsetsMilliseconds: Int64 = 5_000
   static let seekMilliseconds: Int32 = 5_000
 
+  func beginFlush(_ store: isolated FeedStore) {
+    flushClock.begin()
+    let start = MonotonicClock.nanoseconds()
+    flush = store.beginFlush()
+    flushClock.addPlanning(since: start)
+  }
+
   /// Makes a call, and says what came of it.
   ///
   /// - Parameter limit: when to stop trying what fails, in milliseconds of the monotonic clock.
@@ -32,11 +39,14 @@ extension Worker {
         environment.crash?.reach(.afterBegin)
       case .write:
         try write(store)
-        return .wrote(endsTransaction: part?.endsTransaction == true, isLast: part?.isLast == true)
+        return .wrote(
+          endsTransaction: flush?.isAtEndOfTransaction == true,
+          isLast: flush?.isAtEnd == true
+        )
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
         try producer.sendOffsets(
-          committedOffsets,
+          committedOffsets(store),
           try consumer.membership(),
           timeoutMilliseconds: offsetsTime(until: limit)
         )
@@ -109,34 +119,36 @@ extension Worker {
 
   /// Queues the next part of the flush, or what is left of the last.
   private func write(_ store: isolated FeedStore) throws(KafkaError) {
-    guard var writer else { preconditionFailure("a flush before the start") }
+    // The flush stays where it is: a noncopyable value that is taken out cannot be put back when a call throws.
+    guard var writer, flush != nil else { preconditionFailure("nothing is being flushed") }
     defer { self.writer = writer }
     if writer.isIdle {
       let start = MonotonicClock.nanoseconds()
-      let next = part == nil ? store.beginFlush() : store.nextPart()
+      store.prepareNextPart(of: &flush!)
       flushClock.addPlanning(since: start)
-      part = next
-      writer.begin(next)
+      writer.begin()
     }
-    try producer.queue(&writer)
+    try store.withPart(of: flush!) { (part) throws(KafkaError) in try producer.queue(part, by: &writer) }
   }
 
   /// What the transaction commits. The offsets of one that is not its flush's last stay where they are; they
   /// are sent all the same, as they show the group that the partitions are still ours.
-  private var offsets: [TopicPartitionOffset] {
-    guard let part, part.isLast else { return machine.positions.resume }
-    return part.covered.map {
-      TopicPartitionOffset(
-        topic: String(decoding: $0.topic, as: UTF8.self),
-        partition: $0.partition,
-        offset: $0.nextOffset
-      )
+  private func offsets(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
+    guard flush?.isAtEnd == true else { return machine.positions.resume }
+    return store.withPart(of: flush!) { part in
+      part.covered.map {
+        TopicPartitionOffset(
+          topic: String(decoding: $0.topic, as: UTF8.self),
+          partition: $0.partition,
+          offset: $0.nextOffset
+        )
+      }
     }
   }
 
   /// The same as the group keeps it.
-  private var committedOffsets: [TopicPartition: CommittedOffset] {
-    let entries = offsets.map {
+  private func committedOffsets(_ store: isolated FeedStore) -> [TopicPartition: CommittedOffset] {
+    let entries = offsets(store).map {
       let metadata = writer?.ends.metadata(of: $0.partition) ?? ""
       return ($0.topicPartition, CommittedOffset($0.offset, metadata: metadata))
     }
@@ -152,12 +164,12 @@ extension Worker {
     failures.commit()
     status.ended(.committed)
     if isWhole {
-      machine.positions.commit(offsets)
+      machine.positions.commit(offsets(store))
       store.notePublication(milliseconds: milliseconds)
     }
-    store.confirm()
+    guard let committed = flush.take() else { preconditionFailure("no flush to confirm") }
+    flush = store.confirm(committed)
     guard isWhole else { return }
-    endFlush()
     let counters = store.counters
     environment.status.committed(counters, by: identity.number)
     status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
@@ -166,8 +178,7 @@ extension Worker {
 
   /// A transaction was aborted: the store goes back to what is published.
   func withdraw(_ store: isolated FeedStore) {
-    endFlush()
-    store.rollBack()
+    endFlush(store)
     let inARow = machine.transactions.withdrawnInARow
     status.ended(.withdrawn, withdrawnInARow: inARow)
     log.write(
@@ -183,8 +194,8 @@ extension Worker {
   }
 
   /// What is published is not known: the feeds are restored once another producer is registered.
-  func lose(waitMilliseconds: Int32) {
-    endFlush()
+  func lose(_ store: isolated FeedStore, waitMilliseconds: Int32) {
+    endFlush(store)
     status.ended(.unknown, withdrawnInARow: machine.transactions.withdrawnInARow)
     failures.lose()
     log.write(
@@ -202,13 +213,13 @@ extension Worker {
 
   /// Nothing can be published before somebody has done something.
   func refuse() {
-    endFlush()
     status.ended(.refused)
     tellUndelivered()
   }
 
-  private func endFlush() {
-    part = nil
+  /// Withdraws the flush that is in progress, if there is one.
+  func endFlush(_ store: isolated FeedStore) {
+    if let flush = flush.take() { store.rollBack(flush) }
     writer?.discard()
   }
 

@@ -40,8 +40,8 @@ package final class Worker: @unchecked Sendable {
   var producer: any TransactionClient
   var failures = TransactionFailures()
   var writer: PublicationWriter?
-  /// The part of the flush that was handed out last; nil outside of a flush.
-  var part: Publication?
+  /// The flush in progress, from ``WorkerAction/beginFlush`` until it is published or withdrawn.
+  var flush: Flush?
 
   // What restores: Worker+Restore.swift.
   var restoration = Restoration()
@@ -137,6 +137,7 @@ package final class Worker: @unchecked Sendable {
       return report
     } catch {
       // The pending changes can no longer be published.
+      endFlush(store)
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }

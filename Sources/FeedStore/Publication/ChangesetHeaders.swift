@@ -7,7 +7,7 @@ public enum ChangesetHeaders {
   /// value is valid during the call.
   public static func forEach(
     _ record: OutputRecord,
-    in publication: Publication,
+    in publication: borrowing Publication,
     source: String,
     _ body: (_ name: StaticString, _ value: ByteSpan) -> Void
   ) {

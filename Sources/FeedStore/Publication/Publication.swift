@@ -1,10 +1,10 @@
 public import Feed
 
-/// A flush, or a part of it: a few megabytes, unless one difference is larger.
+/// A part of a flush: a few megabytes, unless one difference is larger.
 ///
-/// The records' bytes are in a buffer that the store reuses: they are valid until the store is asked for the next part
-/// or told the outcome. Parts up to one that ends a transaction are published together, in one transaction.
-public struct Publication: @unchecked Sendable {
+/// The store lends it for the duration of a call (``FeedStore/withPart(of:_:)``), because the records' bytes are in a
+/// buffer that it reuses. Parts up to one that ends a transaction are published together, in one transaction.
+public struct Publication: ~Copyable {
   private let buffer: RecordBuffer
   /// Records for the changesets topic, in order.
   public var records: [OutputRecord] { buffer.records }
@@ -31,6 +31,6 @@ public struct Publication: @unchecked Sendable {
     self.endsTransaction = endsTransaction
   }
 
-  /// The bytes of a record's key, value or other part.
+  /// The bytes of a record's key, value or other part; valid as long as the publication is lent.
   public func bytes(_ range: Range<Int>) -> ByteSpan { buffer.bytes.span(range) }
 }

@@ -2,10 +2,9 @@ public import Feed
 
 /// Holds all feeds of its partitions, applies updates, and publishes the resulting changes.
 ///
-/// The caller drives it: call `apply` with batches until a flush is due; call `beginFlush` and `nextPart` until a part
-/// that ends a transaction; publish these parts as one transaction, and report the outcome with `confirm` or
-/// `rollBack`; continue with `nextPart` while there are more parts. Nothing else can be applied before the flush has
-/// ended. The store never reads a clock.
+/// The caller drives it: call `apply` with batches until a flush is due; publish what waits as a ``Flush``, and report
+/// the outcome with `confirm` or `rollBack`. Nothing else can be applied before the flush has ended. The store never
+/// reads a clock.
 public actor FeedStore {
   private let options: FeedStoreOptions
   private let decoder: RecordDecoder
@@ -20,7 +19,9 @@ public actor FeedStore {
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
-  private var flush: FlushInProgress?
+  /// Whether a ``Flush`` has neither been confirmed nor rolled back.
+  private var isFlushing = false
+  /// The records of its current part.
   private let buffer = RecordBuffer()
   /// Everything published or applied so far. Rolling back a flush restores the values from before it.
   @exclusivity(unchecked) public private(set) var counters = StoreCounters()
@@ -89,7 +90,7 @@ public actor FeedStore {
   ///
   /// Nothing of the partition may be waiting: publish it or roll it back first.
   public func drop(partition: Int32) {
-    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    checkNoFlush()
     precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
     if restoring?.partition == partition { restoring = nil }
     _ = removeDirectory(of: partition)
@@ -101,7 +102,7 @@ public actor FeedStore {
   ///
   /// - Returns: replicas that go on from there; nil if the store has no feed of the partition.
   public func takeOut(partition: Int32) -> GivenUpPartition? {
-    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    checkNoFlush()
     precondition(!waiting.has(partition: partition), "records of a partition that is handed out are waiting")
     return removeDirectory(of: partition).map { GivenUpPartition($0) }
   }
@@ -119,7 +120,7 @@ public actor FeedStore {
   ///
   /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
   public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
-    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    checkNoFlush()
     var lookAhead = LookAhead()
     while let record = try batch.current() {
       let now: Int64
@@ -167,7 +168,7 @@ public actor FeedStore {
   ///   - nextOffset: the offset after the last one that is covered.
   ///   - time: the current time, in the milliseconds of the time source of `apply`.
   public func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64, at time: Int64) {
-    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+    checkNoFlush()
     if !isPublicationDue { countersBeforeWindow = counters }
     waiting.cover(topic: topic, partition: partition, upTo: nextOffset)
     coalescer.begin(at: time)
@@ -230,57 +231,68 @@ public actor FeedStore {
 
   // MARK: Publication
 
-  /// Begins to publish the waiting changes, and returns the first part.
-  public func beginFlush() -> Publication {
-    precondition(flush == nil, "a flush is in progress; confirm it or roll it back first")
+  /// Begins to publish the waiting changes.
+  public func beginFlush() -> Flush {
+    checkNoFlush()
     waiting.sortFeeds()
     let isLarge = waiting.mostPublishedBytes(inputBytes: coalescer.waitingBytes) > options.maxTransactionBytes
-    flush = FlushInProgress(independentFeeds: isLarge ? waiting.moveDependentFeedsLast() : 0)
+    isFlushing = true
     counters.flushes += 1
-    return nextPart()
+    return Flush(of: self, independentFeeds: isLarge ? waiting.moveDependentFeedsLast() : 0)
   }
 
-  /// The next part of the flush in progress.
-  public func nextPart() -> Publication {
-    guard var progress = flush else { preconditionFailure("no flush is in progress") }
+  /// Writes the next part of the flush, which ``withPart(of:_:)`` then lends.
+  public func prepareNextPart(of flush: inout Flush) {
+    flush.check(isOf: self)
     precondition(
-      !progress.isAtEndOfTransaction,
+      !flush.isAtEndOfTransaction,
       "the end of a transaction was neither confirmed nor rolled back"
     )
     buffer.removeAll()
-    while progress.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes,
-      !progress.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
+    while flush.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes,
+      !flush.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
     {
-      let (partition, feed) = waiting.feeds[progress.nextFeed]
+      let (partition, feed) = waiting.feeds[flush.nextFeed]
       buffer.partition = partition
-      if !progress.isWriting {
+      if !flush.isWriting {
         guard let outcome = publisher.begin(feed) else {
-          progress.nextFeed += 1
+          flush.nextFeed += 1
           continue
         }
         count(outcome)
-        progress.isWriting = true
+        flush.isWriting = true
       }
       if !publisher.writeNext(to: buffer) {
         if publisher.wroteKeyframe { counters.reloads[.keyframe, default: 0] += 1 }
-        progress.isWriting = false
-        progress.nextFeed += 1
+        flush.isWriting = false
+        flush.nextFeed += 1
       }
     }
-    let isLast = progress.nextFeed == waiting.feeds.count
     for record in buffer.records { counters.outputBytes += record.key.count + (record.value?.count ?? 0) }
     counters.outputRecords += buffer.records.count
-    progress.isAtEndOfTransaction =
-      isLast
-      || progress.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
-    progress.transactionBytes += buffer.bytes.count
-    flush = progress
-    return Publication(
-      buffer: buffer,
-      rejected: isLast ? waiting.rejected : [],
-      covered: isLast ? waiting.covered() : [],
-      isLast: isLast,
-      endsTransaction: progress.isAtEndOfTransaction
+    flush.addPart(
+      bytes: buffer.bytes.count,
+      feedCount: waiting.feeds.count,
+      maxBytes: options.maxTransactionBytes
+    )
+  }
+
+  /// Lends the current part of the flush. It can be lent any number of times until the next one is prepared or the
+  /// flush is confirmed or rolled back.
+  public func withPart<Result, Failure: Error>(
+    of flush: borrowing Flush,
+    _ body: (borrowing Publication) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    flush.check(isOf: self)
+    precondition(flush.hasPart, "no part of the flush is prepared")
+    return try body(
+      Publication(
+        buffer: buffer,
+        rejected: flush.isAtEnd ? waiting.rejected : [],
+        covered: flush.isAtEnd ? waiting.covered() : [],
+        isLast: flush.isAtEnd,
+        endsTransaction: flush.isAtEndOfTransaction
+      )
     )
   }
 
@@ -294,29 +306,54 @@ public actor FeedStore {
     counters.entries.reloads += outcome.counts.reloads
   }
 
-  /// Confirms that everything up to the last returned part, which ended a transaction, was published.
-  public func confirm() {
-    guard var progress = flush else { preconditionFailure("no flush is in progress") }
-    precondition(progress.isAtEndOfTransaction, "published in the middle of a transaction")
-    for (_, feed) in waiting.feeds[progress.confirmedFeeds..<progress.nextFeed] { feed.confirm() }
-    guard progress.nextFeed < waiting.feeds.count else { return endWindow(isPublished: true) }
+  /// Confirms that everything up to the current part, which ends a transaction, was published.
+  ///
+  /// - Returns: the flush, to go on with; nil if everything is published.
+  public func confirm(_ flush: consuming Flush) -> Flush? {
+    flush.check(isOf: self)
+    precondition(flush.isAtEndOfTransaction, "published in the middle of a transaction")
+    for (_, feed) in waiting.feeds[flush.confirmedFeeds..<flush.nextFeed] { feed.confirm() }
+    guard !flush.isAtEnd else {
+      end(flush, isPublished: true)
+      return nil
+    }
     // If the rest is rolled back, the records of these feeds are read again and skipped.
     countersBeforeWindow.takePublished(from: counters)
-    progress.beginTransaction()
-    flush = progress
+    flush.beginTransaction()
+    return flush
   }
 
-  /// Rolls every feed back to its published state: waiting changes, and parts that were returned but not confirmed, are
-  /// withdrawn. The caller must apply the records again, from the committed offsets.
+  /// Rolls every feed back to its published state: waiting changes, and parts that were not confirmed, are withdrawn.
+  /// The caller must apply the records again, from the committed offsets.
+  public func rollBack(_ flush: consuming Flush) {
+    flush.check(isOf: self)
+    rollBackFeeds(from: flush.confirmedFeeds)
+    end(flush, isPublished: false)
+  }
+
+  /// Rolls every feed back to its published state while no flush is in progress. The caller must apply the records
+  /// again, from the committed offsets.
   public func rollBack() {
-    for (partition, feed) in waiting.feeds[(flush?.confirmedFeeds ?? 0)...] {
+    checkNoFlush()
+    rollBackFeeds(from: 0)
+    endWindow(isPublished: false)
+  }
+
+  private func rollBackFeeds(from first: Int) {
+    for (partition, feed) in waiting.feeds[first...] {
       let directory = directory(of: partition).takeUnretainedValue()
       let before = directory.count(of: feed)
       feed.rollBack()
       share.add(directory.noteChange(of: feed, since: before))
     }
     counters = countersBeforeWindow
-    endWindow(isPublished: false)
+  }
+
+  private func end(_ flush: consuming Flush, isPublished: Bool) {
+    flush.end()
+    isFlushing = false
+    buffer.removeAll()
+    endWindow(isPublished: isPublished)
   }
 
   private func endWindow(isPublished: Bool) {
@@ -325,8 +362,10 @@ public actor FeedStore {
     }
     waiting.removeAll()
     coalescer.reset(isPublished: isPublished)
-    flush = nil
-    buffer.removeAll()
+  }
+
+  private func checkNoFlush() {
+    precondition(!isFlushing, "a flush is in progress; confirm it or roll it back first")
   }
 
   // MARK: Inspection

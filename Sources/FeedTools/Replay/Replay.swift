@@ -24,7 +24,10 @@ public struct Replay: Sendable {
   ///
   /// - Throws: ``ReplayError``, without publishing the waiting records. `UsageError`, before anything is written, if an
   ///   output file is also an input.
-  public func run() async throws -> ReplayReport {
+  public func run() async throws -> ReplayReport { try await run(with: FeedStore(options: options)) }
+
+  /// Runs inside the store's isolation, which is entered once.
+  private func run(with store: isolated FeedStore) throws -> ReplayReport {
     let started = MonotonicClock.nanoseconds()
     try checkOutputs()
     let reader = ReplayReader(
@@ -33,13 +36,14 @@ public struct Replay: Sendable {
       chunkBytes: chunkBytes
     )
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
-    let store = FeedStore(options: options)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
     do {
       var outcome = ApplyOutcome.flushDue
       repeat {
-        outcome = try await store.apply(reader, time: .records)
-        try await publish(store, writer)
+        outcome = try store.apply(reader, time: .records)
+        if store.isPublicationDue {
+          try store.publish { (part) throws(ReplayError) in try writer.write(part) }
+        }
         progress.update(reader.bytesRead, now: MonotonicClock.nanoseconds())
       } while outcome == .flushDue
     } catch {
@@ -51,9 +55,9 @@ public struct Replay: Sendable {
     progress.finish()
     try writer.finish()
     return ReplayReport(
-      counters: await store.counters,
-      feedCount: await store.feedCount,
-      stateBytes: await store.stateBytes,
+      counters: store.counters,
+      feedCount: store.feedCount,
+      stateBytes: store.stateBytes,
       bytesRead: reader.bytesRead,
       nanoseconds: MonotonicClock.nanoseconds() - started,
       keepsRejected: rejected != nil
@@ -72,16 +76,5 @@ public struct Replay: Sendable {
         throw UsageError(.invalidValue, "\(option) is \(same), which is also read; name another file")
       }
     }
-  }
-
-  private func publish(_ store: FeedStore, _ writer: ReplayWriter) async throws {
-    guard await store.isPublicationDue else { return }
-    var part = await store.beginFlush()
-    while true {
-      try writer.write(part)
-      if part.isLast { break }
-      part = await store.nextPart()
-    }
-    await store.confirm()
   }
 }

@@ -26,7 +26,7 @@ final class ReplayWriter {
     }
   }
 
-  func write(_ publication: Publication) throws(ReplayError) {
+  func write(_ publication: borrowing Publication) throws(ReplayError) {
     for record in publication.records {
       write(record, publication)
       try changesets.flushIfLarge()
@@ -49,7 +49,7 @@ final class ReplayWriter {
     return offset
   }
 
-  private func write(_ record: OutputRecord, _ publication: Publication) {
+  private func write(_ record: OutputRecord, _ publication: borrowing Publication) {
     let line = changesets.buffer
     let offset = nextOffset(&changesetOffsets, record.partition)
     writeStart(line, topic: options.topics.changesets, record.partition, offset, record.time)

@@ -11,6 +11,8 @@ extension Consumer {
     _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
   ) {
     guard let client = try? client("rebalance") else { return }
+    // Whatever has come before is over.
+    (delayedRebalance, joinsAgain) = (nil, false)
     let partitions = withCompanions(list.map { TopicPartitionList.partitions(of: $0) } ?? [])
     // Makes a blocked poll return.
     defer { rd_kafka_queue_yield(queue) }
@@ -39,7 +41,26 @@ extension Consumer {
       pendingRebalance = Rebalance(.lost, Array(held), needsNewConsumer: true)
       return
     }
+    joinsAgain = rebalance.kind == .assigned && secondJoin.isDue(gaining: partitions.count, at: now)
+    delayedRebalance = joinsAgain ? (rebalance, now + SecondJoin.delay) : nil
+    pendingRebalance = joinsAgain ? nil : rebalance
+  }
+
+  /// The time since the consumer was created.
+  var now: Duration { start.duration(to: .now) }
+
+  /// Has a poll return the delayed rebalance if it is time.
+  func endDelay(at now: Duration) {
+    guard let (rebalance, time) = delayedRebalance, now >= time else { return }
+    delayedRebalance = nil
     pendingRebalance = rebalance
+  }
+
+  /// How long a poll may wait, in milliseconds.
+  func waitingTime(_ timeoutMilliseconds: Int32) -> Int32 {
+    guard let (_, time) = delayedRebalance else { return timeoutMilliseconds }
+    let (seconds, attoseconds) = max(.zero, time - now).components
+    return min(timeoutMilliseconds, Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1))
   }
 
   /// Completes a rebalance. Assigned partitions can be sought and read from now on; records of revoked or lost
@@ -57,8 +78,12 @@ extension Consumer {
 
   private func perform(_ rebalance: Rebalance, _ client: OpaquePointer) throws(KafkaError) {
     switch rebalance.kind {
-    case .assigned: try take(rebalance.partitions, client)
-    case .revoking, .lost: try giveUp(rebalance.partitions.filter { held.contains($0) }, client)
+    case .assigned:
+      if joinsAgain { try joinAgain(client) }
+      try take(rebalance.partitions, client)
+    case .revoking, .lost:
+      secondJoin.noteGivingUp(at: now)
+      try giveUp(rebalance.partitions.filter { held.contains($0) }, client)
     }
   }
 
@@ -69,6 +94,14 @@ extension Consumer {
       + companions.flatMap { topic in
         partitions.map { TopicPartition(topic: topic, partition: $0.partition) }
       }
+  }
+
+  /// Has librdkafka join the group again as soon as the present rebalance is completed; it does so for a subscription that comes
+  /// in the middle of a rebalance, even if it is the same one.
+  private func joinAgain(_ client: OpaquePointer) throws(KafkaError) {
+    joinsAgain = false
+    guard let subscription, !isClosing else { return }
+    try subscribe(subscription, client)
   }
 
   private func take(_ partitions: [TopicPartition], _ client: OpaquePointer) throws(KafkaError) {

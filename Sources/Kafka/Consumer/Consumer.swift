@@ -64,6 +64,13 @@ public final class Consumer {
   /// The member id at the time when the first of the held partitions was assigned.
   var memberID: String?
   var hasBeenAssigned = false
+  /// The topic that the group assigns; nil if it is not a member of a group.
+  private(set) var subscription: String?
+  var secondJoin = SecondJoin()
+  /// Whether to join the group again when the rebalance that has come is completed, and until when no poll returns it: `SecondJoin`.
+  var joinsAgain = false
+  var delayedRebalance: (rebalance: Rebalance, until: Duration)?
+  let start = ContinuousClock.now
 
   private struct WeakBatch {
     weak var batch: MessageBatch?
@@ -116,12 +123,16 @@ public final class Consumer {
   ///   partitions follow those with the same number. Brokers do not count them as topics of the group, so committed
   ///   offsets of theirs expire after `offsets.retention.minutes` unless they are committed again.
   public func subscribe(_ topic: String, companions: [String] = []) throws(KafkaError) {
-    let action = "subscribe to \(topic)"
-    let client = try groupClient(action)
+    let client = try groupClient("subscribe to \(topic)")
     self.companions = companions
-    let list = TopicPartitionList([TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA)])
-    try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, action)
+    try subscribe(topic, client)
     isSubscribed = true
+    subscription = topic
+  }
+
+  func subscribe(_ topic: String, _ client: OpaquePointer) throws(KafkaError) {
+    let list = TopicPartitionList([TopicPartition(topic: topic, partition: RD_KAFKA_PARTITION_UA)])
+    try KafkaError.check(rd_kafka_subscribe(client, list.pointer), client: client, "subscribe to \(topic)")
   }
 
   /// Leaves the group, after its partitions have been revoked. The next `subscribe` joins it again.
@@ -129,6 +140,7 @@ public final class Consumer {
     let action = "unsubscribe"
     let client = try groupClient(action)
     try KafkaError.check(rd_kafka_unsubscribe(client), client: client, action)
+    subscription = nil
   }
 
   /// Creates a batch for polls of this consumer.
@@ -170,7 +182,7 @@ public final class Consumer {
     if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
       handle?.context.errors.isEmpty == true
     {
-      received = rd_kafka_consume_batch_queue(queue, timeoutMilliseconds, batch.storage, 1)
+      received = rd_kafka_consume_batch_queue(queue, waitingTime(timeoutMilliseconds), batch.storage, 1)
     }
     if received < 0 {
       batch.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
@@ -181,6 +193,7 @@ public final class Consumer {
     for error in handle?.context.takeErrors() ?? [] {
       batch.append(.error(error))
     }
+    endDelay(at: now)
     if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
   }
@@ -232,6 +245,8 @@ public final class Consumer {
       weak.batch?.recycle()
     }
     // librdkafka 2.0.2 would wait for ever for an assignment that is not completed.
+    joinsAgain = false
+    endDelay(at: .seconds(Int64.max))
     if let rebalance = pendingRebalance, !rebalance.needsNewConsumer { try? complete(rebalance) }
     isClosing = true
     let hasLeft = isSubscribed ? leaveGroup(client, deadline) : true

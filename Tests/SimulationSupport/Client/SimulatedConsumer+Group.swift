@@ -3,6 +3,8 @@
 /// How a consumer is a member of its group.
 extension SimulatedConsumer {
   private static let heartbeat: Int64 = 3_000_000
+  /// librdkafka lets so much time pass between two requests to join.
+  private static let joinInterval: Int64 = 1_000_000
 
   /// Joins the group; partitions come with polls.
   ///
@@ -59,7 +61,7 @@ extension SimulatedConsumer {
       if options.isEager, !positions.isEmpty, !membership.isLost {
         give(.revoking, positions.map(\.partition))
       }
-      if membership.isLost { continue }
+      if membership.isLost || waitsToJoin() { continue }
       membership.needsToJoin = false
       if !joinOnce() { membership.needsToJoin = true }
     }
@@ -67,6 +69,18 @@ extension SimulatedConsumer {
 
   private func wait() {
     if let changed = membership.changed { simulator.wait(for: changed, until: simulator.now + 5_000_000) }
+  }
+
+  /// - Returns: whether it was too early to join; then some time has passed.
+  private func waitsToJoin() -> Bool {
+    defer { membership.joinsAtOnce = false }
+    let left = membership.joinsAtOnce ? 0 : membership.nextJoin - simulator.now
+    if left > 0 {
+      simulator.sleep(left)
+      return true
+    }
+    membership.nextJoin = simulator.now + Self.joinInterval
+    return false
   }
 
   /// - Returns: whether it has a place in a generation.
@@ -123,6 +137,7 @@ extension SimulatedConsumer {
     switch refused.code {
     case .memberIDRequired:
       membership.memberID = refused.memberID
+      membership.joinsAtOnce = true
       return
     case .unknownMember, .illegalGeneration:
       if refused.code == .unknownMember { membership.memberID = "" }
@@ -142,15 +157,25 @@ extension SimulatedConsumer {
     let revoked = held.subtracting(assignment)
     let added = Set(assignment).subtracting(held)
     if !revoked.isEmpty {
+      membership.secondJoin.noteGivingUp(at: now)
       give(.revoking, withCompanions(revoked))
       if membership.isLost { return false }
     }
+    var joinsAgain = !revoked.isEmpty
     if revoked.isEmpty || !added.isEmpty {
+      if membership.secondJoin.isDue(gaining: added.count, at: now) {
+        joinsAgain = true
+        simulator.sleep(Int64(SecondJoin.delay / .microseconds(1)))
+        if membership.isLost || isGone { return false }
+      }
       give(.assigned, withCompanions(added))
       if membership.isLost { return false }
     }
-    return revoked.isEmpty
+    membership.joinsAtOnce = joinsAgain
+    return !joinsAgain
   }
+
+  private var now: Duration { .microseconds(simulator.now) }
 
   /// Tells the owner of a rebalance and waits until it is completed.
   private func give(_ kind: SimulatedRebalance.Kind, _ partitions: [TopicPartition]) {

@@ -1,4 +1,5 @@
 import CRdkafka
+import FeedStore
 import SimulationSupport
 
 @testable import FeedDaemon
@@ -17,7 +18,9 @@ final class SimulatedTransactions: TransactionClient, RecordProducer {
 
   func begin() throws(KafkaError) { try producer.begin() }
 
-  func queue(_ writer: inout PublicationWriter) throws(KafkaError) { try writer.write(to: self) }
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+    try writer.write(part, to: self)
+  }
 
   func produce(
     topic: String,

@@ -66,6 +66,31 @@ import Testing
     }
   }
 
+  @Test func `a partition that moves to a member that joins is nobody's for less than half a second`() {
+    let first = Holdings()
+    let second = Holdings()
+    let process = laboratory.process("p")
+    laboratory.run(process) { [self] in
+      let member = laboratory.member(process)
+      try member.subscribe(["in"])
+      try poll(member, first)
+      var taken: Int64?
+      laboratory.simulator.spawn(process) { [self] in
+        let other = laboratory.member(process)
+        try? other.subscribe(["in"])
+        try? poll(other, second, seconds: 40) { _ in !second.held.isEmpty }
+        taken = laboratory.simulator.now
+        try? poll(other, second, seconds: 40) { _ in false }
+      }
+      try poll(member, first) { _ in first.held.count == 1 }
+      let given = laboratory.simulator.now
+      try poll(member, first, seconds: 20) { _ in false }
+      let time = try #require(taken)
+      #expect(first.held.count == 1 && second.held.count == 1)
+      #expect(time - given < 500_000, "\(time - given) µs")
+    }
+  }
+
   @Test func `a member that dies is missed after its session, and the other gets what it had`() {
     let first = Holdings()
     let second = Holdings()

@@ -106,7 +106,7 @@ extension WorkerMachine {
     switch effect {
     case .proceed:
       return checkSchedule(in: flush, at: now)
-    case .retry(let milliseconds):
+    case .retry(let milliseconds), .pause(let milliseconds):
       return enter(.flushing(flush, .waiting), .wait(milliseconds: milliseconds))
     case .committed:
       slowTransactions.commit()

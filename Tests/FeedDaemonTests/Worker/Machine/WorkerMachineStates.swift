@@ -44,7 +44,7 @@ enum WorkerMachineStates {
   static let toAborting = toWriting + [called(.failed(KafkaErrors.abortable)), notDue]
   static let toWithdrawing =
     toAborting + [
-      called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), notDue,
+      called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), .done, notDue,
       called(.succeeded),
     ]
   static let toLosing = toCommitting + [called(.failed(KafkaErrors.fatal))]
@@ -87,7 +87,9 @@ enum WorkerMachineStates {
     ("flush: replacing the producer", toAborting + [called(.succeeded), notDue]),
     (
       "flush: registering the producer",
-      toAborting + [called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), notDue]
+      toAborting + [
+        called(.succeeded), notDue, called(.replaced(transactionMilliseconds: 10_000)), .done, notDue,
+      ]
     ),
     ("flush: waiting", toBegin + [called(.failed(KafkaErrors.retriable))]),
     ("flush: checking the schedule", toBegin + [called(.succeeded)]),

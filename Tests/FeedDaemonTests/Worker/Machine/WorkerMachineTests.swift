@@ -425,6 +425,7 @@ struct WorkerMachineTests {
       States.called(.succeeded),
       States.notDue,
       States.called(.replaced(transactionMilliseconds: 40_000)),
+      .done,
       States.notDue,
       States.called(.succeeded),
       .done,

@@ -50,6 +50,7 @@ enum WorkerMachineTexts {
     switch effect {
     case .proceed, .committed: "\(effect)"
     case .retry(let wait): "retry in \(wait) ms"
+    case .pause(let wait): "pause of \(wait) ms"
     case .withdrawn(let wait): "withdrawn, \(wait) ms"
     case .lost(let wait): "lost, \(wait) ms"
     case .stop(let error): "stop, \(error.kind)"
