@@ -67,51 +67,27 @@ __attribute__((always_inline)) inline feedstore_json_marks mark_at_place(
   }
 }
 
-template <typename Mark64>
-__attribute__((always_inline)) inline uint64_t mark_all(
-    const uint8_t *bytes, size_t count, uint64_t *stops, Mark64 mark64) {
-  uint64_t not_ascii = 0;
-  for (size_t start = 0; start < count; start += 64) {
-    const feedstore_json_marks marks = mark_at_place(bytes, start, count, mark64);
-    *stops++ = marks.stops;
-    not_ascii |= marks.not_ascii;
-  }
-  *stops = 1;
-  return not_ascii;
-}
-
 #ifdef __x86_64__
-__attribute__((target("avx2"))) uint64_t mark_with_avx2(const uint8_t *bytes, size_t count, uint64_t *stops) {
-  return mark_all(bytes, count, stops, mark64_with_avx2);
-}
-
 __attribute__((target("avx2"))) feedstore_json_marks mark_at_with_avx2(const uint8_t *bytes, size_t start, size_t count) {
   return mark_at_place(bytes, start, count, mark64_with_avx2);
 }
 #endif
 
-uint64_t mark_portably(const uint8_t *bytes, size_t count, uint64_t *stops) {
-  return mark_all(bytes, count, stops, mark64_portably);
-}
-
 feedstore_json_marks mark_at_portably(const uint8_t *bytes, size_t start, size_t count) {
   return mark_at_place(bytes, start, count, mark64_portably);
 }
 
-struct marking {
-  uint64_t (*all)(const uint8_t *, size_t, uint64_t *);
-  feedstore_json_marks (*at)(const uint8_t *, size_t, size_t);
-};
+using marking = feedstore_json_marks (*)(const uint8_t *, size_t, size_t);
 
 marking choose_marking() {
 #ifdef __x86_64__
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2")) return {mark_with_avx2, mark_at_with_avx2};
+  if (__builtin_cpu_supports("avx2")) return mark_at_with_avx2;
 #endif
-  return {mark_portably, mark_at_portably};
+  return mark_at_portably;
 }
 
-const marking mark = choose_marking();
+const marking mark_at = choose_marking();
 
 }
 
@@ -186,11 +162,7 @@ void feedstore_json_indexer_trim(feedstore_json_indexer *indexer, size_t keep_ca
 }
 
 feedstore_json_marks feedstore_json_mark_at(const uint8_t *bytes, size_t start, size_t count) {
-  return mark.at(bytes, start, count);
-}
-
-uint64_t feedstore_json_mark(const uint8_t *bytes, size_t count, uint64_t *stops) {
-  return mark.all(bytes, count, stops);
+  return mark_at(bytes, start, count);
 }
 
 bool feedstore_json_is_utf8(const uint8_t *bytes, size_t count) { return is_utf8(process_kernel(), bytes, count); }

@@ -2,7 +2,8 @@
 ///
 /// Nothing that is written, published or told may depend on them, nor on the order of a table.
 enum ByteHash {
-  nonisolated(unsafe) private static let key = HashKey.random()
+  /// Whoever hashes for each record keeps it: to get it from here looks each time whether it was made.
+  nonisolated(unsafe) static let key = HashKey.random()
 
   @inline(__always)
   static func of(_ bytes: ByteSpan) -> UInt32 { key.hash(bytes) }

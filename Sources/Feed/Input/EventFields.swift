@@ -29,6 +29,12 @@ struct EventFields {
     }
 
     @inline(__always)
+    init(first: UInt32, end: UInt32) {
+      self.first = first
+      self.end = end
+    }
+
+    @inline(__always)
     var value: Value { (Int(first), Int(end)) }
 
     @inline(__always)
@@ -96,37 +102,25 @@ struct EventFields {
   }
 
   @inline(__always)
-  mutating func set(_ name: Name, _ value: Value) {
-    // One store for all of them: the members are slots of one size, one after the other, in the order of the names.
-    withUnsafeMutableBytes(of: &self) { fields in
-      fields.storeBytes(
-        of: Slot(value),
-        toByteOffset: Int(name.rawValue) &* MemoryLayout<Slot>.stride,
-        as: Slot.self
-      )
-    }
-  }
+  mutating func set(_ name: Name, _ value: Value) { self[Int(name.rawValue)] = Slot(value) }
 
-  // MARK: Boundaries
+  // MARK: Numbers
 
-  // Where the fields' values begin and end, by number: those of a field one after the other, in the order of the names.
+  /// The numbers of the fields but for the operation, which is the first.
+  static var numbers: Range<Int> { Int(Name.item.rawValue)..<Int(Name.unknown.rawValue) }
 
-  /// All but those of the operation, which is the first.
-  static var boundaryIndexes: Range<Int> { 2 * Int(Name.item.rawValue)..<2 * Int(Name.unknown.rawValue) }
-
-  /// Whether a value ends there.
-  static func isEnd(_ index: Int) -> Bool { index % 2 == 1 }
-
-  func boundary(_ index: Int) -> UInt32 {
-    withUnsafeBytes(of: self) {
-      $0.load(fromByteOffset: index * MemoryLayout<UInt32>.stride, as: UInt32.self)
-    }
-  }
-
+  /// A field by the number of its name: the members are slots of one size, one after the other, in the order of the names.
   @inline(__always)
-  mutating func set(boundary index: Int, _ offset: Int32) {
-    withUnsafeMutableBytes(of: &self) {
-      $0.storeBytes(of: offset, toByteOffset: index &* MemoryLayout<Int32>.stride, as: Int32.self)
+  subscript(number: Int) -> Slot {
+    get {
+      withUnsafeBytes(of: self) {
+        $0.load(fromByteOffset: number &* MemoryLayout<Slot>.stride, as: Slot.self)
+      }
+    }
+    set {
+      withUnsafeMutableBytes(of: &self) {
+        $0.storeBytes(of: newValue, toByteOffset: number &* MemoryLayout<Slot>.stride, as: Slot.self)
+      }
     }
   }
 }

@@ -1,3 +1,4 @@
+internal import CSimdjson
 import Glibc
 
 /// How an event was spelled: its text but for the contents of strings and for numbers and literals, which are its *gaps*.
@@ -7,29 +8,26 @@ import Glibc
 /// there, so the text is one that `PlainEvent` accepts, with the same fields. A text that is not of the shape may be an event all
 /// the same.
 struct EventShape: ~Copyable {
-  /// Bytes that are the same in each text of the shape, and what is before them.
+  /// A piece of the text that the shape was learned from.
   private struct Piece {
-    /// Where it begins in the text that the shape was learned from.
-    let start: Int32
-    let count: Int32
-    let gap: Gap
-  }
-
-  private enum Gap {
-    /// The text begins.
-    case none
-    case string
-    /// A string within the data, whose escapes are passed through.
-    case stringOfData
-    case scalar
+    let start: Int
+    let count: Int
+    /// What is before it.
+    let gap: feedstore_shape_gap
   }
 
   /// Where the value of a field begins or ends.
   private struct Boundary {
-    let index: Int
-    /// In the text that the shape was learned from, within or at an end of a piece.
-    let offset: Int32
     let piece: Int32
+    /// How far behind the beginning of the piece, or, if negative, before it.
+    let offset: Int32
+  }
+
+  /// Where a field's value is.
+  private struct Value {
+    let field: Int
+    let first: Boundary
+    let end: Boundary
   }
 
   /// How deep its texts are nested.
@@ -38,11 +36,12 @@ struct EventShape: ~Copyable {
   let operation: Operation
   /// Texts of this shape since it was learned; less if that was long ago.
   var hits = 0
-  private let text: UnsafeMutablePointer<UInt8>
-  private let pieces: UnsafeMutablePointer<Piece>
+  private let pieces: UnsafeMutablePointer<feedstore_shape_piece>
   private let pieceCount: Int
-  private let boundaries: UnsafeMutablePointer<Boundary>
-  private let boundaryCount: Int
+  /// What the pieces are of.
+  private let text: UnsafeMutablePointer<UInt8>
+  private let values: UnsafeMutablePointer<Value>
+  private let valueCount: Int
 
   /// Longer texts have no shape.
   static let greatestByteCount = 4096
@@ -60,40 +59,60 @@ struct EventShape: ~Copyable {
     }
     let pieces = EventShape.pieces(of: text, fields)
     guard pieces.count <= EventShape.greatestPieceCount else { return nil }
-    let boundaries = EventFields.boundaryIndexes.compactMap {
-      index -> Boundary? in
-      let offset = Int32(fields.boundary(index))
-      guard offset > 0 else { return nil }
+    let values = EventFields.numbers.compactMap { number -> Value? in
+      let (first, end) = fields[number].value
       // Between two gaps there is a piece, so only one is at an end of a value.
-      let piece =
-        EventFields.isEnd(index)
-        ? pieces.lastIndex { $0.start <= offset } : pieces.firstIndex { $0.start + $0.count >= offset }
-      return piece.map { Boundary(index: index, offset: offset, piece: Int32($0)) }
+      guard first > 0, let firstPiece = pieces.firstIndex(where: { $0.start + $0.count >= first }),
+        let endPiece = pieces.lastIndex(where: { $0.start <= end })
+      else { return nil }
+      return Value(
+        field: number,
+        first: Boundary(piece: Int32(firstPiece), offset: Int32(first - pieces[firstPiece].start)),
+        end: Boundary(piece: Int32(endPiece), offset: Int32(end - pieces[endPiece].start))
+      )
     }
     self.depth = depth
     self.operation = operation
-    self.text = text.copied()
+    self.text = EventShape.padded(text)
     self.pieces = .allocate(capacity: pieces.count)
-    _ = UnsafeMutableBufferPointer(start: self.pieces, count: pieces.count).initialize(from: pieces)
     pieceCount = pieces.count
-    self.boundaries = .allocate(capacity: boundaries.count)
-    _ = UnsafeMutableBufferPointer(start: self.boundaries, count: boundaries.count).initialize(
-      from: boundaries
-    )
-    boundaryCount = boundaries.count
+    for (number, piece) in pieces.enumerated() {
+      (self.pieces + number).initialize(
+        to: feedstore_shape_piece(
+          bytes: self.text + EventShape.padding + piece.start,
+          count: UInt32(piece.count),
+          first_bits: piece.count < 32 ? 1 << UInt32(piece.count) - 1 : .max,
+          gap: piece.gap
+        )
+      )
+    }
+    self.values = .allocate(capacity: values.count)
+    self.values.initialize(from: values, count: values.count)
+    valueCount = values.count
   }
 
   deinit {
-    free(text)
+    text.deallocate()
     pieces.deallocate()
-    boundaries.deallocate()
+    values.deallocate()
+  }
+
+  /// How many bytes before and behind a piece are read.
+  private static let padding = 32
+
+  /// A copy of a text with bytes before and behind it.
+  private static func padded(_ text: ByteSpan) -> UnsafeMutablePointer<UInt8> {
+    let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: text.count + 2 * padding)
+    copy.initialize(repeating: 0, count: text.count + 2 * padding)
+    (copy + padding).update(from: text.base, count: text.count)
+    return copy
   }
 
   private static func pieces(of text: ByteSpan, _ fields: EventFields) -> [Piece] {
     var pieces: [Piece] = []
-    var (start, gap, at) = (0, Gap.none, 0)
+    var (start, gap, at) = (0, feedstore_shape_start, 0)
     func addPiece(upTo end: Int) {
-      pieces.append(Piece(start: Int32(start), count: Int32(end - start), gap: gap))
+      pieces.append(Piece(start: start, count: end - start, gap: gap))
     }
     var scanner = JSONScanner(text)
     // One for each bracket that is open: whether it is an object's.
@@ -119,13 +138,14 @@ struct EventShape: ~Copyable {
         if !isName, at != fields.op.value.first {
           addPiece(upTo: at + 1)
           let data = fields.data.value
-          (start, gap) = (end - 1, data.first < at && at < data.end ? .stringOfData : .string)
+          let isOfData = data.first < at && at < data.end
+          (start, gap) = (end - 1, isOfData ? feedstore_shape_any_string : feedstore_shape_string)
         }
         at = end
       default:
         addPiece(upTo: at)
         at = scanner.endOfValue(at)
-        (start, gap) = (at, .scalar)
+        (start, gap) = (at, feedstore_shape_scalar)
       }
     }
     addPiece(upTo: at)
@@ -134,117 +154,77 @@ struct EventShape: ~Copyable {
 
   // MARK: Reading
 
-  /// Whether a text begins with the shape's first piece, so that it is worth to be marked.
-  @inline(__always)
-  func begins(_ text: ByteSpan) -> Bool { isNext(pieces[0], in: text, at: 0) }
-
   /// Finds the fields of a text if it is of this shape, and UTF-8.
   ///
   /// - Parameters:
-  ///   - text: one that `begins` so, and ends in a bracket that closes.
-  ///   - stops: its marks, and behind them a word that is not 0.
-  ///   - shifts: memory for a number for each piece.
+  ///   - shape: where it stands, which spares a copy.
+  ///   - text: one of `JSONCursor.blockBytes` or more that ends in a bracket that closes.
+  ///   - places: memory for a number for each piece.
   ///   - fields: what is found but for the operation; untouched if the text is not of this shape.
   @inline(__always)
-  func read(
+  static func read(
     _ text: ByteSpan,
-    isASCII: Bool,
-    stops: UnsafePointer<UInt64>,
-    shifts: UnsafeMutablePointer<Int32>,
+    as shape: UnsafeMutablePointer<EventShape>,
+    places: UnsafeMutablePointer<UInt32>,
     _ fields: inout EventFields
   ) -> Bool {
-    guard isShape(of: text, stops, shifts), isASCII || JSONIndexer.isUTF8(text) else { return false }
-    for number in 0..<boundaryCount {
-      let boundary = boundaries[number]
-      fields.set(boundary: boundary.index, boundary.offset &+ shifts[Int(boundary.piece)])
+    guard isShape(shape, of: text, places) else { return false }
+    let values = shape.pointee.values
+    for number in 0..<shape.pointee.valueCount {
+      let (field, first, end) = (values[number].field, values[number].first, values[number].end)
+      fields[field] = EventFields.Slot(
+        first: places[Int(first.piece)] &+ UInt32(bitPattern: first.offset),
+        end: places[Int(end.piece)] &+ UInt32(bitPattern: end.offset)
+      )
     }
     return true
   }
 
-  /// - Parameter shifts: by how much each piece stands behind where it was learned.
-  @inline(never)
-  private func isShape(
+  /// - Parameter places: where each piece is.
+  @inline(__always)
+  private static func isShape(
+    _ shape: UnsafeMutablePointer<EventShape>,
     of text: ByteSpan,
-    _ stops: UnsafePointer<UInt64>,
-    _ shifts: UnsafeMutablePointer<Int32>
+    _ places: UnsafeMutablePointer<UInt32>
   ) -> Bool {
-    var at = Int(pieces[0].count)
-    shifts[0] = 0
-    var number = 1
-    while number < pieceCount {
-      let piece = pieces[number]
-      if piece.gap == .scalar {
-        // The text ends in a bracket, which is in no scalar.
-        guard at < text.count else { return false }
-        at = JSONCursor.endOfScalar(text.base, at, text.count)
-        guard at > 0 else { return false }
-      } else {
-        at = EventShape.nextStop(stops, at)
+    let (pieces, pieceCount) = (shape.pointee.pieces, shape.pointee.pieceCount)
+    var match = feedstore_shape_match()
+    while true {
+      let next = match.piece
+      feedstore_shape_pass(pieces, pieceCount, text.base, text.count, &match, places)
+      if match.piece == pieceCount {
+        return match.at == text.count && (match.not_ascii == 0 || JSONIndexer.isUTF8(text))
       }
-      if !isNext(piece, in: text, at: at) {
-        // A string's piece begins with the quote that ends it, which may come behind escapes.
-        guard piece.gap == .stringOfData else { return false }
-        at = EventShape.endOfEscaped(text, at)
-        guard at > 0, isNext(piece, in: text, at: at) else { return false }
-      }
-      shifts[number] = Int32(truncatingIfNeeded: at) &- piece.start
-      at &+= Int(piece.count)
-      number &+= 1
+      // A piece that differs where the gap before it was passed here.
+      guard match.piece > next, passGap(pieces[match.piece].gap, in: text, &match) else { return false }
     }
-    return at == text.count
   }
 
-  @inline(__always)
-  private func isNext(_ piece: Piece, in text: ByteSpan, at: Int) -> Bool {
-    at &+ Int(piece.count) <= text.count
-      && EventShape.isSame(self.text + Int(piece.start), text.base + at, Int(piece.count))
-  }
-
-  /// The quote that ends a string with an escape at a stop; 0 if there is none, or an escape that may be half of a surrogate pair.
+  /// Passes what is neither simply a string's content nor a plain integer.
   @inline(never)
-  private static func endOfEscaped(_ text: ByteSpan, _ stop: Int) -> Int {
-    guard stop < text.count, text[stop] == UInt8(ascii: "\\") else { return 0 }
-    let rest = JSONCursor.endOfString(text.base, stop, text.count)
-    return rest.end > 0 && !rest.found.contains(.unicodeEscapes) ? rest.end - 1 : 0
-  }
-
-  /// Where the next byte is that strings are not simply made of; past the text if there is none.
-  @inline(__always)
-  private static func nextStop(_ stops: UnsafePointer<UInt64>, _ start: Int) -> Int {
-    var word = start &>> 6
-    var bits = stops[word] & .max &<< UInt64(truncatingIfNeeded: start & 63)
-    while bits == 0 {
-      word &+= 1
-      bits = stops[word]
-    }
-    return word &<< 6 &+ bits.trailingZeroBitCount
-  }
-
-  /// Compares one byte or more: words, the last of which may overlap the one before.
-  @inline(__always)
-  private static func isSame(
-    _ left: UnsafePointer<UInt8>,
-    _ right: UnsafePointer<UInt8>,
-    _ count: Int
+  private static func passGap(
+    _ gap: feedstore_shape_gap,
+    in text: ByteSpan,
+    _ match: inout feedstore_shape_match
   ) -> Bool {
-    // A call of `memcmp` costs more than most pieces.
-    if count < 4 {
-      return left[0] == right[0] && left[count &>> 1] == right[count &>> 1]
-        && left[count &- 1] == right[count &- 1]
+    // The text ends in a bracket, which is in no scalar.
+    guard match.at < text.count else { return false }
+    switch gap {
+    case feedstore_shape_scalar: match.at = JSONCursor.endOfScalar(text.base, match.at, text.count)
+    // A string's piece begins with the quote that ends it, which may come behind escapes.
+    case feedstore_shape_any_string: match.at = endOfEscaped(text, &match)
+    default: return false
     }
-    if count <= 16 { return ByteSpan(left, count).hasSameBytes(as: ByteSpan(right, count)) }
-    let (left, right) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
-    let last = count &- 8
-    var at = 0
-    while at < last {
-      if left.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-        != right.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-      {
-        return false
-      }
-      at &+= 8
-    }
-    return left.loadUnaligned(fromByteOffset: last, as: UInt64.self)
-      == right.loadUnaligned(fromByteOffset: last, as: UInt64.self)
+    return match.at > 0
+  }
+
+  /// The quote that ends a string with an escape; 0 if there is none, or an escape that may be half of a surrogate pair.
+  ///
+  /// - Parameter match: at the escape.
+  private static func endOfEscaped(_ text: ByteSpan, _ match: inout feedstore_shape_match) -> Int {
+    guard text[match.at] == UInt8(ascii: "\\") else { return 0 }
+    let rest = JSONCursor.endOfString(text.base, match.at, text.count)
+    if rest.found.contains(.nonASCII) { match.not_ascii = 1 }
+    return rest.end > 0 && !rest.found.contains(.unicodeEscapes) ? rest.end - 1 : 0
   }
 }

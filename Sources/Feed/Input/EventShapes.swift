@@ -1,5 +1,3 @@
-internal import CSimdjson
-
 /// The shapes of events that were read lately.
 ///
 /// To learn a shape takes as long as to read some ten events. Where events are of too many shapes, or of none twice, they are
@@ -14,9 +12,8 @@ struct EventShapes: ~Copyable {
   private var patience = EventShapes.leastPatience
   /// How many shapes were learned; for tests.
   private(set) var learnedCount = 0
-  /// For the text that is read: its marks with a word behind them, and a number for each piece of a shape.
-  private let stops: UnsafeMutablePointer<UInt64>
-  private let shifts: UnsafeMutablePointer<Int32>
+  /// For the text that is read: a number for each piece of a shape.
+  private let places: UnsafeMutablePointer<UInt32>
 
   static let greatestCount = 4
   static let leastPatience = 8
@@ -24,15 +21,13 @@ struct EventShapes: ~Copyable {
 
   init() {
     shapes = .allocate(capacity: EventShapes.greatestCount)
-    stops = .allocate(capacity: EventShape.greatestByteCount / 64 + 1)
-    shifts = .allocate(capacity: EventShape.greatestPieceCount)
+    places = .allocate(capacity: EventShape.greatestPieceCount)
   }
 
   deinit {
     shapes.deinitialize(count: count)
     shapes.deallocate()
-    stops.deallocate()
-    shifts.deallocate()
+    places.deallocate()
   }
 
   /// Finds an event's fields and checks the whole text, if it is of a shape that was learned.
@@ -44,52 +39,27 @@ struct EventShapes: ~Copyable {
     guard count > 0, text.count >= JSONCursor.blockBytes, text.count <= EventShape.greatestByteCount,
       text[text.count &- 1] == UInt8(ascii: "}")
     else { return nil }
-    var isASCII: Bool?
-    if shapes[recent].begins(text) {
-      let marked = mark(text)
-      if read(text, recent, isASCII: marked, &fields) { return UnsafePointer(shapes + recent) }
-      isASCII = marked
-    }
-    return count > 1 ? otherShape(of: text, isASCII, &fields) : nil
+    if read(text, recent, &fields) { return UnsafePointer(shapes + recent) }
+    return count > 1 ? otherShape(of: text, &fields) : nil
   }
 
-  /// - Parameter isASCII: whether the text is; nil if it is not marked yet.
   @inline(never)
   private mutating func otherShape(
     of text: ByteSpan,
-    _ isASCII: Bool?,
     _ fields: inout EventFields
   ) -> UnsafePointer<EventShape>? {
-    var known = isASCII
-    for number in 0..<count where number != recent && shapes[number].begins(text) {
-      let isASCII = known ?? mark(text)
-      known = isASCII
-      if read(text, number, isASCII: isASCII, &fields) {
-        recent = number
-        return UnsafePointer(shapes + number)
-      }
+    for number in 0..<count where number != recent && read(text, number, &fields) {
+      recent = number
+      return UnsafePointer(shapes + number)
     }
     return nil
   }
 
   @inline(__always)
-  private mutating func read(
-    _ text: ByteSpan,
-    _ number: Int,
-    isASCII: Bool,
-    _ fields: inout EventFields
-  ) -> Bool {
-    guard shapes[number].read(text, isASCII: isASCII, stops: stops, shifts: shifts, &fields) else {
-      return false
-    }
+  private mutating func read(_ text: ByteSpan, _ number: Int, _ fields: inout EventFields) -> Bool {
+    guard EventShape.read(text, as: shapes + number, places: places, &fields) else { return false }
     shapes[number].hits &+= 1
     return true
-  }
-
-  /// - Returns: whether the text is ASCII.
-  @inline(__always)
-  private mutating func mark(_ text: ByteSpan) -> Bool {
-    feedstore_json_mark(text.base, text.count, stops) == 0
   }
 
   /// Notes an event that was read in another way, and perhaps learns its shape.
@@ -111,12 +81,5 @@ struct EventShapes: ~Copyable {
     patience = isOfUse ? EventShapes.leastPatience : min(2 * patience, EventShapes.greatestPatience)
     shapes[rarest] = shape
     for number in 0..<count { shapes[number].hits /= 2 }
-  }
-
-  /// The marks of a text with the word behind them, and whether it is ASCII; for tests.
-  static func marks(of text: ByteSpan) -> (words: [UInt64], isASCII: Bool) {
-    var words = [UInt64](repeating: 0, count: (text.count + 63) / 64 + 1)
-    let notASCII = feedstore_json_mark(text.base, text.count, &words)
-    return (words, notASCII == 0)
   }
 }

@@ -33,7 +33,12 @@ public struct InputRecord {
   }
 
   /// Bytes of key and value.
-  public var byteCount: Int { (key?.count ?? 0) + (valueBytes?.count ?? 0) }
+  @inlinable
+  public var byteCount: Int {
+    let keyCount = key?.count ?? 0
+    if case .bytes(let bytes) = value { return keyCount + bytes.count }
+    return keyCount + (valueBytes?.count ?? 0)
+  }
 }
 
 extension RecordDecoder {

@@ -17,6 +17,8 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var items: [ListedItem] = []
   /// What their `sections` lists hold.
   @exclusivity(unchecked) var sections: [ListedSection] = []
+  /// Whether an event of the latest record had lists, which are forgotten before the next record.
+  @exclusivity(unchecked) private var hasLists = false
   /// The longest lists that can be accepted: what the limits allow, or what the feed has if that is more.
   @exclusivity(unchecked) private(set) var longestItemList = 0
   @exclusivity(unchecked) private(set) var longestSectionList = 0
@@ -65,7 +67,9 @@ public final class RecordDecoder {
     guard let key, !key.isEmpty else {
       throw Rejection(.missingKey, "the record has no key; the key is the feed id")
     }
-    guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
+    guard key.isShortASCII || JSONIndexer.isUTF8(key) else {
+      throw Rejection(.invalidUTF8, "the key is not UTF-8")
+    }
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
       events.append { $0.initialize(to: Event(operation: .feedDelete)) }
@@ -173,15 +177,22 @@ public final class RecordDecoder {
     Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
   }
 
+  @inline(__always)
   private func reset() {
     events.removeAll()
+    if hasLists { forgetLists() }
+    arena.reset()
+    isArray = false
+    valueBytes = 0
+  }
+
+  @inline(never)
+  private func forgetLists() {
+    hasLists = false
     if !items.isEmpty { items.removeAll(keepingCapacity: items.capacity <= 1 << 16) }
     if !sections.isEmpty { sections.removeAll(keepingCapacity: sections.capacity <= 1 << 16) }
     if itemIDs.isLarge { itemIDs = HashIndex() }
     if sectionIDs.isLarge { sectionIDs = HashIndex() }
-    arena.reset()
-    isArray = false
-    valueBytes = 0
   }
 
   @inline(__always)
@@ -313,10 +324,14 @@ public final class RecordDecoder {
   // MARK: Duplicate identifiers
 
   func beginItemList() {
+    hasLists = true
     listStart = items.count
     itemIDs.removeAll()
   }
-  func beginSectionList() { sectionIDs.removeAll() }
+  func beginSectionList() {
+    hasLists = true
+    sectionIDs.removeAll()
+  }
 
   /// How far each item of the latest list stands from where its hash puts it; for tests.
   var listedDistances: [Int] { itemIDs.distances }

@@ -175,9 +175,11 @@ struct JSONCursor {
       } else if byte < 0x20 {
         return (0, [])
       } else if at + blockBytes <= count {
-        let stops = feedstore_json_mark16(base + at).stops
-        at += stops == 0 ? blockBytes : stops.trailingZeroBitCount
+        let marks = feedstore_json_mark16(base + at)
+        found.formUnion(findings(marks))
+        at += marks.stops == 0 ? blockBytes : marks.stops.trailingZeroBitCount
       } else {
+        if byte >= 0x80 { found.insert(.nonASCII) }
         at += 1
       }
     }

@@ -32,6 +32,7 @@ struct Content {
 
   func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
 
+  @inline(__always)
   func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
     self.fingerprint == fingerprint && data.hasSameBytes(as: other)
   }

@@ -12,6 +12,7 @@ final class ElementTable {
   @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var free: [ElementHandle] = []
   @exclusivity(unchecked) private var index = HashIndex()
+  private let hashKey = ByteHash.key
   /// What was touched since the last publication, in the order of first touch.
   @exclusivity(unchecked) var changes: ContiguousArray<ElementChange> = []
 
@@ -50,7 +51,7 @@ final class ElementTable {
   /// The handle of an element that is in the feed now.
   @inline(__always)
   func findPresent(_ id: ByteSpan) -> ElementHandle? {
-    guard let handle = find(id, ByteHash.of(id)), self[handle].isPresent else { return nil }
+    guard let handle = find(id, hashKey.hash(id)), self[handle].isPresent else { return nil }
     return handle
   }
 

@@ -7,6 +7,7 @@ public final class FeedDirectory {
   @exclusivity(unchecked) private var used = 0
   @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
   @exclusivity(unchecked) private var index = HashIndex()
+  private let hashKey = ByteHash.key
   private let blocks: BlockPool?
   /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
   ///
@@ -57,7 +58,7 @@ public final class FeedDirectory {
 
   /// The items of the feed of that id, if there is one; valid until the feed is removed.
   func items(of id: ByteSpan) -> Unmanaged<ElementTable>? {
-    guard let number = number(of: id, ByteHash.of(id)) else { return nil }
+    guard let number = number(of: id, hashKey.hash(id)) else { return nil }
     return entries[Int(number)].unsafelyUnwrapped.items
   }
 
@@ -88,49 +89,27 @@ public final class FeedDirectory {
 
   // MARK: Records
 
-  /// Decodes a record and applies it to its feed, all of it or nothing; a feed that there is none of is made.
-  ///
-  /// - Parameters:
-  ///   - decoder: holds the record's events afterwards.
-  ///   - processBytes: what the process keeps, for the limit of that.
-  ///   - isDecoded: called once the record is decoded; with the feed, if that is not listed for the next flush yet.
-  ///   - noOp: called with the reason for each event that does nothing, and for a record that was taken before.
-  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
-  /// - Throws: a `Rejection`; the feed is then as it was before.
-  public func take(
-    _ record: InputRecord,
-    with decoder: RecordDecoder,
+  /// Whom a record is for.
+  public struct Addressee {
+    /// Valid until it is removed.
+    public let feed: Unmanaged<PublishedFeed>
+    /// Whether the feed was not listed for the next flush yet.
+    public let isNewlyListed: Bool
+  }
+
+  @inline(__always)
+  fileprivate func apply(
+    _ decoder: RecordDecoder,
+    to feed: PublishedFeed,
+    at position: RecordPosition,
     processBytes: Int,
-    isDecoded: (PublishedFeed?) -> Void,
     noOp: (NoOpReason) -> Void
   ) throws(Rejection) -> Int {
-    let known = record.key.flatMap { $0.isEmpty ? nil : reference(to: $0) }
-    if let known {
-      if known._withUnsafeGuaranteedRef({ $0.hasTaken(record.position) }) {
-        noOp(.alreadyApplied)
-        return 0
-      }
-      let (items, sections) = known._withUnsafeGuaranteedRef { ($0.itemCount, $0.sectionCount) }
-      try decoder.decode(record, itemCount: items, sectionCount: sections)
-    } else {
-      try decoder.decode(record, itemCount: 0, sectionCount: 0)
-    }
-    guard let key = record.key else { return 0 }
-    let feed = known ?? .passUnretained(makeFeed(key))
-    isDecoded(feed._withUnsafeGuaranteedRef { $0.listForFlush() } ? feed.takeUnretainedValue() : nil)
-    let before = feed._withUnsafeGuaranteedRef { count(of: $0) }
+    let before = count(of: feed)
     let usage = StateUsage(feeds: existing, bytes: processBytes)
-    let rejection: Rejection? = feed._withUnsafeGuaranteedRef { feed in
-      do throws(Rejection) {
-        try feed.apply(decoder, at: record.position, usage: usage, noOp: noOp)
-        return nil
-      } catch {
-        return error
-      }
-    }
     // What throws has changed nothing.
-    if let rejection { throw rejection }
-    let after = feed._withUnsafeGuaranteedRef { count(of: $0) }
+    try feed.apply(decoder, at: position, usage: usage, noOp: noOp)
+    let after = count(of: feed)
     if after == before { return 0 }
     add(before, -1)
     add(after, 1)
@@ -209,8 +188,8 @@ public final class FeedDirectory {
   }
 
   @inline(__always)
-  private func reference(to id: ByteSpan) -> Unmanaged<PublishedFeed>? {
-    guard let number = number(of: id, ByteHash.of(id)) else { return nil }
+  fileprivate func reference(to id: ByteSpan) -> Unmanaged<PublishedFeed>? {
+    guard let number = number(of: id, hashKey.hash(id)) else { return nil }
     return entries[Int(number)].unsafelyUnwrapped.feed
   }
 
@@ -229,4 +208,68 @@ public final class FeedDirectory {
   }
 
   private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }
+}
+
+/// Records are taken by a directory whose references nobody counts, as that would be done for each of them.
+extension Unmanaged<FeedDirectory> {
+  /// Decodes a record, and lists its feed for the next flush; a feed that there is none of is made.
+  ///
+  /// - Parameter decoder: holds the record's events afterwards.
+  /// - Returns: nil for a record that was taken before.
+  public func decode(
+    _ record: InputRecord,
+    with decoder: RecordDecoder
+  ) throws(Rejection) -> FeedDirectory.Addressee? {
+    let known = record.key.flatMap { key in
+      key.isEmpty ? nil : _withUnsafeGuaranteedRef { $0.reference(to: key) }
+    }
+    guard let known else {
+      try decoder.decode(record, itemCount: 0, sectionCount: 0)
+      guard let key = record.key else { preconditionFailure("a record without a key was decoded") }
+      let feed = _withUnsafeGuaranteedRef { $0.makeFeed(key) }
+      return FeedDirectory.Addressee(feed: .passUnretained(feed), isNewlyListed: feed.listForFlush())
+    }
+    if known._withUnsafeGuaranteedRef({ $0.hasTaken(record.position) }) { return nil }
+    let (items, sections) = known._withUnsafeGuaranteedRef { ($0.itemCount, $0.sectionCount) }
+    try decoder.decode(record, itemCount: items, sectionCount: sections)
+    return FeedDirectory.Addressee(
+      feed: known,
+      isNewlyListed: known._withUnsafeGuaranteedRef { $0.listForFlush() }
+    )
+  }
+
+  /// Applies a decoded record to its feed, all of it or nothing.
+  ///
+  /// - Parameters:
+  ///   - processBytes: what the process keeps, for the limit of that.
+  ///   - noOp: called with the reason for each event that does nothing.
+  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
+  /// - Throws: a `Rejection`; the feed is then as it was before.
+  public func apply(
+    _ decoder: RecordDecoder,
+    to feed: Unmanaged<PublishedFeed>,
+    at position: RecordPosition,
+    processBytes: Int,
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) -> Int {
+    var growth = 0
+    let rejection: Rejection? = _withUnsafeGuaranteedRef { directory in
+      feed._withUnsafeGuaranteedRef { feed in
+        do throws(Rejection) {
+          growth = try directory.apply(
+            decoder,
+            to: feed,
+            at: position,
+            processBytes: processBytes,
+            noOp: noOp
+          )
+          return nil
+        } catch {
+          return error
+        }
+      }
+    }
+    if let rejection { throw rejection }
+    return growth
+  }
 }

@@ -31,9 +31,10 @@ struct GrowthCheck {
 
   @inline(__always)
   private func mayPassStateBytes() -> Bool {
-    let elements = decoder.items.count + decoder.sections.count + 2 * decoder.events.count
-    let growth = StateSize.feed + decoder.valueBytes + elements * StateSize.mostPerElement
-    return usage.bytes + growth > limits.maxStateBytes
+    // All of these are counts of what is in memory, and do not overflow.
+    let elements = decoder.items.count &+ decoder.sections.count &+ 2 &* decoder.events.count
+    let growth = StateSize.feed &+ decoder.valueBytes &+ elements &* StateSize.mostPerElement
+    return usage.bytes &+ growth > limits.maxStateBytes
   }
 
   // MARK: Before an event

@@ -70,7 +70,7 @@ public final class PublishedFeed {
   public var sectionCount: Int { state.sectionCount }
   /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
   @inline(__always)
-  public var stateBytes: Int { exists ? StateSize.feed + state.measure.bytes : 0 }
+  public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
   /// The checksum of the current state.
   public var checksum: UInt32 { state.totals.checksum }
 

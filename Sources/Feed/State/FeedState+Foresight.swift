@@ -8,11 +8,13 @@ extension FeedState {
   }
 
   /// What the content counts as now.
+  @inline(__always)
   var measure: Measure {
+    // Counts of what is in memory: there are no overflows to look for, for each record.
     Measure(
       items: totals.itemCount,
-      bytes: totals.itemBytes + totals.sectionBytes + totals.itemCount * StateSize.item
-        + sectionCount * StateSize.section
+      bytes: totals.itemBytes &+ totals.sectionBytes &+ totals.itemCount &* StateSize.item
+        &+ sectionCount &* StateSize.section
     )
   }
 

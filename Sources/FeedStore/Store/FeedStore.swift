@@ -175,15 +175,21 @@ public actor FeedStore {
     counters.records += 1
     counters.inputBytes += byteCount
     waiting.cover(record)
+    let directory = directory(of: record.partition)
     do throws(Rejection) {
-      let growth = try directory(of: record.partition).take(
-        record,
-        with: decoder,
+      guard let addressee = try directory.decode(record, with: decoder) else {
+        counters.noOps[.alreadyApplied, default: 0] += 1
+        return
+      }
+      counters.events += decoder.eventCount
+      if addressee.isNewlyListed {
+        waiting.feeds.append((record.partition, addressee.feed.takeUnretainedValue()))
+      }
+      let growth = try directory.apply(
+        decoder,
+        to: addressee.feed,
+        at: record.position,
         processBytes: share.processBytes,
-        isDecoded: { unlisted in
-          counters.events += decoder.eventCount
-          if let unlisted { waiting.feeds.append((record.partition, unlisted)) }
-        },
         noOp: { counters.noOps[$0, default: 0] += 1 }
       )
       share.add(growth)
@@ -199,8 +205,15 @@ public actor FeedStore {
     return recent.directory.takeUnretainedValue()
   }
 
-  private func directory(of partition: Int32) -> FeedDirectory {
-    if let recent, recent.partition == partition { return recent.directory.takeUnretainedValue() }
+  /// Not a counted reference, as there is one for each record.
+  @inline(__always)
+  private func directory(of partition: Int32) -> Unmanaged<FeedDirectory> {
+    if let recent, recent.partition == partition { return recent.directory }
+    return findDirectory(of: partition)
+  }
+
+  @inline(never)
+  private func findDirectory(of partition: Int32) -> Unmanaged<FeedDirectory> {
     let directory: FeedDirectory
     if let known = directories[partition] {
       directory = known
@@ -209,7 +222,7 @@ public actor FeedStore {
       directories[partition] = directory
     }
     recent = (partition, .passUnretained(directory))
-    return directory
+    return .passUnretained(directory)
   }
 
   // MARK: Publication
@@ -272,7 +285,7 @@ public actor FeedStore {
       Publication(
         buffer: buffer,
         rejected: flush.isAtEnd ? waiting.rejected : [],
-        covered: flush.isAtEnd ? waiting.covered : [],
+        covered: flush.isAtEnd ? waiting.covered() : [],
         isLast: flush.isAtEnd,
         endsTransaction: flush.isAtEndOfTransaction
       )
@@ -324,7 +337,7 @@ public actor FeedStore {
 
   private func rollBackFeeds(from first: Int) {
     for (partition, feed) in waiting.feeds[first...] {
-      let directory = directory(of: partition)
+      let directory = directory(of: partition).takeUnretainedValue()
       let before = directory.count(of: feed)
       feed.rollBack()
       share.add(directory.noteChange(of: feed, since: before))

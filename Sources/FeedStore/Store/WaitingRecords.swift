@@ -7,17 +7,30 @@ struct WaitingRecords {
   private(set) var rejected: [RejectedRecord] = []
   /// The size of the rejected records' keys and values, in bytes.
   private(set) var rejectedBytes = 0
-  private(set) var covered: [CoveredPosition] = []
+  /// The covered input partitions. How far the most recent of them is covered is in `recentOffset`.
+  private var positions: [CoveredPosition] = []
   /// The index of the most recently covered input partition.
   private var recent = 0
+  private var recentOffset: Int64 = 0
   private var recentPartition: Int32 = 0
-  /// The address of the storage of its topic name; 0 if there is none. While `covered` holds that array, no other array
+  /// The address of the storage of its topic name; 0 if there is none. While `positions` holds that array, no other array
   /// has this address.
   private var recentTopic: UInt = 0
 
-  /// Whether anything of a partition waits. O(p) for p input partitions.
-  func has(partition: Int32) -> Bool { covered.contains { $0.partition == partition } }
+  /// How far the input partitions are covered.
+  mutating func covered() -> [CoveredPosition] {
+    noteRecentOffset()
+    return positions
+  }
 
+  private mutating func noteRecentOffset() {
+    if !positions.isEmpty { positions[recent].nextOffset = recentOffset }
+  }
+
+  /// Whether anything of a partition waits. O(p) for p input partitions.
+  func has(partition: Int32) -> Bool { positions.contains { $0.partition == partition } }
+
+  @inline(__always)
   mutating func cover(_ record: InputRecord) {
     cover(topic: record.position.topic, partition: record.partition, upTo: record.position.offset + 1)
   }
@@ -28,27 +41,26 @@ struct WaitingRecords {
   }
 
   /// Records that everything before an offset is covered.
+  @inline(__always)
   mutating func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
     if recentTopic != 0, WaitingRecords.address(topic) == recentTopic, partition == recentPartition {
-      covered[recent].nextOffset = nextOffset
+      recentOffset = nextOffset
     } else {
       coverOther(topic: topic, partition: partition, upTo: nextOffset)
     }
   }
 
+  @inline(never)
   private mutating func coverOther(topic: [UInt8], partition: Int32, upTo nextOffset: Int64) {
-    func isOf(_ index: Int) -> Bool {
-      covered[index].partition == partition && TopicOffset.isSame(covered[index].topic, topic)
+    noteRecentOffset()
+    let known = positions.firstIndex { $0.partition == partition && TopicOffset.isSame($0.topic, topic) }
+    recent = known ?? positions.count
+    if known == nil {
+      positions.append(CoveredPosition(topic: topic, partition: partition, nextOffset: nextOffset))
     }
-    if let known = covered.indices.first(where: isOf) {
-      recent = known
-      covered[known].nextOffset = nextOffset
-    } else {
-      recent = covered.count
-      covered.append(CoveredPosition(topic: topic, partition: partition, nextOffset: nextOffset))
-    }
+    recentOffset = nextOffset
     recentPartition = partition
-    recentTopic = WaitingRecords.address(covered[recent].topic)
+    recentTopic = WaitingRecords.address(positions[recent].topic)
   }
 
   /// Whether two arrays share their storage. The pointers are compared, not read.
@@ -91,7 +103,7 @@ struct WaitingRecords {
     feeds.removeAll(keepingCapacity: feeds.capacity < 1 << 16)
     rejected.removeAll()
     rejectedBytes = 0
-    covered.removeAll(keepingCapacity: true)
+    positions.removeAll(keepingCapacity: true)
     recent = 0
     recentTopic = 0
   }

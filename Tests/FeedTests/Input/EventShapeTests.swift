@@ -64,8 +64,8 @@ import Testing
     return bytes
   }
 
-  private func numbers(_ fields: EventFields) -> [UInt32] {
-    EventFields.boundaryIndexes.map(fields.boundary)
+  private func numbers(_ fields: EventFields) -> [Int] {
+    EventFields.numbers.flatMap { [fields[$0].value.first, fields[$0].value.end] }
   }
 
   @Test(arguments: RandomCases.seeds(1...4))
@@ -112,17 +112,44 @@ import Testing
     }
   }
 
-  @Test func `a text of any length is marked up to its end`() {
-    var random = SplitMix64(seed: 1)
-    let bytes = Array("\"\\\u{1f} aé".utf8)
-    for count in 16...200 {
-      let text = (0..<count).map { _ in bytes[random.below(bytes.count)] }
-      let marks = EventShapes.marks(of: pages.place(text))
-      let expected = text.indices.filter { text[$0] == 0x22 || text[$0] == 0x5C || text[$0] < 0x20 }
-      let found = (0..<(count + 63) / 64 * 64).filter { marks.words[$0 / 64] >> UInt64($0 % 64) & 1 == 1 }
-      #expect(found == expected, "\(count) bytes")
-      #expect(marks.isASCII == text.allSatisfy { $0 < 0x80 })
-      #expect(marks.words.last == 1)
+  @Test func `strings of any length are passed, wherever they end in the text`() {
+    // Long and short pieces, and an end that is shorter and longer than what is read at once.
+    let ends = [#""}"#, #"","kind":"k","data":{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa":{}}}"#]
+    for (end, character) in ends.flatMap({ end in [Character("x"), "é"].map { (end, $0) } }) {
+      var shapes = EventShapes()
+      func text(_ first: Int, _ second: Int) -> [UInt8] {
+        let id = String(repeating: character, count: first)
+        return Array(
+          (#"{"op":"item.upsert","item":"\#(id)","section":""# + String(repeating: "y", count: second) + end)
+            .utf8
+        )
+      }
+      withSpan(text(1, 1)) { span in
+        var fields = EventFields()
+        let depth = PlainEvent.read(span, &fields)
+        shapes.note(span, fields, depth: depth, .itemUpsert)
+      }
+      for first in 0...70 {
+        for second in 0...70 {
+          let span = pages.place(text(first, second))
+          var (found, expected) = (EventFields(), EventFields())
+          #expect(shapes.shape(of: span, &found) != nil)
+          #expect(PlainEvent.read(span, &expected) > 0)
+          #expect(numbers(found) == numbers(expected))
+        }
+      }
+      // With another byte anywhere it is of the shape only if that is in one of the strings.
+      let usual = text(40, 3)
+      for at in usual.indices {
+        var other = usual
+        other[at] ^= 1
+        let span = pages.place(other)
+        var (found, expected) = (EventFields(), EventFields())
+        if shapes.shape(of: span, &found) != nil {
+          #expect(PlainEvent.read(span, &expected) > 0, "\(span.text)")
+          #expect(numbers(found) == numbers(expected))
+        }
+      }
     }
   }
 
