@@ -202,6 +202,10 @@ export class FeedView {
     const rows = this.#currentRows();
     this.#canvas.style.height = `${rows.totalHeight}px`;
     if (wasChanged) this.#stay(oldTops, oldScroll);
+    // The grid may have got the focus before it had rows.
+    if (this.#active === null && rows.count > 0 && document.activeElement === grid) {
+      this.#active = rows.row(rows.indexAtHeight(grid.scrollTop)).key;
+    }
     const keys = this.#keysInSight(rows);
     /** @type {Set<string>} */
     const wanted = new Set(keys.map(({ key }) => key));

@@ -31,6 +31,7 @@ def start_browser(arguments=(), preferences=None):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
     driver.set_page_load_timeout(PATIENCE_SECONDS)
+    driver.set_script_timeout(PATIENCE_SECONDS)
     return driver
 
 
@@ -79,6 +80,10 @@ class Inspector:
 
     def wait_for_standing(self, standing):
         self.wait(lambda: self.standing() == standing, f"it does not become {standing}")
+        # Rows are drawn in the next frame, after the standing has been told.
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+        )
 
     def wait_for_revision(self, revision):
         self.wait_for(f'[data-testid="changeset"][data-revision="{revision}"]')

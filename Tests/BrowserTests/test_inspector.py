@@ -461,6 +461,16 @@ class TokenTests(BrowserTest):
 
 
 class KeyboardTests(BrowserTest):
+    def test_rows_that_come_after_the_focus_are_reachable(self):
+        found = changesets(records(replaced(), replaced(section("top", [story("apples")]))))
+        server, page = self.serve_published(found)
+        page.open("hn")
+        page.wait_for_standing("live")
+        page.run("document.getElementById('rows').focus()")
+        self.assertIsNone(page.active_row())
+        server.publish("hn")
+        page.wait(lambda: page.active_row() == "top", "no row is active")
+
     def test_everything_is_reachable(self):
         found = changesets(small_feed()) + changesets(records(replaced(), feed="other"))
         server, page = self.serve_published(found)
