@@ -12,10 +12,12 @@
 package struct SecondJoin: Equatable {
   /// For at least so long after it has joined again a member does not do so once more.
   package static let pause = Duration.seconds(3)
+  /// After slow rounds it is up to so long.
+  package static let longestPause = Duration.seconds(60)
   /// How long others have to get their answers. No records come meanwhile.
   package static let delay = Duration.milliseconds(100)
 
-  /// When it last joined again, or gave something up and librdkafka did; nil if that was never or long ago.
+  /// When it last joined again, or gave something up and librdkafka did; nil if that was never.
   private var lastTime: Duration?
   /// Whether the next round is the one that it has joined again for.
   private var isSecond = false
@@ -39,7 +41,7 @@ package struct SecondJoin: Equatable {
     if isSecond, let sinceLast {
       isSecond = false
       // Otherwise, with slow rounds, members whose pauses end in turns might go on like that.
-      currentPause = max(Self.pause, sinceLast * 10)
+      currentPause = min(max(Self.pause, sinceLast * 10), Self.longestPause)
       return false
     }
     if let sinceLast, sinceLast < currentPause { return false }
