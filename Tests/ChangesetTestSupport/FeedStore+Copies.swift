@@ -1,7 +1,7 @@
 public import FeedStore
 
 extension FeedStore {
-  /// Publishes what waits, in as many transactions as that takes.
+  /// Publishes the waiting changes, in as many transactions as that takes.
   ///
   /// - Parameter source: the header `ce_source`.
   public func published(source: String = "feedstore") -> PublishedFlush {
@@ -10,7 +10,7 @@ extension FeedStore {
     return copy
   }
 
-  /// Begins to publish what waits, and withdraws it when a part ends a transaction.
+  /// Begins to publish the waiting changes, and withdraws it when a part ends a transaction.
   ///
   /// - Parameters:
   ///   - source: the header `ce_source`.

@@ -68,7 +68,7 @@ package final class Standby: PartitionFollower {
   }
 
   /// What is followed.
-  package var figures: StandbyFigures { state.withLock(\.figures) }
+  package var figures: StandbyFigures { state.withLock(\.report.figures) }
 
   private var now: Int64 { clients.milliseconds() }
 
@@ -79,8 +79,7 @@ package final class Standby: PartitionFollower {
   /// - Parameter count: how many partitions are followed, from 0 on.
   package func begin(partitions count: Int32) {
     guard count > 0 else { return }
-    let first = Int32(seed % UInt64(count))
-    state.withLock { $0.begin(StandbyChoice(partitions: count, from: first, maxBytes: maxBytes)) }
+    state.withLock { $0.begin(StandbyChoice(partitions: count, seed: seed, maxBytes: maxBytes)) }
   }
 
   /// Hands out what was followed of a partition, which a worker restores; it is not followed until the worker gives it back.
@@ -91,8 +90,8 @@ package final class Standby: PartitionFollower {
     let now = now
     let taken: ChangesetPartition? = state.withLock { state in
       let partition = state.take(number)
-      let isUsable = partition?.isUsable(from: ends.low, to: ends.high, at: now, lastIdle: state.lastIdle)
-      if isUsable == true { state.figures.warmTakeovers += 1 } else { state.figures.coldTakeovers += 1 }
+      let isUsable = partition?.isUsable(within: ends, at: now, lastIdle: state.lastIdle)
+      state.report.countTakeover(isWarm: isUsable == true)
       // Nobody else has it any more.
       nonisolated(unsafe) let changesets = isUsable == true ? partition?.changesets : nil
       return changesets
@@ -174,11 +173,7 @@ package final class Standby: PartitionFollower {
         ["partition": record.partition, "offset": record.offset, "position": position]
       )
     case .damaged(let error):
-      log.write(
-        .standbyPartitionDamaged,
-        "a partition on standby cannot be read and is no longer followed",
-        ["partition": record.partition, "error": error]
-      )
+      log.write(.damaged(record.partition, reason: "\(error)"))
     }
   }
 
@@ -192,21 +187,13 @@ package final class Standby: PartitionFollower {
 
   private func tellFollowed() {
     let figures = figures
-    log.write(
-      .standbyReady,
-      "standby is up to date",
-      ["followed": figures.followed.count, "state": LogFigure.bytes(figures.bytes)]
-    )
+    log.write(.upToDate(followed: figures.followed.count, bytes: figures.bytes))
   }
 
   /// Gives up what there is no room for, and says so once.
   private func tellExcess() {
     for number in state.withLock({ [now] in $0.giveUpExcess(at: now) }) {
-      log.write(
-        .standbyPartitionTooLarge,
-        "a partition exceeds standby.maxBytes and is not followed",
-        ["partition": number, "limit": LogFigure.bytes(maxBytes)]
-      )
+      log.write(.tooLarge(number, limit: maxBytes))
     }
   }
 }

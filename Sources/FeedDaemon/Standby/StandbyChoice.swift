@@ -39,6 +39,13 @@ package struct StandbyChoice: Sendable {
     for number in order { states[number] = .waiting }
   }
 
+  /// The same, from a place that follows from a seed, so that not all processes begin with the same partition.
+  ///
+  /// - Parameter count: at least 1.
+  package init(partitions count: Int32, seed: UInt64, maxBytes: Int) {
+    self.init(partitions: count, from: Int32(seed % UInt64(count)), maxBytes: maxBytes)
+  }
+
   package func state(of number: Int32) -> State? { states[number] }
 
   /// The partitions in a state, sorted.

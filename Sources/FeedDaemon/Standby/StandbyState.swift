@@ -16,11 +16,7 @@ struct StandbyState: @unchecked Sendable {
   private var ownedEarly: Set<Int32> = []
   /// A time at which everything that the brokers had was read, in milliseconds of the monotonic clock.
   var lastIdle: Int64 = 0
-  var figures = StandbyFigures()
-  /// Of which it was told that there is no room for them.
-  private var toldTooLarge: Set<Int32> = []
-  /// Of which it was told that they are followed.
-  private var toldFollowed: [Int32] = []
+  var report = StandbyReport()
 
   /// What the client is to do next; partitions to be removed come first.
   struct Change {
@@ -122,8 +118,8 @@ struct StandbyState: @unchecked Sendable {
       partitions[number]?.asOf = partition.latestTime(lastIdle: lastIdle)
       partitions[number]?.isAtEnd = false
     }
-    figures.records += 1
-    figures.recordBytes += record.size
+    report.figures.records += 1
+    report.figures.recordBytes += record.size
     do throws(DaemonError) {
       try changesets.apply(record)
     } catch {
@@ -149,9 +145,7 @@ struct StandbyState: @unchecked Sendable {
   mutating func giveUpExcess(at now: Int64) -> [Int32] {
     let excess = choice?.giveUpExcess(at: now) ?? []
     for number in excess { drop(number) }
-    let isTold = toldTooLarge
-    toldTooLarge.formUnion(excess)
-    return excess.filter { !isTold.contains($0) }
+    return report.newlyTooLarge(excess)
   }
 
   // MARK: Looking
@@ -163,18 +157,11 @@ struct StandbyState: @unchecked Sendable {
   @discardableResult
   mutating func updateFigures(_ knownEnd: (Int32) -> Int64?) -> Bool {
     guard let choice else { return false }
-    figures.followed = choice.numbers { $0 == .followed }
-    figures.reading = choice.numbers { $0 == .reading || $0 == .waiting }
-    figures.tooLarge = choice.numbers { if case .tooLarge = $0 { true } else { false } }
-    figures.damaged = choice.numbers { $0 == .damaged }
-    figures.bytes = choice.bytes
-    figures.lag = partitions.reduce(0) { lag, entry in
+    let lag: Int64 = partitions.reduce(0) { lag, entry in
       guard entry.value.isOpen, let end = knownEnd(entry.key) else { return lag }
       return lag + max(0, end - entry.value.changesets.position)
     }
-    toldTooLarge.subtract(figures.followed)
-    guard figures.reading.isEmpty, figures.followed != toldFollowed else { return false }
-    toldFollowed = figures.followed
-    return true
+    report.update(choice, lag: lag)
+    return report.isNewlyUpToDate()
   }
 }

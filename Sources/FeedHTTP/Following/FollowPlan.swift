@@ -26,25 +26,14 @@ struct FollowPlan {
   /// A time by which everything was read that a partition had then, in milliseconds of the monotonic clock; before its end
   /// is reached, the time at which reading began.
   private var asOf: [Int32: Int64] = [:]
-  private(set) var figures = StandbyFigures()
-  private var toldTooLarge: Set<Int32> = []
-  private var toldFollowed: [Int32] = []
-
-  /// What there is to log.
-  enum News: Equatable {
-    case tooLarge(Int32, limit: Int)
-    case damaged(Int32, reason: String)
-    case upToDate(followed: Int, bytes: Int)
-  }
-
-  /// How old what is known may be, as in ``Standby``: the topic keeps the nulls of deletions for at least an hour.
-  private static let maximumAgeMilliseconds: Int64 = 30 * 60_000
+  private var report = StandbyReport()
 
   init(standbyBytes: Int?, seed: UInt64) {
     self.standbyBytes = standbyBytes
     self.seed = seed
   }
 
+  var figures: StandbyFigures { report.figures }
   /// The partitions to follow.
   var wanted: Set<Int32> { served.union(kept).union(onStandby) }
 
@@ -60,8 +49,7 @@ struct FollowPlan {
   /// A worker has restored what it was assigned first: with standby, others are followed from now on.
   mutating func begin(partitions count: Int32, at now: Int64) {
     guard let standbyBytes, choice == nil, count > 0 else { return }
-    let first = Int32(seed % UInt64(count))
-    choice = StandbyChoice(partitions: count, from: first, maxBytes: standbyBytes)
+    choice = StandbyChoice(partitions: count, seed: seed, maxBytes: standbyBytes)
     for number in owned { choice?.own(number) }
     _ = choice?.begin(at: now)
   }
@@ -76,14 +64,12 @@ struct FollowPlan {
     owned.insert(number)
     choice?.own(number)
     if progress[number] != nil { kept.insert(number) }
-    let isUsable = position.map { isWithin(number, $0, ends, now) } ?? false
-    if isUsable { figures.warmTakeovers += 1 } else { figures.coldTakeovers += 1 }
+    var isUsable = false
+    if let position, let asOf = asOf[number] {
+      isUsable = FollowedPosition(offset: position, asOf: asOf).isUsable(within: ends, at: now)
+    }
+    report.countTakeover(isWarm: isUsable)
     return isUsable
-  }
-
-  private func isWithin(_ number: Int32, _ position: Int64, _ ends: Watermarks, _ now: Int64) -> Bool {
-    guard ends.low <= position, position <= ends.high, let asOf = asOf[number] else { return false }
-    return now - asOf <= Self.maximumAgeMilliseconds
   }
 
   /// A partition that a worker has taken cannot be restored, so it is not served either.
@@ -101,7 +87,7 @@ struct FollowPlan {
   /// The follower has told how far it is.
   ///
   /// - Parameter partitions: all that it follows.
-  mutating func note(_ partitions: [PartitionProgress], at now: Int64) -> [News] {
+  mutating func note(_ partitions: [PartitionProgress], at now: Int64) -> [StandbyNews] {
     let before = progress
     progress = Dictionary(uniqueKeysWithValues: partitions.map { ($0.number, $0) })
     asOf = asOf.filter { progress[$0.key] != nil }
@@ -109,20 +95,23 @@ struct FollowPlan {
       asOf[partition.number] = now
     }
     guard choice != nil else { return [] }
-    var news: [News] = []
+    var news: [StandbyNews] = []
     for partition in partitions { noteOnStandby(partition, since: before[partition.number], &news) }
-    for number in choice?.giveUpExcess(at: now) ?? [] where toldTooLarge.insert(number).inserted {
+    for number in report.newlyTooLarge(choice?.giveUpExcess(at: now) ?? []) {
       news.append(.tooLarge(number, limit: standbyBytes ?? 0))
     }
     _ = choice?.begin(at: now)
-    updateFigures(&news)
+    updateReport()
+    if report.isNewlyUpToDate() {
+      news.append(.upToDate(followed: figures.followed.count, bytes: figures.bytes))
+    }
     return news
   }
 
   private mutating func noteOnStandby(
     _ partition: PartitionProgress,
     since before: PartitionProgress?,
-    _ news: inout [News]
+    _ news: inout [StandbyNews]
   ) {
     let number = partition.number
     switch choice?.state(of: number) {
@@ -130,8 +119,8 @@ struct FollowPlan {
     case .waiting?, .owned?, .tooLarge?, .damaged?, nil: return
     }
     // A partition that was read anew counts from 0.
-    figures.records += partition.records - min(partition.records, before?.records ?? 0)
-    figures.recordBytes += partition.recordBytes - min(partition.recordBytes, before?.recordBytes ?? 0)
+    report.figures.records += partition.records - min(partition.records, before?.records ?? 0)
+    report.figures.recordBytes += partition.recordBytes - min(partition.recordBytes, before?.recordBytes ?? 0)
     if let damage = partition.damage {
       choice?.damage(number)
       news.append(.damaged(number, reason: damage))
@@ -147,29 +136,15 @@ struct FollowPlan {
     asOf = [:]
     kept = []
     for number in onStandby { choice?.restart(number) }
-    updateFigures()
+    updateReport()
   }
 
-  // MARK: Looking
-
-  private mutating func updateFigures(_ news: inout [News]) {
-    updateFigures()
-    toldTooLarge.subtract(figures.followed)
-    guard figures.reading.isEmpty, figures.followed != toldFollowed else { return }
-    toldFollowed = figures.followed
-    news.append(.upToDate(followed: toldFollowed.count, bytes: figures.bytes))
-  }
-
-  private mutating func updateFigures() {
+  private mutating func updateReport() {
     guard let choice else { return }
-    figures.followed = choice.numbers { $0 == .followed }
-    figures.reading = choice.numbers { $0 == .reading || $0 == .waiting }
-    figures.tooLarge = choice.numbers { if case .tooLarge = $0 { true } else { false } }
-    figures.damaged = choice.numbers { $0 == .damaged }
-    figures.bytes = choice.bytes
-    figures.lag = onStandby.reduce(0) { lag, number in
+    let lag: Int64 = onStandby.reduce(0) { lag, number in
       guard let partition = progress[number], let end = partition.knownEnd else { return lag }
       return lag + max(0, end - partition.position)
     }
+    report.update(choice, lag: lag)
   }
 }

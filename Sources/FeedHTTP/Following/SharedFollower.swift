@@ -112,26 +112,9 @@ final class SharedFollower: PartitionFollower {
     for news in news { tell(news) }
   }
 
-  private func tell(_ news: FollowPlan.News) {
-    switch news {
-    case .tooLarge(let number, let limit):
-      log.write(
-        .standbyPartitionTooLarge,
-        "a partition exceeds standby.maxBytes and is not followed",
-        ["partition": number, "limit": LogFigure.bytes(limit)]
-      )
-    case .damaged(let number, let reason):
-      log.write(
-        .standbyPartitionDamaged,
-        "a partition on standby cannot be read and is no longer followed",
-        ["partition": number, "error": "\(topic) [\(number)], \(reason)"]
-      )
-    case .upToDate(let count, let bytes):
-      log.write(
-        .standbyReady,
-        "standby is up to date",
-        ["followed": count, "state": LogFigure.bytes(bytes)]
-      )
-    }
+  /// A partition's messages name its topic.
+  private func tell(_ news: StandbyNews) {
+    guard case .damaged(let number, let reason) = news else { return log.write(news) }
+    log.write(.damaged(number, reason: "\(topic) [\(number)], \(reason)"))
   }
 }

@@ -11,8 +11,9 @@ import Synchronization
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
 /// It follows the workers' partitions, and with standby those of others, like any other follower, so it serves committed data
-/// only and does not touch the stores. Workers restore partitions from what it has followed (``SharedFollower``). If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds.
-/// Meanwhile requests for feeds are answered with 503, and the daemon continues.
+/// only and does not touch the stores. Workers restore partitions from what it has followed (``SharedFollower``).
+///
+/// If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds. Meanwhile requests for feeds are answered with 503, and the daemon continues.
 final class FeedServer: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing

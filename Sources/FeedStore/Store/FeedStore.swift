@@ -2,7 +2,7 @@ public import Feed
 
 /// Holds all feeds of its partitions, applies updates, and publishes the resulting changes.
 ///
-/// The caller drives it: call `apply` with batches until a flush is due; publish what waits as a ``Flush``, and report
+/// The caller drives it: call `apply` with batches until a flush is due; publish the waiting changes as a ``Flush``, and report
 /// the outcome with `confirm` or `rollBack`. Nothing else can be applied before the flush has ended. The store never
 /// reads a clock.
 public actor FeedStore {

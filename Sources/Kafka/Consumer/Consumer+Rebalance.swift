@@ -42,28 +42,23 @@ extension Consumer {
       return
     }
     joinsAgain = rebalance.kind == .assigned && secondJoin.isDue(gaining: partitions.count, at: now)
-    delayedRebalance = joinsAgain ? (rebalance, now + SecondJoin.delay) : nil
+    delayedRebalance = joinsAgain ? (rebalance, Deadline(milliseconds: SecondJoin.delayMilliseconds)) : nil
     pendingRebalance = joinsAgain ? nil : rebalance
   }
 
   /// The time since the consumer was created.
   var now: Duration { start.duration(to: .now) }
 
-  /// Has a poll return the delayed rebalance if it is time.
-  func endDelay(at now: Duration) {
-    guard let (rebalance, time) = delayedRebalance, now >= time else { return }
+  /// Has a poll return the delayed rebalance, if there is one.
+  func endDelay() {
+    guard let (rebalance, _) = delayedRebalance else { return }
     delayedRebalance = nil
     pendingRebalance = rebalance
   }
 
-  /// How long a poll may wait, in milliseconds.
-  func waitingTime(_ timeoutMilliseconds: Int32) -> Int32 {
-    guard let (_, time) = delayedRebalance else { return timeoutMilliseconds }
-    let (seconds, attoseconds) = max(.zero, time - now).components
-    return min(
-      timeoutMilliseconds,
-      Int32(clamping: seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
-    )
+  /// How long a poll may wait that has so long, in milliseconds.
+  func timeUntilDelayEnds(_ timeoutMilliseconds: Int32) -> Int32 {
+    min(timeoutMilliseconds, delayedRebalance?.until.remainingMilliseconds ?? timeoutMilliseconds)
   }
 
   /// Completes a rebalance. Assigned partitions can be sought and read from now on; records of revoked or lost
@@ -103,7 +98,7 @@ extension Consumer {
   /// in the middle of a rebalance, even if it is the same one.
   private func joinAgain(_ client: OpaquePointer) throws(KafkaError) {
     joinsAgain = false
-    guard let subscription, !isClosing else { return }
+    guard let subscription else { return }
     try subscribe(subscription, client)
   }
 

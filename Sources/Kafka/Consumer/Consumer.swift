@@ -69,7 +69,7 @@ public final class Consumer {
   var secondJoin = SecondJoin()
   /// Whether to join the group again when the rebalance that has come is completed, and until when no poll returns it: `SecondJoin`.
   var joinsAgain = false
-  var delayedRebalance: (rebalance: Rebalance, until: Duration)?
+  var delayedRebalance: (rebalance: Rebalance, until: Deadline)?
   let start = ContinuousClock.now
 
   private struct WeakBatch {
@@ -182,7 +182,12 @@ public final class Consumer {
     if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
       handle?.context.errors.isEmpty == true
     {
-      received = rd_kafka_consume_batch_queue(queue, waitingTime(timeoutMilliseconds), batch.storage, 1)
+      received = rd_kafka_consume_batch_queue(
+        queue,
+        timeUntilDelayEnds(timeoutMilliseconds),
+        batch.storage,
+        1
+      )
     }
     if received < 0 {
       batch.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
@@ -193,7 +198,7 @@ public final class Consumer {
     for error in handle?.context.takeErrors() ?? [] {
       batch.append(.error(error))
     }
-    endDelay(at: now)
+    if delayedRebalance?.until.hasPassed == true { endDelay() }
     if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
   }
@@ -246,7 +251,7 @@ public final class Consumer {
     }
     // librdkafka 2.0.2 would wait for ever for an assignment that is not completed.
     joinsAgain = false
-    endDelay(at: .seconds(Int64.max))
+    endDelay()
     if let rebalance = pendingRebalance, !rebalance.needsNewConsumer { try? complete(rebalance) }
     isClosing = true
     let hasLeft = isSubscribed ? leaveGroup(client, deadline) : true

@@ -15,7 +15,7 @@ package struct SecondJoin: Equatable {
   /// After slow rounds it is up to so long.
   package static let longestPause = Duration.seconds(60)
   /// How long others have to get their answers. No records come meanwhile.
-  package static let delay = Duration.milliseconds(100)
+  package static let delayMilliseconds: Int32 = 100
 
   /// When it last joined again, or gave something up and librdkafka did; nil if that was never.
   private var lastTime: Duration?

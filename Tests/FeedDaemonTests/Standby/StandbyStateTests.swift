@@ -59,7 +59,7 @@ struct StandbyStateTests {
     let known = state.take(0)
     let taken = try #require(known)
     #expect(taken.changesets.position == 7)
-    #expect(taken.isUsable(from: 0, to: 7, at: 20, lastIdle: 0))
+    #expect(taken.isUsable(within: Watermarks(low: 0, high: 7), at: 20, lastIdle: 0))
     // It is a worker's now, and the client has to stop reading it.
     #expect(state.choice?.state(of: 0) == .owned)
     let left = state.nextChange("c", at: 20)
@@ -75,13 +75,13 @@ struct StandbyStateTests {
     let known = state.take(0)
     let taken = try #require(known)
     let minute: Int64 = 60_000
-    #expect(!taken.isUsable(from: 0, to: 6, at: 20, lastIdle: 0))
-    #expect(!taken.isUsable(from: 8, to: 9, at: 20, lastIdle: 0))
-    #expect(taken.isUsable(from: 7, to: 9, at: 20, lastIdle: 0))
-    #expect(taken.isUsable(from: 0, to: 9, at: 30 * minute + 10, lastIdle: 0))
-    #expect(!taken.isUsable(from: 0, to: 9, at: 30 * minute + 11, lastIdle: 0))
+    #expect(!taken.isUsable(within: Watermarks(low: 0, high: 6), at: 20, lastIdle: 0))
+    #expect(!taken.isUsable(within: Watermarks(low: 8, high: 9), at: 20, lastIdle: 0))
+    #expect(taken.isUsable(within: Watermarks(low: 7, high: 9), at: 20, lastIdle: 0))
+    #expect(taken.isUsable(within: Watermarks(low: 0, high: 9), at: 30 * minute + 10, lastIdle: 0))
+    #expect(!taken.isUsable(within: Watermarks(low: 0, high: 9), at: 30 * minute + 11, lastIdle: 0))
     // At its end, it is as new as the last answer that there is nothing more.
-    #expect(taken.isUsable(from: 0, to: 9, at: 30 * minute + 11, lastIdle: minute))
+    #expect(taken.isUsable(within: Watermarks(low: 0, high: 9), at: 30 * minute + 11, lastIdle: minute))
   }
 
   @Test func `a partition that lags is as old as what it has read`() throws {
@@ -90,7 +90,7 @@ struct StandbyStateTests {
     _ = take(&state, 3, Self.reload("f", revision: 1))
     let known = state.take(0)
     let taken = try #require(known)
-    #expect(!taken.isUsable(from: 0, to: 9, at: 30 * 60_000 + 11, lastIdle: 60_000))
+    #expect(!taken.isUsable(within: Watermarks(low: 0, high: 9), at: 30 * 60_000 + 11, lastIdle: 60_000))
   }
 
   @Test func `records from before the reading began, or after it ended, are passed over`() throws {
@@ -144,8 +144,8 @@ struct StandbyStateTests {
     var told = state.giveUpExcess(at: 0)
     #expect(told == [0])
     state.updateFigures { _ in nil }
-    #expect(state.figures.tooLarge == [0])
-    #expect(state.figures.bytes == 0)
+    #expect(state.report.figures.tooLarge == [0])
+    #expect(state.report.figures.bytes == 0)
     state.choice = StandbyChoice(partitions: 1, maxBytes: 1)
     state.apply(state.nextChange("c", at: 0))
     _ = take(&state, 3, Self.reload("f", revision: 1))
@@ -167,13 +167,13 @@ struct StandbyStateTests {
     var state = followed()
     _ = take(&state, 3, Self.reload("f", revision: 1))
     state.updateFigures { _ in 10 }
-    #expect(state.figures.lag == 6)
-    #expect(state.figures.reading == [0])
-    #expect(state.figures.records == 1)
+    #expect(state.report.figures.lag == 6)
+    #expect(state.report.figures.reading == [0])
+    #expect(state.report.figures.records == 1)
     // Another client knows nothing yet.
     state.closeAll()
     state.updateFigures { _ in 10 }
-    #expect(state.figures.lag == 0)
+    #expect(state.report.figures.lag == 0)
     let change = state.nextChange("c", at: 0)
     #expect(change.added == [0: 4])
   }

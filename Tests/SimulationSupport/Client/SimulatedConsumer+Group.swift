@@ -165,7 +165,7 @@ extension SimulatedConsumer {
     if revoked.isEmpty || !added.isEmpty {
       if membership.secondJoin.isDue(gaining: added.count, at: now) {
         joinsAgain = true
-        simulator.sleep(Int64(SecondJoin.delay / .microseconds(1)))
+        simulator.sleep(Int64(SecondJoin.delayMilliseconds) * 1_000)
         if membership.isLost || isGone { return false }
       }
       give(.assigned, withCompanions(added))
