@@ -86,6 +86,7 @@ final class Collector {
   var maxMessages: Int
   var records: [Record] = []
   var events: [ConsumerEvent] = []
+  private var rebalance: Rebalance?
 
   init(_ consumer: Consumer, maxMessages: Int = 1_000) {
     self.consumer = consumer
@@ -119,6 +120,14 @@ final class Collector {
       )
     }
     events += batch.events
+    rebalance = batch.rebalance ?? rebalance
+  }
+
+  /// The rebalance that a poll has returned since the last call. The same one may come twice in a row: nothing is gained in two
+  /// rounds.
+  func takeRebalance() -> Rebalance? {
+    defer { rebalance = nil }
+    return rebalance
   }
 
   /// Polls until the condition holds. The limit of five minutes only ends a broken test.

@@ -202,7 +202,7 @@ struct GroupTests {
     }
 
     private func take() throws {
-      guard let rebalance = collector.batch.rebalance, rebalance != told.last else { return }
+      guard let rebalance = collector.takeRebalance() else { return }
       told.append(rebalance)
       if completes { try complete(rebalance) }
     }
