@@ -87,10 +87,10 @@ class ChangeTests(BrowserTest):
             self.assertLessEqual(page.changes().items(), expected.items())
             self.assert_shows(page, server, "hn")
             if item == "bread":
-                row = page.first('[data-item="bread"]')
-                self.assertIn("score 1 → 2", row.text)
-                # The kind is also given as a word, and to assistive technology.
-                self.assertIn("reconfigured", row.find_element(By.CSS_SELECTOR, '[data-mark="reconfigured"]').text)
+                page.wait(lambda: "score 1 → 2" in page.first('[data-item="bread"]').text, "it does not say what changed")
+                # The kind is also given as a word, and to assistive technology. Its element is replaced when the highlight expires.
+                mark = '[data-item="bread"] [data-mark="reconfigured"]'
+                page.wait(lambda: "reconfigured" in page.first(mark).text, "the kind is not given as a word")
         server.publish("hn")
         page.wait_for_revision(6)
         self.assert_shows(page, server, "hn")
@@ -606,8 +606,9 @@ class StatusTests(BrowserTest):
         page.wait_for_text("#tile-records .note", "2 rejected")
         page.wait_for("#tile-records[data-alert]")
         page.click("#partitions-button")
-        rows = [row.text for row in page.all("#partitions tr")]
-        self.assertEqual(rows, ["0 up-to-date 5,120 5", "3 up-to-date 5,123 1,200", "7 up-to-date 5,127 not known"])
+        rows = ["0 up-to-date 5,120 5", "3 up-to-date 5,123 1,200", "7 up-to-date 5,127 not known"]
+        # Each answer of the server replaces them.
+        page.wait(lambda: [row.text for row in page.all("#partitions tr")] == rows, f"the partitions are not {rows}")
         page.wait_for_text("#planner", "more than 5,000 changes")
         page.press(Keys.ESCAPE)
 
