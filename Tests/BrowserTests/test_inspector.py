@@ -211,6 +211,7 @@ class ChangeTests(BrowserTest):
         server.publish(evil)
         page.wait_for_revision(2)
         page.wait(lambda: page.changes() == {evil + "i": "reconfigured"}, "it is not lit")
+        page.wait(lambda: page.feeds() == [evil], "the feed is not listed")
         page.press(Keys.TAB)
         self.assertEqual(page.all("#canvas img, #canvas b, #feeds img, .feed-head img"), [])
         self.assertEqual(page.text("#feed-title"), evil)
@@ -530,6 +531,8 @@ class AccessibilityTests(BrowserTest):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
         nodes = page.command("Accessibility.getFullAXTree")["nodes"]
+        # Links are to be among the nodes.
+        page.wait(lambda: page.feeds() == ["hn"], "the feed is not listed")
         shown = [node for node in nodes if not node.get("ignored")]
         roles = {}
         for node in shown:
