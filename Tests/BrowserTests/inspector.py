@@ -97,8 +97,12 @@ class Inspector:
         return next(iter(self.all(selector)), None)
 
     def text(self, selector):
+        return self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def is_shown(self, selector):
+        """Whether there is such an element, and it is displayed."""
         found = self.first(selector)
-        return "" if found is None else found.get_property("textContent")
+        return found is not None and found.is_displayed()
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
@@ -119,10 +123,10 @@ class Inspector:
             })).sort((a, b) => a.index - b.index)
         """)
 
-    def items(self):
+    def items(self, drawn=None):
         """The ids of the items in the document, by the section's id; for feeds that fit on the screen."""
         found, section = {}, None
-        for row in self.drawn():
+        for row in self.drawn() if drawn is None else drawn:
             if row["section"] is not None:
                 section = found.setdefault(row["section"], [])
             else:

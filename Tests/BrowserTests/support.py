@@ -48,6 +48,10 @@ class BrowserTest(unittest.TestCase):
         """Asserts that the page shows the server's feed; for feeds that fit on the screen."""
         state = server.state(feed)
         expected = {name: [item["id"] for item in items] for name, items in state.items()}
-        page.wait(lambda: page.items() == expected, f"the page does not show {expected}")
         kinds = {item["id"]: item["kind"] for items in state.values() for item in items}
-        self.assertEqual({row["item"]: row["kind"] for row in page.drawn() if row["item"]}, kinds)
+
+        def is_shown():
+            drawn = page.drawn()
+            return page.items(drawn) == expected and {row["item"]: row["kind"] for row in drawn if row["item"]} == kinds
+
+        page.wait(is_shown, f"the page does not show {expected} with the kinds {kinds}")

@@ -80,13 +80,13 @@ class AppearanceTests(BrowserTest):
                     page.wait_for_revision(3)
                     while server.feeds["grid/outages"].last.mode != "reload":
                         server.publish("grid/outages")
-                    page.wait(lambda: page.first("#notice").is_displayed(), "there is no reload")
+                    page.wait(lambda: page.is_shown("#notice"), "there is no reload")
                     self.shoot(page, f"{width}-{scheme}-reload")
                     server.move("grid/outages", "http://host-3:8321")
                     page.wait_for_standing("moved")
                     self.shoot(page, f"{width}-{scheme}-moved")
                     page.press("?")
-                    page.wait(lambda: page.first("#help-dialog").is_displayed(), "there is no help")
+                    page.wait(lambda: page.is_shown("#help-dialog"), "there is no help")
                     self.shoot(page, f"{width}-{scheme}-help")
 
     def test_difficult_content_is_shown(self):
@@ -116,7 +116,7 @@ class AppearanceTests(BrowserTest):
             server, page = self.serve(token="a-token-of-enough-characters")
             page.emulate(PHONE, scheme)
             page.open()
-            page.wait(lambda: page.first("#token-dialog").is_displayed(), "no token is asked for")
+            page.wait(lambda: page.is_shown("#token-dialog"), "no token is asked for")
             self.shoot(page, f"narrow-{scheme}-token")
 
     def test_text_at_twice_its_size(self):

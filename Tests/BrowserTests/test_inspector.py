@@ -166,7 +166,7 @@ class ChangeTests(BrowserTest):
         entry = page.wait_for('[data-testid="changeset"][data-type="changeset"][data-mode="reload"]')
         self.assertEqual(entry.get_attribute("data-reason"), "requested")
         self.assertIn("A producer requested it", entry.text)
-        page.wait(lambda: page.first("#notice").is_displayed(), "there is no notice")
+        page.wait(lambda: page.is_shown("#notice"), "there is no notice")
         page.wait_for_text("#notice", "Whole feed reloaded (requested)")
         page.wait(lambda: page.run("return window.flashes") == 1, "nothing flashes")
         self.assertEqual(page.changes(), {})
@@ -443,11 +443,11 @@ class TokenTests(BrowserTest):
     def test_a_token_is_requested_and_kept(self):
         server, page = self.serve_published(changesets(small_feed()), token="correct-horse-battery")
         page.open("hn")
-        page.wait(lambda: page.first("#token-dialog").is_displayed(), "no token is asked for")
-        self.assertTrue(page.is_focused("#token"))
+        page.wait(lambda: page.is_shown("#token-dialog"), "no token is asked for")
+        page.wait(lambda: page.is_focused("#token"), "the token's field has no focus")
         self.assertFalse(page.wait_for("#token-refused").is_displayed())
         page.press("wrong", Keys.ENTER)
-        page.wait(lambda: page.first("#token-refused").is_displayed(), "a wrong token is not refused")
+        page.wait(lambda: page.is_shown("#token-refused"), "a wrong token is not refused")
         self.assertTrue(page.wait_for("#token-dialog").is_displayed())
         page.wait_for("#token").send_keys("correct-horse-battery", Keys.ENTER)
         page.wait_for_standing("live")
@@ -457,7 +457,8 @@ class TokenTests(BrowserTest):
         page.wait_for_standing("live")
         self.assertFalse(page.wait_for("#token-dialog").is_displayed())
         page.click("#forget-token")
-        page.wait(lambda: page.first("#token-dialog").is_displayed(), "the token is not forgotten")
+        # The page is loaded again, and has no dialog for a while.
+        page.wait(lambda: page.is_shown("#token-dialog"), "the token is not forgotten")
         self.assertNotIn("correct-horse", self.driver.current_url)
 
 
@@ -510,7 +511,7 @@ class KeyboardTests(BrowserTest):
         page.press(Keys.ESCAPE)
         self.assertTrue(page.is_focused('[data-feed="hn"]'))
         page.press("?")
-        page.wait(lambda: page.first("#help-dialog").is_displayed(), "there is no help")
+        page.wait(lambda: page.is_shown("#help-dialog"), "there is no help")
         page.press(Keys.ESCAPE)
         self.assertFalse(page.wait_for("#help-dialog").is_displayed())
 
