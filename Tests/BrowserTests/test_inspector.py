@@ -21,7 +21,7 @@ class FeedListTests(BrowserTest):
             server.publish(name)
         page.wait(lambda: page.feeds() == ["hn", "news/Home", "news/ticker"], "the feeds do not appear")
         page.press("/")
-        self.assertTrue(page.is_focused("#search"))
+        page.wait(lambda: page.is_focused("#search"), "the search has no focus")
         page.press("news/h")
         page.wait(lambda: page.feeds() == ["news/Home"], "the search does not narrow")
         page.wait_for_text("#feeds-summary", "1 feed with “news/h”")
@@ -171,7 +171,7 @@ class ChangeTests(BrowserTest):
         page.wait(lambda: page.run("return window.flashes") == 1, "nothing flashes")
         self.assertEqual(page.changes(), {})
         page.click("#dismiss-notice")
-        self.assertFalse(page.wait_for("#notice").is_displayed())
+        page.wait(lambda: not page.is_shown("#notice"), "the notice stays")
 
     def test_one_item_can_be_moved_and_reconfigured(self):
         server, page = self.serve_published(changesets(small_feed()))
@@ -482,16 +482,16 @@ class KeyboardTests(BrowserTest):
         page.wait(lambda: page.is_focused('[data-feed="hn"]'), "the list has no focus")
         page.press("j")
         page.press("k", "k")
-        self.assertTrue(page.is_focused("#search"))
+        page.wait(lambda: page.is_focused("#search"), "the search has no focus")
         page.press(Keys.ESCAPE)
         page.wait(lambda: page.feeds() == ["hn", "other"], "the search is not undone")
         page.press(Keys.ARROW_DOWN)
         page.wait(lambda: page.is_focused('[data-feed="hn"]'), "the list has no focus")
         page.press(Keys.ARROW_DOWN)
-        self.assertTrue(page.is_focused('[data-feed="other"]'))
+        page.wait(lambda: page.is_focused('[data-feed="other"]'), "the next feed has no focus")
         page.press("k", Keys.ENTER)
         page.wait_for_standing("live")
-        self.assertEqual(self.driver.current_url, server.url + "/#feed=hn")
+        page.wait(lambda: self.driver.current_url == server.url + "/#feed=hn", "the URL does not have the feed")
         page.press(Keys.ENTER)
         page.wait(lambda: page.is_focused("#rows"), "the items have no focus")
         page.wait(lambda: page.active_row() == "top", "no row is active")
@@ -509,11 +509,11 @@ class KeyboardTests(BrowserTest):
         page.press(Keys.ARROW_LEFT)
         page.wait(lambda: page.active_row() == "top", "the section is not active")
         page.press(Keys.ESCAPE)
-        self.assertTrue(page.is_focused('[data-feed="hn"]'))
+        page.wait(lambda: page.is_focused('[data-feed="hn"]'), "the list has no focus")
         page.press("?")
         page.wait(lambda: page.is_shown("#help-dialog"), "there is no help")
         page.press(Keys.ESCAPE)
-        self.assertFalse(page.wait_for("#help-dialog").is_displayed())
+        page.wait(lambda: not page.is_shown("#help-dialog"), "the help stays")
 
     def test_a_click_shows_all_data(self):
         server, page = self.serve_published(changesets(small_feed()))
@@ -531,9 +531,9 @@ class AccessibilityTests(BrowserTest):
     def test_roles_and_names(self):
         server, page = self.serve_published(changesets(small_feed()))
         page.follow("hn")
-        nodes = page.command("Accessibility.getFullAXTree")["nodes"]
         # Links are to be among the nodes.
         page.wait(lambda: page.feeds() == ["hn"], "the feed is not listed")
+        nodes = page.command("Accessibility.getFullAXTree")["nodes"]
         shown = [node for node in nodes if not node.get("ignored")]
         roles = {}
         for node in shown:
