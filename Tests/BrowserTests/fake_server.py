@@ -296,8 +296,10 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
     def send_changes(self, name):
         owner = self.owner
         feed = owner.feeds.get(name)
-        if owner.refusal is not None:
-            status, code, detail, seconds = owner.refusal
+        # The test may end it at any time.
+        refusal = owner.refusal
+        if refusal is not None:
+            status, code, detail, seconds = refusal
             self.send_problem(status, code, detail, {"Retry-After": str(seconds)})
         elif feed is None or feed.last is None:
             self.send_problem(404, "unknown-feed", f"this instance knows of no feed {json.dumps(name)}")
