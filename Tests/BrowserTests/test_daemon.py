@@ -3,11 +3,12 @@
 import json
 import re
 import subprocess
+import threading
 import urllib.request
 
 from confluent_kafka import Producer
 
-from inspector import Inspector
+from inspector import PATIENCE_SECONDS, Inspector
 from replay import FEEDSTORE
 from support import BrowserTest
 
@@ -22,19 +23,34 @@ class Feedstore:
             [str(FEEDSTORE), *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
         )
         test.addCleanup(self.end)
-        self.lines = []
+        self.lines, self.is_over, self.changed = [], False, threading.Condition()
+        # All of it is read: a full pipe would stop the command.
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line)
+                self.changed.notify_all()
+        with self.changed:
+            self.is_over = True
+            self.changed.notify_all()
 
     def wait_for(self, pattern):
-        """The first match in its further output."""
-        for line in self.process.stdout:
-            self.lines.append(line)
-            if found := re.search(pattern, line):
-                return found.group()
+        """The first match in its output."""
+        def found():
+            return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
+
+        with self.changed:
+            self.changed.wait_for(lambda: found() or self.is_over, PATIENCE_SECONDS)
+            if match := found():
+                return match.group()
         raise AssertionError(f"it does not print {pattern}, but: {''.join(self.lines)}")
 
     def end(self):
         self.process.terminate()
-        self.process.stdout.read()
+        self.reader.join()
         self.process.stdout.close()
         self.process.wait()
 
