@@ -29,6 +29,10 @@ export class FeedList {
   #timer = null;
   /** The number of the latest request; responses to earlier ones are dropped. */
   #request = 0;
+  /** What the shown feeds were searched for. */
+  #shownSearch = '';
+  /** Whether the list gets the focus once it shows what is searched for now. */
+  #isEntering = false;
   /**
    * Reports when the end of the list is at most one screen away. Waiting until it is visible would not work: rows that
    * have not been rendered have an estimated height, so the end moves away while scrolling.
@@ -47,15 +51,17 @@ export class FeedList {
     this.#onCount = onCount;
     this.#search.addEventListener('input', () => {
       this.#wanted = pageSize;
+      this.#isEntering = false;
       this.refresh();
     });
     this.#search.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
       if (event.key === 'ArrowDown' || event.key === 'Enter') {
-        this.focus();
+        this.#enter();
         event.preventDefault();
       } else if (event.key === 'Escape') {
         if (this.#search.value !== '') {
           this.#search.value = '';
+          this.#isEntering = false;
           this.refresh();
         } else {
           this.focus();
@@ -103,7 +109,14 @@ export class FeedList {
 
   focus() { (this.#linkOf(this.#selected) ?? this.#links()[0])?.focus(); }
 
+  /** Goes from the search to the list: at once, or when the feeds come that were searched for. Others may soon be gone. */
+  #enter() {
+    this.#isEntering = this.#shownSearch !== this.#search.value;
+    if (!this.#isEntering) this.focus();
+  }
+
   focusSearch() {
+    this.#isEntering = false;
     this.#search.focus();
     this.#search.select();
   }
@@ -148,6 +161,10 @@ export class FeedList {
     if (search === '') this.#onCount?.(total);
     const links = this.#links();
     if (!links.some((link) => link.tabIndex === 0)) this.#rove(this.#linkOf(this.#selected) ?? links[0]);
+    this.#shownSearch = search;
+    if (!this.#isEntering || search !== this.#search.value) return;
+    this.#isEntering = false;
+    if (document.activeElement === this.#search) this.focus();
   }
 
   /** @param {string} id */

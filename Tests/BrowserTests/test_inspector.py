@@ -473,6 +473,17 @@ class KeyboardTests(BrowserTest):
         server.publish("hn")
         page.wait(lambda: page.active_row() == "top", "no row is active")
 
+    def test_enter_in_the_search_leads_to_what_is_searched_for(self):
+        server, page = self.serve_published(changesets(records(replaced(), feed="hn") + records(replaced(), feed="other")))
+        page.open()
+        page.wait(lambda: page.feeds() == ["hn", "other"], "the feeds do not appear")
+        server.gate.clear()
+        page.press("/", "other", Keys.ENTER)
+        page.wait(lambda: page.is_focused("#search"), "the search has no focus")
+        server.gate.set()
+        page.wait(lambda: page.is_focused('[data-feed="other"]'), "the list has no focus")
+        self.assertEqual(page.feeds(), ["other"])
+
     def test_everything_is_reachable(self):
         found = changesets(small_feed()) + changesets(records(replaced(), feed="other"))
         server, page = self.serve_published(found)
