@@ -66,6 +66,8 @@ export class FeedView {
   #isAnimated = false;
   /** The time of the last such frame. */
   #animatedAt = -Infinity;
+  /** The time of the last frame; marks from after it are shown for the first time in the next one, however late that is. */
+  #drawnAt = -Infinity;
   #find;
   #draw;
 
@@ -197,6 +199,8 @@ export class FeedView {
     const now = performance.now();
     const pause = now - this.#animatedAt;
     if (isAnimated) this.#animatedAt = now;
+    const since = this.#drawnAt;
+    this.#drawnAt = now;
     const wasChanged = this.#isChanged;
     this.#isAnimated = false;
     const rows = this.#currentRows();
@@ -229,7 +233,7 @@ export class FeedView {
       if (drawn.element === next) next = next.nextElementSibling;
       else this.#canvas.insertBefore(drawn.element, next);
       if (!isAnimated || !mayMove()) continue;
-      this.#animate(drawn, row, { visualTop, before, shift: grid.scrollTop - oldScroll, pause });
+      this.#animate(drawn, row, { visualTop, before, shift: grid.scrollTop - oldScroll, pause, since });
     }
     if (focused instanceof HTMLElement && focused !== document.activeElement && focused.isConnected) {
       focused.focus({ preventScroll: true });
@@ -387,12 +391,13 @@ export class FeedView {
 
   /**
    * @param {Drawn} drawn @param {import('./rows.js').Row} row
-   * @param {{ visualTop: number | undefined, before: Rows, shift: number, pause: number }} options The row's visible
-   * position, if it had one; the previous rows; how far the page scrolled meanwhile; the time since the previous move.
+   * @param {{ visualTop: number | undefined, before: Rows, shift: number, pause: number, since: number }} options The row's
+   * visible position, if it had one; the previous rows; how far the page scrolled meanwhile; the time since the previous move;
+   * the time of the last frame.
    */
-  #animate(drawn, { key }, { visualTop, before, shift, pause }) {
+  #animate(drawn, { key }, { visualTop, before, shift, pause, since }) {
     const mark = this.#lit.get(key);
-    const isNew = mark !== undefined && performance.now() - mark.at < 100;
+    const isNew = mark !== undefined && mark.at >= since;
     if (visualTop === undefined && isNew && mark.kinds.includes('inserted')) {
       drawn.element.animate([{ opacity: 0 }, { opacity: 1 }], { duration: 350, easing: 'ease-out' });
       return;
