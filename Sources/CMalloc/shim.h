@@ -16,6 +16,15 @@ static inline void feedstore_malloc_keep(int block_bytes, int free_bytes) {
 #endif
 }
 
+// Extends the heap of this thread by about `bytes`, unless it has as much at its end.
+static inline void feedstore_malloc_extend(size_t bytes) {
+#ifdef __GLIBC__
+  // Volatile, so that the compiler does not leave both calls out.
+  void *volatile block = malloc(bytes);
+  free(block);
+#endif
+}
+
 // Returns free memory to the system.
 static inline void feedstore_malloc_trim(void) {
 #ifdef __GLIBC__

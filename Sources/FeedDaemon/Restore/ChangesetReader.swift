@@ -1,6 +1,7 @@
 import Feed
 import FeedKafka
 import Kafka
+import Service
 
 /// Reads partitions of the changesets topic from their beginnings, all at once, into replicas; partitions come and go.
 ///
@@ -23,6 +24,10 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
   private var opened: Set<Int32> = []
   /// Partitions that were dropped since the batch was filled: its records of them are from before that.
   private var dropped: Set<Int32> = []
+  /// How much more will be allocated than the heap was extended for; negative if that is less.
+  private var unpreparedBytes = 0
+
+  private static var heapStep: Int { 4 << 20 }
 
   /// Records of one reading; few enough that reloads' parts, of nearly a megabyte each, are not hoarded.
   private static var batchCapacity: Int { 100 }
@@ -95,6 +100,7 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
         portion.positions[partition.number] = partition.end
         continue
       }
+      makeRoom(for: message.size)
       do throws(DaemonError) {
         try partition.apply(message)
       } catch {
@@ -111,6 +117,14 @@ final class ChangesetReader<Client: RecordConsumer>: RestoredChangesets {
       portion.note(event)
     }
     return portion
+  }
+
+  /// Extends the heap ahead of what the records become in memory, in large steps.
+  private func makeRoom(for recordBytes: Int) {
+    unpreparedBytes += 2 * recordBytes
+    guard unpreparedBytes > 0 else { return }
+    FreedMemory.makeRoom(for: Self.heapStep)
+    unpreparedBytes = -Self.heapStep
   }
 
   /// Hands out a partition that was read to its end, and stops reading it; nil if it was empty and not opened.

@@ -13,6 +13,14 @@ public enum FreedMemory {
   /// tenth of the time. Call ``giveBack()`` when the memory is no longer needed.
   public static func keep() { feedstore_malloc_keep(blockBytes, keptBytes) }
 
+  /// Has room at the end of this thread's heap for blocks that are about to be allocated.
+  ///
+  /// In threads other than the first one, glibc extends the heap by a page at a time, with a system call for each that waits for
+  /// all others that change or touch new memory of the process. After ``keep()`` the room stays until it is used.
+  ///
+  /// - Parameter bytes: less than 32 MiB.
+  public static func makeRoom(for bytes: Int) { feedstore_malloc_extend(min(bytes, Int(blockBytes) / 2)) }
+
   /// Returns free memory to the system. It takes some milliseconds for each gigabyte of heap.
   public static func giveBack() { feedstore_malloc_trim() }
 }
