@@ -154,4 +154,22 @@ struct TransactionTests {
     try producer.initTransactions(timeoutMilliseconds: 120_000)
     try producer.close(timeoutMilliseconds: 120_000)
   }
+
+  @Test func `a producer is registered soon after brokers have ended an earlier transaction`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    let producer = try fixture.transactionalProducer([
+      "transactional.id": "one", "transaction.timeout.ms": "60000",
+    ])
+    let refusals = 24
+    try fixture.cluster.pushRequestErrors(
+      .initProducerID,
+      [KafkaErrorCode](repeating: .concurrentTransactions, count: refusals)
+    )
+    // librdkafka 2.0.2 by itself asks twice a second.
+    try producer.initTransactions(timeoutMilliseconds: Int32(refusals) * 500 - 1)
+    try producer.begin()
+    try producer.abort(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
+  }
 }

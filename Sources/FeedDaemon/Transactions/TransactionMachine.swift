@@ -80,7 +80,7 @@ struct TransactionMachine: Equatable {
   /// How long a full queue has time to empty.
   static let queueMilliseconds: Int32 = 5
   /// How long brokers have to end an aborted transaction before the next producer is registered. While they are at it they
-  /// refuse, and librdkafka 2.0.2 asks again only 500 ms later.
+  /// refuse, and librdkafka logs a warning each time.
   static let abortMilliseconds: Int32 = 50
 
   var step: Step {

@@ -43,14 +43,31 @@ public final class TransactionalProducer {
   /// Registers the producer with its coordinator, fences an earlier producer with the same id, and ends a transaction
   /// that it left open.
   ///
-  /// - Throws: `_TIMED_OUT`, retriable, if no coordinator can be reached.
+  /// - Throws: `_TIMED_OUT`, retriable, if no coordinator can be reached; `CONCURRENT_TRANSACTIONS`, retriable, if brokers do not end
+  ///   an earlier transaction in that time.
   public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try core.client("start the transactional producer")
-    try KafkaError.check(
-      rd_kafka_init_transactions(client, timeoutMilliseconds),
-      "start the transactional producer within \(timeoutMilliseconds) ms"
-    )
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    // While brokers end an earlier transaction they refuse. librdkafka 2.0.2 then asks again after half a second, or as soon as
+    // it is called again.
+    var wait = Self.leastRefusedMilliseconds
+    while true {
+      do throws(KafkaError) {
+        return try KafkaError.check(
+          rd_kafka_init_transactions(client, min(wait, deadline.remainingMilliseconds)),
+          "start the transactional producer within \(timeoutMilliseconds) ms"
+        )
+      } catch {
+        guard error.kind == .concurrentTransactions || error.kind == .timedOut, !deadline.hasPassed else {
+          throw error
+        }
+      }
+      wait = min(2 * wait, Self.mostRefusedMilliseconds)
+    }
   }
+
+  private static let leastRefusedMilliseconds: Int32 = 20
+  private static let mostRefusedMilliseconds: Int32 = 100
 
   /// Begins a transaction. The broker aborts it after `transaction.timeout.ms`.
   public func begin() throws(KafkaError) {

@@ -18,7 +18,7 @@ public enum FreedMemory {
   /// In threads other than the first one, glibc extends the heap by a page at a time, with a system call for each that waits for
   /// all others that change or touch new memory of the process. After ``keep()`` the room stays until it is used.
   ///
-  /// - Parameter bytes: less than 32 MiB.
+  /// - Parameter bytes: 16 MiB if it is more.
   public static func makeRoom(for bytes: Int) { feedstore_malloc_extend(min(bytes, Int(blockBytes) / 2)) }
 
   /// Returns free memory to the system. It takes some milliseconds for each gigabyte of heap.
