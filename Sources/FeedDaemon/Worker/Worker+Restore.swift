@@ -9,12 +9,13 @@ extension Worker {
   private static let pauseMilliseconds: Int64 = 100
 
   /// How long a question may take, and the reading of a portion wait and last. While other partitions are served, they
-  /// have to be looked after meanwhile. After each failure the next request may take longer: a broker that responds more
-  /// slowly than the timeout would otherwise never be heard.
+  /// have to be looked after meanwhile.
   private var isServing: Bool { !machine.positions.read.isEmpty }
   private var askMilliseconds: Int32 {
-    let allowed = ExponentialBackoff<Int32>(from: isServing ? 150 : 1_000, to: 8_000)[restoreFailures]
-    return min(allowed, pollSchedule.longestCall)
+    min(
+      RestoreQuestion.timeoutMilliseconds(afterFailures: restoreFailures, isServing: isServing),
+      pollSchedule.longestCall
+    )
   }
   private var readMilliseconds: Int32 { isServing ? 5 : 100 }
   private static let sliceMilliseconds: Int64 = 50
