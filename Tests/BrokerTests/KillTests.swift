@@ -1,4 +1,6 @@
 import FeedTestSupport
+import ObservationSupport
+import Service
 import Testing
 
 extension OnCluster {
@@ -19,6 +21,28 @@ extension OnCluster {
       // Each feed has its own transaction then.
       options.settings["transactions.maxBytes"] = "1"
       try await kill("parts", options)
+    }
+
+    @Test func `a transaction that a killed member left open holds nobody up`() async throws {
+      var options = RunOptions()
+      // Longer than a run may take.
+      options.settings["kafka.transaction.timeout.ms"] = "600000"
+      let allPartitions = Int(options.partitions)
+      try await BrokerRun.on("abandoned", options) { run in
+        run.load.start()
+        let heir = try run.start()
+        try await run.waitForRecords(of: [heir])
+        let doomed = try run.start(crash: "after-offsets:20")
+        try await run.waitForEnd(of: doomed)
+        try await run.wait("what it had is restored") { _ in
+          heir.restorations.values.reduce(0, +) == allPartitions + 2
+        }
+        try await run.waitForRecords(of: [heir])
+        try BrokerFailure.check(
+          heir.firstLine(about: [.restoreTransactionEnded]) != nil,
+          "the transaction is not known to have been ended"
+        )
+      }
     }
 
     private func kill(_ name: String, _ options: RunOptions) async throws {

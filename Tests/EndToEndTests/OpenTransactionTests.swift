@@ -83,6 +83,43 @@ struct OpenTransactionTests {
     #expect(isAborted.withLock { $0 }, "only the other partition was waited for")
   }
 
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `a transaction of a member that is gone is ended`() async throws {
+    let servers = try #require(Self.bootstrapServers)
+    let configuration = try Self.configuration(servers)
+    let client: KafkaConfiguration = ["bootstrap.servers": servers]
+    let record = StoredRecord(partition: 1, "feed-1", #"{"op":"section.upsert","section":"s"}"#)
+    try Ground.produce([record], to: configuration.store.topics.items, client)
+    let stop = StopRequest()
+    _ = try await Daemon(configuration, stop: stop, log: Ground.quiet) { event in
+      if case .received = event { stop.request() }
+    }.run()
+
+    // What is committed says whose the transaction is. It has no offsets, but keeps back the changesets behind it.
+    let topic = configuration.store.topics.changesets
+    let abandoned = try Transaction(client, topic: topic)
+    var group = client
+    group["group.id"] = configuration.kafka.first { $0.name == "group.id" }?.value
+    let consumer = try Consumer(configuration: group, log: { _, _, _ in })
+    let input = TopicPartition(topic: configuration.store.topics.items, partition: 1)
+    let offset = try #require(try consumer.committed([input], timeoutMilliseconds: 120_000)[input]).offset
+    try consumer.commit([input: CommittedOffset(offset, metadata: "member=gone producer=\(topic)")])
+    try consumer.close(timeoutMilliseconds: 120_000)
+
+    let stopAgain = StopRequest()
+    let restored = Mutex(0)
+    let report = try await Daemon(configuration, stop: stopAgain, log: Ground.quiet) { event in
+      guard case .restored(let partitions, _) = event else { return }
+      let count = restored.withLock { count in
+        count += partitions
+        return count
+      }
+      if count == 2 { stopAgain.request() }
+    }.run()
+    #expect(report.feeds.map(\.feed) == ["feed-1"])
+    abandoned.close()
+  }
+
   /// Another producer's transaction with a record in partition 1, open until `abort`.
   private final class Transaction: Sendable {
     private let producer: Mutex<TransactionalProducer>
@@ -103,12 +140,18 @@ struct OpenTransactionTests {
 
     func abort() {
       do {
-        try producer.withLock { producer throws(KafkaError) in
-          try producer.abort()
-          try producer.close(timeoutMilliseconds: 120_000)
-        }
+        try producer.withLock { producer throws(KafkaError) in try producer.abort() }
       } catch {
         Issue.record(error)
+      }
+      close()
+    }
+
+    func close() {
+      #expect(throws: Never.self) {
+        try producer.withLock { producer throws(KafkaError) in
+          try producer.close(timeoutMilliseconds: 120_000)
+        }
       }
     }
   }

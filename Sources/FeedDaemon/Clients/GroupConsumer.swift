@@ -33,9 +33,14 @@ protocol GroupConsumer: AnyObject {
 }
 
 /// What a transaction names when it commits offsets; see ``GroupConsumer/membership()``.
-protocol GroupMembership: AnyObject {}
+protocol GroupMembership: AnyObject {
+  /// The member's id; nil if it is not known.
+  var member: String? { get }
+}
 
-extension ConsumerGroupMetadata: GroupMembership {}
+extension ConsumerGroupMetadata: GroupMembership {
+  var member: String? { memberID }
+}
 
 extension Consumer: GroupConsumer {
   func pause(_ partitions: [TopicPartition]) throws(KafkaError) { try pause(partitions[...]) }

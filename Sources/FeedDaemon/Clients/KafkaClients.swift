@@ -48,5 +48,13 @@ struct KafkaClients: WorkerClients {
     )
   }
 
+  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
+    try Consumer(
+      configuration: settings.witness,
+      isolationLevel: .readUncommitted,
+      log: log.kafkaHandler
+    )
+  }
+
   func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
 }

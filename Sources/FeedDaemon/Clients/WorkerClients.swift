@@ -18,6 +18,8 @@ protocol WorkerClients: Sendable {
     topic: String,
     log: Log
   ) throws(KafkaError) -> any FollowedChangesets
+  /// What asks for what a member of the group cannot ask for.
+  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness
   /// Milliseconds of a clock that never goes back.
   func milliseconds() -> Int64
 }

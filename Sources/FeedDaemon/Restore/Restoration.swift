@@ -101,6 +101,9 @@ struct Restoration {
     numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
   }
 
+  /// The inputs of the partitions whose changesets are still read.
+  var unreadInputs: [TopicPartition] { unread.flatMap { entries[$0.number]?.inputs ?? [] } }
+
   /// Whether a partition's restoration went on from what was followed on standby.
   func isContinued(_ partition: Int32) -> Bool { entries[partition]?.isContinued == true }
 
@@ -187,7 +190,7 @@ struct Restoration {
   /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
   func leastEnd(of partition: Int32) -> Int64 {
     (entries[partition]?.committed ?? [:])
-      .compactMap { ChangesetEnds.end(in: $0.value.metadata) }.max() ?? 0
+      .compactMap { CommitMetadata($0.value.metadata).changesetsEnd }.max() ?? 0
   }
 
   /// The ends of an input partition are known.

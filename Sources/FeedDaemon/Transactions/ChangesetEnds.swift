@@ -9,8 +9,6 @@ struct ChangesetEnds: Equatable {
   /// Records of the open transaction.
   private var pending: [Int32: Int64] = [:]
 
-  private static let prefix = "changesets="
-
   /// A partition was found to reach to an offset.
   mutating func note(_ end: Int64, of partition: Int32) { ends[partition] = end }
 
@@ -32,14 +30,8 @@ struct ChangesetEnds: Equatable {
   /// transactions, or of the last ones that were committed.
   func end(of partition: Int32) -> Int64? { ends[partition] }
 
-  /// What goes with a committed offset of the input partition of this number, if the open transaction is committed; empty
-  /// if nothing is known.
-  func metadata(of partition: Int32) -> String {
-    ends[partition].map { Self.prefix + String($0 + pending[partition, default: 0]) } ?? ""
-  }
-
-  /// The end that goes with a committed offset; nil if it is somebody else's and has none.
-  static func end(in metadata: String) -> Int64? {
-    metadata.hasPrefix(prefix) ? Int64(metadata.dropFirst(prefix.count)) : nil
+  /// The same if the open transaction is committed.
+  func endIfCommitted(of partition: Int32) -> Int64? {
+    ends[partition].map { $0 + pending[partition, default: 0] }
   }
 }

@@ -45,9 +45,10 @@ extension Worker {
         )
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
+        let membership = try consumer.membership()
         try producer.sendOffsets(
-          committedOffsets(store),
-          try consumer.membership(),
+          committedOffsets(store, membership),
+          membership,
           timeoutMilliseconds: offsetsTime(until: limit)
         )
         environment.crash?.reach(.afterOffsets)
@@ -147,9 +148,14 @@ extension Worker {
   }
 
   /// The same as the group keeps it.
-  private func committedOffsets(_ store: isolated FeedStore) -> [TopicPartition: CommittedOffset] {
+  private func committedOffsets(
+    _ store: isolated FeedStore,
+    _ membership: any GroupMembership
+  ) -> [TopicPartition: CommittedOffset] {
+    let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = offsets(store).map {
-      let metadata = writer?.ends.metadata(of: $0.partition) ?? ""
+      let end = writer?.ends.endIfCommitted(of: $0.partition)
+      let metadata = CommitMetadata(changesetsEnd: end, author: author).text
       return ($0.topicPartition, CommittedOffset($0.offset, metadata: metadata))
     }
     return Dictionary(entries) { $1 }

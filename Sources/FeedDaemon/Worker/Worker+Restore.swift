@@ -25,6 +25,10 @@ extension Worker {
   private static let staleMilliseconds: Int64 = 10_000
 
   private static let reminderMilliseconds: Int64 = 60_000
+  /// After so long without anything to read, a transaction is taken for one that may be abandoned.
+  private static let quietMilliseconds: Int64 = 200
+  private static let lookMilliseconds: Int64 = 500
+  private static let lookTimeoutMilliseconds: Int32 = 150
 
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
@@ -42,7 +46,10 @@ extension Worker {
   }
 
   private func endReading() {
-    if !restoration.isUnderWay { changesets = nil }
+    if restoration.isUnderWay { return }
+    changesets = nil
+    restoreQuietSince = nil
+    abandoned.forget()
   }
 
   /// Goes one step on. The consumer must be polled between two.
@@ -107,7 +114,12 @@ extension Worker {
     switch step {
     case .nothing: break
     case .locate(let inputs):
-      restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: askMilliseconds))
+      do throws(KafkaError) {
+        restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: askMilliseconds))
+      } catch {
+        if error.kind == .timedOut { endAbandonedTransactions(of: inputs) }
+        throw error
+      }
     case .measure(let input):
       let ends = try reader().ends(of: input, timeoutMilliseconds: askMilliseconds)
       if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
@@ -136,6 +148,7 @@ extension Worker {
         $0.restore.read(records: portion.records, bytes: portion.bytes, remaining: remaining)
       }
       for (partition, error) in portion.unreadable { stopPartition(partition, error) }
+      if portion.records > 0 { restoreQuietSince = nil } else { noteQuiet() }
       tellProgress()
       if let failure = portion.failure { throw failure }
     case .takeOver(let partition):
@@ -143,6 +156,21 @@ extension Worker {
     case .resume(let starts):
       try resume(at: starts, store)
     }
+  }
+
+  /// Nothing has come of what is read: an open transaction may keep it back.
+  private func noteQuiet() {
+    let now = clock.milliseconds()
+    let since = restoreQuietSince ?? now
+    restoreQuietSince = since
+    if now - since >= Self.quietMilliseconds { endAbandonedTransactions(of: restoration.unreadInputs) }
+  }
+
+  private func endAbandonedTransactions(of inputs: [TopicPartition]) {
+    let now = clock.milliseconds()
+    guard now >= nextAbandonedLook, let member = try? consumer.membership().member else { return }
+    nextAbandonedLook = now + Self.lookMilliseconds
+    abandoned.end(of: inputs, for: member, timeoutMilliseconds: Self.lookTimeoutMilliseconds)
   }
 
   private func bound(_ target: TopicPartition, _ ends: Watermarks, _ reader: any RestoredChangesets) throws {

@@ -38,6 +38,8 @@ package final class Worker: @unchecked Sendable {
   /// How long the stages of a flush take.
   var flushClock = FlushClock()
   var producer: any TransactionClient
+  /// The producer's, and that of each which takes its place.
+  let transactionalID: String
   var failures = TransactionFailures()
   var writer: PublicationWriter?
   /// The flush in progress, from ``WorkerAction/beginFlush`` until it is published or withdrawn.
@@ -54,6 +56,11 @@ package final class Worker: @unchecked Sendable {
   var restoreResult = WorkerEvent.RestoreResult()
   /// How often in a row that step has failed.
   var restoreFailures = 0
+  /// Since when nothing has come of what is read; nil if something has.
+  var restoreQuietSince: Int64?
+  let abandoned: AbandonedTransactions
+  /// When to look for abandoned transactions again, at the earliest.
+  var nextAbandonedLook: Int64 = 0
   /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
   var doubtfulSince: Int64?
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
@@ -103,6 +110,8 @@ package final class Worker: @unchecked Sendable {
     consumer = try environment.clients.makeConsumer(member, log: environment.log)
     let producing = settings.transactionalProducer(identity, slowInARow: 0)
     producer = try environment.clients.makeProducer(producing, log: environment.log)
+    transactionalID = settings.transactionalID(of: identity)
+    abandoned = AbandonedTransactions(environment.clients, settings, identity, environment.log)
     machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
     batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
     idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)

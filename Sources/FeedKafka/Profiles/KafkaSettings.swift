@@ -119,6 +119,13 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// The configuration of a client that asks about the group and is no member of it.
+  package var witness: KafkaConfiguration {
+    var configuration = reader
+    configuration["group.id"] = groupID
+    return configuration
+  }
+
   /// The configuration of a reader that must read much in little time and bounded memory.
   ///
   /// One queue serves all partitions; each broker's pending response may come on top of it. In librdkafka 2.0.2, a
@@ -170,9 +177,7 @@ package struct KafkaSettings: Sendable, Equatable {
   ) -> KafkaConfiguration {
     var configuration = producer
     if let bytes = batchLimit.bytes { configuration["batch.size"] = String(bytes) }
-    let prefix =
-      transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
-    configuration["transactional.id"] = "\(prefix)-\(identity.number)"
+    configuration["transactional.id"] = transactionalID(of: identity)
     let timeout = transactionMilliseconds(slowInARow: slowInARow)
     configuration["transaction.timeout.ms"] = String(timeout)
     // librdkafka rejects timeouts longer than the transaction's, and derives unset ones from it.
@@ -187,6 +192,13 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
     count(&configuration)
     return configuration
+  }
+
+  /// The `transactional.id` of a worker.
+  package func transactionalID(of identity: WorkerIdentity) -> String {
+    let prefix =
+      transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
+    return "\(prefix)-\(identity.number)"
   }
 
   /// The transaction timeout in milliseconds.

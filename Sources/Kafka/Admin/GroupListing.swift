@@ -72,6 +72,7 @@ final class GroupListing {
         count: Int(member.member_assignment_size)
       )
       return GroupMember(
+        memberID: member.member_id.map { String(cString: $0) } ?? "",
         clientID: member.client_id.map { String(cString: $0) } ?? "",
         host: member.client_host.map { String(cString: $0) } ?? "",
         // A member without partitions has no assignment yet, and other protocols have other formats.

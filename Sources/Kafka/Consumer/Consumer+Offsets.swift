@@ -22,6 +22,14 @@ extension Consumer {
     return try list.committed(action)
   }
 
+  /// The members of this consumer's group, whether it is one of them or not.
+  ///
+  /// - Throws: `_UNKNOWN_GROUP` without `group.id`; an error with the group's name if no broker answers.
+  public func groupMembers(timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
+    let client = try groupClient("list the group's members")
+    return try GroupListing(client, of: groupID ?? "", timeoutMilliseconds: timeoutMilliseconds).members()
+  }
+
   /// The offset after the last delivered record of each partition; nil before the first.
   ///
   /// It moves when a poll delivers records, not when they are processed.

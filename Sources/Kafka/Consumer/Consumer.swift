@@ -50,7 +50,8 @@ public final class Consumer {
   let queue: OpaquePointer
   private var topics = TopicTable()
   private var batches: [WeakBatch] = []
-  private let hasGroup: Bool
+  /// The `group.id`; nil if there is none.
+  let groupID: String?
   private var isSubscribed = false
   private(set) var isClosing = false
 
@@ -106,7 +107,7 @@ public final class Consumer {
     }
     self.handle = handle
     self.queue = queue
-    hasGroup = configuration["group.id"] != nil
+    groupID = configuration["group.id"]
     handle.context.consumer = self
   }
 
@@ -277,7 +278,7 @@ public final class Consumer {
   /// - Throws: `_UNKNOWN_GROUP` if there is none; `_DESTROY` if the consumer is closed.
   func groupClient(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
     let client = try client(action())
-    guard hasGroup else { throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), action()) }
+    guard groupID != nil else { throw .make(KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_GROUP), action()) }
     return client
   }
 

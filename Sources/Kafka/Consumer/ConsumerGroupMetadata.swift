@@ -15,6 +15,12 @@ public final class ConsumerGroupMetadata {
     rd_kafka_consumer_group_metadata_destroy(pointer)
   }
 
+  /// The id of the member in the group; nil if it has none.
+  public var memberID: String? {
+    guard let id = membership?.memberID, !id.isEmpty else { return nil }
+    return id
+  }
+
   /// The generation and member id; nil if librdkafka's format is not the known one.
   ///
   /// A generation of -1 with an empty id means no membership; brokers then check nothing.

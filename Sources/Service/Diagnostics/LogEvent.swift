@@ -34,6 +34,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case restoreWaiting = "restore.waiting"
   case restoreRetrying = "restore.retrying"
   case restoreStaleEnd = "restore.stale-end"
+  case restoreTransactionEnded = "restore.transaction-ended"
+  case restoreTransactionLeftOpen = "restore.transaction-left-open"
   case restoreFinished = "restore.finished"
 
   // Partitions are followed that no worker has.
@@ -100,14 +102,14 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .debug
     case .startupStarting, .configReloaded, .groupJoining, .groupRejoining, .groupAssigned, .groupRevoked,
       .groupLost,
-      .restoreProgress, .restoreFinished, .standbyReady, .inputNoCommittedOffset, .httpServing,
+      .restoreProgress, .restoreTransactionEnded, .restoreFinished, .standbyReady, .inputNoCommittedOffset, .httpServing,
       .shutdownRequested,
       .shutdownStopping, .shutdownCompleted:
       .info
     case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
       .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
       .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
-      .restoreStaleEnd, .standbyPartitionTooLarge, .standbyPartitionRestarted, .standbyPartitionDamaged,
+      .restoreStaleEnd, .restoreTransactionLeftOpen, .standbyPartitionTooLarge, .standbyPartitionRestarted, .standbyPartitionDamaged,
       .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
       .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,

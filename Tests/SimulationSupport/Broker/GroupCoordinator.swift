@@ -357,13 +357,21 @@ public final class GroupCoordinator {
     offsets.merge(ended) { $1 }
   }
 
-  /// What is committed, if no transaction that is open says something else of it.
+  func memberIDs(at broker: Int) -> Result<Set<String>, RefusedRequest> {
+    if let code = unavailability(at: broker) { return .failure(RefusedRequest(code)) }
+    return .success(Set(members.map(\.id)))
+  }
+
+  /// What is committed.
+  ///
+  /// - Parameter isStable: only if no transaction that is open says something else of it.
   func committed(
     at broker: Int,
-    _ partitions: [TopicPartition]
+    _ partitions: [TopicPartition],
+    isStable: Bool
   ) -> Result<[TopicPartition: CommittedOffset], RefusedRequest> {
     if let code = unavailability(at: broker) { return .failure(RefusedRequest(code)) }
-    for partition in partitions where pending.values.contains(where: { $0[partition] != nil }) {
+    for partition in isStable ? partitions : [] where pending.values.contains(where: { $0[partition] != nil }) {
       return .failure(RefusedRequest(.unstableOffsetCommit))
     }
     return .success(offsets.filter { partitions.contains($0.key) })

@@ -257,12 +257,26 @@ public final class SimulatedConsumer: SimulatedClient {
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
     try check("committed")
     let deadline = simulator.now + Int64(milliseconds) * 1_000
+    let isStable = options.isolation == .readCommitted
     let answer = ask(.fetchOffsets, .group, until: deadline) { [cluster] broker, reply in
-      reply(cluster.group.committed(at: broker, partitions))
+      reply(cluster.group.committed(at: broker, partitions, isStable: isStable))
     }
     switch answer {
     case .success(let offsets): return offsets
     case .failure(let refused): throw error(refused.code, "committed", fatal: refused.code == .closed)
+    }
+  }
+
+  /// The ids of the group's members.
+  public func groupMemberIDs(milliseconds: Int32) throws(KafkaError) -> Set<String> {
+    try check("members")
+    let deadline = simulator.now + Int64(milliseconds) * 1_000
+    let answer = ask(.describeGroup, .group, until: deadline) { [cluster] broker, reply in
+      reply(cluster.group.memberIDs(at: broker))
+    }
+    switch answer {
+    case .success(let ids): return ids
+    case .failure(let refused): throw error(refused.code, "members", fatal: refused.code == .closed)
     }
   }
 

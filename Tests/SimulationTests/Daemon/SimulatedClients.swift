@@ -67,5 +67,11 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     )
   }
 
+  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
+    var uncommitted = ConsumerOptions()
+    uncommitted.isolation = .readUncommitted
+    return SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))
+  }
+
   func milliseconds() -> Int64 { (network.simulator.now + process.busy) / 1_000 }
 }

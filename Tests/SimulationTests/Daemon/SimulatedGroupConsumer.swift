@@ -96,4 +96,12 @@ final class SimulatedGroupConsumer: GroupConsumer, RecordConsumer {
   }
 }
 
-extension SimulatedMembership: GroupMembership {}
+extension SimulatedGroupConsumer: GroupWitness {
+  func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
+    try consumer.groupMemberIDs(milliseconds: timeoutMilliseconds)
+  }
+}
+
+extension SimulatedMembership: GroupMembership {
+  var member: String? { memberID }
+}

@@ -315,7 +315,7 @@ final class SimulationRun {
     complaints += lateComplaints(oracle)
     for (input, offset) in cluster.group.offsets {
       let changesets = TopicPartition(topic: topics.changesets, partition: input.partition)
-      let (least, end) = (ChangesetEnds.end(in: offset.metadata), cluster.log(changesets)?.high ?? 0)
+      let (least, end) = (CommitMetadata(offset.metadata).changesetsEnd, cluster.log(changesets)?.high ?? 0)
       if least.map({ $0 <= end }) == false {
         complaints.append("\(input) has \(offset), and \(changesets) ends at \(end)")
       }

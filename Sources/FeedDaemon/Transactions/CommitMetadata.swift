@@ -1,0 +1,49 @@
+/// What a worker commits with each offset, as text: `changesets=OFFSET member=ID producer=ID`. Any part may be missing.
+struct CommitMetadata: Equatable {
+  /// Who has committed.
+  struct Author: Hashable {
+    /// The worker's id in the group.
+    var member: String
+    /// Its `transactional.id`.
+    var producer: String
+  }
+
+  /// The changesets partition reaches at least to this offset.
+  var changesetsEnd: Int64?
+  var author: Author?
+
+  /// Brokers accept 4096 bytes by default.
+  private static let mostAuthorBytes = 1_000
+  private static let end = "changesets="
+  private static let member = "member="
+  private static let producer = " producer="
+
+  init(changesetsEnd: Int64?, author: Author?) {
+    self.changesetsEnd = changesetsEnd
+    self.author = author
+  }
+
+  /// Reads what was committed; nothing if it is somebody else's.
+  init(_ text: String) {
+    var rest = text[...]
+    if rest.hasPrefix(Self.end) {
+      let digits = rest.dropFirst(Self.end.count).prefix { $0 != " " }
+      changesetsEnd = Int64(digits)
+      rest = rest[digits.endIndex...].drop { $0 == " " }
+    }
+    guard rest.hasPrefix(Self.member), let producer = rest.firstRange(of: Self.producer) else { return }
+    let member = rest[..<producer.lowerBound].dropFirst(Self.member.count)
+    guard !member.isEmpty, producer.upperBound < rest.endIndex else { return }
+    author = Author(member: String(member), producer: String(rest[producer.upperBound...]))
+  }
+
+  var text: String {
+    var parts: [String] = []
+    if let changesetsEnd { parts.append(Self.end + String(changesetsEnd)) }
+    if let author {
+      let text = Self.member + author.member + Self.producer + author.producer
+      if text.utf8.count <= Self.mostAuthorBytes { parts.append(text) }
+    }
+    return parts.joined(separator: " ")
+  }
+}
