@@ -102,14 +102,16 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .debug
     case .startupStarting, .configReloaded, .groupJoining, .groupRejoining, .groupAssigned, .groupRevoked,
       .groupLost,
-      .restoreProgress, .restoreTransactionEnded, .restoreFinished, .standbyReady, .inputNoCommittedOffset, .httpServing,
+      .restoreProgress, .restoreTransactionEnded, .restoreFinished, .standbyReady, .inputNoCommittedOffset,
+      .httpServing,
       .shutdownRequested,
       .shutdownStopping, .shutdownCompleted:
       .info
     case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
       .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
       .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
-      .restoreStaleEnd, .restoreTransactionLeftOpen, .standbyPartitionTooLarge, .standbyPartitionRestarted, .standbyPartitionDamaged,
+      .restoreStaleEnd, .restoreTransactionLeftOpen, .standbyPartitionTooLarge, .standbyPartitionRestarted,
+      .standbyPartitionDamaged,
       .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
       .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,

@@ -371,7 +371,8 @@ public final class GroupCoordinator {
     isStable: Bool
   ) -> Result<[TopicPartition: CommittedOffset], RefusedRequest> {
     if let code = unavailability(at: broker) { return .failure(RefusedRequest(code)) }
-    for partition in isStable ? partitions : [] where pending.values.contains(where: { $0[partition] != nil }) {
+    for partition in isStable ? partitions : [] where pending.values.contains(where: { $0[partition] != nil })
+    {
       return .failure(RefusedRequest(.unstableOffsetCommit))
     }
     return .success(offsets.filter { partitions.contains($0.key) })
