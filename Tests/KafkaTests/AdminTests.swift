@@ -66,6 +66,18 @@ struct AdminTests {
     try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  @Test func `a broker may take long until it can be asked for metadata`() throws {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("there", partitions: 3)
+    // Until a connection is usable, another request has to be answered.
+    try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
+    let admin = try admin(fixture)
+    let metadata = try admin.metadata(["there"], timeoutMilliseconds: timeoutMilliseconds)
+    #expect(metadata.partitionCounts == ["there": 3])
+    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
   @Test func `if the timeout passes before the next response, the last one is used`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }

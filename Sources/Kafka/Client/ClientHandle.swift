@@ -105,8 +105,9 @@ final class ClientHandle {
         if explained.isConnectionFault {
           slice = Self.sliceMilliseconds
         } else {
-          // A slow broker needs the whole time for its response.
-          guard error.kind == .timedOut, slice == Self.firstSliceMilliseconds else { throw explained }
+          // A slow broker needs the whole time: for its response, or until it can be asked (`_TRANSPORT`).
+          guard error.kind == .timedOut || error.kind == .transport, slice == Self.firstSliceMilliseconds
+          else { throw explained }
           slice = .max
         }
       }
