@@ -7,7 +7,7 @@ import Service
 /// While a transaction is open that has offsets of a partition, brokers do not tell which ones are committed. A member that is
 /// killed in a transaction leaves it open until its timeout, which brokers check every ten seconds by default. A producer that is registered
 /// under the same id ends it at once. The offsets that were committed before have the id, and the author's id as a member. As long as the
-/// group has that member, the transaction is left alone.
+/// group has that member, or another one that uses the same id after a restart, the transaction is left alone.
 ///
 /// Nothing is lost if that member still runs: without its membership it could not commit the transaction.
 final class AbandonedTransactions {
@@ -31,20 +31,28 @@ final class AbandonedTransactions {
   /// Ends those that may hold up the committed offsets of partitions, as far as there is time.
   ///
   /// - Parameters:
+  ///   - all: all partitions of the input.
   ///   - member: this worker's id in the group.
   ///   - timeoutMilliseconds: for each of three requests.
-  func end(of partitions: [TopicPartition], for member: String, timeoutMilliseconds: Int32) {
+  func end(
+    of partitions: [TopicPartition],
+    among all: [TopicPartition],
+    for member: String,
+    timeoutMilliseconds: Int32
+  ) {
     do throws(KafkaError) {
       let witness = try openWitness()
-      let committed = try witness.committed(partitions, timeoutMilliseconds: timeoutMilliseconds)
-      let authors = Set(committed.values.compactMap { CommitMetadata($0.metadata).author })
+      let committed = try witness.committed(all, timeoutMilliseconds: timeoutMilliseconds)
+      let allAuthors = committed.compactMapValues { CommitMetadata($0.metadata).author }
+      let authors = Set(partitions.compactMap { allAuthors[$0] })
         .filter { $0.member != member && $0.producer != own && !ended.contains($0.producer) }
       if authors.isEmpty { return }
       let members = try witness.memberIDs(timeoutMilliseconds: timeoutMilliseconds)
       // A list without this member is not the group's as it is now.
       guard members.contains(member) else { return }
       // One at a time, as others are served meanwhile.
-      let gone = authors.filter { !members.contains($0.member) }
+      let used = Set(allAuthors.values.lazy.filter { members.contains($0.member) }.map(\.producer))
+      let gone = authors.filter { !members.contains($0.member) && !used.contains($0.producer) }
       if let first = gone.min(by: { $0.producer < $1.producer }) { try end(first, timeoutMilliseconds) }
     } catch {
       // They end by themselves, later.

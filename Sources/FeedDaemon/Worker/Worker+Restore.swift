@@ -170,7 +170,11 @@ extension Worker {
     let now = clock.milliseconds()
     guard now >= nextAbandonedLook, let member = try? consumer.membership().member else { return }
     nextAbandonedLook = now + Self.lookMilliseconds
-    abandoned.end(of: inputs, for: member, timeoutMilliseconds: Self.lookTimeoutMilliseconds)
+    let numbers = 0..<(writer?.layout.inputPartitions ?? 0)
+    let all = options.topics.inputs.flatMap { topic in
+      numbers.map { TopicPartition(topic: topic, partition: $0) }
+    }
+    abandoned.end(of: inputs, among: all, for: member, timeoutMilliseconds: Self.lookTimeoutMilliseconds)
   }
 
   private func bound(_ target: TopicPartition, _ ends: Watermarks, _ reader: any RestoredChangesets) throws {

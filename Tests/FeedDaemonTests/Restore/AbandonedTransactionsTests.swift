@@ -11,6 +11,8 @@ struct AbandonedTransactionsTests {
   private static let input = TopicPartition(topic: "items", partition: 0)
   private static let other = TopicPartition(topic: "items", partition: 1)
 
+  private static let all = [input, other]
+
   private static func transactions(_ clients: Clients) throws -> AbandonedTransactions {
     let settings = try KafkaSettings([
       ConfigurationPair(name: "bootstrap.servers", value: "nowhere:1"),
@@ -27,12 +29,12 @@ struct AbandonedTransactionsTests {
       members: ["me"]
     )
     let transactions = try Self.transactions(clients)
-    transactions.end(of: [Self.input], for: "me", timeoutMilliseconds: 1)
-    transactions.end(of: [Self.input], for: "me", timeoutMilliseconds: 1)
+    transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
+    transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered == ["theirs-0"])
     // It may leave another open, when it has come and gone again.
     transactions.forget()
-    transactions.end(of: [Self.input], for: "me", timeoutMilliseconds: 1)
+    transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered == ["theirs-0", "theirs-0"])
   }
 
@@ -44,8 +46,20 @@ struct AbandonedTransactionsTests {
       ],
       members: ["me", "you"]
     )
-    try Self.transactions(clients).end(of: [Self.input, Self.other], for: "me", timeoutMilliseconds: 1)
+    try Self.transactions(clients).end(of: Self.all, among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered == ["gone-0"])
+  }
+
+  @Test func `an id that another member uses after a restart is left alone`() throws {
+    let clients = Clients(
+      committed: [
+        Self.input: "changesets=3 member=gone producer=theirs-0",
+        Self.other: "changesets=3 member=restarted producer=theirs-0",
+      ],
+      members: ["me", "restarted"]
+    )
+    try Self.transactions(clients).end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
+    #expect(clients.registered.isEmpty)
   }
 
   @Test(arguments: [[], ["you"]])
@@ -54,7 +68,7 @@ struct AbandonedTransactionsTests {
       committed: [Self.input: "changesets=3 member=gone producer=theirs-0"],
       members: Set(members)
     )
-    try Self.transactions(clients).end(of: [Self.input], for: "me", timeoutMilliseconds: 1)
+    try Self.transactions(clients).end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered.isEmpty)
   }
 
@@ -63,7 +77,7 @@ struct AbandonedTransactionsTests {
   ])
   func `nothing is ended that is nobody else's`(metadata: String) throws {
     let clients = Clients(committed: [Self.input: metadata], members: ["me"])
-    try Self.transactions(clients).end(of: [Self.input], for: "me", timeoutMilliseconds: 1)
+    try Self.transactions(clients).end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
     #expect(clients.registered.isEmpty)
   }
 
@@ -74,7 +88,7 @@ struct AbandonedTransactionsTests {
     )
     clients.failures = 1
     let transactions = try Self.transactions(clients)
-    for _ in 0..<4 { transactions.end(of: [Self.input, Self.other], for: "me", timeoutMilliseconds: 1) }
+    for _ in 0..<4 { transactions.end(of: Self.all, among: Self.all, for: "me", timeoutMilliseconds: 1) }
     #expect(clients.registered == ["first-0", "first-0", "second-0"])
     #expect(clients.openProducers == 0)
   }
