@@ -34,7 +34,7 @@ struct GroupDescriptionTests {
     return assignment.bytes
   }
 
-  @Test func `members are listed with client id, host and partitions`() throws {
+  @Test func `members are listed with both ids, host and partitions`() throws {
     let group = FakeGroup(
       name: "readers",
       members: [
@@ -53,6 +53,7 @@ struct GroupDescriptionTests {
     #expect(
       members == [
         GroupMember(
+          memberID: "member-0",
           clientID: "feedstore@http://host-1:8321",
           host: "/10.0.0.1",
           partitions: [("feeds.items", 0), ("feeds.items", 2), ("feeds.sections", 2)].map {
@@ -60,6 +61,7 @@ struct GroupDescriptionTests {
           }
         ),
         GroupMember(
+          memberID: "member-1",
           clientID: "é",
           host: "",
           partitions: [TopicPartition(topic: "feeds.items", partition: 1)]
@@ -83,7 +85,10 @@ struct GroupDescriptionTests {
     }
     let told = try describe(FakeAnswers(groups: [FakeGroup(name: "readers", members: members)]))
     #expect(
-      told == unread.indices.map { GroupMember(clientID: "\($0)", host: "h", partitions: []) }
+      told
+        == unread.indices.map {
+          GroupMember(memberID: "member-\($0)", clientID: "\($0)", host: "h", partitions: [])
+        }
     )
   }
 
