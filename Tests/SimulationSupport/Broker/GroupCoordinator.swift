@@ -45,6 +45,8 @@ public final class GroupCoordinator {
   private unowned let cluster: SimulatedCluster
   private(set) var members: [Member] = []
   public private(set) var generation: Int32 = 0
+  /// How often a coordinator has gone with a generation that was not written down. Its number is given out again.
+  public private(set) var forgottenGenerations = 0
   private(set) var state = State.empty
   private var leader: String?
   private var nextMember = 1
@@ -84,6 +86,7 @@ public final class GroupCoordinator {
     loadingEnd = now + 50_000 + random.below(200_000)
     for member in members { refuse(member, .notCoordinator) }
     if state == .joining || state == .syncing {
+      forgottenGenerations += 1
       (generation, members, leader) = lastStable
       state = members.isEmpty ? .empty : .stable
     }

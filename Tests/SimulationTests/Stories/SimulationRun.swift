@@ -53,7 +53,7 @@ final class SimulationRun {
   private var observation = Observation()
   private var read: [TopicPartition: Int64] = [:]
   private var isCompacted = false
-  private var commits: [ProducerKey: (member: String, generation: Int32)] = [:]
+  private var commits: [ProducerKey: (member: String, generation: String)] = [:]
   private var owners: [String: String] = [:]
   private var violations: [String] = []
   private var faults = 0
@@ -79,7 +79,9 @@ final class SimulationRun {
       cluster.createTopic(topic, partitions: topic == topics.rejected ? 1 : story.setting.partitions)
     }
     network.onDeath = { [unowned self] in die($0) }
-    cluster.group.onOffsets = { [unowned self] in commits[$0] = ($1, $2) }
+    cluster.group.onOffsets = { [unowned self] in
+      commits[$0] = ($1, "\($2), after \(cluster.group.forgottenGenerations) were forgotten")
+    }
     cluster.onCommit = { [unowned self] in check($0, $1) }
     cluster.onOffsets = { [unowned self] in check($0) }
   }
