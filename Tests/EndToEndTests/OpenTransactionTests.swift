@@ -67,18 +67,8 @@ struct OpenTransactionTests {
       }
       if isFirst { other.abort() }
     }
-    let stopAgain = StopRequest()
-    let log = Log(level: .warning, output: output)
     // The other partition is restored first, separately.
-    let restored = Mutex(0)
-    let report = try await Daemon(configuration, stop: stopAgain, log: log) { event in
-      guard case .restored(let partitions, _) = event else { return }
-      let count = restored.withLock { count in
-        count += partitions
-        return count
-      }
-      if count == 2 { stopAgain.request() }
-    }.run()
+    let report = try await restore(configuration, Log(level: .warning, output: output))
     #expect(report.feeds.map(\.feed) == ["feed-0", "feed-1"])
     #expect(isAborted.withLock { $0 }, "only the other partition was waited for")
   }
@@ -106,18 +96,23 @@ struct OpenTransactionTests {
     try consumer.commit([input: CommittedOffset(offset, metadata: "member=gone producer=\(topic)")])
     try consumer.close(timeoutMilliseconds: 120_000)
 
-    let stopAgain = StopRequest()
+    let report = try await restore(configuration, Ground.quiet)
+    #expect(report.feeds.map(\.feed) == ["feed-1"])
+    abandoned.close()
+  }
+
+  /// Runs a daemon until both partitions are restored.
+  private func restore(_ configuration: PipelineConfiguration, _ log: Log) async throws -> DaemonReport {
+    let stop = StopRequest()
     let restored = Mutex(0)
-    let report = try await Daemon(configuration, stop: stopAgain, log: Ground.quiet) { event in
+    return try await Daemon(configuration, stop: stop, log: log) { event in
       guard case .restored(let partitions, _) = event else { return }
       let count = restored.withLock { count in
         count += partitions
         return count
       }
-      if count == 2 { stopAgain.request() }
+      if count == 2 { stop.request() }
     }.run()
-    #expect(report.feeds.map(\.feed) == ["feed-1"])
-    abandoned.close()
   }
 
   /// Another producer's transaction with a record in partition 1, open until `abort`.
