@@ -148,6 +148,20 @@ import Testing
     #expect(edited.difference(from: edited).isEmpty)
   }
 
+  @Test func `digests tell items apart whose texts joined are the same`() throws {
+    func snapshot(_ id: ItemIdentifier, _ kind: ItemKind, _ data: String) throws -> Snapshot {
+      var snapshot = Snapshot()
+      try snapshot.appendSections(["s"])
+      try snapshot.appendItems([Snapshot.Item(id, kind: kind, data: JSONData(validating: data))])
+      return snapshot
+    }
+    let first = try snapshot("ab", "c", "11")
+    #expect(try snapshot("ab", "c", "11").difference(from: first).isEmpty)
+    #expect(try snapshot("a", "bc", "11").difference(from: first).items.inserts.count == 1)
+    #expect(try snapshot("ab", "c1", "1").difference(from: first).items.reloads.count == 1)
+    #expect(try snapshot("ab", "c", "12").difference(from: first).items.reconfigures.count == 1)
+  }
+
   @Test func `marks alone make a difference, and the other snapshot's marks do not count`() throws {
     var old = try snapshot([[0, 1], [2]])
     var new = old

@@ -94,15 +94,42 @@ struct ListMatches {
     return isMember
   }
 
+  /// The algorithm of `LongestIncreasingSubsequence`, a run at a time: where its first element goes, the others follow, as the
+  /// elements that they replace are further apart than they are.
   private static func membershipOfElements(_ runs: [Run]) -> [Bool] {
-    var values: [Int32] = []
-    values.reserveCapacity(runs.reduce(0) { $0 + $1.count })
-    for run in runs { values.append(contentsOf: run.from..<run.from + Int32(run.count)) }
-    let isMember = LongestIncreasingSubsequence.membership(values)
-    var first = 0
-    return runs.map { run in
-      defer { first += run.count }
-      return isMember[first]
+    let count = runs.reduce(0) { $0 + $1.count }
+    // By length less one: the smallest last element of an increasing subsequence, and its run.
+    var tails = [Int32](repeating: 0, count: count)
+    var tailRuns = [Int32](repeating: 0, count: count)
+    var longest = 0
+    var predecessor = [Int32](repeating: -1, count: runs.count)
+    tails.withUnsafeMutableBufferPointer { tails in
+      tailRuns.withUnsafeMutableBufferPointer { tailRuns in
+        for (number, run) in runs.enumerated() {
+          var low = longest
+          if longest > 0, tails[longest - 1] > run.from {
+            low = 0
+            var high = longest - 1
+            while low < high {
+              let middle = (low + high) / 2
+              if tails[middle] < run.from { low = middle + 1 } else { high = middle }
+            }
+          }
+          if low > 0 { predecessor[number] = tailRuns[low - 1] }
+          for place in 0..<run.count {
+            tails[low + place] = run.from + Int32(place)
+            tailRuns[low + place] = Int32(number)
+          }
+          longest = max(longest, low + run.count)
+        }
+      }
     }
+    var isMember = [Bool](repeating: false, count: runs.count)
+    var number = longest > 0 ? Int(tailRuns[longest - 1]) : -1
+    while number >= 0 {
+      isMember[number] = true
+      number = Int(predecessor[number])
+    }
+    return isMember
   }
 }

@@ -51,14 +51,16 @@ struct OldItems {
     }
   }
 
-  /// Visits the places in a list of items that the new state does not have.
-  func forEachUnmatched(list: Int, _ body: (Int) -> Void) {
+  /// The places in a list of items that the new state does not have.
+  func unmatched(list: Int) -> [Int] {
     let count = lists[list].count
+    var places: [Int] = []
     var index = 0
     while index < count, let next = firstUnmatched(from: starts[list] + index, count: count - index) {
-      body(index + next)
+      places.append(index + next)
       index += next + 1
     }
+    return places
   }
 
   /// - Returns: how far behind the place it is.

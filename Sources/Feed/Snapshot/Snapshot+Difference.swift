@@ -8,14 +8,15 @@ extension Snapshot {
   ///   neither was edited and nothing is marked.
   public func difference(from other: Snapshot) -> SnapshotDifference {
     if storage === other.storage, storage.marks.isEmpty { return SnapshotDifference() }
-    let comparison = SnapshotComparison(from: other.state, to: state, marks: storage.marks)
+    let comparison = SnapshotComparison(from: other.storage, to: storage, marks: storage.marks)
     if let edited = storage.edits(since: other.storage) { return comparison.difference(among: edited) }
     return comparison.difference()
   }
 
-  /// The same, found by a comparison of everything; for tests.
-  func differenceOfEverything(from other: Snapshot) -> SnapshotDifference {
-    SnapshotComparison(from: other.state, to: state, marks: storage.marks).difference()
+  /// The same, found by a comparison of everything, of all bytes unless by digests; for tests.
+  func differenceOfEverything(from other: Snapshot, byDigests: Bool = false) -> SnapshotDifference {
+    SnapshotComparison(from: other.storage, to: storage, marks: storage.marks, byDigests: byDigests)
+      .difference()
   }
 
   /// Applies a difference that starts from this snapshot's content. Nothing is marked afterwards: what

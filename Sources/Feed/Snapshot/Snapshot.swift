@@ -21,10 +21,13 @@ public struct Snapshot: Sendable {
   private(set) var storage: SnapshotStorage
 
   /// A snapshot without sections and items.
-  public init() { storage = SnapshotStorage(FeedState()) }
+  public init() { storage = SnapshotStorage(FeedState(), digests: ItemDigests()) }
 
   /// The current content of a state. O(n).
-  init(copying state: FeedState) { storage = SnapshotStorage(state.copyOfCurrent()) }
+  init(copying state: FeedState) {
+    let copy = state.copyOfCurrent()
+    storage = SnapshotStorage(copy, digests: ItemDigests(of: copy))
+  }
 
   /// A snapshot of what somebody else holds too, and copies before changing it.
   init(sharing storage: SnapshotStorage) { self.storage = storage }
@@ -36,7 +39,7 @@ public struct Snapshot: Sendable {
   mutating func edit<Failure: Error>(
     _ body: (SnapshotStorage) throws(Failure) -> Void
   ) throws(Failure) {
-    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy(hasDigests: true) }
     do throws(Failure) {
       try body(storage)
     } catch {
@@ -51,11 +54,11 @@ public struct Snapshot: Sendable {
   public func hasSameContent(as other: Snapshot) -> Bool {
     guard storage !== other.storage else { return true }
     guard state.totals == other.state.totals else { return false }
-    return SnapshotComparison(from: other.state, to: state, marks: SnapshotMarks()).difference().isEmpty
+    return SnapshotComparison(from: other.storage, to: storage, marks: SnapshotMarks()).difference().isEmpty
   }
 
   /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).
-  public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState()) }
+  public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState(), digests: ItemDigests()) }
 
   /// Checks everything that is kept incrementally; for tests.
   func checkInvariants() { storage.checkInvariants() }

@@ -8,7 +8,8 @@
 /// otherwise. As lists are walked in order, all entries come out sorted. O(n), and O(n log n) where
 /// much has moved.
 ///
-/// Elements that go on alike are looked at once, side by side, and leave nothing behind but a longer run (`ListMatches`).
+/// Elements that go on alike are looked at once, side by side, and leave nothing behind but a longer run (`ListMatches`). If both
+/// snapshots have digests of their items, equal ones are told by these alone.
 struct SnapshotComparison {
   let old: FeedState
   let new: FeedState
@@ -19,14 +20,24 @@ struct SnapshotComparison {
   private(set) var oldSectionOrder: OldOrder
   var result = SnapshotDifference()
   private let hasMarks: Bool
+  private let digests: DigestComparison
   /// The kinds that were compared last, by their numbers: most items have the kind of the one before them.
   private var comparedKinds = (old: KindTable.empty, new: KindTable.empty, areSame: true)
 
-  init(from old: FeedState, to new: FeedState, marks: SnapshotMarks) {
-    self.old = old
-    self.new = new
+  /// - Parameters:
+  ///   - marks: the new one's, or none.
+  ///   - byDigests: whether items with equal digests pass for equal; for tests.
+  init(
+    from oldStorage: SnapshotStorage,
+    to newStorage: SnapshotStorage,
+    marks: SnapshotMarks,
+    byDigests: Bool = true
+  ) {
+    old = oldStorage.state
+    new = newStorage.state
     self.marks = marks
     hasMarks = !marks.isEmpty
+    digests = DigestComparison(byDigests ? oldStorage.digests : nil, newStorage.digests)
     oldSections = old.currentHandles(.sections)
     newSections = new.currentHandles(.sections)
     oldSectionOrder = OldOrder(oldSections)
@@ -84,8 +95,8 @@ struct SnapshotComparison {
     }
     for (number, section) in oldSections.enumerated() where oldSectionOrder.isMatched(section) {
       let identifier = SectionIdentifier(old.sections.id(section))
-      oldItems.forEachUnmatched(list: number) { index in
-        appendDelete(oldItems.lists[number][index], index, identifier)
+      old.items.forEach(oldItems.unmatched(list: number), of: oldItems.lists[number]) { handle, index in
+        appendDelete(handle, index, identifier)
       }
     }
   }
@@ -114,6 +125,7 @@ struct SnapshotComparison {
     /// Where the next item probably is, and where it was before a look elsewhere.
     var (next, last) = (0, 0)
     var index = 0
+    var inserted: [Int] = []
     while index < list.count {
       if let oldListNumber {
         let count = passAlike(list, index, identifier, with: oldList, next)
@@ -138,7 +150,7 @@ struct SnapshotComparison {
         continue
       }
       guard let match = old.items.find(new.items.id(handle), new.items[handle].hash) else {
-        result.items.inserts.append(entry(handle, index, identifier))
+        inserted.append(index)
         continue
       }
       let container = old.items[match].scope.section
@@ -151,6 +163,9 @@ struct SnapshotComparison {
         matches.append(index, from: from, crossing: match)
       }
       compareContent(handle, index, identifier, with: match)
+    }
+    new.items.forEach(inserted, of: list) { handle, index in
+      result.items.inserts.append(entry(handle, index, identifier))
     }
     appendMoves(matches, to: identifier, from: oldSection) { list[$0] }
   }
@@ -223,6 +238,7 @@ struct SnapshotComparison {
     _ section: SectionIdentifier,
     with match: ElementHandle
   ) {
+    if !hasMarks, digests.areEqual(match, handle) { return }
     let areKindsSame = hasSameKind(match, handle)
     if areKindsSame, !hasMarks, old.items[match].content.hasSameData(as: new.items[handle].content) { return }
     appendContent(handle, index, section, with: match, areKindsSame)
@@ -264,7 +280,9 @@ struct SnapshotComparison {
   /// Whether an item of the old state and one of the new have the same identifier.
   @inline(__always)
   private func isSame(_ oldItem: ElementHandle, _ newItem: ElementHandle) -> Bool {
-    old.items[oldItem].hash == new.items[newItem].hash
+    if digests.areEqual(oldItem, newItem) { return true }
+    if digests.haveDifferentIdentifiers(oldItem, newItem) { return false }
+    return old.items[oldItem].hash == new.items[newItem].hash
       && old.items.id(oldItem).hasSameBytes(as: new.items.id(newItem))
   }
 

@@ -11,12 +11,21 @@ final class SnapshotStorage: @unchecked Sendable {
   private var version = SnapshotOrigin.Version()
   /// Nil if it was not copied, or if too much was edited since.
   private var origin: SnapshotOrigin?
+  /// Nil for a replica's, which is rarely compared with another.
+  private(set) var digests: ItemDigests?
 
-  init(_ state: FeedState) { self.state = state }
+  init(_ state: FeedState, digests: ItemDigests?) {
+    self.state = state
+    self.digests = digests
+  }
 
   /// Storage of its own with the same content and marks. O(n).
-  func copy() -> SnapshotStorage {
-    let copy = SnapshotStorage(state.copyOfCurrent())
+  func copy(hasDigests: Bool) -> SnapshotStorage {
+    let stateCopy = state.copyOfCurrent()
+    let copy = SnapshotStorage(
+      stateCopy,
+      digests: hasDigests ? digests?.copied(from: state) ?? ItemDigests(of: stateCopy) : nil
+    )
     copy.origin = SnapshotOrigin(version)
     guard !marks.isEmpty else { return copy }
     copy.marks = marks.translated(
@@ -33,6 +42,7 @@ final class SnapshotStorage: @unchecked Sendable {
     // What was copied from here is no copy of what is here now.
     if !isKnownUniquelyReferenced(&version) { version = SnapshotOrigin.Version() }
     if origin?.note(state) == false { origin = nil }
+    digests?.note(state)
     state.confirm()
   }
 
@@ -144,6 +154,9 @@ final class SnapshotStorage: @unchecked Sendable {
       precondition(state.items[handle].isPresent, "an item that is not there is marked")
     }
     precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
+    if let digests {
+      precondition(digests.areThose(of: state), "an item's digest is of something else")
+    }
     for handle in marks.reloadedSections {
       precondition(state.sections[handle].isPresent, "a section that is not there is marked")
     }
