@@ -95,6 +95,13 @@ final class ElementTable {
 
   /// A new element, in no list yet and without content; noted as a change.
   func create(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
+    let handle = createSettled(id, hash)
+    touch(handle)
+    return handle
+  }
+
+  /// A new element, in no list yet and without content, that does not count as a change.
+  func createSettled(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
     let handle: ElementHandle
     if let recycled = free.popLast() {
       handle = recycled
@@ -108,7 +115,6 @@ final class ElementTable {
     )
     let elements = elements
     index.insert(id, hash, handle.number) { ShortBytes.span(at: elements + Int($0)) }
-    touch(handle)
     return handle
   }
 
@@ -164,9 +170,12 @@ final class ElementTable {
     index = HashIndex()
   }
 
+  /// The number of changes for which memory is kept: not as many as a feed begins with, which hardly ever change at once again.
+  private var keptChanges: Int { min(4096, max(64, count / 4)) }
+
   /// Forgets the changes, whose published contents nobody needs any more.
   func removeChanges() {
-    if changes.capacity > 4096 { changes = [] } else { changes.removeAll(keepingCapacity: true) }
+    if changes.capacity > keptChanges { changes = [] } else { changes.removeAll(keepingCapacity: true) }
   }
 
   private func grow() {

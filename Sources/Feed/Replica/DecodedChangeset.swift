@@ -7,8 +7,7 @@ package struct DecodedChangeset {
   static let greatestRevision: Int64 = 1 << 53 - 1
 
   package let text: JSONText
-  /// Not retained: a changeset is copied often, and lives no longer than the call that decodes it.
-  unowned(unsafe) let arena: ScratchArena
+  let arena: ScratchArena
   package private(set) var feed = ByteSpan.empty
   package private(set) var epoch = ByteSpan.empty
   package private(set) var revision: UInt64 = 0

@@ -12,7 +12,7 @@ extension FeedState {
     copy.fill(.sections, copies, checksum: list(.sections).pointee.checksum)
     for (section, sectionCopy) in zip(sectionHandles, copies) {
       let itemCopies = currentHandles(.items(of: section)).map { item in
-        let handle = copy.items.create(items.id(item), items[item].hash)
+        let handle = copy.items.createSettled(items.id(item), items[item].hash)
         copy.settle(handle, copy.items, as: items[item], kind: kind(item))
         return handle
       }

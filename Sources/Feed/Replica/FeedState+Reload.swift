@@ -1,0 +1,107 @@
+extension FeedState {
+  /// Appends a part of a reload to a state that was empty before its first part; a section listed again with its id alone is
+  /// continued. The caller confirms after the last part.
+  ///
+  /// - Throws: what is wrong with the part. The state is of no use then.
+  package func append(reload record: DecodedChangeset) throws(ReplicaFault) {
+    guard record.sections.first != 0 else { return }
+    try record.forEachElement(record.sections) { section throws(ReplicaFault) in
+      var id = ByteSpan.empty
+      var data: ByteSpan?
+      var items: DecodedChangeset.Field = (0, 0)
+      try record.forEachMember(section) { name, field throws(ReplicaFault) in
+        if name.matches("id") {
+          id = try record.string(name, field)
+        } else if name.matches("data") {
+          data = record.data(field)
+        } else if name.matches("items") {
+          items = field
+        }
+      }
+      let scope = Scope.items(of: try reloadedSection(id, data))
+      guard items.first != 0 else { return }
+      if list(scope).pointee.tree.entryCount == 0 {
+        try fill(scope, record, items)
+      } else {
+        try record.forEachElement(items) { element throws(ReplicaFault) in
+          let item = try makeItem(record, element)
+          attach(item, scope, at: Rank(list(scope).pointee.tree.currentCount))
+        }
+      }
+    }
+  }
+
+  private func reloadedSection(_ id: ByteSpan, _ data: ByteSpan?) throws(ReplicaFault) -> ElementHandle {
+    guard (1...255).contains(id.count) else {
+      throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
+    }
+    if let section = sections.findPresent(id) {
+      guard data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
+        throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
+      }
+      return section
+    }
+    let section = makeSection(id, ByteHash.of(id))
+    setContent(section: section, data: data ?? FeedState.null)
+    attach(section, .sections, at: Rank(sectionCount))
+    return section
+  }
+
+  /// Gives an empty list its first items, as published ones: there is nothing then to be settled when the reload is confirmed.
+  private func fill(
+    _ scope: Scope,
+    _ record: DecodedChangeset,
+    _ listed: DecodedChangeset.Field
+  ) throws(ReplicaFault) {
+    var entries: [OrderEntry] = []
+    var previous: ElementHandle?
+    var checksum: UInt32 = 0
+    try record.forEachElement(listed) { element throws(ReplicaFault) in
+      let item = try makeItem(record, element)
+      items[item].container = PackedOptional(scope)
+      checksum &+= checksumTerm(item, after: previous, scope)
+      addSize(item, scope, sign: 1)
+      entries.append(.both(item))
+      previous = item
+    }
+    guard !entries.isEmpty else { return }
+    entries.withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, items) }
+    addChecksum(checksum, scope)
+    list(scope).pointee.publishedChecksum = checksum
+    totals.filledSectionCount += 1
+  }
+
+  /// An item that is in no list yet, and does not count as changed.
+  private func makeItem(
+    _ record: DecodedChangeset,
+    _ element: DecodedChangeset.Field
+  ) throws(ReplicaFault) -> ElementHandle {
+    var id = ByteSpan.empty
+    var kind = ByteSpan.empty
+    var data = ByteSpan("null")
+    try record.forEachMember(element) { name, field throws(ReplicaFault) in
+      if name.matches("id") {
+        id = try record.string(name, field)
+      } else if name.matches("kind") {
+        kind = try record.string(name, field)
+      } else if name.matches("data") {
+        data = record.data(field)
+      }
+    }
+    guard (1...255).contains(id.count), kind.count <= 255 else {
+      throw ReplicaFault(.invalidChangeset, "an item's id must have 1 to 255 bytes, and its kind at most 255")
+    }
+    let hash = ByteHash.of(id)
+    guard items.find(id, hash) == nil else {
+      throw ReplicaFault(.unknownElement, "the reload lists item \(id.quotedForMessage()) twice")
+    }
+    let item = items.createSettled(id, hash)
+    items[item].content = Content(
+      copying: data,
+      fingerprint: DataFingerprint.of(data),
+      kind: kinds.use(kind),
+      blocks: blocks
+    )
+    return item
+  }
+}
