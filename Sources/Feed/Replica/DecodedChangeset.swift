@@ -156,6 +156,7 @@ package struct DecodedChangeset {
   }
 
   /// The members of an object: name, and where the value is.
+  @inline(__always)
   package func forEachMember(
     _ field: Field,
     _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
@@ -165,6 +166,7 @@ package struct DecodedChangeset {
   }
 
   /// The elements of an array.
+  @inline(__always)
   package func forEachElement(
     _ field: Field,
     _ body: (Field) throws(ReplicaFault) -> Void

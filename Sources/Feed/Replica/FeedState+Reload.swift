@@ -19,15 +19,7 @@ extension FeedState {
         }
       }
       let scope = Scope.items(of: try reloadedSection(id, data))
-      guard items.first != 0 else { return }
-      if list(scope).pointee.tree.entryCount == 0 {
-        try fill(scope, record, items)
-      } else {
-        try record.forEachElement(items) { element throws(ReplicaFault) in
-          let item = try makeItem(record, element)
-          attach(item, scope, at: Rank(list(scope).pointee.tree.currentCount))
-        }
-      }
+      if items.first != 0 { try append(record, items, to: scope) }
     }
   }
 
@@ -47,14 +39,16 @@ extension FeedState {
     return section
   }
 
-  /// Gives an empty list its first items, as published ones: there is nothing then to be settled when the reload is confirmed.
-  private func fill(
-    _ scope: Scope,
+  /// Adds items at the end of a list as published ones, so that nothing is left to be settled when the reload is confirmed.
+  private func append(
     _ record: DecodedChangeset,
-    _ listed: DecodedChangeset.Field
+    _ listed: DecodedChangeset.Field,
+    to scope: Scope
   ) throws(ReplicaFault) {
+    let list = list(scope)
+    let count = list.pointee.tree.currentCount
+    var previous = count > 0 ? element(at: Rank(count - 1), scope) : nil
     var entries: [OrderEntry] = []
-    var previous: ElementHandle?
     var checksum: UInt32 = 0
     try record.forEachElement(listed) { element throws(ReplicaFault) in
       let item = try makeItem(record, element)
@@ -65,10 +59,10 @@ extension FeedState {
       previous = item
     }
     guard !entries.isEmpty else { return }
-    entries.withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, items) }
+    entries.withUnsafeBufferPointer { list.pointee.tree.append($0, items) }
     addChecksum(checksum, scope)
-    list(scope).pointee.publishedChecksum = checksum
-    totals.filledSectionCount += 1
+    list.pointee.publishedChecksum = list.pointee.checksum
+    if count == 0 { totals.filledSectionCount += 1 }
   }
 
   /// An item that is in no list yet, and does not count as changed.
@@ -78,7 +72,7 @@ extension FeedState {
   ) throws(ReplicaFault) -> ElementHandle {
     var id = ByteSpan.empty
     var kind = ByteSpan.empty
-    var data = ByteSpan("null")
+    var data = FeedState.null
     try record.forEachMember(element) { name, field throws(ReplicaFault) in
       if name.matches("id") {
         id = try record.string(name, field)

@@ -19,6 +19,14 @@ import Testing
       return handle
     }
 
+    /// Adds elements at the end, some of them published.
+    mutating func append(_ count: Int, _ random: inout SplitMix64) {
+      let handles = (0..<count).map { _ in withSpan("\(table.count)") { table.create($0, ByteHash.of($0)) } }
+      let entries = handles.map { random.chance(50) ? OrderEntry.both($0) : .newcomer($0) }
+      entries.withUnsafeBufferPointer { tree.append($0, table) }
+      current += handles
+    }
+
     func position(_ entry: OrderEntry) -> OrderTree.Position {
       let leaf = entry.isCurrent ? table[entry.handle].leaf : table.withChange(entry.handle) { $0.ghostLeaf }
       guard let leaf else { preconditionFailure("no leaf") }
@@ -38,6 +46,8 @@ import Testing
     var model = Model()
     for step in 0..<6000 {
       let growing = step < 3500
+      // None, some, or several leaves full.
+      if random.below(200) == 0 { model.append(random.below(random.pick([2, 40, 400])), &random) }
       switch random.below(10) {
       case 0..<(growing ? 6 : 2):
         let rank = random.chance(30) ? model.current.count : random.below(model.current.count + 1)

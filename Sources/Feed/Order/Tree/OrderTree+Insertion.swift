@@ -11,6 +11,46 @@ extension OrderTree {
     return position
   }
 
+  /// Adds entries at the end: O(k) for k entries, and O(log n) for each leaf that takes them.
+  mutating func append(_ entries: UnsafeBufferPointer<OrderEntry>, _ table: ElementTable) {
+    if entryCount == 0 { return rebuild(entries, table) }
+    var start = 0
+    while start < entries.count {
+      var leaf = endPosition().leaf
+      if leaf.count == leaf.capacity {
+        leaf =
+          leaf.capacity < OrderNode.leafCapacity ? enlarge(leaf, table) : split(leaf, at: leaf.count, table)
+      }
+      let added = entries[start..<min(entries.count, start + leaf.capacity - leaf.count)]
+      append(UnsafeBufferPointer(rebasing: added), to: leaf, table)
+      start = added.endIndex
+    }
+  }
+
+  private mutating func append(
+    _ entries: UnsafeBufferPointer<OrderEntry>,
+    to leaf: OrderNode,
+    _ table: ElementTable
+  ) {
+    var published: Int32 = 0
+    var current: Int32 = 0
+    let leafEntries = leaf.entries
+    for (place, entry) in entries.enumerated() {
+      leafEntries[leaf.count + place] = entry
+      published += entry.publishedCount
+      current += entry.currentCount
+      locate(entry, leaf, table)
+    }
+    leaf.count += entries.count
+    leaf.published += published
+    leaf.current += current
+    entryCount += Int32(entries.count)
+    publishedCount += published
+    currentCount += current
+    addToAncestors(of: leaf, published, current)
+    leaf.checkLeaf()
+  }
+
   /// The place after the last entry.
   private mutating func endPosition() -> Position {
     guard var node = root else {
