@@ -42,8 +42,17 @@ extension Consumer {
       return
     }
     joinsAgain = rebalance.kind == .assigned && secondJoin.isDue(gaining: partitions.count, at: now)
-    delayedRebalance = joinsAgain ? (rebalance, Deadline(milliseconds: SecondJoin.delayMilliseconds)) : nil
-    pendingRebalance = joinsAgain ? nil : rebalance
+    switch rebalance.kind {
+    case .assigned where joinsAgain: delay(rebalance, SecondJoin.delayMilliseconds)
+    case .revoking: delay(rebalance, SecondJoin.givingUpDelayMilliseconds)
+    default: pendingRebalance = rebalance
+    }
+  }
+
+  /// Has polls return a rebalance only some time later.
+  private func delay(_ rebalance: Rebalance, _ milliseconds: Int32) {
+    delayedRebalance = (rebalance, Deadline(milliseconds: milliseconds))
+    pendingRebalance = nil
   }
 
   /// The time since the consumer was created.

@@ -6,16 +6,19 @@
 /// from a heartbeat, and librdkafka lets a second pass after their first request. Until then the partition has no owner.
 ///
 /// So a member that neither gains nor loses anything in a round takes it for the first of two, and joins again. If it was wrong,
-/// one more round takes place, in which nothing moves. It waits a little before: a member that has not had its answer of the
-/// first round by then begins anew, after that second. The round after that never causes another, and for some time
-/// no other does, so members cannot have each other join without end.
+/// one more round takes place, in which nothing moves. It waits a little before, and so does a member that gives something up:
+/// a member that has not had its answer of the first round by then begins anew, after that second. The round after that
+/// never causes another, and for some time no other does, so members cannot have each other join without end.
 package struct SecondJoin: Equatable {
   /// For at least so long after it has joined again a member does not do so once more.
   package static let pause = Duration.seconds(3)
   /// After slow rounds it is up to so long.
   package static let longestPause = Duration.seconds(60)
-  /// How long others have to get their answers. No records come meanwhile.
+  /// How long others have to get their answers before a member joins again. No records come meanwhile.
   package static let delayMilliseconds: Int32 = 100
+  /// The same, before a member gives something up, which has librdkafka join again. Shorter, as nobody reads meanwhile what is to
+  /// move.
+  package static let givingUpDelayMilliseconds: Int32 = 50
 
   /// When it last joined again, or gave something up and librdkafka did; nil if that was never.
   private var lastTime: Duration?

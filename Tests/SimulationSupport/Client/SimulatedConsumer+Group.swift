@@ -157,6 +157,8 @@ extension SimulatedConsumer {
     let revoked = held.subtracting(assignment)
     let added = Set(assignment).subtracting(held)
     if !revoked.isEmpty {
+      simulator.sleep(Int64(SecondJoin.givingUpDelayMilliseconds) * 1_000)
+      if membership.isLost || isGone { return false }
       membership.secondJoin.noteGivingUp(at: now)
       give(.revoking, withCompanions(revoked))
       if membership.isLost { return false }
