@@ -4,6 +4,7 @@ mutants.toml lists the bugs: each replaces one piece of one line, and names the 
 finds shows a test that is missing. The copy is kept in .build/mutants, so that a later run builds only what changed.
 
     python3 Tests/Mutants/mutants.py                   all
+    python3 Tests/Mutants/mutants.py --start 55        from the 55th on
     python3 Tests/Mutants/mutants.py --only ghost      those whose name contains the word
     python3 Tests/Mutants/mutants.py --check           only look whether each still fits the sources
 """
@@ -65,7 +66,8 @@ def run(command, seconds):
     environment = {**os.environ, "SWIFT_BACKTRACE": "enable=no"}
     process = subprocess.Popen(
         command, cwd=COPY, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
+        # A test may fail with any bytes.
+        errors="replace", start_new_session=True,
     )
     try:
         output, _ = process.communicate(timeout=seconds)
@@ -116,6 +118,7 @@ def copy_sources():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="WORD", help="only mutants whose name, file or suite contains it")
+    parser.add_argument("--start", metavar="N", type=int, default=1, help="begin with the N-th, to go on after a run that ended early")
     parser.add_argument("--check", action="store_true", help="only look whether each mutant fits the sources")
     options = parser.parse_args()
 
@@ -132,6 +135,8 @@ def main():
     if options.only:
         mutants = [m for m in mutants if any(options.only in text for text in (m.name, m.file, m.suite))]
 
+    mutants = mutants[options.start - 1 :]
+
     copy_sources()
     fault = build()
     if fault:
@@ -143,7 +148,7 @@ def main():
     print(f"the suites pass without a planted bug; {len(mutants)} bugs are planted now", flush=True)
 
     survivors = []
-    for number, mutant in enumerate(mutants, 1):
+    for number, mutant in enumerate(mutants, options.start):
         start = time.monotonic()
         restore = mutant.apply()
         try:
