@@ -88,8 +88,8 @@ struct DaemonTests {
   }
 
   @Test func `a stop request ends the wait for unreachable brokers`() async throws {
-    let ground = try Ground()
-    ground.cluster.stop()
+    var ground = try Ground()
+    ground.loseBrokers()
     let stop = StopRequest()
     stop.request()
     let report = try await ground.daemon(stop: stop) { _ in }.run()

@@ -152,8 +152,8 @@ struct FollowTests {
   }
 
   @Test func `a command stopped before the topic was read does not report missing feeds`() async throws {
-    let ground = try Ground()
-    ground.cluster.stop()
+    var ground = try Ground()
+    ground.loseBrokers()
     let stop = StopRequest()
     stop.request()
     let following = FeedFollowing(
@@ -181,7 +181,7 @@ struct FollowTests {
 
   @Test func `the wait for a state that never arrives is limited`() async throws {
     var ground = try Ground()
-    ground.cluster.stop()
+    ground.loseBrokers()
     ground.configuration.startupTimeoutMilliseconds = 0
     var following = FeedFollowing(
       ground.configuration,

@@ -49,6 +49,14 @@ struct Ground {
     configuration.store.coalescing.backlogMaxBytes = 0
   }
 
+  /// Ends the cluster and names brokers that cannot be reached: on port 1 nobody listens. The port of the cluster may soon be that of
+  /// another test's.
+  mutating func loseBrokers() {
+    cluster.stop()
+    configuration.kafka.removeAll { $0.name == "bootstrap.servers" }
+    configuration.kafka.append(ConfigurationPair(name: "bootstrap.servers", value: "127.0.0.1:1"))
+  }
+
   var client: KafkaConfiguration {
     ["bootstrap.servers": cluster.bootstrapServers, "message.max.bytes": "10000000"]
   }

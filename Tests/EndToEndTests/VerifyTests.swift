@@ -106,8 +106,9 @@ struct VerifyTests {
   }
 
   @Test func `the wait for silent brokers is limited`() async throws {
-    let ground = try Ground()
-    ground.cluster.stop()
-    await #expect(throws: DaemonError.self) { try await Self.verify(ground) }
+    var ground = try Ground()
+    ground.loseBrokers()
+    let unreachable = ground
+    await #expect(throws: DaemonError.self) { try await Self.verify(unreachable) }
   }
 }

@@ -44,6 +44,7 @@ import Testing
   func `random insertions, removals and ghosts keep ranks and structure`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var model = Model()
+    defer { model.tree.removeAll() }
     for step in 0..<6000 {
       let growing = step < 3500
       // None, some, or several leaves full.
