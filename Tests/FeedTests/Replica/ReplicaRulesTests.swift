@@ -118,6 +118,24 @@ struct ReplicaRulesTests {
     #expect(replica.revision == 6 && !replica.isStale)
   }
 
+  // MARK: Checksums
+
+  /// Nobody else holds its state, which is therefore edited where it is and then put back.
+  @Test func `after a delta with a wrong checksum a replica is as it was`() throws {
+    let replica = try begin()
+    let checksum = replica.checksum
+    // The checksum is that of the lists with the item.
+    let lists = #""items":{"delete":[{"id":"b","section":"s","index":1}]}"#
+    let outcome = try apply("d1/f", Self.changeset(2, base: 1, mode: #""diff""#, lists))
+    guard case .mismatch(let fault) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    #expect(fault.code == .checksum, "\(fault)")
+    replica.checkInvariants()
+    #expect(replica.revision == 1 && replica.isStale && replica.checksum == checksum)
+  }
+
   // MARK: Positions
 
   struct Leaving: Sendable, CustomTestStringConvertible {
