@@ -81,12 +81,21 @@ final class ElementTable {
 
   /// Visits elements of a list. What the next few are made of is loaded meanwhile, as none of it is in the caches as a rule.
   ///
-  /// - Parameter places: where they stand in the list.
+  /// - Parameters:
+  ///   - places: where they stand in the list.
+  ///   - readsData: whether the visit reads their data, which is then loaded as well.
   @inline(__always)
-  func forEach(_ places: [Int], of list: [ElementHandle], _ body: (ElementHandle, Int) -> Void) {
+  func forEach(
+    _ places: [Int],
+    of list: [ElementHandle],
+    readsData: Bool,
+    _ body: (ElementHandle, Int) -> Void
+  ) {
     for (number, place) in places.enumerated() {
       if number + 8 < places.count { feedstore_prefetch(elements + list[places[number + 8]].index) }
-      if number + 4 < places.count, let data = elements[list[places[number + 4]].index].content.bytes {
+      if readsData, number + 4 < places.count,
+        let data = elements[list[places[number + 4]].index].content.bytes
+      {
         feedstore_prefetch(data)
       }
       body(list[place], place)

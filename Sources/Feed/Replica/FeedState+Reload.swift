@@ -39,29 +39,26 @@ extension FeedState {
     return section
   }
 
-  /// Adds items at the end of a list as published ones, so that nothing is left to be settled when the reload is confirmed.
+  /// Adds items at the end of a list, as published ones.
   private func append(
     _ record: DecodedChangeset,
     _ listed: DecodedChangeset.Field,
     to scope: Scope
   ) throws(ReplicaFault) {
-    let list = list(scope)
-    let count = list.pointee.tree.currentCount
+    let count = list(scope).pointee.tree.currentCount
     var previous = count > 0 ? element(at: Rank(count - 1), scope) : nil
-    var entries: [OrderEntry] = []
+    var handles: [ElementHandle] = []
     var checksum: UInt32 = 0
     try record.forEachElement(listed) { element throws(ReplicaFault) in
       let item = try makeItem(record, element)
-      items[item].container = PackedOptional(scope)
       checksum &+= checksumTerm(item, after: previous, scope)
       addSize(item, scope, sign: 1)
-      entries.append(.both(item))
+      handles.append(item)
       previous = item
     }
-    guard !entries.isEmpty else { return }
-    entries.withUnsafeBufferPointer { list.pointee.tree.append($0, items) }
-    addChecksum(checksum, scope)
-    list.pointee.publishedChecksum = list.pointee.checksum
+    guard !handles.isEmpty else { return }
+    appendSettled(handles, scope, checksum: checksum)
+    totals.checksum &+= checksum
     if count == 0 { totals.filledSectionCount += 1 }
   }
 
@@ -90,12 +87,7 @@ extension FeedState {
       throw ReplicaFault(.unknownElement, "the reload lists item \(id.quotedForMessage()) twice")
     }
     let item = items.createSettled(id, hash)
-    items[item].content = Content(
-      copying: data,
-      fingerprint: DataFingerprint.of(data),
-      kind: kinds.use(kind),
-      blocks: blocks
-    )
+    setFirstContent(item, items, kind: kind, data: data, fingerprint: DataFingerprint.of(data))
     return item
   }
 }

@@ -5,42 +5,38 @@ extension FeedState {
     let copy = FeedState()
     let sectionHandles = currentHandles(.sections)
     let copies = sectionHandles.map { section in
-      let handle = copy.makeSection(sections.id(section), sections[section].hash)
-      copy.settle(handle, copy.sections, as: sections[section], kind: .empty)
+      let handle = copy.makeSettledSection(sections.id(section), sections[section].hash)
+      copy.copyContent(sections[section], handle, copy.sections, kind: .empty)
       return handle
     }
-    copy.fill(.sections, copies, checksum: list(.sections).pointee.checksum)
+    copy.appendSettled(copies, .sections, checksum: list(.sections).pointee.checksum)
     for (section, sectionCopy) in zip(sectionHandles, copies) {
       let itemCopies = currentHandles(.items(of: section)).map { item in
         let handle = copy.items.createSettled(items.id(item), items[item].hash)
-        copy.settle(handle, copy.items, as: items[item], kind: kind(item))
+        copy.copyContent(items[item], handle, copy.items, kind: kind(item))
         return handle
       }
-      copy.fill(.items(of: sectionCopy), itemCopies, checksum: list(.items(of: section)).pointee.checksum)
+      let checksum = list(.items(of: section)).pointee.checksum
+      copy.appendSettled(itemCopies, .items(of: sectionCopy), checksum: checksum)
     }
     copy.totals = totals
     copy.publishedTotals = totals
     return copy
   }
 
-  /// Gives a new element another's content, and forgets that it is new.
-  private func settle(_ handle: ElementHandle, _ table: ElementTable, as original: Element, kind: ByteSpan) {
-    if original.content.bytes != nil {
-      table[handle].content = Content(
-        copying: original.data,
-        fingerprint: original.content.fingerprint,
-        kind: kinds.use(kind)
-      )
-    }
-    table[handle].change = .none
-    table.changes.removeAll(keepingCapacity: true)
-  }
-
-  private func fill(_ scope: Scope, _ handles: [ElementHandle], checksum: UInt32) {
-    let table = table(scope)
-    for handle in handles { table[handle].container = PackedOptional(scope) }
-    handles.map(OrderEntry.both).withUnsafeBufferPointer { list(scope).pointee.tree.rebuild($0, table) }
-    list(scope).pointee.checksum = checksum
-    list(scope).pointee.publishedChecksum = checksum
+  private func copyContent(
+    _ original: Element,
+    _ handle: ElementHandle,
+    _ table: ElementTable,
+    kind: ByteSpan
+  ) {
+    guard original.content.bytes != nil else { return }
+    setFirstContent(
+      handle,
+      table,
+      kind: kind,
+      data: original.data,
+      fingerprint: original.content.fingerprint
+    )
   }
 }

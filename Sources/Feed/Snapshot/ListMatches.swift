@@ -65,7 +65,7 @@ struct ListMatches {
     if zip(runs, runs.dropFirst()).allSatisfy({ $0.from < $1.from }) {
       return [Bool](repeating: true, count: runs.count)
     }
-    guard runs.count <= fewRuns else { return membershipOfElements(runs) }
+    guard runs.count <= fewRuns else { return membershipOfMany(runs) }
     // The ends of increasing subsequences, by value: each longer than those before it.
     var ends: [(from: Int32, length: Int, run: Int)] = []
     var predecessor = [Int](repeating: -1, count: runs.count)
@@ -96,7 +96,7 @@ struct ListMatches {
 
   /// The algorithm of `LongestIncreasingSubsequence`, a run at a time: where its first element goes, the others follow, as the
   /// elements that they replace are further apart than they are.
-  private static func membershipOfElements(_ runs: [Run]) -> [Bool] {
+  private static func membershipOfMany(_ runs: [Run]) -> [Bool] {
     let count = runs.reduce(0) { $0 + $1.count }
     // By length less one: the smallest last element of an increasing subsequence, and its run.
     var tails = [Int32](repeating: 0, count: count)

@@ -95,7 +95,8 @@ struct SnapshotComparison {
     }
     for (number, section) in oldSections.enumerated() where oldSectionOrder.isMatched(section) {
       let identifier = SectionIdentifier(old.sections.id(section))
-      old.items.forEach(oldItems.unmatched(list: number), of: oldItems.lists[number]) { handle, index in
+      let list = oldItems.lists[number]
+      old.items.forEach(oldItems.unmatched(list: number), of: list, readsData: false) { handle, index in
         appendDelete(handle, index, identifier)
       }
     }
@@ -164,7 +165,7 @@ struct SnapshotComparison {
       }
       compareContent(handle, index, identifier, with: match)
     }
-    new.items.forEach(inserted, of: list) { handle, index in
+    new.items.forEach(inserted, of: list, readsData: true) { handle, index in
       result.items.inserts.append(entry(handle, index, identifier))
     }
     appendMoves(matches, to: identifier, from: oldSection) { list[$0] }

@@ -65,7 +65,14 @@ package final class FeedState {
 
   /// The handle for a section identifier, new or known from the published state.
   func makeSection(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
-    let handle = sections.create(id, hash)
+    let handle = makeSettledSection(id, hash)
+    sections.touch(handle)
+    return handle
+  }
+
+  /// A new section, in no list yet and without content, that does not count as a change.
+  func makeSettledSection(_ id: ByteSpan, _ hash: UInt32) -> ElementHandle {
+    let handle = sections.createSettled(id, hash)
     if handle.index >= listCapacity {
       let more = max(1, listCapacity)
       let larger = UnsafeMutablePointer<OrderedList>.allocate(capacity: listCapacity + more + 1)

@@ -51,10 +51,10 @@ struct OrderSlots<Value> {
     (base + slot).update(from: source.base + sourceSlots.lowerBound, count: sourceSlots.count)
   }
 
-  /// Copies values that are not in a node yet into the first slots.
+  /// Copies values that are not in a node yet into the slots from one on.
   @inline(__always)
-  func update(with values: UnsafeBufferPointer<Value>) {
-    assert(values.count <= count, "there are not that many slots")
-    if let source = values.baseAddress { base.update(from: source, count: values.count) }
+  func update(from slot: Int, with values: UnsafeBufferPointer<Value>) {
+    assert(slot >= 0 && slot + values.count <= count, "there are not that many slots")
+    if let source = values.baseAddress { (base + slot).update(from: source, count: values.count) }
   }
 }

@@ -25,17 +25,10 @@ extension OrderTree {
       let size = (entries.count - start) / (leafCount - number)
       let capacity = leafCount == 1 ? max(8, (size + 7) / 8 * 8) : OrderNode.leafCapacity
       let leaf = OrderNode.leaf(capacity: capacity)
-      leaf.entries.update(with: UnsafeBufferPointer(rebasing: entries[start..<start + size]))
-      leaf.count = size
-      let leafEntries = leaf.entries
-      for index in 0..<size {
-        let entry = leafEntries[index]
-        leaf.published += entry.publishedCount
-        leaf.current += entry.currentCount
-        locate(entry, leaf, table)
-      }
-      publishedCount += leaf.published
-      currentCount += leaf.current
+      leaf.entries.update(from: 0, with: UnsafeBufferPointer(rebasing: entries[start..<start + size]))
+      let added = takeUp(size, leaf, table)
+      publishedCount += added.published
+      currentCount += added.current
       leaf.previous = previous
       if let previous { previous.next = leaf } else { firstLeaf = leaf }
       leaf.checkLeaf()

@@ -22,33 +22,15 @@ extension OrderTree {
           leaf.capacity < OrderNode.leafCapacity ? enlarge(leaf, table) : split(leaf, at: leaf.count, table)
       }
       let added = entries[start..<min(entries.count, start + leaf.capacity - leaf.count)]
-      append(UnsafeBufferPointer(rebasing: added), to: leaf, table)
+      leaf.entries.update(from: leaf.count, with: UnsafeBufferPointer(rebasing: added))
+      let counts = takeUp(added.count, leaf, table)
+      entryCount += Int32(added.count)
+      publishedCount += counts.published
+      currentCount += counts.current
+      addToAncestors(of: leaf, counts.published, counts.current)
+      leaf.checkLeaf()
       start = added.endIndex
     }
-  }
-
-  private mutating func append(
-    _ entries: UnsafeBufferPointer<OrderEntry>,
-    to leaf: OrderNode,
-    _ table: ElementTable
-  ) {
-    var published: Int32 = 0
-    var current: Int32 = 0
-    let leafEntries = leaf.entries
-    for (place, entry) in entries.enumerated() {
-      leafEntries[leaf.count + place] = entry
-      published += entry.publishedCount
-      current += entry.currentCount
-      locate(entry, leaf, table)
-    }
-    leaf.count += entries.count
-    leaf.published += published
-    leaf.current += current
-    entryCount += Int32(entries.count)
-    publishedCount += published
-    currentCount += current
-    addToAncestors(of: leaf, published, current)
-    leaf.checkLeaf()
   }
 
   /// The place after the last entry.

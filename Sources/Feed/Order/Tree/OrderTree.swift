@@ -69,23 +69,29 @@ struct OrderTree {
 
   /// Moves the entries from `start` to the end of another leaf.
   func moveEntries(of leaf: OrderNode, from start: Int, to target: OrderNode, _ table: ElementTable) {
-    let moved = leaf.count - start
-    let offset = target.count
-    let entries = target.entries
-    entries.update(from: offset, with: leaf.entries, start..<leaf.count)
+    target.entries.update(from: target.count, with: leaf.entries, start..<leaf.count)
+    let moved = takeUp(leaf.count - start, target, table)
+    leaf.count = start
+    leaf.published -= moved.published
+    leaf.current -= moved.current
+  }
+
+  /// Counts entries that were copied into a leaf's slots behind the others, and notes where their elements are found.
+  ///
+  /// - Returns: how many of them count in each order.
+  func takeUp(_ count: Int, _ leaf: OrderNode, _ table: ElementTable) -> (published: Int32, current: Int32) {
     var published: Int32 = 0
     var current: Int32 = 0
-    for index in offset..<offset + moved {
+    let entries = leaf.entries
+    for index in leaf.count..<leaf.count + count {
       let entry = entries[index]
       published += entry.publishedCount
       current += entry.currentCount
-      locate(entry, target, table)
+      locate(entry, leaf, table)
     }
-    leaf.count = start
-    leaf.published -= published
-    leaf.current -= current
-    target.count += moved
-    target.published += published
-    target.current += current
+    leaf.count += count
+    leaf.published += published
+    leaf.current += current
+    return (published, current)
   }
 }
