@@ -143,6 +143,7 @@ class Agreement(unittest.TestCase):
         daemon.publish({**record, "key": chance.choice(FEEDS)} for record in Records(chance).lines(600))
         # In separate windows, so that each changeset is a reconfigure; of two in a row, one is not a keyframe.
         self.change_data_alone(daemon)
+        self.bring_back(daemon)
         # A final change of each feed.
         deleted = set(chance.sample(FEEDS, 3))
         end = {"op": "item.upsert", "item": "the end", "section": "end"}
@@ -190,6 +191,13 @@ class Agreement(unittest.TestCase):
         for data in ("1", "2", "3"):
             daemon.publish([{"key": feed, "value": {"op": "item.upsert", "item": "alone", "section": "end", "data": data}}])
             self.wait(lambda: f'"data":"{data}"' in (daemon.feed(feed) or ""), "the item's data")
+
+    def bring_back(self, daemon):
+        feed = FEEDS[1]
+        daemon.publish([{"key": feed, "value": {"op": "feed.delete"}}])
+        self.wait(lambda: daemon.feed(feed) is None, "the deletion")
+        daemon.publish([{"key": feed, "value": {"op": "feed.replace", "sections": []}}])
+        self.wait(lambda: daemon.feed(feed) is not None, "the feed that comes into being again")
 
     def assert_much_was_met(self, daemon):
         """Asserts that the run covered all kinds of changes."""

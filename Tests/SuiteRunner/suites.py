@@ -7,7 +7,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "Tests"
-SWIFT = os.environ.get("SWIFT", "swift")
+# What `swift build --build-tests` makes.
+TEST_PROGRAM = ROOT / ".build" / "debug" / "feedstorePackageTests.xctest"
 NODE = os.environ.get("NODE", "node")
 STAND_IN = [sys.executable, str(TESTS / "StandInCluster")]
 
@@ -28,8 +29,8 @@ class Suite:
 
 
 def swift(name, *filters, **more):
-    # Several run at a time, and none of them builds.
-    command = [*SWIFT.split(), "test", "--skip-build", "--ignore-lock", "--disable-xctest", *filters]
+    # Not with `swift test`: several at a time may read its build plan while another one writes it.
+    command = [str(TEST_PROGRAM), "--testing-library", "swift-testing", *filters]
     return Suite(name, command, uses_cluster=True, **more)
 
 

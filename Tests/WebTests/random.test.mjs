@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { Follower, History, contentOf, reloadOf } from './Support/follower.mjs';
 import { Random, seed } from './Support/random.mjs';
-import { randomRecords } from './Support/records.mjs';
+import { certainRecords, randomRecords } from './Support/records.mjs';
 import { replay } from './Support/replay.mjs';
 
 /** Differences wherever possible. */
@@ -30,7 +30,7 @@ const cases = [
 
 for (const [number, { name, settings, ...options }] of cases.entries()) {
   const random = new Random(seed + number);
-  const records = randomRecords(random, options);
+  const records = [...randomRecords(random, options), ...certainRecords(options)];
   const { output, rejected } = replay(records, settings);
   const history = new History(records, rejected);
 

@@ -94,3 +94,17 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
     };
   });
 }
+
+/**
+ * Lines that follow those of `randomRecords`: a feed with eight items of almost the maximum size, and its deletion. They make sure
+ * that a large changeset and a deletion are published, whatever the random records are.
+ */
+export function certainRecords({ count, dataBytes = 20 }) {
+  const items = Array.from({ length: 8 }, (_, n) => ({ id: `large${n}`, data: 'x'.repeat(dataBytes - 2) }));
+  const line = (offset, ts, value) => ({ topic: 'feeds.items', partition: 0, offset, ts, key: 'certain', value });
+  return [
+    line(count, count * 10, { op: 'feed.replace', sections: [{ id: 's', items }] }),
+    // Not in the same window.
+    line(count + 1, count * 10 + 10_000, { op: 'feed.delete' }),
+  ];
+}
