@@ -6,7 +6,7 @@
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
 rules are those of docs/protocol.md, section 11. With --once it prints the feeds at the end of the topic as
-JSON, one per line, and exits. It waits for brokers that are unavailable. If Kafka refuses a request, for example because the
+JSON, one per line, and exits. Once it has started, it waits for brokers that are unavailable. If Kafka refuses a request, for example because the
 topic does not exist, it exits with code 1.
 """
 import argparse
@@ -70,10 +70,14 @@ class Feed:
     def reload(self, sections):
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
         for section in sections:
-            if section["id"] not in self.sections:  # a section can continue in the next part
+            if "data" in section:
+                once(self.sections, section["id"])
                 self.order.append(section["id"])
                 self.sections[section["id"]], self.items[section["id"]] = section["data"], []
+            else:  # it continues in the next part
+                check(self.order, len(self.order) - 1, section["id"])
             for item in section.get("items", []):
+                once(self.contents, item["id"])
                 self.items[section["id"]].append(item["id"])
                 self.contents[item["id"]] = (item["kind"], item["data"])
 
@@ -100,7 +104,13 @@ class Feed:
         for index, section in sorted(coming):
             put(self.order, index, section)
         for entry in sections.get("insert", []):
+            once(self.items, entry["id"])
             self.items[entry["id"]] = []
+        inserted = set()
+        for entry in items.get("insert", []):
+            once(self.contents, entry["id"])
+            once(inserted, entry["id"])
+            inserted.add(entry["id"])
         coming = [(entry["index"], entry["section"], entry["id"]) for entry in items.get("insert", [])]
         coming += [(entry["to"]["index"], entry["to"]["section"], entry["id"]) for entry in items.get("move", [])]
         for index, section, item in sorted(coming):
@@ -138,6 +148,11 @@ class Feed:
 def check(ids, index, identifier):
     if not 0 <= index < len(ids) or ids[index] != identifier:
         raise ValueError(f"{identifier} is not at {index}")
+
+
+def once(ids, identifier):
+    if identifier in ids:
+        raise ValueError(f"{identifier} is there twice")
 
 
 def put(ids, index, identifier):

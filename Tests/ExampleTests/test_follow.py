@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "examples"), str(ROOT / "Tests" / "SchemaTests")]
@@ -96,6 +97,31 @@ class Follow(unittest.TestCase):
             feed.apply(first)
             with self.assertRaises(ValueError):
                 feed.apply({**second, **fault})
+
+    def test_an_id_that_occurs_twice_is_reported_whatever_the_checksum(self):
+        def section(name, *ids):
+            return {"id": name, "data": None, "items": [{"id": item, "kind": "", "data": 1} for item in ids]}
+
+        def insertion(name):
+            return {"insert": [{"id": name, "section": "s", "index": 0, "kind": "", "data": 2}]}
+
+        first = {"feed": "f", "epoch": "t/0", "revision": 1, "mode": "reload"}
+        second = {"feed": "f", "epoch": "t/0", "revision": 2, "base": 1, "mode": "diff"}
+        for reload, difference in (
+            ([section("s", "a"), section("s")], None),
+            ([section("s", "a"), section("t", "a")], None),
+            ([section("s", "a", "a")], None),
+            ([section("s", "a")], {"items": insertion("a")}),
+            ([section("s", "a")], {"sections": {"insert": [{"id": "s", "index": 1, "data": None}]}}),
+        ):
+            with self.subTest(reload=reload, difference=difference):
+                feed = Feed()
+                # Whatever it comes to.
+                with unittest.mock.patch.object(Feed, "checksum", lambda _: "00000000"):
+                    if difference is not None:
+                        feed.apply({**first, "sections": reload, "checksum": "00000000"})
+                    with self.assertRaisesRegex(ValueError, "twice"):
+                        feed.apply({**(second if difference else first), **(difference or {"sections": reload}), "checksum": "00000000"})
 
     def test_on_a_broker_the_feeds_equal_those_of_a_replay(self):
         print(f"FEEDSTORE_SEED={SEED}")
