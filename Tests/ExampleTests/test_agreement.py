@@ -196,7 +196,9 @@ class Agreement(unittest.TestCase):
         feed = FEEDS[1]
         daemon.publish([{"key": feed, "value": {"op": "feed.delete"}}])
         self.wait(lambda: daemon.feed(feed) is None, "the deletion")
-        daemon.publish([{"key": feed, "value": {"op": "feed.replace", "sections": []}}])
+        # More than fits into one record.
+        items = [{"id": f"i{number}", "data": "a" * 2500} for number in range(40)]
+        daemon.publish([{"key": feed, "value": {"op": "feed.replace", "sections": [{"id": "large", "items": items}]}}])
         self.wait(lambda: daemon.feed(feed) is not None, "the feed that comes into being again")
 
     def assert_much_was_met(self, daemon):
