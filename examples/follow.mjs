@@ -6,9 +6,8 @@
  *
  * With --json it prints the whole feed on one line whenever it is up to date, {"feed":"news","mode":"delete"} when it has been
  * deleted, and {"feed":"news","error":"absent"} while there is no such feed. Numbers in data are JavaScript's: those beyond its
- * range become null. The token is read from the environment variable
- * FEEDSTORE_HTTP_TOKEN; if the daemon refuses it, the exit code is 1. For a web page, copy `follow` and the two imported
- * files.
+ * range become null. The token is read from the environment variable FEEDSTORE_HTTP_TOKEN; if the daemon refuses it, the
+ * exit code is 1. For a web page, copy `follow` and the two imported files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -6,8 +6,8 @@
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
 rules are those of docs/protocol.md, section 11. With --once it prints the feeds at the end of the topic as
-JSON, one per line, and exits. Once it has started, it waits for brokers that are unavailable. If Kafka refuses a request, for example because the
-topic does not exist, it exits with code 1.
+JSON, one per line, and exits. Once it has started, it waits for brokers that are unavailable. If Kafka refuses a
+request, for example because the topic does not exist, it exits with code 1.
 """
 import argparse
 import json
@@ -106,11 +106,6 @@ class Feed:
         for entry in sections.get("insert", []):
             once(self.items, entry["id"])
             self.items[entry["id"]] = []
-        inserted = set()
-        for entry in items.get("insert", []):
-            once(self.contents, entry["id"])
-            once(inserted, entry["id"])
-            inserted.add(entry["id"])
         coming = [(entry["index"], entry["section"], entry["id"]) for entry in items.get("insert", [])]
         coming += [(entry["to"]["index"], entry["to"]["section"], entry["id"]) for entry in items.get("move", [])]
         for index, section, item in sorted(coming):
@@ -122,6 +117,8 @@ class Feed:
                 self.sections[entry["id"]] = entry["data"]
             for entry in items.get(name, []):
                 check(self.items[entry["section"]], entry["index"], entry["id"])
+                if name == "insert":
+                    once(self.contents, entry["id"])
                 kind = entry["kind"] if "kind" in entry else self.contents[entry["id"]][0]
                 self.contents[entry["id"]] = (kind, entry["data"])
 

@@ -37,9 +37,11 @@ class Records(RandomRecords):
             return json.dumps(self._large())
         return super()._payload()
 
+    def large_items(self):
+        return [{"id": f"i{number}", "data": self._text()} for number in range(40)]
+
     def _large(self):
-        items = [{"id": f"i{number}", "data": self._text()} for number in range(40)]
-        replace = {"op": "section.replace", "section": "s0", "items": items, "at": "first"}
+        replace = {"op": "section.replace", "section": "s0", "items": self.large_items(), "at": "first"}
         return self.random.choice([replace, [{"op": "feed.clear"}, replace]])
 
     def _text(self):
@@ -140,10 +142,11 @@ class Agreement(unittest.TestCase):
 
     def agree(self, daemon, page):
         chance = random.Random(SEED)
-        daemon.publish({**record, "key": chance.choice(FEEDS)} for record in Records(chance).lines(600))
+        records = Records(chance)
+        daemon.publish({**record, "key": chance.choice(FEEDS)} for record in records.lines(600))
         # In separate windows, so that each changeset is a reconfigure; of two in a row, one is not a keyframe.
         self.change_data_alone(daemon)
-        self.bring_back(daemon)
+        self.bring_back(daemon, records.large_items())
         # A final change of each feed.
         deleted = set(chance.sample(FEEDS, 3))
         end = {"op": "item.upsert", "item": "the end", "section": "end"}
@@ -192,12 +195,11 @@ class Agreement(unittest.TestCase):
             daemon.publish([{"key": feed, "value": {"op": "item.upsert", "item": "alone", "section": "end", "data": data}}])
             self.wait(lambda: f'"data":"{data}"' in (daemon.feed(feed) or ""), "the item's data")
 
-    def bring_back(self, daemon):
+    def bring_back(self, daemon, items):
+        """Deletes a feed, and creates it again with these items, in separate windows."""
         feed = FEEDS[1]
         daemon.publish([{"key": feed, "value": {"op": "feed.delete"}}])
         self.wait(lambda: daemon.feed(feed) is None, "the deletion")
-        # More than fits into one record.
-        items = [{"id": f"i{number}", "data": "a" * 2500} for number in range(40)]
         daemon.publish([{"key": feed, "value": {"op": "feed.replace", "sections": [{"id": "large", "items": items}]}}])
         self.wait(lambda: daemon.feed(feed) is not None, "the feed that comes into being again")
 

@@ -67,10 +67,10 @@ final class Member: Sendable {
   /// Whether it ended unexpectedly.
   var hasFailed: Bool { life.hasFailed }
 
-  /// The number of lines in its log with a text.
-  func lines(with text: String) -> Int {
+  /// The number of lines in its log with all of these texts.
+  func lines(with texts: String...) -> Int {
     let log = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
-    return log.split(separator: "\n").count { $0.contains(text) }
+    return log.split(separator: "\n").count { line in texts.allSatisfy { line.contains($0) } }
   }
 
   /// The first line of its log about one of these events.

@@ -96,8 +96,8 @@ export function randomRecords(random, { count, items = 24, dataBytes = 20 }) {
 }
 
 /**
- * Lines that follow those of `randomRecords`: a feed with eight items of almost the maximum size, and its deletion. They make sure
- * that a large changeset and a deletion are published, whatever the random records are.
+ * Lines that follow those of `randomRecords`: a feed with eight items of almost the maximum size, and its deletion. So a
+ * large changeset and a deletion are published, whatever the random records are.
  */
 export function certainRecords({ count, dataBytes = 20 }) {
   const items = Array.from({ length: 8 }, (_, n) => ({ id: `large${n}`, data: 'x'.repeat(dataBytes - 2) }));
