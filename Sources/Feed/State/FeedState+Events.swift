@@ -251,7 +251,7 @@ extension FeedState {
       } else {
         found = items.find(listedItem.id, listedItem.hash)
         if let found, items[found].container == scope {
-          expected = CurrentCursor(after: currentPosition(found, scope))
+          expected = CurrentCursor(list(scope).pointee.tree, after: currentPosition(found, scope))
         }
       }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
@@ -298,11 +298,19 @@ extension FeedState {
     setOrder(.sections, [])
   }
 
-  /// The handles of a list now, in order.
+  /// The handles of a list now, in order. O(k) for k elements, or O(k log n) if they are few among n ghosts.
   func currentHandles(_ scope: Scope) -> [ElementHandle] {
     let tree = list(scope).pointee.tree
     let count = Int(tree.currentCount)
     return [ElementHandle](unsafeUninitializedCapacity: count) { handles, initialized in
+      if count * 8 < tree.entryCount {
+        var cursor = CurrentCursor(tree)
+        while let handle = cursor.next() {
+          handles[initialized] = handle
+          initialized += 1
+        }
+        return
+      }
       tree.forEachEntry { entry in
         guard entry.isCurrent else { return }
         precondition(initialized < count, "the tree's counts are wrong")
