@@ -14,8 +14,10 @@ public final class HTTPTestClient {
   /// Received bytes that have not been used yet.
   public private(set) var received: [UInt8] = []
 
-  /// - Parameter receiveBufferBytes: for a client that should receive little; nil for the system's default.
-  public init(port: Int, receiveBufferBytes: Int32? = nil) throws {
+  /// - Parameters:
+  ///   - source: the client's address, of those that begin with 127.
+  ///   - receiveBufferBytes: for a client that should receive little; nil for the system's default.
+  public init(port: Int, from source: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(message: "socket: \(String(cString: strerror(errno)))") }
     if var bytes = receiveBufferBytes {
@@ -24,17 +26,19 @@ public final class HTTPTestClient {
     // A test that waits for missing data should fail instead of hanging.
     var limit = timeval(tv_sec: 600, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
     let descriptor = descriptor
-    let result = withUnsafeBytes(of: &address) { bytes in
-      bytes.withMemoryRebound(to: sockaddr.self) {
-        connect(descriptor, $0.baseAddress!, socklen_t(MemoryLayout<sockaddr_in>.size))
+    let results = [(source, 0, bind), ("127.0.0.1", port, connect)].map { host, port, call in
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = UInt16(port).bigEndian
+      inet_pton(AF_INET, host, &address.sin_addr)
+      return withUnsafeBytes(of: &address) { bytes in
+        bytes.withMemoryRebound(to: sockaddr.self) {
+          call(descriptor, $0.baseAddress!, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
       }
     }
-    guard result == 0 else {
+    guard results == [0, 0] else {
       // `deinit` closes it.
       throw Failure(message: "connect: \(String(cString: strerror(errno)))")
     }

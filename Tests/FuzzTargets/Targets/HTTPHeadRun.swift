@@ -30,7 +30,10 @@ struct HTTPHeadRun {
     }
     head.headers = lines.dropFirst().map { line in
       let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      return HTTPField(String(parts[0]), parts.count > 1 ? String(parts[1].trimmingSpaces()) : "")
+      return HTTPField(
+        String(parts[0]),
+        parts.count > 1 ? String(Substring(parts[1].utf8.trimmingSpaces())) : ""
+      )
     }
     self.head = head
   }

@@ -174,7 +174,7 @@ import Testing
     let opened = Opened()
     let server = try server(opened) {
       $0.maxStreamQueueBytes = 100_000
-      $0.streamSocketBytes = 4096
+      $0.socketBytes = 4096
     }
     let client = try follow(server, receiveBufferBytes: 4096)
     let stream = try #require(opened.all.first)
@@ -215,7 +215,7 @@ import Testing
     let opened = Opened()
     let server = try server(opened) {
       $0.maxStreamQueueBytes = 20_000
-      $0.streamSocketBytes = 4096
+      $0.socketBytes = 4096
     }
     let client = try follow(server, receiveBufferBytes: 4096)
     let stream = try #require(opened.all.first)
@@ -259,7 +259,7 @@ import Testing
 
   @Test func `stopping does not exceed its timeout for clients that read nothing`() throws {
     let opened = Opened()
-    let server = try server(opened) { $0.streamSocketBytes = 4096 }
+    let server = try server(opened) { $0.socketBytes = 4096 }
     let client = try follow(server, receiveBufferBytes: 4096)
     let idle = try follow(server)
     let stream = try #require(opened.all.first)

@@ -52,6 +52,21 @@ import Testing
     #expect(fields.isEmpty || client.isAtEnd())
   }
 
+  /// A proxy might take what follows for content, or for part of the head.
+  @Test(arguments: [
+    "Content-Length:\r\n 31\r\n", "Content-Length\t: 31\r\n", "content-length : 31\r\n",
+    "Content-Length: 0\r\n 31\r\n", "A: b\u{1}\r\n", "Transfer-Encoding:\r\n chunked\r\n",
+    "Transfer-Encoding : chunked\r\n", "A : b\r\n", "A\u{b}: b\r\n", "A: b\u{7f}\r\n",
+  ])
+  func `what follows an ambiguous later head is not another request`(_ fields: String) throws {
+    let client = try server().connect()
+    try client.request("GET /")
+    #expect(try client.response().text == "hello")
+    try client.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\nGET /2 HTTP/1.1\r\nHost: b\r\n\r\n")
+    #expect(try client.response().status == 400)
+    #expect(client.isAtEnd())
+  }
+
   @Test func `a later request with too many parameters is answered`() throws {
     let client = try server().connect()
     try client.request("GET /")

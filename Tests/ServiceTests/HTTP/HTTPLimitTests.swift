@@ -76,6 +76,82 @@ import Testing
     _ = kept
   }
 
+  @Test func `a client with few connections is served although others take all of them`() throws {
+    let content = HTTPContent(count: 32 << 20) { _ in }
+    let server = try HTTPTestServer {
+      $0.maxConnections = 8
+    } routes: { router in
+      router.add(.get, "/") { _ in HTTPResponse(contentType: "text/plain", content: HTTPContent("hello")) }
+      router.add(.get, "/large") { _ in HTTPResponse(contentType: "text/plain", content: content) }
+    }
+    let greedy = try (0..<8).map { number in
+      let client = try server.connect(from: "127.0.0.\(2 + number % 2)", receiveBufferBytes: 4096)
+      try client.request("GET /large")
+      #expect(try client.head().status == 200)
+      return client
+    }
+    for _ in 0..<3 { #expect(try server.ask("GET /").text == "hello") }
+    // Somebody had to go, and nobody else.
+    #expect(server.server.counters.openConnections >= 6)
+    let others = try server.connect(from: "127.0.0.2")
+    for _ in 0..<3 { #expect(try server.ask("GET /").text == "hello") }
+    _ = (greedy, others)
+  }
+
+  @Test func `a client with few streams gets one although another has all of them`() throws {
+    let server = try server { $0.maxStreams = 4 }
+    let greedy = try (0..<4).map { _ in
+      let client = try server.connect(from: "127.0.0.2")
+      try client.request("GET /events")
+      #expect(try client.head().status == 200)
+      return client
+    }
+    let own = try stream(server)
+    let another = try stream(server)
+    // The two oldest have ended, after the message at the begin of a stream.
+    for client in greedy[..<2] {
+      _ = try client.chunk()
+      #expect((try? client.chunk())?.isEmpty ?? true)
+    }
+    // Both have two now.
+    for source in ["127.0.0.1", "127.0.0.2"] {
+      let client = try server.connect(from: source)
+      try client.request("GET /events")
+      let response = try client.response()
+      #expect(response.status == 503 && response.text.contains("too-many-streams"))
+    }
+    while server.server.counters.openStreams > 4 { sched_yield() }
+    _ = (own, another)
+  }
+
+  @Test func `the system buffers little for a client that does not read`() throws {
+    let server = try server { $0.socketBytes = 50_000 }
+    let client = try stream(server)
+    // The server's side of the connection is a descriptor of this process.
+    let ends = (0..<OpenFiles.allow(1024)).compactMap { number -> Int32? in
+      var address = sockaddr_in()
+      var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isSocket = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(Int32(number), $0, &size) == 0 }
+      }
+      let isServer =
+        isSocket && address.sin_family == AF_INET
+        && Int(UInt16(bigEndian: address.sin_port)) == server.server.port
+      return isServer ? Int32(number) : nil
+    }
+    // The one that listens, and the connection.
+    #expect(ends.count == 2)
+    for end in ends {
+      var bytes: Int32 = 0
+      var size = socklen_t(MemoryLayout<Int32>.size)
+      getsockopt(end, SOL_SOCKET, SO_SNDBUF, &bytes, &size)
+      #expect(bytes == 100_000)
+      getsockopt(end, SOL_SOCKET, SO_RCVBUF, &bytes, &size)
+      #expect(bytes == 8 * server.server.configuration.maxHeadBytes)
+    }
+    _ = client
+  }
+
   @Test func `idle connections make room`() throws {
     let server = try server { $0.maxConnections = 2 }
     let clients = try (0..<2).map { _ in

@@ -23,8 +23,12 @@ final class HTTPTestServer {
 
   deinit { server.stop(withinMilliseconds: 0) }
 
-  func connect(receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
-    let client = try HTTPTestClient(port: server.port, receiveBufferBytes: receiveBufferBytes)
+  func connect(from source: String = "127.0.0.1", receiveBufferBytes: Int32? = nil) throws -> HTTPTestClient {
+    let client = try HTTPTestClient(
+      port: server.port,
+      from: source,
+      receiveBufferBytes: receiveBufferBytes
+    )
     client.owner = self
     return client
   }

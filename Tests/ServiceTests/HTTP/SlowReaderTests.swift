@@ -35,7 +35,7 @@ private func followMany() throws {
     $0.maxConnectionsPerAddress = 1200
     $0.maxStreams = count
     $0.maxStreamQueueBytes = 32_768
-    $0.streamSocketBytes = 4096
+    $0.socketBytes = 4096
   } routes: { router in
     router.add(.get, "/events") { _ in
       .events { stream in

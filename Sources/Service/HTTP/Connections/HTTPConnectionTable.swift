@@ -2,7 +2,7 @@
 /// clock: the caller passes the time, in milliseconds of a monotonic clock.
 ///
 /// A connection that has not sent a complete request head does not block others: if the limit is reached, the oldest of
-/// these is closed.
+/// these is closed. Nor does a client with many requests block clients with fewer: its oldest response is cut off.
 struct HTTPConnectionTable: Sendable {
   /// The limits on connections and times, in milliseconds.
   struct Limits: Sendable, Equatable {
@@ -92,7 +92,8 @@ struct HTTPConnectionTable: Sendable {
       || countByAddress[address] ?? 0 >= limits.connectionsPerAddress
     {
       let isOfAddress = countByAddress[address] ?? 0 >= limits.connectionsPerAddress
-      evicted = oldestOwingHead(of: isOfAddress ? address : nil)
+      evicted =
+        oldestOwingHead(of: isOfAddress ? address : nil) ?? (isOfAddress ? nil : oldestAnswer(for: address))
       guard let evicted else {
         guard leavingCount < limits.reserve else { return .dropped }
         connections[socket] = Connection(
@@ -210,6 +211,21 @@ struct HTTPConnectionTable: Sendable {
   private mutating func removeFromCount(_ address: String) {
     let left = (countByAddress[address] ?? 1) - 1
     countByAddress[address] = left > 0 ? left : nil
+  }
+
+  /// The oldest connection that is being answered, of the address that has the most connections among those that have
+  /// such a one; nil if a client of another address should not take its place, as that one has as many. A connection that
+  /// libmicrohttpd has not started to serve is left alone; see ``waitForServer(_:at:)``.
+  private func oldestAnswer(for address: String) -> Int32? {
+    let own = countByAddress[address] ?? 0
+    var best: (socket: Int32, count: Int, since: Int64)?
+    for (socket, connection) in connections where connection.phase == .answer && connection.isServed {
+      let count = countByAddress[connection.address] ?? 0
+      guard count > own + 1 else { continue }
+      if let best, (-best.count, best.since, best.socket) < (-count, connection.since, socket) { continue }
+      best = (socket, count, connection.since)
+    }
+    return best?.socket
   }
 
   /// Connections that have started a head are preferred to idle ones.

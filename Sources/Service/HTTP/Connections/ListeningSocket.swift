@@ -9,8 +9,10 @@ struct ListeningSocket {
   /// - Parameters:
   ///   - address: an address of this machine.
   ///   - port: 0 to 65535; 0 for any free port.
+  ///   - sendBytes: the send buffer of each connection.
+  ///   - receiveBytes: the receive buffer of each connection.
   /// - Throws: ``HTTPServerError``.
-  init(_ address: IPAddress, port: Int) throws(HTTPServerError) {
+  init(_ address: IPAddress, port: Int, sendBytes: Int, receiveBytes: Int) throws(HTTPServerError) {
     guard let number = UInt16(exactly: port) else {
       throw HTTPServerError(.address, "\(port) is not a port; allowed: 0 to 65535")
     }
@@ -19,6 +21,11 @@ struct ListeningSocket {
     // Connections of a previous server in TIME-WAIT must not prevent a restart on the same port.
     var yes: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    // Connections inherit the sizes.
+    for (option, count) in [(SO_SNDBUF, sendBytes), (SO_RCVBUF, receiveBytes)] {
+      var bytes = Int32(clamping: count)
+      setsockopt(descriptor, SOL_SOCKET, option, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
     let descriptor = descriptor

@@ -1,48 +1,97 @@
 import Synchronization
 
-/// The open streams of a server.
+/// The open streams of a server, and the choice of which to end when the limit is reached.
 final class EventStreamRegistry: Sendable {
   private let limit: Int
   private let state = Mutex(State())
 
   private struct State {
-    var streams: [UInt64: EventStream] = [:]
+    var entries: [UInt64: Entry] = [:]
+    /// The number of streams by address group, without those that must end.
+    var countByAddress: [String: Int] = [:]
+    /// The number of streams that must end.
+    var endingCount = 0
     var nextNumber: UInt64 = 1
     var isStopping = false
   }
+
+  private struct Entry {
+    let stream: EventStream
+    /// The client's address group.
+    let address: String
+    /// Whether it must end in favour of another one.
+    var isEnding = false
+  }
+
+  /// The maximum number of streams above the limit, which must end.
+  private static let reserve = 64
 
   init(limit: Int) {
     self.limit = limit
   }
 
-  /// Creates a stream and adds it.
+  /// Creates a stream and adds it. At the limit, the address with the most streams makes room for one with fewer: its
+  /// oldest stream must end. O(n) for n streams then.
   ///
-  /// - Parameter make: receives the stream's number, which is never 0.
-  /// - Returns: nil if the limit is reached, or the server is stopping.
-  func add(_ make: (UInt64) -> EventStream) -> EventStream? {
+  /// - Parameters:
+  ///   - address: the client's address group.
+  ///   - make: receives the stream's number, which is never 0.
+  /// - Returns: the stream, and the one that the caller must end for it; nil if the limit is reached, or the server is
+  ///   stopping.
+  func add(
+    from address: String,
+    _ make: (UInt64) -> EventStream
+  ) -> (added: EventStream, evicted: EventStream?)? {
     state.withLock { state in
-      guard !state.isStopping, state.streams.count < limit else { return nil }
+      guard !state.isStopping else { return nil }
+      var evicted: EventStream?
+      if state.entries.count - state.endingCount >= limit {
+        guard state.endingCount < Self.reserve, let number = Self.oldestOfBusiest(state, for: address),
+          let entry = state.entries[number]
+        else { return nil }
+        evicted = entry.stream
+        state.entries[number]?.isEnding = true
+        state.endingCount += 1
+        Self.removeFromCount(&state, entry.address)
+      }
       let stream = make(state.nextNumber)
-      state.streams[state.nextNumber] = stream
+      state.entries[state.nextNumber] = Entry(stream: stream, address: address)
+      state.countByAddress[address, default: 0] += 1
       state.nextNumber += 1
-      return stream
+      return (stream, evicted)
     }
   }
 
+  private static func oldestOfBusiest(_ state: State, for address: String) -> UInt64? {
+    guard let busiest = state.countByAddress.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
+      busiest.value > (state.countByAddress[address] ?? 0) + 1
+    else { return nil }
+    return state.entries.lazy.filter { $0.value.address == busiest.key && !$0.value.isEnding }.map(\.key)
+      .min()
+  }
+
+  private static func removeFromCount(_ state: inout State, _ address: String) {
+    let left = (state.countByAddress[address] ?? 1) - 1
+    state.countByAddress[address] = left > 0 ? left : nil
+  }
+
   func remove(_ stream: EventStream) {
-    _ = state.withLock { $0.streams.removeValue(forKey: stream.number) }
+    state.withLock { state in
+      guard let entry = state.entries.removeValue(forKey: stream.number) else { return }
+      if entry.isEnding { state.endingCount -= 1 } else { Self.removeFromCount(&state, entry.address) }
+    }
   }
 
   var count: Int {
-    state.withLock(\.streams.count)
+    state.withLock(\.entries.count)
   }
 
   func stream(_ number: UInt64) -> EventStream? {
-    state.withLock { $0.streams[number] }
+    state.withLock { $0.entries[number]?.stream }
   }
 
   var all: [EventStream] {
-    state.withLock { Array($0.streams.values) }
+    state.withLock { $0.entries.values.map(\.stream) }
   }
 
   /// Accepts no more streams.
@@ -51,7 +100,7 @@ final class EventStreamRegistry: Sendable {
   func stop() -> [EventStream] {
     state.withLock { state in
       state.isStopping = true
-      return Array(state.streams.values)
+      return state.entries.values.map(\.stream)
     }
   }
 }

@@ -1,6 +1,9 @@
 /// The header fields that determine a request's target and length. Differences in interpretation allow request
 /// smuggling, so everything ambiguous is rejected.
 struct HTTPHeadFields: Sendable {
+  /// The names of these fields.
+  static let names = ["Host", "Content-Length", "Transfer-Encoding"]
+
   private var hostCount = 0
   private var length: String?
   private var hasTransferEncoding = false

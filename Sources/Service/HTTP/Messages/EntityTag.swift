@@ -1,5 +1,8 @@
 /// Entity tags and the condition `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1.2).
 enum EntityTag {
+  /// Further tags of a condition are ignored, so that a long list costs little. A client has one or two versions.
+  private static let mostListed = 32
+
   /// The tag in a response. Compressed content is another representation and has another tag.
   static func text(_ tag: String, isCompressed: Bool) -> String {
     isCompressed ? "\"\(tag)-gzip\"" : "\"\(tag)\""
@@ -9,17 +12,25 @@ enum EntityTag {
   ///
   /// - Parameter condition: the value of `If-None-Match`; `*` matches any version.
   static func matched(_ tag: String, by condition: String) -> String? {
-    let listed = condition.split(separator: ",").map { $0.trimmingSpaces() }
+    let listed = condition.utf8.split(separator: UInt8(ascii: ","), maxSplits: mostListed).prefix(mostListed)
+      .map {
+        $0.trimmingSpaces()
+      }
     let forms = [text(tag, isCompressed: false), text(tag, isCompressed: true)]
-    // Weak comparison ignores whether a tag is weak.
-    return forms.first { form in listed.contains { $0 == "*" || $0 == form || $0 == "W/" + form } }
+    return forms.first { form in
+      listed.contains {
+        // Weak comparison ignores whether a tag is weak.
+        $0.elementsEqual("*".utf8)
+          || ($0.starts(with: "W/".utf8) ? $0.dropFirst(2) : $0).elementsEqual(form.utf8)
+      }
+    }
   }
 }
 
-extension StringProtocol {
-  /// The text without surrounding spaces and tabs.
+extension BidirectionalCollection<UInt8> {
+  /// The bytes without surrounding spaces and tabs.
   func trimmingSpaces() -> SubSequence {
-    let isSpace = { (character: Character) in character == " " || character == "\t" }
+    let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
     let start = self.drop(while: isSpace)
     guard let last = start.lastIndex(where: { !isSpace($0) }) else { return start.prefix(0) }
     return start[...last]

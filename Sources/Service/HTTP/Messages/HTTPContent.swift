@@ -61,9 +61,14 @@ public final class HTTPContent: Sendable {
   /// The address of the bytes, valid as long as this object is referenced.
   var address: UnsafeMutableRawPointer { base }
 
+  /// Whether it has a size that is compressed.
+  var isWorthCompressing: Bool {
+    (Self.minimumCompressedBytes...Self.maximumCompressedBytes).contains(count)
+  }
+
   /// The compressed bytes; nil if they are not shorter.
   func gzipped() -> HTTPContent? {
-    guard (Self.minimumCompressedBytes...Self.maximumCompressedBytes).contains(count) else { return nil }
+    guard isWorthCompressing else { return nil }
     // Held while compressing, so that concurrent callers wait for one result.
     return compressed.withLock { compressed in
       if case .unknown = compressed {

@@ -10,7 +10,12 @@ public struct HTTPField: Sendable, Equatable {
 
   /// Whether two names are equal, ignoring the case of ASCII letters.
   static func isSameName(_ first: String, _ second: String) -> Bool {
-    first.utf8.elementsEqual(second.utf8, by: isSameIgnoringCase)
+    isSameName(first.utf8, second.utf8)
+  }
+
+  /// Whether two names are equal, ignoring the case of ASCII letters.
+  static func isSameName(_ first: some Sequence<UInt8>, _ second: some Sequence<UInt8>) -> Bool {
+    first.elementsEqual(second, by: isSameIgnoringCase)
   }
 }
 

@@ -15,6 +15,7 @@ struct PathPattern: Sendable, Equatable {
       guard part.hasPrefix("{"), part.hasSuffix("}") else { return .literal(String(part)) }
       return .parameter(String(part.dropFirst().dropLast()))
     }
+    precondition(parts.count <= Self.mostParts, "the path \(text) has more than \(Self.mostParts) segments")
   }
 
   /// The parameters' values; nil if the path does not match.
@@ -46,7 +47,11 @@ struct PathPattern: Sendable, Equatable {
     return false
   }
 
-  /// Splits a path into segments and decodes each separately, so that an encoded slash does not split a segment.
+  /// The maximum number of segments of a pattern.
+  private static let mostParts = 16
+
+  /// Splits a path into segments and decodes each separately, so that an encoded slash does not split a segment. A path
+  /// with more segments than a pattern can have is not split further, so that it costs little; it matches nothing.
   ///
   /// - Returns: nil if the path does not begin with a slash, or has an invalid encoding.
   static func decodedParts(of path: String) -> [String]? {
@@ -60,6 +65,8 @@ struct PathPattern: Sendable, Equatable {
   }
 
   private static func parts(of path: String) -> [Substring] {
-    path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    path.utf8.dropFirst()
+      .split(separator: UInt8(ascii: "/"), maxSplits: mostParts, omittingEmptySubsequences: false)
+      .map { Substring($0) }
   }
 }

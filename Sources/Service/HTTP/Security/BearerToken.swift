@@ -49,7 +49,7 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
     guard let authorization else { return false }
     let parts = authorization.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { return false }
-    let shown = Array(parts[1].trimmingSpaces().utf8)
+    let shown = Array(parts[1].utf8.trimmingSpaces())
     var difference: UInt8 = shown.count == bytes.count ? 0 : 1
     for (index, byte) in bytes.enumerated() { difference |= byte ^ (index < shown.count ? shown[index] : 0) }
     return difference == 0

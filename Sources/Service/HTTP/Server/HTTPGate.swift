@@ -106,8 +106,29 @@ struct HTTPGate: Sendable {
       )
     }
     var fields = HTTPHeadFields()
-    for field in head.headers { try fields.add(name: field.name, value: field.value) }
+    for field in head.headers {
+      try checkForm(field)
+      try fields.add(name: field.name, value: field.value)
+    }
     try fields.check(isHTTP10: head.isHTTP10, maxContentBytes: limits.contentBytes)
+  }
+
+  /// Refuses forms that libmicrohttpd accepts and proxies may interpret differently. It appends a field's second line to the
+  /// name, so that `Content-Length:` followed by ` 33` becomes `Content-Length33:`.
+  private func checkForm(_ field: HTTPField) throws(HTTPHeadFault) {
+    guard !field.name.isEmpty, field.name.utf8.allSatisfy(HTTPHeadCheck.isTokenByte) else {
+      throw HTTPHeadFault(
+        "the name of a header field is empty, or has a space or another character not allowed"
+      )
+    }
+    guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }) else {
+      throw HTTPHeadFault("the value of a header field has a control character")
+    }
+    for name in HTTPHeadFields.names where field.name.utf8.count > name.utf8.count {
+      guard !HTTPField.isSameName(field.name.utf8.prefix(name.utf8.count), name.utf8) else {
+        throw HTTPHeadFault("the header field \(name) continues on the next line; send each on one line")
+      }
+    }
   }
 
   private func notAcceptable(_ path: String, _ route: HTTPRoute) -> HTTPResponse {

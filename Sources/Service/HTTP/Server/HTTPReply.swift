@@ -35,11 +35,10 @@ struct HTTPReply {
   }
 
   private mutating func compress(_ head: HTTPRequestHead) {
-    guard let accepted = head.header("Accept-Encoding"), QualityList(accepted).acceptsEncoding("gzip") else {
-      return
-    }
-    guard let compressed = content?.gzipped() else { return }
-    content = compressed
+    guard let content, content.isWorthCompressing, let accepted = head.header("Accept-Encoding"),
+      QualityList(accepted).acceptsEncoding("gzip"), let compressed = content.gzipped()
+    else { return }
+    self.content = compressed
     isCompressed = true
     headers.append(HTTPField("Content-Encoding", "gzip"))
   }

@@ -1,5 +1,6 @@
 internal import CMicrohttpd
 import Glibc
+import Synchronization
 
 // The callbacks that libmicrohttpd calls on its threads. Free functions: a closure that C calls must not inherit actor
 // isolation.
@@ -14,9 +15,9 @@ func handleHTTPConnection(
   guard let owner, let connection, let context else { return }
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
   if change == .CONNECTION_NOTIFY_STARTED {
-    let address = IPAddress(feedstore_http_client_address(connection))?.description ?? ""
+    let address = IPAddress(feedstore_http_client_address(connection))
     let socket = feedstore_http_socket(connection)
-    context.pointee = Unmanaged.passRetained(HTTPConnection(address: address, socket: socket)).toOpaque()
+    context.pointee = Unmanaged.passRetained(HTTPConnection(address, socket: socket)).toOpaque()
     server.connections.change { table, _ in table.serve(socket) }
   } else if let known = context.pointee {
     context.pointee = nil
@@ -39,6 +40,8 @@ func handleHTTPRequest(
 ) -> MHD_Result {
   guard let owner, let connection, let path, let method, let contentSize, let context else { return .NO }
   let server = Unmanaged<HTTPServer>.fromOpaque(owner).takeUnretainedValue()
+  // libmicrohttpd finishes its round of ready connections before it stops.
+  guard !server.isClosing.load(ordering: .relaxed) else { return .NO }
   guard let known = context.pointee else {
     let isHTTP10 = version.map { String(cString: $0) == "HTTP/1.0" } ?? false
     let exchange = server.begin(connection, method: method, path: path, isHTTP10: isHTTP10)
@@ -87,9 +90,7 @@ extension HTTPServer {
     exchanges.begin()
     let socket = feedstore_http_socket(connection)
     connections.beginAnswer(socket)
-    let known = feedstore_http_socket_context(connection).map {
-      Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
-    }
+    let known = Self.known(connection)
     let head = HTTPRequestHead(
       connection,
       method: String(cString: method),
@@ -101,6 +102,12 @@ extension HTTPServer {
       return HTTPExchange(head: head, admission: .refused(Self.unknownClient))
     }
     return HTTPExchange(head: head, admission: gate.admit(head))
+  }
+
+  private static func known(_ connection: OpaquePointer) -> HTTPConnection? {
+    feedstore_http_socket_context(connection).map {
+      Unmanaged<HTTPConnection>.fromOpaque($0).takeUnretainedValue()
+    }
   }
 
   private static let unknownClient = HTTPResponse.problem(
@@ -156,7 +163,7 @@ extension HTTPServer {
 
   /// Opens a stream to the connection's client; nil if the limit is reached.
   private func openedStream(_ connection: OpaquePointer) -> EventStream? {
-    let stream = streams.add { number in
+    let result = streams.add(from: Self.known(connection)?.addressGroup ?? "") { number in
       EventStream(
         number: number,
         queueLimit: configuration.maxStreamQueueBytes,
@@ -164,7 +171,8 @@ extension HTTPServer {
         counters: counterStore
       )
     }
-    guard let stream else { return nil }
+    guard let (stream, evicted) = result else { return nil }
+    evicted?.end(.closed, isFlushed: false)
     counterStore.countStream()
     stream.attach(connection)
     let socket = feedstore_http_socket(connection)
@@ -172,8 +180,6 @@ extension HTTPServer {
     connections.change { table, now in table.beginStream(socket, at: now) }
     // Called at the latest when libmicrohttpd has finished with the response, before it closes the socket.
     stream.onEnd { [connections] _ in connections.change { table, now in table.endStream(socket, at: now) } }
-    var bytes = Int32(clamping: configuration.streamSocketBytes)
-    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
     watcher.watch(socket, number: stream.number)
     return stream
   }

@@ -37,6 +37,8 @@ public final class HTTPServer: Sendable {
   let streams: EventStreamRegistry
   let watcher: EventStreamWatcher
   let counterStore = HTTPCounterStore()
+  /// Whether requests get no answer any more, because all connections are being closed.
+  let isClosing = Atomic(false)
   /// nil before the start, and once the server is stopping.
   private let daemon = Mutex<Daemon?>(nil)
 
@@ -71,7 +73,12 @@ public final class HTTPServer: Sendable {
     connections = HTTPConnections(configuration.connectionLimits)
     let streams = EventStreamRegistry(limit: configuration.maxStreams)
     self.streams = streams
-    let socket = try ListeningSocket(address, port: configuration.port)
+    let socket = try ListeningSocket(
+      address,
+      port: configuration.port,
+      sendBytes: configuration.socketBytes,
+      receiveBytes: 4 * configuration.maxHeadBytes
+    )
     port = socket.port
     url = "\(configuration.tls == nil ? "http" : "https")://\(address.host):\(socket.port)"
     do {
@@ -127,6 +134,7 @@ public final class HTTPServer: Sendable {
     running.entrance?.stop()
     for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
     let isDone = exchanges.waitForNone(until: deadline)
+    isClosing.store(true, ordering: .relaxed)
     // No stream may be suspended now, or libmicrohttpd would fail; streams that have ended are not.
     for pointer in running.retired + [running.pointer] { MHD_stop_daemon(pointer) }
     watcher.stop()

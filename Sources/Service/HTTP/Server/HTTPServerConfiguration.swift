@@ -12,19 +12,22 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
   /// The number of threads that serve the connections: 1 to 64.
   public var threads = 2
   /// The maximum number of connections. When it is reached, a new connection replaces the one that has waited longest
-  /// without sending a request's head; if there is none, it is answered with 503 and closed.
+  /// without sending a request's head. If there is none, the address with the most connections makes room for one with
+  /// fewer: its oldest response is cut off. Otherwise the new connection is answered with 503 and closed.
   public var maxConnections = 2048
   /// The maximum for one client address, or one /64 network of IPv6. Behind a proxy, all clients have the proxy's
   /// address.
   public var maxConnectionsPerAddress = 1536
-  /// The maximum number of event streams; more are answered with 503.
+  /// The maximum number of event streams. When it is reached, the address with the most streams makes room for one with
+  /// fewer: its oldest stream ends. Otherwise the request is answered with 503.
   public var maxStreams = 1024
   /// The maximum number of bytes queued for one slow reader of a stream, besides its socket's buffer. Streams share
   /// messages, so the memory used is less than the sum.
   public var maxStreamQueueBytes = 1 << 20
-  /// The send buffer of a stream's socket, in bytes. Without a limit, the system would let it grow to megabytes, and a
-  /// slow reader would first receive outdated messages.
-  public var streamSocketBytes = 128 << 10
+  /// The send buffer of a connection's socket, in bytes; the system uses up to twice as much. Without a limit, it would
+  /// let the buffer grow to megabytes for a client that reads nothing, and a slow reader of a stream would first receive
+  /// outdated messages.
+  public var socketBytes = 128 << 10
   /// The interval in milliseconds after which a stream without messages sends a comment. 1 or more.
   public var heartbeatMilliseconds = 15_000
   /// How long clients wait before they reconnect after the end of a stream, in milliseconds.
