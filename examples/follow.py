@@ -85,31 +85,33 @@ class Feed:
         # First remove everything that is deleted or moved: these positions refer to the old order.
         gone = {}
         for entry in items.get("delete", []):
-            gone.setdefault(entry["section"], {})[entry["index"]] = entry["id"]
+            gone.setdefault(entry["section"], []).append((entry["index"], entry["id"]))
             del self.contents[entry["id"]]
         for entry in items.get("move", []):
-            gone.setdefault(entry["from"]["section"], {})[entry["from"]["index"]] = entry["id"]
+            gone.setdefault(entry["from"]["section"], []).append((entry["from"]["index"], entry["id"]))
         for section, places in gone.items():
             self.items[section] = without(self.items[section], places)
-        leaving = {entry["index"]: entry["id"] for entry in sections.get("delete", [])}
-        leaving |= {entry["from"]: entry["id"] for entry in sections.get("move", [])}
+        leaving = [(entry["index"], entry["id"]) for entry in sections.get("delete", [])]
+        leaving += [(entry["from"], entry["id"]) for entry in sections.get("move", [])]
         self.order = without(self.order, leaving)
         for entry in sections.get("delete", []):
             for item in self.items.pop(entry["id"]):
                 del self.contents[item]
             del self.sections[entry["id"]]
-        # Then insert everything at its new position, from the first.
+        # Then insert everything at its new position.
         coming = [(entry["index"], entry["id"]) for entry in sections.get("insert", [])]
         coming += [(entry["to"], entry["id"]) for entry in sections.get("move", [])]
-        for index, section in sorted(coming):
-            put(self.order, index, section)
+        self.order = merged(self.order, coming)
         for entry in sections.get("insert", []):
             once(self.items, entry["id"])
             self.items[entry["id"]] = []
-        coming = [(entry["index"], entry["section"], entry["id"]) for entry in items.get("insert", [])]
-        coming += [(entry["to"]["index"], entry["to"]["section"], entry["id"]) for entry in items.get("move", [])]
-        for index, section, item in sorted(coming):
-            put(self.items[section], index, item)
+        coming = {}
+        for entry in items.get("insert", []):
+            coming.setdefault(entry["section"], []).append((entry["index"], entry["id"]))
+        for entry in items.get("move", []):
+            coming.setdefault(entry["to"]["section"], []).append((entry["to"]["index"], entry["id"]))
+        for section, places in coming.items():
+            self.items[section] = merged(self.items[section], places)
         # Finally replace contents; a reconfigured item keeps its kind.
         for name in ("insert", "reconfigure", "reload"):
             for entry in sections.get(name, []):
@@ -152,17 +154,28 @@ def once(ids, identifier):
         raise ValueError(f"{identifier} is there twice")
 
 
-def put(ids, index, identifier):
-    if not 0 <= index <= len(ids):
-        raise ValueError(f"{identifier} cannot be put at {index}")
-    ids.insert(index, identifier)
-
-
 def without(ids, places):
     """The list without the ids at these positions, which must match."""
-    for index, identifier in places.items():
+    gone = dict(places)
+    if len(gone) < len(places):
+        raise ValueError("something is removed from one position twice")
+    for index, identifier in places:
         check(ids, index, identifier)
-    return [identifier for index, identifier in enumerate(ids) if index not in places]
+    return [identifier for index, identifier in enumerate(ids) if index not in gone]
+
+
+def merged(ids, places):
+    """The list with further ids at these positions, which count in the result."""
+    # One pass: list.insert would shift the rest of the list for each of them.
+    result, used = [], 0
+    for inserted, (index, identifier) in enumerate(sorted(places)):
+        before = index - inserted  # so many of the old ids come before it
+        if not used <= before <= len(ids):
+            raise ValueError(f"{identifier} cannot be put at {index}")
+        result += ids[used:before]
+        result.append(identifier)
+        used = before
+    return result + ids[used:]
 
 
 def join(parts):
@@ -201,9 +214,14 @@ def no_json(name):
 
 def shallow(text):
     """Serialises a value; parts that are nested too deeply become strings."""
-    pieces, level, end = [], 0, 0
-    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text):
-        if token[0] in "[{":
+    pieces, level, end, in_string = [], 0, 0, False
+    # Short tokens only: a pattern of whole strings would seek the end of an open one from each of its quotes.
+    for token in re.finditer(r'\\.|["\[\]{}]', text):
+        if token[0] == '"':
+            in_string = not in_string
+        elif in_string:
+            continue
+        elif token[0] in "[{":
             level += 1
             if level == MOST_LEVELS + 1:
                 pieces.append(text[end:token.start()])
