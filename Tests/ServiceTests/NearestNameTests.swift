@@ -22,4 +22,12 @@ import Testing
     #expect(NearestName.suggestion(for: "x", among: ["y"]) == nil)
     #expect(NearestName.suggestion(for: "x", among: []) == nil)
   }
+
+  @Test func `a name of any length takes no time`() {
+    let long = String(repeating: "output", count: 100_000)
+    #expect(NearestName.suggestion(for: long, among: (0..<1_000).map { "output\($0)" }) == nil)
+    let longest = String(repeating: "a", count: 64)
+    #expect(NearestName.suggestion(for: longest, among: [longest + "b"]) == longest + "b")
+    #expect(NearestName.suggestion(for: longest + "a", among: [longest]) == nil)
+  }
 }

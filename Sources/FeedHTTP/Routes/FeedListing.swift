@@ -59,8 +59,8 @@ final class FeedListing: Sendable {
   func page(after: String?, search: String?, limit: Int) -> Page {
     var feeds = feeds.all[...]
     if let search, !search.isEmpty {
-      let wanted = Self.lowercased(search)
-      feeds = feeds.filter { Self.contains(Self.lowercased($0.feed), wanted) }[...]
+      let wanted = search.utf8.map(Self.lowercased)
+      feeds = feeds.filter { Self.contains($0.feed, wanted) }[...]
     }
     let count = feeds.count
     if let after {
@@ -87,13 +87,23 @@ final class FeedListing: Sendable {
     )
   }
 
-  private static func lowercased(_ text: String) -> [UInt8] {
-    text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 
-  private static func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
-    guard text.count >= wanted.count else { return false }
-    return (0...(text.count - wanted.count)).contains { text[$0...].starts(with: wanted) }
+  /// Whether a text contains these bytes, which are not empty and in lower case. It copies nothing, because it is called
+  /// for every feed.
+  private static func contains(_ text: String, _ wanted: [UInt8]) -> Bool {
+    var text = text
+    return text.withUTF8 { text in
+      guard text.count >= wanted.count else { return false }
+      for start in 0...(text.count - wanted.count) {
+        var length = 0
+        while length < wanted.count, lowercased(text[start + length]) == wanted[length] { length += 1 }
+        if length == wanted.count { return true }
+      }
+      return false
+    }
   }
 }
 

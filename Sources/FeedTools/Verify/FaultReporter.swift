@@ -49,6 +49,7 @@ final class FaultReporter {
 
   func report(_ message: String, at place: VerificationPlace) {
     faults += 1
-    tell("\(places.text(of: place)): \(message)")
+    // Ids and keys may have anything in them.
+    tell(UpdateText.printable("\(places.text(of: place)): \(message)"))
   }
 }

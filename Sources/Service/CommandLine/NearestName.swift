@@ -1,10 +1,13 @@
 /// Suggests the intended name for a misspelt one.
 enum NearestName {
+  private static let mostLetters = 64
+
   /// The candidate nearest to a name; nil if none is near enough.
   ///
-  /// A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
+  /// A name of more than 64 characters is near to none. A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
   /// Among equally near candidates, the alphabetically first wins.
   static func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
+    guard name.utf8.count <= 4 * mostLetters, name.count <= mostLetters else { return nil }
     let wanted = Array(name.lowercased())
     var best: (name: String, distance: Int)?
     for candidate in candidates.sorted() {

@@ -571,4 +571,17 @@ import Testing
     let (told, _) = try await replay.verify(lines)
     #expect(told == ["7: the offset in partition 0 is 7, expected 6"])
   }
+
+  @Test func `an id cannot control the terminal`() async throws {
+    let input = #"{"key":"f","value":{"op":"section.upsert","section":"\u001b[31m\u009b"}}"#
+    let lines = try await VerifiedReplay([input], Self.options).lines.map {
+      $0.replacing(/"sections":\[({.*?})\]/) { "\"sections\":[\($0.1),\($0.1)]" }
+    }
+    let (told, _) = try await VerifiedReplay([input], Self.options).verify(lines)
+    #expect(!told.isEmpty)
+    #expect(
+      told.allSatisfy { !$0.unicodeScalars.contains { $0.properties.generalCategory == .control } },
+      "\(told)"
+    )
+  }
 }
