@@ -60,13 +60,17 @@ def upgrade():
     )
 
 
-# Those that wait a lot have processes of their own, as each process runs only as many tests at a time as there are cores.
+# Each process runs only as many tests at a time as there are cores, so those that wait a lot, and those that take long, have
+# processes of their own.
 WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
+LONG = ["FeedStoreTests", "FeedToolsTests"]
 
 SUITES = [
     swift("broker", "--filter", "^BrokerTests", "--skip", "BrokerRestartTests"),
     # All the others, also those that come later.
-    swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", "--skip", "^SimulationTests", *(part for name in WAITING for part in ("--skip", f"^{name}"))),
+    swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", "--skip", "^SimulationTests", *(part for name in WAITING + LONG for part in ("--skip", f"^{name}"))),
+    swift("store", "--filter", "^FeedStoreTests"),
+    swift("tools", "--filter", "^FeedToolsTests"),
     # Builds what it counts, and all of Benchmarks besides.
     Suite("cost", [sys.executable, str(TESTS / "CostGate")]),
     swift("end-to-end", "--filter", "^EndToEndTests"),
