@@ -82,7 +82,8 @@ final class AbandonedTransactions {
       throw error
     }
     ended.insert(author.producer)
-    try producer.close(timeoutMilliseconds: timeoutMilliseconds)
+    // The transaction has ended, also if closing takes longer.
+    try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
     log.write(
       .restoreTransactionEnded,
       "ended what a member may have left open that the group no longer has",

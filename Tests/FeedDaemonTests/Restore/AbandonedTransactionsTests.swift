@@ -13,12 +13,18 @@ struct AbandonedTransactionsTests {
 
   private static let all = [input, other]
 
-  private static func transactions(_ clients: Clients) throws -> AbandonedTransactions {
+  private static func transactions(
+    _ clients: Clients,
+    onLine: @escaping @Sendable (String) -> Void = { _ in }
+  ) throws -> AbandonedTransactions {
     let settings = try KafkaSettings([
       ConfigurationPair(name: "bootstrap.servers", value: "nowhere:1"),
       ConfigurationPair(name: "transactional.id", value: "own"),
     ])
-    let log = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
+    let log = Log(
+      level: .info,
+      output: DiagnosticOutput(isTerminal: false, write: onLine)
+    )
     let identity = WorkerIdentity(number: 0, count: 1, process: ProcessIdentity(group: "group"))
     return AbandonedTransactions(clients, settings, identity, log)
   }
@@ -93,12 +99,23 @@ struct AbandonedTransactionsTests {
     #expect(clients.openProducers == 0)
   }
 
+  @Test func `one whose producer is slow to close has ended`() throws {
+    let clients = Clients(committed: [Self.input: "member=gone producer=theirs-0"], members: ["me"])
+    clients.isSlowToClose = true
+    let lines = Mutex<[String]>([])
+    let transactions = try Self.transactions(clients) { line in lines.withLock { $0.append(line) } }
+    transactions.end(of: [Self.input], among: Self.all, for: "me", timeoutMilliseconds: 1)
+    let told = lines.withLock { $0 }
+    #expect(told.count == 1 && told[0].contains("event=restore.transaction-ended"), "\(told)")
+  }
+
   /// Unchecked: a test uses it on one thread.
   private final class Clients: WorkerClients, @unchecked Sendable {
     let committed: [TopicPartition: String]
     let members: Set<String>
     /// The number of registrations that fail.
     var failures = 0
+    var isSlowToClose = false
     var registered: [String] = []
     var openProducers = 0
 
@@ -157,7 +174,10 @@ struct AbandonedTransactionsTests {
       throw KafkaErrors.retriable
     }
 
-    func close(timeoutMilliseconds: Int32) { clients.openProducers -= 1 }
+    func close(timeoutMilliseconds: Int32) throws(KafkaError) {
+      clients.openProducers -= 1
+      if clients.isSlowToClose { throw KafkaErrors.retriable }
+    }
 
     func begin() { unused() }
     func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) { unused() }
