@@ -4,8 +4,8 @@ enum NearestName {
 
   /// The candidate nearest to a name; nil if none is near enough.
   ///
-  /// A name of more than 64 characters is near to none. A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
-  /// Among equally near candidates, the alphabetically first wins.
+  /// A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
+  /// Among equally near candidates, the alphabetically first wins. A name of more than 64 characters is near to none.
   static func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
     guard name.utf8.count <= 4 * mostLetters, name.count <= mostLetters else { return nil }
     let wanted = Array(name.lowercased())

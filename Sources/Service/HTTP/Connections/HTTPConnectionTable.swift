@@ -74,7 +74,7 @@ struct HTTPConnectionTable: Sendable {
   private(set) var connections: [Int32: Connection] = [:]
   private var leavingCount = 0
   /// The number of connections by address group, without closing ones.
-  private var countByAddress: [String: Int] = [:]
+  private var counts = AddressCounts()
 
   init(_ limits: Limits) {
     self.limits = limits
@@ -89,9 +89,9 @@ struct HTTPConnectionTable: Sendable {
     guard connections.count < limits.connections + 2 * limits.reserve else { return .dropped }
     var evicted: Int32?
     if connections.count - leavingCount >= limits.connections
-      || countByAddress[address] ?? 0 >= limits.connectionsPerAddress
+      || counts[address] >= limits.connectionsPerAddress
     {
-      let isOfAddress = countByAddress[address] ?? 0 >= limits.connectionsPerAddress
+      let isOfAddress = counts[address] >= limits.connectionsPerAddress
       evicted =
         oldestOwingHead(of: isOfAddress ? address : nil) ?? (isOfAddress ? nil : oldestAnswer(for: address))
       guard let evicted else {
@@ -112,7 +112,7 @@ struct HTTPConnectionTable: Sendable {
       leave(evicted, at: now)
     }
     connections[socket] = Connection(address: address, since: now, deadline: now + limits.head)
-    countByAddress[address, default: 0] += 1
+    counts.add(address)
     return .admitted(evicted: evicted)
   }
 
@@ -121,7 +121,7 @@ struct HTTPConnectionTable: Sendable {
     guard let connection = connections[socket], connection.phase != .leaving else { return }
     change(socket, to: .leaving, at: now, deadline: now + limits.leaving)
     leavingCount += 1
-    removeFromCount(connection.address)
+    counts.remove(connection.address)
   }
 
   /// Records that a head is complete, the first or a later one.
@@ -192,7 +192,7 @@ struct HTTPConnectionTable: Sendable {
   /// Removes a connection whose socket is about to be closed.
   mutating func close(_ socket: Int32) {
     guard let connection = connections.removeValue(forKey: socket) else { return }
-    if connection.phase == .leaving { leavingCount -= 1 } else { removeFromCount(connection.address) }
+    if connection.phase == .leaving { leavingCount -= 1 } else { counts.remove(connection.address) }
   }
 
   /// The sockets of connections past their deadline. Closing ones are included each time.
@@ -208,20 +208,14 @@ struct HTTPConnectionTable: Sendable {
     connections[socket]?.deadline = deadline
   }
 
-  private mutating func removeFromCount(_ address: String) {
-    let left = (countByAddress[address] ?? 1) - 1
-    countByAddress[address] = left > 0 ? left : nil
-  }
-
   /// The oldest connection that is being answered, of the address that has the most connections among those that have
   /// such a one; nil if a client of another address should not take its place, as that one has as many. A connection that
   /// libmicrohttpd has not started to serve is left alone; see ``waitForServer(_:at:)``.
   private func oldestAnswer(for address: String) -> Int32? {
-    let own = countByAddress[address] ?? 0
     var best: (socket: Int32, count: Int, since: Int64)?
     for (socket, connection) in connections where connection.phase == .answer && connection.isServed {
-      let count = countByAddress[connection.address] ?? 0
-      guard count > own + 1 else { continue }
+      guard counts.mustYield(connection.address, to: address) else { continue }
+      let count = counts[connection.address]
       if let best, (-best.count, best.since, best.socket) < (-count, connection.since, socket) { continue }
       best = (socket, count, connection.since)
     }

@@ -8,7 +8,7 @@ final class EventStreamRegistry: Sendable {
   private struct State {
     var entries: [UInt64: Entry] = [:]
     /// The number of streams by address group, without those that must end.
-    var countByAddress: [String: Int] = [:]
+    var counts = AddressCounts()
     /// The number of streams that must end.
     var endingCount = 0
     var nextNumber: UInt64 = 1
@@ -52,33 +52,25 @@ final class EventStreamRegistry: Sendable {
         evicted = entry.stream
         state.entries[number]?.isEnding = true
         state.endingCount += 1
-        Self.removeFromCount(&state, entry.address)
+        state.counts.remove(entry.address)
       }
       let stream = make(state.nextNumber)
       state.entries[state.nextNumber] = Entry(stream: stream, address: address)
-      state.countByAddress[address, default: 0] += 1
+      state.counts.add(address)
       state.nextNumber += 1
       return (stream, evicted)
     }
   }
 
   private static func oldestOfBusiest(_ state: State, for address: String) -> UInt64? {
-    guard let busiest = state.countByAddress.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
-      busiest.value > (state.countByAddress[address] ?? 0) + 1
-    else { return nil }
-    return state.entries.lazy.filter { $0.value.address == busiest.key && !$0.value.isEnding }.map(\.key)
-      .min()
-  }
-
-  private static func removeFromCount(_ state: inout State, _ address: String) {
-    let left = (state.countByAddress[address] ?? 1) - 1
-    state.countByAddress[address] = left > 0 ? left : nil
+    state.entries.filter { !$0.value.isEnding && state.counts.mustYield($0.value.address, to: address) }
+      .min { (-state.counts[$0.value.address], $0.key) < (-state.counts[$1.value.address], $1.key) }?.key
   }
 
   func remove(_ stream: EventStream) {
     state.withLock { state in
       guard let entry = state.entries.removeValue(forKey: stream.number) else { return }
-      if entry.isEnding { state.endingCount -= 1 } else { Self.removeFromCount(&state, entry.address) }
+      if entry.isEnding { state.endingCount -= 1 } else { state.counts.remove(entry.address) }
     }
   }
 

@@ -66,7 +66,7 @@ public struct HTTPHeadCheck: Sendable {
       }
       return
     }
-    guard byte >= 0x20 && byte != 0x7f || byte == Self.tab || byte == Self.carriageReturn else {
+    guard Self.isTextByte(byte) || byte == Self.carriageReturn else {
       throw HTTPHeadFault("the request's head has the control character \(byte)")
     }
   }
@@ -150,11 +150,7 @@ public struct HTTPHeadCheck: Sendable {
       throw HTTPHeadFault("a line of the head has no colon; header fields are a name, a colon and a value")
     }
     let name = line[..<colon]
-    guard !name.isEmpty, name.allSatisfy(Self.isTokenByte) else {
-      throw HTTPHeadFault(
-        "the name of a header field is empty, or has a space or another character not allowed"
-      )
-    }
+    try Self.checkName(name)
     // Only fields with names of these lengths are checked.
     guard [4, 14, 17].contains(name.count) else { return }
     var value = line[(colon + 1)...]
@@ -163,8 +159,20 @@ public struct HTTPHeadCheck: Sendable {
     try fields.add(name: String(decoding: name, as: UTF8.self), value: String(decoding: value, as: UTF8.self))
   }
 
+  /// Refuses a name of a header field that is not a `token`.
+  static func checkName(_ name: some Collection<UInt8>) throws(HTTPHeadFault) {
+    guard !name.isEmpty, name.allSatisfy(isTokenByte) else {
+      throw HTTPHeadFault(
+        "the name of a header field is empty, or has a space or another character not allowed"
+      )
+    }
+  }
+
+  /// Whether a byte may be in a line of a head: anything but control characters, tabs excepted.
+  static func isTextByte(_ byte: UInt8) -> Bool { byte >= 0x20 && byte != 0x7f || byte == tab }
+
   /// A byte of `token` in RFC 9110.
-  static func isTokenByte(_ byte: UInt8) -> Bool {
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
     case UInt8(ascii: "0")...UInt8(ascii: "9"): true

@@ -116,12 +116,8 @@ struct HTTPGate: Sendable {
   /// Refuses forms that libmicrohttpd accepts and proxies may interpret differently. It appends a field's second line to the
   /// name, so that `Content-Length:` followed by ` 33` becomes `Content-Length33:`.
   private func checkForm(_ field: HTTPField) throws(HTTPHeadFault) {
-    guard !field.name.isEmpty, field.name.utf8.allSatisfy(HTTPHeadCheck.isTokenByte) else {
-      throw HTTPHeadFault(
-        "the name of a header field is empty, or has a space or another character not allowed"
-      )
-    }
-    guard field.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == UInt8(ascii: "\t") }) else {
+    try HTTPHeadCheck.checkName(field.name.utf8)
+    guard field.value.utf8.allSatisfy(HTTPHeadCheck.isTextByte) else {
       throw HTTPHeadFault("the value of a header field has a control character")
     }
     for name in HTTPHeadFields.names where field.name.utf8.count > name.utf8.count {
