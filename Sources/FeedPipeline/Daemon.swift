@@ -28,6 +28,8 @@ public struct Daemon: Sendable {
   var backlog: InputBacklog?
   /// A monotonic clock in milliseconds, read before every record; tests replace it.
   package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
+  /// Changes what the workers share, before they start; for tests.
+  var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
   /// Called on the workers' threads with each event.
   public var onEvent: @Sendable (DaemonEvent) -> Void
 
@@ -93,6 +95,7 @@ public struct Daemon: Sendable {
       onEvent: onEvent
     )
     environment.standby = server?.follower ?? standby
+    changeEnvironment(&environment)
     // The embedded broker tells no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
     async let _ = check?.run()

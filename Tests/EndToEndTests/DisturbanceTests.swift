@@ -28,14 +28,28 @@ struct DisturbanceTests {
     _ ground: Ground,
     _ run: FaultRun = FaultRun(records: lines.count),
     log: Log = Ground.quiet,
+    reportsAreLate: Bool = false,
     onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
   ) async throws {
-    let report = try await ground.daemon(stop: run.stop, log: log) { event in
-      onEvent(event)
-      run.note(event)
-    }.run()
+    let daemon = Self.daemon(ground, run, log: log, reportsAreLate: reportsAreLate, onEvent: onEvent)
+    let report = try await daemon.run()
     let expected = try await ReplayedOutput(Self.lines, ground.configuration.store)
     #expect(report.feeds == expected.feeds)
+  }
+
+  private static func daemon(
+    _ ground: Ground,
+    _ run: FaultRun,
+    log: Log = Ground.quiet,
+    reportsAreLate: Bool,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
+  ) -> Daemon {
+    var daemon = ground.daemon(stop: run.stop, log: log) { event in
+      onEvent(event)
+      run.note(event)
+    }
+    if reportsAreLate { daemon.changeEnvironment = { $0.clients = LateReports() } }
+    return daemon
   }
 
   @Test func `brokers that fail within a transaction are waited for`() async throws {
@@ -134,7 +148,10 @@ struct DisturbanceTests {
     #expect(changesets.count == expected.changesets.count)
   }
 
-  @Test func `batches that are too large for a segment are sent again in smaller ones`() async throws {
+  @Test(arguments: [false, true])
+  func `batches that are too large for a segment are sent again in smaller ones`(
+    reportsAreLate: Bool
+  ) async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
@@ -145,20 +162,23 @@ struct DisturbanceTests {
       sizes.withLock { $0.append(line) }
     }
     let run = FaultRun(records: Self.lines.count)
-    try await check(ground, run, log: log)
+    try await check(ground, run, log: log, reportsAreLate: reportsAreLate)
     #expect(run.ways == [.withdrawn])
     #expect(sizes.withLock { $0.count } == 1)
     #expect(sizes.withLock { $0.first?.contains("100000") } == true)
   }
 
-  @Test func `a record that is too large for a segment stops the daemon with the reason`() async throws {
+  @Test(arguments: [false, true])
+  func `a record that is too large for a segment stops the daemon with the reason`(
+    reportsAreLate: Bool
+  ) async throws {
     let ground = try Self.ground()
     defer { ground.cluster.stop() }
     _ = try await ground.publish(Self.lines)
     try ground.cluster.pushRequestErrors(.produce, Array(repeating: .recordListTooLarge, count: 100))
     let run = FaultRun(records: Self.lines.count)
     let thrown = await #expect(throws: DaemonError.self) {
-      try await ground.daemon(stop: run.stop) { run.note($0) }.run()
+      try await Self.daemon(ground, run, reportsAreLate: reportsAreLate).run()
     }
     #expect(thrown?.message.contains("RECORD_LIST_TOO_LARGE") == true)
     #expect(thrown?.message.contains("segment.bytes") == true)

@@ -73,6 +73,51 @@ struct TransactionTests {
     try producer.close(timeoutMilliseconds: 120_000)
   }
 
+  @Test func `an abort keeps the error of a record that was rejected, and not those of records it discards`()
+    throws
+  {
+    let fixture = try Fixture()
+    defer { fixture.cluster.stop() }
+    try fixture.cluster.createTopic("output", partitions: 1)
+    let consumer = try fixture.consumer(["group.id": "group"])
+    let producer = try fixture.transactionalProducer(["transactional.id": "one", "linger.ms": "0"])
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
+
+    try fixture.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
+    try producer.begin()
+    try withBytes("rejected") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    // Nothing polls the producer meanwhile, so that the abort is the first to see the delivery report.
+    let input = TopicPartition(topic: "input", partition: 0)
+    let giveUp = ContinuousClock.now + .seconds(300)
+    var failure: KafkaError?
+    while failure == nil {
+      try #require(ContinuousClock.now < giveUp, "the transaction fails")
+      do throws(KafkaError) {
+        try producer.sendOffsets([input: .init(7)], consumer.groupMetadata())
+      } catch {
+        failure = error
+      }
+    }
+    #expect(failure?.requiresAbort == true)
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try producer.abort()
+    let errors = producer.takeDeliveryErrors()
+    #expect(errors.errors.map(\.kind) == [.recordListTooLarge])
+
+    try fixture.cluster.setBrokerDown(nil)
+    try producer.begin()
+    try withBytes("discarded") { value in
+      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
+    }
+    try fixture.cluster.setBrokerUp(nil)
+    try producer.abort()
+    #expect(producer.takeDeliveryErrors().isEmpty)
+    try consumer.close(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
+  }
+
   @Test func `offsets of a member that the group has removed require an abort`() throws {
     let fixture = try Fixture()
     defer { fixture.cluster.stop() }

@@ -10,6 +10,8 @@ struct TransactionFailures {
   /// Records of the transaction that could not be delivered.
   private(set) var undelivered = DeliveryErrors()
   private(set) var batchLimit = BatchLimit()
+  /// Whether a batch of one record was too large.
+  private var isRecordTooLarge = false
 
   /// A call has failed.
   mutating func fail(_ error: KafkaError) { last = error }
@@ -22,24 +24,26 @@ struct TransactionFailures {
 
   /// Records could not be delivered. If they came in too large a batch, the next producer's are smaller.
   ///
-  /// - Parameter batchBytes: the most bytes of a batch as long as nothing was refused.
+  /// - Parameter batchBytes: the maximum batch size before the first refusal.
   /// - Returns: the new limit in bytes; nil if it stays.
   mutating func take(_ errors: DeliveryErrors, batchBytes: Int) -> Int? {
-    if errors.isEmpty { return nil }
-    defer { undelivered = errors }
-    func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
-    guard !batchLimit.isLeast, errors.errors.contains(where: isTooLarge),
-      !undelivered.errors.contains(where: isTooLarge)
-    else { return nil }
+    let wasTooLarge = undelivered.errors.contains(where: Self.isTooLarge)
+    undelivered.append(errors)
+    // Once for each transaction: its other batches were made before.
+    guard !wasTooLarge, errors.errors.contains(where: Self.isTooLarge) else { return nil }
+    if batchLimit.isLeast {
+      isRecordTooLarge = true
+      return nil
+    }
     batchLimit.shrink(from: batchBytes)
     return batchLimit.bytes
   }
 
+  private static func isTooLarge(_ error: KafkaError) -> Bool { error.kind == .recordListTooLarge }
+
   /// The first error of a record that is refused for good.
-  ///
-  /// - Parameter isSingle: whether each record came in a batch of its own, so that a batch that is too large is a record.
-  func refusal(isSingle: Bool) -> KafkaError? {
-    undelivered.errors.first { $0.kind.needsSomebody || isSingle && $0.kind == .recordListTooLarge }
+  var refusal: KafkaError? {
+    undelivered.errors.first { $0.kind.needsSomebody || isRecordTooLarge && Self.isTooLarge($0) }
   }
 
   /// Why a transaction has ended, for the log.
@@ -49,6 +53,7 @@ struct TransactionFailures {
   mutating func takeUndelivered() -> [KafkaError] {
     defer {
       undelivered = DeliveryErrors()
+      isRecordTooLarge = false
       last = nil
     }
     return undelivered.errors

@@ -63,8 +63,10 @@ extension Worker {
           try producer.commit(timeoutMilliseconds: Self.callMilliseconds)
         }
       case .abort:
-        noteUndelivered()
         try producer.abort(timeoutMilliseconds: Self.callMilliseconds)
+        // librdkafka 2.0.2 may report only now what made a call fail.
+        noteUndelivered()
+        if let refusal = failures.refusal { return .refused(refusal) }
       case .replace, .register:
         return try makeProducerCall(step)
       case .nothing:
@@ -95,9 +97,8 @@ extension Worker {
     } catch {
       return nil
     }
-    let isSingle = failures.batchLimit.isLeast
     noteUndelivered()
-    return failures.refusal(isSingle: isSingle)
+    return failures.refusal
   }
 
   /// Takes the records that could not be delivered; if they came in too large a batch, the next producer's are smaller.
@@ -203,6 +204,7 @@ extension Worker {
   func lose(_ store: isolated FeedStore, waitMilliseconds: Int32) {
     endFlush(store)
     status.ended(.unknown, withdrawnInARow: machine.transactions.withdrawnInARow)
+    noteUndelivered()
     failures.lose()
     log.write(
       .transactionOutcomeUnknown,

@@ -20,4 +20,10 @@ public struct DeliveryErrors: Sendable, Hashable {
       errors.append(error)
     }
   }
+
+  /// Adds errors that came later.
+  package mutating func append(_ later: DeliveryErrors) {
+    count += later.count
+    errors += later.errors.prefix(Self.maxErrors - errors.count)
+  }
 }

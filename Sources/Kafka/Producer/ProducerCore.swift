@@ -16,7 +16,7 @@ final class ProducerCore {
     )
     handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
-        guard let message, message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+        guard let message, ProducerCore.isFailure(message.pointee.err) else { return }
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
         CallbackContext.from(opaque)?.deliveryErrors.append(
           .make(
@@ -31,6 +31,14 @@ final class ProducerCore {
 
   deinit {
     tearDown(timeoutMilliseconds: 0)
+  }
+
+  /// Whether a record with this code is a delivery error. Records that are discarded on purpose are none.
+  private static func isFailure(_ code: rd_kafka_resp_err_t) -> Bool {
+    switch code {
+    case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: false
+    default: true
+    }
   }
 
   /// The client, for one call.

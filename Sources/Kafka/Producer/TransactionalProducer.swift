@@ -11,7 +11,7 @@ import CRdkafka
 ///
 /// - `isRetriable`: repeat the same call with the same arguments, with a limit. A `commit` or `abort` that timed out
 ///   continues in the background, and repeating the call resumes it.
-/// - `requiresAbort`: call `abort`, and read the input again from the committed offsets.
+/// - `requiresAbort`: call `abort`, take the delivery errors, and read the input again from the committed offsets.
 /// - otherwise, and also if retries of a commit run out: the outcome is *unknown*. Close the producer, create a new one
 ///   (its `initTransactions` ends the open transaction), and read the committed offsets. Never assume that the
 ///   transaction was aborted.
@@ -135,13 +135,13 @@ public final class TransactionalProducer {
 
   /// Discards queued records and aborts the transaction.
   ///
-  /// This clears the delivery errors, including those of the discarded records. Take them first.
+  /// Afterwards every record has a delivery report. The discarded records are not delivery errors; those that brokers
+  /// rejected before are.
   ///
   /// - Parameter timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
   public func abort(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
     let client = try core.client("abort the transaction")
     try KafkaError.check(rd_kafka_abort_transaction(client, timeoutMilliseconds), "abort the transaction")
-    _ = core.takeDeliveryErrors()
   }
 
   /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
@@ -156,7 +156,8 @@ public final class TransactionalProducer {
     try core.poll(timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Returns and clears the failed deliveries.
+  /// Returns and clears the failed deliveries. A call that fails may do so before the reports of the records that made
+  /// it fail; after `abort` all are there.
   public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
 
   /// Sends all queued records, and waits until each is delivered or has failed. `commit` includes this.

@@ -41,11 +41,33 @@ struct TransactionFailuresTests {
 
   @Test func `a batch that is too large is a refused record only if it has one`() {
     var failures = TransactionFailures()
-    _ = failures.take(Self.errors(.timedOut, .recordListTooLarge), batchBytes: 1_000)
-    #expect(failures.refusal(isSingle: false) == nil)
-    #expect(failures.refusal(isSingle: true)?.kind == .recordListTooLarge)
-    _ = failures.take(Self.errors(.timedOut, .messageTooLarge), batchBytes: 1_000)
-    #expect(failures.refusal(isSingle: false)?.kind == .messageTooLarge)
+    for bytes in [100, 10, 1] {
+      #expect(failures.take(Self.errors(.timedOut, .recordListTooLarge), batchBytes: 1_000) == bytes)
+      #expect(failures.refusal == nil)
+      // These were made before the limit was lowered.
+      #expect(failures.take(Self.errors(.recordListTooLarge), batchBytes: 1_000) == nil)
+      #expect(failures.refusal == nil)
+      _ = failures.takeUndelivered()
+    }
+    #expect(failures.take(Self.errors(.timedOut), batchBytes: 1_000) == nil)
+    #expect(failures.refusal == nil)
+    #expect(failures.take(Self.errors(.recordListTooLarge), batchBytes: 1_000) == nil)
+    #expect(failures.refusal?.kind == .recordListTooLarge)
+    _ = failures.takeUndelivered()
+    #expect(failures.refusal == nil)
+  }
+
+  @Test func `a refused record is found among errors of the same transaction that come before and after it`()
+  {
+    var failures = TransactionFailures()
+    _ = failures.take(Self.errors(.timedOut), batchBytes: 1_000)
+    #expect(failures.refusal == nil)
+    _ = failures.take(Self.errors(.messageTooLarge), batchBytes: 1_000)
+    _ = failures.take(Self.errors(.timedOut), batchBytes: 1_000)
+    #expect(failures.refusal?.kind == .messageTooLarge)
+    #expect(failures.undelivered.count == 3)
+    _ = failures.takeUndelivered()
+    #expect(failures.refusal == nil)
   }
 
   @Test func `what was not delivered is handed out once`() {
