@@ -1,5 +1,6 @@
 """What an event costs on a list with many ghosts: elements that the window has removed and that followers still have."""
 import json
+import math
 import os
 import pathlib
 import tempfile
@@ -10,6 +11,8 @@ COMMAND = REPOSITORY / ".build/debug/feedstore"
 GHOSTS, EVENTS = 30_000, 6_000
 # Walking the ghosts for each event makes it 10 or more.
 MOST = 3
+# Other load makes a run slower, never faster.
+TRIES = 3
 
 
 def user_seconds(values):
@@ -38,28 +41,34 @@ EMPTY = {"op": "section.upsert", "section": "empty"}
 
 
 class Ghosts(unittest.TestCase):
-    def assert_costs_alike(self, before, events):
+    def assert_costs_alike(self, ordinary, hostile):
+        """Replaying some values costs at most MOST times as much as replaying others."""
+        least = [math.inf, math.inf]
+        for _ in range(TRIES):
+            least = [min(pair) for pair in zip(least, map(user_seconds, (ordinary, hostile)))]
+            if least[1] < MOST * least[0]:
+                return
+        self.fail(f"{least[1]:.2f} s of user time with ghosts, {least[0]:.2f} s without, the least of {TRIES} runs")
+
+    def assert_replacing_costs_alike(self, events):
         """The events cost about the same if they name the section of the ghosts, and another one."""
-        times = [user_seconds([*before, [replaced("s", []), *events(section)]]) for section in ("empty", "s")]
-        self.assertLess(times[1], MOST * times[0], "user time without and with ghosts")
+        before = [replaced("s", IDS), EMPTY, replaced("s", [])]
+        self.assert_costs_alike([*before, *events("empty")], [*before, *events("s")])
 
     def test_replacing_a_list_does_not_walk_them(self):
-        self.assert_costs_alike(
-            [replaced("s", IDS), EMPTY],
+        self.assert_replacing_costs_alike(
             lambda section: [replaced(section, [("x", "y")[number % 2]]) for number in range(EVENTS)])
 
     def test_nor_does_a_replacement_by_items_on_both_sides_of_them(self):
         ends = {"s": [IDS[0], IDS[-1]], "empty": ["p", "q"]}
-        self.assert_costs_alike(
-            [replaced("s", IDS), EMPTY],
+        self.assert_replacing_costs_alike(
             lambda section: [replaced(section, ends[section][:: (-1) ** number]) for number in range(EVENTS // 2)])
 
     def test_nor_does_clearing_a_feed(self):
         clears = [event for _ in range(EVENTS) for event in ({"op": "feed.clear"}, EMPTY)][:9_000]
         sections = {"op": "feed.replace", "sections": [{"id": id} for id in IDS]}
-        times = [user_seconds([first, clears]) for first in ({"op": "feed.replace", "sections": []}, sections)]
-        # Besides, the sections were made and removed once.
-        self.assertLess(times[1], MOST * times[0] + user_seconds([sections, {"op": "feed.clear"}]))
+        # Both make the sections and remove them once; only in the second they are ghosts meanwhile.
+        self.assert_costs_alike([sections, {"op": "feed.clear"}, clears], [sections, clears])
 
 
 if __name__ == "__main__":
