@@ -111,7 +111,8 @@ let package = Package(
       name: "FeedTestSupport",
       dependencies: ["Feed", "ProcessSupport"],
       path: "Tests/FeedTestSupport",
-      swiftSettings: swiftSettings
+      // The oracle takes most of the tests' time without optimization.
+      swiftSettings: swiftSettings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
     ),
     .target(
       name: "ChangesetTestSupport",
