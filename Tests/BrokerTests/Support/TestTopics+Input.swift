@@ -14,10 +14,22 @@ extension TestTopics {
       let (partition, key, value) = record(number)
       try produce(OwnedBytes(Array(key.utf8)), OwnedBytes(Array(value.utf8)), to: partition, producer)
     }
-    try producer.flush(timeoutMilliseconds: 120_000)
+    try flush(producer)
     let errors = producer.takeDeliveryErrors()
     try BrokerFailure.check(errors.isEmpty, "\(errors.errors)")
     try producer.close(timeoutMilliseconds: 120_000)
+  }
+
+  /// Waits until everything is delivered, as long as something is within two minutes.
+  private func flush(_ producer: Producer) throws(KafkaError) {
+    while true {
+      let before = producer.queuedCount
+      do throws(KafkaError) {
+        return try producer.flush(timeoutMilliseconds: 120_000)
+      } catch {
+        guard error.isRetriable, producer.queuedCount < before else { throw error }
+      }
+    }
   }
 
   private func produce(
