@@ -13,8 +13,8 @@ extension FeedState {
       setOrder(.items(of: section), [])
     }
     for entry in entries.sections.moves { try remove(entry, from: sections, isMove: true) }
-    for entry in FeedState.byResult(entries.sections) { try place(section: entry) }
-    for entry in FeedState.byResult(entries.items) { try place(item: entry) }
+    for entry in try FeedState.byResult(entries.sections) { try place(section: entry) }
+    for entry in try FeedState.byResult(entries.items) { try place(item: entry) }
     for entry in entries.sections.reconfigures + entries.sections.reloads {
       let section = try present(entry, sections, .sections)
       if let data = entry.data { setContent(section: section, data: data) }
@@ -28,9 +28,22 @@ extension FeedState {
     }
   }
 
-  /// Inserted and moved elements, each list's in the order of their result positions.
-  private static func byResult(_ lists: DecodedEntries.Lists) -> [DecodedEntries.Entry] {
-    (lists.inserts + lists.moves).sorted { $0.to < $1.to }
+  /// Inserted and moved elements, each list's in the order of their result positions, which must differ.
+  private static func byResult(
+    _ lists: DecodedEntries.Lists
+  ) throws(ReplicaFault) -> [DecodedEntries.Entry] {
+    let placed = (lists.inserts + lists.moves).sorted {
+      $0.to == $1.to ? $0.toSection.precedes($1.toSection) : $0.to < $1.to
+    }
+    for (entry, next) in zip(placed, placed.dropFirst())
+    where entry.to == next.to && entry.toSection.hasSameBytes(as: next.toSection) {
+      throw ReplicaFault(
+        .position,
+        "the changeset says position \(entry.to) of \(entry.id.quotedForMessage()) and of "
+          + next.id.quotedForMessage()
+      )
+    }
+    return placed
   }
 
   /// Takes an element out of its list, if its base position is right.

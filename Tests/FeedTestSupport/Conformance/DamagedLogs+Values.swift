@@ -104,6 +104,14 @@ extension DamagedLogs {
         "\"to\":{\"section\":\"top\",\"index\":4}"
       ),
       try replacing(
+        "to-twice",
+        "two items at one position, although the result would have the right checksum",
+        at: "2/0",
+        "\"move\":[",
+        "\"move\":[{\"id\":\"d\",\"from\":{\"section\":\"top\",\"index\":3},\"to\":{\"section\":\"top\",\"index\":1}},"
+          + "{\"id\":\"c\",\"from\":{\"section\":\"top\",\"index\":2},\"to\":{\"section\":\"top\",\"index\":1}},"
+      ),
+      try replacing(
         "section",
         "an item that goes to a section that is not there",
         at: "2/0",

@@ -84,7 +84,8 @@ public enum NaiveReplica {
       if let section = movedSections[id(entry)] { arriving.append((number(entry, "to"), section)) }
     }
     for (index, section) in arriving.sorted(by: { $0.0 < $1.0 }) {
-      try check((0...feed.sections.count).contains(index), "section", section.id, index)
+      let isFree = arriving.count { $0.0 == index } == 1
+      try check(isFree && (0...feed.sections.count).contains(index), "section", section.id, index)
       feed.sections.insert(section, at: index)
     }
     var arrivingItems = list("items", "insert").map { (id($0, "section"), number($0, "index"), item($0)) }
@@ -96,7 +97,8 @@ public enum NaiveReplica {
       guard let place = feed.sectionIndex(of: section) else {
         throw JudgeFailure("item \(text(item.id)) goes to section \(text(section)), which is not there")
       }
-      try check((0...feed.sections[place].items.count).contains(index), "item", item.id, index)
+      let isFree = arrivingItems.count { $0.0 == section && $0.1 == index } == 1
+      try check(isFree && (0...feed.sections[place].items.count).contains(index), "item", item.id, index)
       feed.sections[place].items.insert(item, at: index)
     }
     for entry in list("sections", "reconfigure") + list("sections", "reload") {

@@ -206,6 +206,47 @@ struct ReplicaRulesTests {
     }
   }
 
+  @Test(arguments: [
+    // Put there in this order, both would be where the result has them.
+    (
+      #""items":{"move":[{"id":"c","from":{"section":"s","index":2},"to":{"section":"s","index":1}},"#
+        + #"{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":1}}]}"#,
+      ["s", "t", "u"]
+    ),
+    (#""sections":{"move":[{"id":"t","from":1,"to":0},{"id":"u","from":2,"to":0}]}"#, ["u", "t", "s"]),
+  ])
+  func `two elements at one position are refused, although the checksum is right`(
+    lists: String,
+    sections: [String]
+  ) throws {
+    let result = sections.map { Section(id: $0, items: $0 == "s" ? ["a", "b", "c"] : []) }
+    let replicas = ReplicaPartition()
+    let replica = try begin(replicas)
+    let before = replica.snapshot()
+    let delta = Self.changeset(2, base: 1, mode: #""diff""#, lists, leadingTo: result)
+    guard case .mismatch(let fault) = try apply("d1/f", delta, to: replicas) else {
+      Issue.record("it was applied")
+      return
+    }
+    #expect(fault.code == .position, "\(fault)")
+    #expect(replica.revision == 1 && replica.isStale)
+    #expect(replica.snapshot().hasSameContent(as: before))
+  }
+
+  @Test func `one position in each of several lists is taken`() throws {
+    let lists =
+      #""items":{"move":["#
+      + #"{"id":"a","from":{"section":"s","index":0},"to":{"section":"t","index":0}},"#
+      + #"{"id":"b","from":{"section":"s","index":1},"to":{"section":"u","index":0}}]}"#
+    let result = [
+      Section(id: "s", items: ["c"]), Section(id: "t", items: ["a"]), Section(id: "u", items: ["b"]),
+    ]
+    let replicas = ReplicaPartition()
+    _ = try begin(replicas)
+    let delta = Self.changeset(2, base: 1, mode: #""diff""#, lists, leadingTo: result)
+    expectApplied(try apply("d1/f", delta, to: replicas))
+  }
+
   // MARK: Parts
 
   private static let firstOfReload = changeset(
