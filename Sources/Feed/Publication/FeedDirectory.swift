@@ -170,11 +170,17 @@ public final class FeedDirectory {
 
   /// Checks what is kept incrementally; for tests.
   public func checkInvariants() {
-    precondition(existingCount == feeds.reduce(0) { $0 + ($1.exists ? 1 : 0) }, "feeds are not counted right")
-    precondition(stateBytes == feeds.reduce(0) { $0 + $1.stateBytes }, "state is not counted right")
+    var (existing, bytes, sections, items) = (0, 0, 0, 0)
+    for feed in feeds {
+      existing += feed.exists ? 1 : 0
+      bytes += feed.stateBytes
+      sections += feed.sectionCount
+      items += feed.itemCount
+    }
+    precondition(existingCount == existing, "feeds are not counted right")
+    precondition(stateBytes == bytes, "state is not counted right")
     precondition(
-      sectionCount == feeds.reduce(0) { $0 + $1.sectionCount }
-        && itemCount == feeds.reduce(0) { $0 + $1.itemCount },
+      sectionCount == sections && itemCount == items,
       "sections and items are not counted right"
     )
   }

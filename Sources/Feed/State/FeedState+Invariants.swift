@@ -33,18 +33,25 @@ extension FeedState {
 
   private func checkContents() {
     var uses: [UInt32: UInt32] = [:]
-    for content in items.ownedContents + (journal ?? []).compactMap(\.ownedContent) {
+    func countUse(_ content: Content) {
       if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
     }
-    precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
-    for content in items.ownedContents + sections.ownedContents where content.bytes != nil {
+    func checkFingerprint(_ content: Content) {
+      if content.bytes == nil { return }
       precondition(
         content.fingerprint == DataFingerprint.of(content.data),
         "a content's fingerprint is not its data's"
       )
     }
-    for content in sections.ownedContents {
-      precondition(content.kind == KindTable.empty, "a section has a kind")
+    items.forEachOwnedContent {
+      countUse($0)
+      checkFingerprint($0)
+    }
+    for step in journal ?? [] { if let content = step.ownedContent { countUse(content) } }
+    precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
+    sections.forEachOwnedContent {
+      checkFingerprint($0)
+      precondition($0.kind == KindTable.empty, "a section has a kind")
     }
   }
 }

@@ -58,9 +58,11 @@ struct VerifiedReplay {
 
   /// The lines with consecutive offsets, so that offsets do not reveal a change.
   static func renumbered(_ lines: [String]) -> [String] {
+    // Made once: that takes longer than a match.
+    let position = /"partition":([0-9]+),"offset":[0-9]+/
     var offsets: [Substring: Int] = [:]
     return lines.map { line in
-      guard let match = line.firstMatch(of: /"partition":([0-9]+),"offset":[0-9]+/) else { return line }
+      guard let match = line.firstMatch(of: position) else { return line }
       let offset = offsets[match.1, default: 0]
       offsets[match.1] = offset + 1
       return line.replacingCharacters(match, "\"partition\":\(match.1),\"offset\":\(offset)")
