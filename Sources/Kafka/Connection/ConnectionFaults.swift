@@ -46,7 +46,11 @@ public final class ConnectionFaults: Sendable, Hashable {
 
   /// Records OpenSSL's error about a broker's certificate.
   func note(certificateError number: Int32, of broker: String) {
-    state.withLock { $0.table[certificateOf: broker] = ConnectionFault.CertificateNote(number: number) }
+    state.withLock {
+      // Another client may be about to report the same error with the names.
+      if $0.table[certificateOf: broker]?.number == number { return }
+      $0.table[certificateOf: broker] = ConnectionFault.CertificateNote(number: number)
+    }
   }
 
   /// How to handle one of librdkafka's log lines.

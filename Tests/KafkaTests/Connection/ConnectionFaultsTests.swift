@@ -131,10 +131,12 @@ import Testing
     #expect(faults.explain(other, "read") == other)
   }
 
-  @Test func `the message contains what was reported about a certificate`() {
+  @Test(arguments: [false, true])
+  func `the message contains what was reported about a certificate`(anotherClientIsBetween: Bool) {
     faults.note(certificateError: 10, of: "a:1")
     let names = "ssl://a:1/1: Certificate (subject=/CN=broker, issuer=/CN=ca) verification callback failed: "
     #expect(faults.read("SSLCERTVRFY", "[thrd:x]: " + names, hasCertificate: false) == .fault(nil))
+    if anotherClientIsBetween { faults.note(certificateError: 10, of: "a:1") }
     let text =
       "[thrd:x]: ssl://a:1/1: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
     #expect(
