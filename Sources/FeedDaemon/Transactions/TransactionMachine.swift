@@ -189,7 +189,8 @@ struct TransactionMachine: Equatable {
     }
   }
 
-  /// The call of `step` has failed, as a record is refused that somebody has to do something about.
+  /// A record is refused that somebody has to do something about: the call of `step` has failed for that, or an abort has
+  /// shown it.
   mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.

@@ -218,9 +218,13 @@ struct TransactionMachineTests {
       #expect(machine.step == .abort)
       #expect(machine.succeed() == .stop(error))
     }
-    var machine = machine(in: .committing)
-    #expect(machine.refuse(error) == .stop(error))
-    #expect(machine.state == .broken)
+    for state in [.committing, .aborting(nil)] as [State] {
+      var machine = machine(in: state)
+      #expect(machine.refuse(error) == .stop(error))
+      #expect(machine.state == .broken)
+    }
+    var machine = machine(in: .aborting(KafkaErrors.permanent))
+    #expect(machine.refuse(error) == .stop(KafkaErrors.permanent))
   }
 
   @Test func `a commit that may not be made, and cannot be aborted, is left to the next producer`() {

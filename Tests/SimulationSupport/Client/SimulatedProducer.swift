@@ -352,7 +352,7 @@ public final class SimulatedProducer: SimulatedClient {
   ) {
     let code = code == .timedOut ? KafkaErrorCode.messageTimedOut : code
     for _ in records { unreported.append(error(code, action)) }
-    // A call may fail before that is reported; every other time nothing but the abort waits for it.
+    // As with librdkafka, a call may fail before that is reported: in every other transaction only an abort reports it.
     if number.isMultiple(of: 2) { report() }
     inFlight = 0
     queue = []
