@@ -64,12 +64,15 @@ def upgrade():
 # processes of their own.
 WAITING = ["KafkaTests", "FeedClientTests", "EndToEndTests"]
 LONG = ["FeedStoreTests", "FeedToolsTests"]
+RANDOM_RECORDS = "^FeedStoreTests.(OracleAgreementTests|ReplicaAgreementTests)/"
 
 SUITES = [
     swift("broker", "--filter", "^BrokerTests", "--skip", "BrokerRestartTests"),
     # All the others, also those that come later.
     swift("units", "--skip", "^BrokerTests", "--skip", "^FuzzTests", "--skip", "^SimulationTests", *(part for name in WAITING + LONG for part in ("--skip", f"^{name}"))),
-    swift("store", "--filter", "^FeedStoreTests"),
+    # Two processes, for both cores.
+    swift("store", "--filter", "^FeedStoreTests", "--skip", RANDOM_RECORDS),
+    swift("agreement", "--filter", RANDOM_RECORDS),
     swift("tools", "--filter", "^FeedToolsTests"),
     # Builds what it counts, and all of Benchmarks besides.
     Suite("cost", [sys.executable, str(TESTS / "CostGate")]),
