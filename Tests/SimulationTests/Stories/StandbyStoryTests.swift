@@ -61,8 +61,8 @@ import Testing
       with += stayed.records
       without += cold.restored["m1.1"]?.records ?? 0
     }
-    // What the other had, all of it, while nobody was interested.
-    #expect(without >= 20)
+    // What the other had. Of 300 stories each has 3 to 26 records of it, and none of the tails has any.
+    #expect(without > 0)
     #expect(with * 5 <= without, "\(with) records instead of \(without)")
   }
 
