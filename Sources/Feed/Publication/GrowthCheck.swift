@@ -29,12 +29,28 @@ struct GrowthCheck {
 
   private var limits: Limits { decoder.limits }
 
+  /// The most elements that the record can bring into the feed.
   @inline(__always)
-  private func mayPassStateBytes() -> Bool {
+  private var mostNewElements: Int {
     // All of these are counts of what is in memory, and do not overflow.
-    let elements = decoder.items.count &+ decoder.sections.count &+ 2 &* decoder.events.count
-    let growth = StateSize.feed &+ decoder.valueBytes &+ elements &* StateSize.mostPerElement
-    return usage.bytes &+ growth > limits.maxStateBytes
+    decoder.items.count &+ decoder.sections.count &+ 2 &* decoder.events.count
+  }
+
+  /// The most bytes of state that the record can add.
+  @inline(__always)
+  private var mostNewBytes: Int {
+    StateSize.feed &+ decoder.valueBytes &+ mostNewElements &* StateSize.mostPerElement
+  }
+
+  @inline(__always)
+  private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
+
+  /// Whether the record may pass the limit of items or bytes although it takes out some: an estimate that costs nothing.
+  func mayPassLimits(without takenOut: FeedState.ElementCount) -> Bool {
+    if items - takenOut.items + mostNewElements > max(items, limits.maxItems) { return true }
+    let growth =
+      mostNewBytes - takenOut.items * StateSize.item - takenOut.sections * StateSize.section
+    return growth > 0 && usage.bytes + growth > limits.maxStateBytes
   }
 
   // MARK: Before an event
@@ -107,8 +123,13 @@ struct GrowthCheck {
   /// Rejects a record that has left the feed larger than it may be.
   func check(_ feed: PublishedFeed) throws(Rejection) {
     try check(feed.itemCount, before: items, limits.maxItems, "items", "limits.maxItems")
-    try check(feed.sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
+    try check(sectionCount: feed.sectionCount)
     try checkBytes(feed.stateBytes, nil)
+  }
+
+  /// Rejects a record that leaves the feed with so many sections.
+  func check(sectionCount: Int) throws(Rejection) {
+    try check(sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
   }
 
   private func check(

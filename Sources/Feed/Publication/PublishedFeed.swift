@@ -138,9 +138,16 @@ public final class PublishedFeed {
     state.beginJournal()
     do {
       var noOps: [NoOpReason] = []
+      var takenOut = FeedState.ElementCount()
+      var isRehearsed = decoder.events.count == 1
       for number in 0..<decoder.events.count {
+        let event = decoder.events.event(number)
+        if !isRehearsed {
+          takenOut += state.takenOut(by: event)
+          isRehearsed = try rehearse(decoder, from: number, takenOut, check)
+        }
         try apply(
-          decoder.events.event(number),
+          event,
           decoder,
           number: decoder.isArray ? number : nil,
           at: position,
@@ -158,6 +165,28 @@ public final class PublishedFeed {
     }
     state.endJournal()
     note(position)
+  }
+
+  /// Rejects a record that takes out many more elements than it names, and of which a later event will be rejected, before
+  /// they are taken out.
+  ///
+  /// - Parameters:
+  ///   - number: that of the next event.
+  ///   - takenOut: the elements that it and the events before it take out with their lists.
+  /// - Returns: false if the record does not take out that many, or if it may first pass a limit.
+  private func rehearse(
+    _ decoder: RecordDecoder,
+    from number: Int,
+    _ takenOut: FeedState.ElementCount,
+    _ check: GrowthCheck
+  ) throws(Rejection) -> Bool {
+    // It takes several times as long to rehearse an element of a list as to take one out.
+    let effort = 2 * decoder.events.count + 4 * (decoder.items.count + decoder.sections.count)
+    guard takenOut.all > effort, !check.mayPassLimits(without: takenOut) else { return false }
+    var rehearsal = Rehearsal(state, decoder)
+    try rehearsal.run(from: number)
+    try check.check(sectionCount: rehearsal.sectionCount)
+    return true
   }
 
   @inline(__always)

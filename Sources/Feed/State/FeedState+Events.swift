@@ -90,7 +90,7 @@ extension FeedState {
     return currentRank(element, scope) < anchorRank ? anchorRank - 1 : anchorRank
   }
 
-  private static func unknownAnchor(_ anchor: ByteSpan, _ field: StaticString, _ number: Int?) -> Rejection {
+  static func unknownAnchor(_ anchor: ByteSpan, _ field: StaticString, _ number: Int?) -> Rejection {
     Rejection(
       .unknownAnchor,
       event: number,
@@ -142,15 +142,7 @@ extension FeedState {
   ) throws(Rejection) {
     let scope: Scope?
     if event.pointee.section.isEmpty {
-      guard let item else {
-        throw Rejection(
-          .unknownSection,
-          event: number,
-          field: "section",
-          problem: "is missing; a new item requires its section, and there is no item "
-            + event.pointee.item.quotedForMessage() + " yet"
-        )
-      }
+      guard let item else { throw FeedState.missingSection(ofNew: event.pointee.item, number) }
       scope = items[item].scope
     } else if let item, sections.id(items[item].scope.section).hasSameBytes(as: event.pointee.section) {
       // The usual case, without a look into the index.
@@ -198,15 +190,39 @@ extension FeedState {
     attach(handle, container, at: target)
   }
 
+  static func missingSection(ofNew item: ByteSpan, _ number: Int?) -> Rejection {
+    Rejection(
+      .unknownSection,
+      event: number,
+      field: "section",
+      problem: "is missing; a new item requires its section, and there is no item "
+        + item.quotedForMessage() + " yet"
+    )
+  }
+
   private func patch(
     _ item: ElementHandle,
     _ event: Event,
     _ decoder: RecordDecoder,
     _ number: Int?
   ) throws(Rejection) {
+    setContent(
+      item: item,
+      kind: nil,
+      data: try FeedState.patched(items[item].data, by: event, decoder, number)
+    )
+  }
+
+  /// Data after a patch, valid until the next patch.
+  static func patched(
+    _ data: ByteSpan,
+    by event: Event,
+    _ decoder: RecordDecoder,
+    _ number: Int?
+  ) throws(Rejection) -> ByteSpan {
     let output = decoder.patchOutput
     output.removeAll()
-    decoder.mergePatch.apply(event.data ?? FeedState.null, to: items[item].data, into: output)
+    decoder.mergePatch.apply(event.data ?? null, to: data, into: output)
     guard output.count <= decoder.limits.maxDataBytes else {
       throw Rejection(
         .limitExceeded,
@@ -217,7 +233,7 @@ extension FeedState {
         value: event.data
       )
     }
-    setContent(item: item, kind: nil, data: output.written)
+    return output.written
   }
 
   // MARK: Whole lists

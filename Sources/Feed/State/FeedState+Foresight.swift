@@ -42,6 +42,30 @@ extension FeedState {
     return result
   }
 
+  /// How many elements an event takes out of the feed with their lists, also if it puts some of them back. O(1).
+  func takenOut(by event: UnsafePointer<Event>) -> ElementCount {
+    switch event.pointee.operation {
+    case .feedClear, .feedDelete, .feedReplace:
+      return ElementCount(sections: sectionCount, items: totals.itemCount)
+    case .sectionReplace, .sectionDelete:
+      guard let section = sections.findPresent(event.pointee.section) else { return ElementCount() }
+      return ElementCount(items: Int(list(.items(of: section)).pointee.tree.currentCount))
+    default: return ElementCount()
+    }
+  }
+
+  struct ElementCount {
+    var sections = 0
+    var items = 0
+
+    var all: Int { sections + items }
+
+    static func += (one: inout ElementCount, other: ElementCount) {
+      one.sections += other.sections
+      one.items += other.items
+    }
+  }
+
   private func measure(replacingBy listed: ArraySlice<ListedSection>, _ decoder: RecordDecoder) -> Measure {
     var result = Measure()
     for section in listed {

@@ -1,0 +1,191 @@
+import FeedTestSupport
+import Testing
+
+@testable import Feed
+
+@Suite struct RehearsalTests {
+  /// A feed, and a decoder of its records.
+  private final class Ground {
+    let feed: PublishedFeed
+    let decoder: RecordDecoder
+    private var offset: Int64 = 0
+
+    init(_ limits: Limits = Limits()) {
+      feed = withSpan("f") { PublishedFeed(id: $0) }
+      decoder = RecordDecoder(limits: limits)
+    }
+
+    /// Applies a record.
+    ///
+    /// - Parameter decoded: called once it is decoded.
+    /// - Returns: the message with which it is rejected; nil if it is not.
+    func apply(_ value: [UInt8], usage: StateUsage = StateUsage(), decoded: () -> Void = {}) -> String? {
+      withSpan("f") { key in
+        withSpan(value) { value in
+          do throws(Rejection) {
+            offset += 1
+            let position = RecordPosition(topic: [], offset: offset, timestamp: 0)
+            let record = InputRecord(partition: 0, position: position, key: key, value: .bytes(value))
+            try decoder.decode(record, for: feed)
+            decoded()
+            try feed.apply(decoder, at: position, usage: usage) { _ in }
+            return nil
+          } catch {
+            return error.message
+          }
+        }
+      }
+    }
+
+    func apply(_ value: String, usage: StateUsage = StateUsage()) -> String? {
+      apply(Array(value.utf8), usage: usage)
+    }
+
+    /// Applies events of the decoded record, without looking ahead. Returns the message of a rejection.
+    func applyEvents(_ numbers: Range<Int>) -> String? {
+      do throws(Rejection) {
+        for number in numbers {
+          _ = try feed.state.apply(decoder.events.event(number), decoder, number: number)
+        }
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+
+    /// Rehearses the decoded record. Returns the message of a rejection, or else the number of sections.
+    func rehearse(from number: Int) -> (rejection: String?, sectionCount: Int) {
+      var rehearsal = Rehearsal(feed.state, decoder)
+      do throws(Rejection) {
+        try rehearsal.run(from: number)
+        return (nil, rehearsal.sectionCount)
+      } catch {
+        return (error.message, -1)
+      }
+    }
+  }
+
+  /// The events of a value between patches of two items, whose data soon has more than 40 bytes.
+  private static func patching(_ value: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
+    let text = String(decoding: value, as: UTF8.self)
+    var events = text[...]
+    if let first = text.firstIndex(of: "["), text[..<first].allSatisfy(\.isWhitespace) {
+      events = text[text.index(after: first)..<(text.lastIndex(of: "]") ?? text.endIndex)]
+    }
+    let patches = (0..<6).map { _ in
+      let (item, name) = (random.pick(["a", "b"]), random.pick(["x", "y", "z"]))
+      return #"{"op":"item.patch","item":"\#(item)","data":{"\#(name)":"0123456789"}}"#
+    }
+    let all = patches[..<4] + (events.allSatisfy(\.isWhitespace) ? [] : [String(events)]) + patches[4...]
+    return Array("[\(all.joined(separator: ","))]".utf8)
+  }
+
+  @Test(arguments: RandomCases.seeds(1...8))
+  func `a rehearsal tells what applying the events leads to`(seed: UInt64) {
+    var options = GeneratorOptions()
+    options.maxEvents = 12
+    options.badPercent = 0
+    options.limits.maxDataBytes = 40
+    options.weights[.feedReplace] = 3
+    options.weights[.sectionReplace] = 6
+    options.weights[.sectionDelete] = 4
+    options.weights[.feedClear] = 2
+    var generator = RecordGenerator(seed: seed, options: options)
+    var random = SplitMix64(seed: seed)
+    let ground = Ground(options.limits)
+    var met: [String: Int] = [:]
+    for (number, record) in generator.records(4_000).enumerated() {
+      guard var value = record.value else { continue }
+      if random.chance(20) { value = Self.patching(value, &random) }
+      let rejection = ground.apply(value) {
+        guard ground.decoder.isArray else { return }
+        let count = ground.decoder.events.count
+        let first = random.below(count + 1)
+        let state = ground.feed.state
+        state.beginJournal()
+        if ground.applyEvents(0..<first) == nil {
+          let rehearsed = ground.rehearse(from: first)
+          let applied = ground.applyEvents(first..<count)
+          #expect(rehearsed.rejection == applied, "seed \(seed): \(String(decoding: value, as: UTF8.self))")
+          if applied == nil { #expect(rehearsed.sectionCount == state.sectionCount, "seed \(seed)") }
+          let kind = ["at.", "'section'", "maxDataBytes"].first { applied?.contains($0) == true }
+          met[kind ?? (applied == nil ? "accepted" : "other"), default: 0] += 1
+        }
+        state.undoJournal()
+      }
+      if rejection != nil { met["rejected", default: 0] += 1 }
+      if number.isMultiple(of: 7) { ground.feed.confirm() }
+    }
+    for kind in ["at.", "'section'", "maxDataBytes", "accepted"] {
+      #expect(met[kind, default: 0] >= 10, "seed \(seed): \(met)")
+    }
+    #expect(met["other"] == nil, "seed \(seed): \(met)")
+  }
+
+  // MARK: Short records
+
+  private static let count = 100
+
+  private static let filled = """
+    [{"op":"section.replace","section":"many","items":[\((0..<count).map { "\"i\($0)\"" }.joined(separator: ","))]},
+    {"op":"item.upsert","section":"few","item":"long","data":"0123456789"}]
+    """
+
+  private static func limits() -> Limits {
+    var limits = Limits()
+    limits.maxItems = count + 1
+    limits.maxSections = 2
+    limits.maxDataBytes = 20
+    return limits
+  }
+
+  @Test(
+    arguments: [
+      #"{"op":"feed.clear"}"#, #"{"op":"feed.delete"}"#, #"{"op":"feed.replace","sections":[]}"#,
+      #"{"op":"section.delete","section":"many"}"#, #"{"op":"section.replace","section":"many","items":[]}"#,
+    ],
+    [
+      #"{"op":"item.upsert","item":"new"}"#,
+      #"{"op":"item.upsert","item":"i1"}"#,
+      #"{"op":"item.upsert","item":"new","section":"few","at":{"after":"i1"}}"#,
+      #"{"op":"item.upsert","item":"new","section":"many","at":{"before":"i1"}}"#,
+      #"{"op":"section.upsert","section":"few","at":{"before":"none"}}"#,
+      #"{"op":"item.upsert","item":"long","section":"few","data":{"a":"0123456789"}},{"op":"item.patch","item":"long","data":{"b":"0123456789"}}"#,
+      #"{"op":"section.upsert","section":"a"},{"op":"section.upsert","section":"b"},{"op":"section.upsert","section":"c"}"#,
+    ]
+  )
+  func `a short record that empties a list and is rejected leaves the feed alone`(
+    emptying: String,
+    rejected: String
+  ) {
+    let ground = Ground(Self.limits())
+    #expect(ground.apply(Self.filled) == nil)
+    ground.feed.confirm()
+    let checksum = ground.feed.checksum
+    let state = ground.feed.state
+    // Also where others have almost used up what the process may keep.
+    for bytes in [0, Limits().maxStateBytes - 100] {
+      let usage = StateUsage(feeds: 1, bytes: bytes)
+      #expect(ground.apply("[\(emptying),\(rejected)]", usage: usage) != nil)
+      #expect(state.items.changes.isEmpty && state.sections.changes.isEmpty && state.replacedScopes.isEmpty)
+      #expect(ground.feed.checksum == checksum)
+    }
+    #expect(ground.apply("[\(emptying)]") == nil)
+    #expect(ground.feed.checksum != checksum)
+  }
+
+  @Test func `nor does a record that empties many lists one by one`() {
+    var limits = Limits()
+    limits.maxSections = 5
+    let ground = Ground(limits)
+    let sections = (0..<5).map { section in
+      #"{"id":"s\#(section)","items":[\#((0..<8).map { "\"\(section).\($0)\"" }.joined(separator: ","))]}"#
+    }
+    #expect(ground.apply(#"{"op":"feed.replace","sections":[\#(sections.joined(separator: ","))]}"#) == nil)
+    ground.feed.confirm()
+    let deletions = (0..<5).map { #"{"op":"section.delete","section":"s\#($0)"}"# }.joined(separator: ",")
+    #expect(ground.apply(#"[\#(deletions),{"op":"item.upsert","item":"x"}]"#) != nil)
+    // The record names 6 events, which may make 12 elements: nothing is changed beyond the second list.
+    #expect(ground.feed.state.replacedScopes.count == 1)
+  }
+}
