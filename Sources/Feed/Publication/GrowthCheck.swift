@@ -45,7 +45,8 @@ struct GrowthCheck {
   @inline(__always)
   private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
 
-  /// Whether the record may pass the limit of items or bytes although it takes out some: an estimate that costs nothing.
+  /// Whether the record may exceed the limit on items or bytes even though it takes out these elements: an estimate that
+  /// costs nothing.
   func mayPassLimits(without takenOut: FeedState.ElementCount) -> Bool {
     if items - takenOut.items + mostNewElements > max(items, limits.maxItems) { return true }
     let growth =
@@ -67,7 +68,7 @@ struct GrowthCheck {
     case .sectionUpsert, .itemUpsert: if !feed.exists, !existed { try checkFeeds(number) }
     case .sectionReplace, .feedReplace:
       if !feed.exists, !existed { try checkFeeds(number) }
-      try checkList(event.pointee, feed.state, number)
+      try checkList(event, feed.state, number)
     default: break
     }
   }
@@ -86,15 +87,18 @@ struct GrowthCheck {
 
   @inline(never)
   private func checkList(
-    _ event: Event,
+    _ event: UnsafePointer<Event>,
     _ state: FeedState,
     _ number: Int?
   ) throws(Rejection) {
     // The list of a `feed.replace` was counted as it was decoded.
     let mayPassItems =
-      event.operation == .sectionReplace && state.totals.itemCount + event.items.count > limits.maxItems
+      event.pointee.operation == .sectionReplace
+      && state.totals.itemCount + event.pointee.items.count > limits.maxItems
     guard mayPassItems || mayPassStateBytes() else { return }
-    let after = state.measure(after: event, decoder)
+    // Not to look at each element of a long list for a short record.
+    guard mayPassLimits(without: state.takenOut(by: event)) else { return }
+    let after = state.measure(after: event.pointee, decoder)
     if after.items > limits.maxItems, after.items > items {
       throw Rejection(
         .limitExceeded,

@@ -167,13 +167,13 @@ public final class PublishedFeed {
     note(position)
   }
 
-  /// Rejects a record that takes out many more elements than it names, and of which a later event will be rejected, before
-  /// they are taken out.
+  /// Rejects a record that takes out many more elements than it names before it does so, if a later event will be rejected,
+  /// or if it would leave too many sections.
   ///
   /// - Parameters:
   ///   - number: that of the next event.
   ///   - takenOut: the elements that it and the events before it take out with their lists.
-  /// - Returns: false if the record does not take out that many, or if it may first pass a limit.
+  /// - Returns: false if the record does not take out that many so far, or if it may exceed another limit first.
   private func rehearse(
     _ decoder: RecordDecoder,
     from number: Int,
@@ -183,9 +183,8 @@ public final class PublishedFeed {
     // It takes several times as long to rehearse an element of a list as to take one out.
     let effort = 2 * decoder.events.count + 4 * (decoder.items.count + decoder.sections.count)
     guard takenOut.all > effort, !check.mayPassLimits(without: takenOut) else { return false }
-    var rehearsal = Rehearsal(state, decoder)
-    try rehearsal.run(from: number)
-    try check.check(sectionCount: rehearsal.sectionCount)
+    var rehearsal = Rehearsal(state, decoder, mostPatchedBytes: 64 * takenOut.all)
+    if try rehearsal.run(from: number) { try check.check(sectionCount: rehearsal.sectionCount) }
     return true
   }
 

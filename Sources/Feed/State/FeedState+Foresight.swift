@@ -42,7 +42,8 @@ extension FeedState {
     return result
   }
 
-  /// How many elements an event takes out of the feed with their lists, also if it puts some of them back. O(1).
+  /// How many elements an event takes out of the feed with their lists, even if it puts some of them back, without the section
+  /// that a `section.delete` names. O(1).
   func takenOut(by event: UnsafePointer<Event>) -> ElementCount {
     switch event.pointee.operation {
     case .feedClear, .feedDelete, .feedReplace:

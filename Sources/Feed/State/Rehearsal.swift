@@ -1,12 +1,14 @@
 /// Finds out whether an event of a record will be rejected, without changing the feed.
 ///
-/// A record that takes lists out of a feed takes time for each of their elements, and that time again if a later event is
-/// rejected, so that everything is undone. A short record could cause that as often as it is sent. So a record that takes
-/// out many more elements than it names is rehearsed first. That takes time only for its events, the elements that they
-/// list and the data that they patch: it follows which of these elements exist, and in which section.
+/// A record that takes lists out of a feed takes time for each of their elements, and as much again to undo everything if a
+/// later event is rejected. A short record could cause that as often as it is sent. So a record that takes out many more
+/// elements than it names is rehearsed first. That takes time only for its events, the elements that they list
+/// and the data that they patch: it follows which of these elements exist, and in which section.
 struct Rehearsal {
   private let state: FeedState
   private let decoder: RecordDecoder
+  /// How much data may still be patched.
+  private var patchedBytesLeft: Int
   /// The sections and items that events have named so far. Others are as in the feed, unless their lists were taken out.
   private var sections: [BytesKey: Section] = [:]
   private var items: [BytesKey: Item] = [:]
@@ -26,30 +28,37 @@ struct Rehearsal {
 
   private struct Item {
     var section: ByteSpan
-    /// The turn in which it was put there. It is gone if its list was taken out later.
+    /// The turn in which it was put there; -1 if it was deleted. It is gone if its list was taken out later.
     var placed: Int
     var data: ByteSpan
     /// Holds data that a patch has made.
     var owner: OwnedSpan?
+
+    static var deleted: Item { Item(section: .empty, placed: -1, data: .empty) }
   }
 
   /// - Parameters:
   ///   - state: the feed before the first event that is rehearsed; not changed while this lives.
   ///   - decoder: holds the record's events.
-  init(_ state: FeedState, _ decoder: RecordDecoder) {
+  ///   - mostPatchedBytes: gives up after patches have made so many bytes.
+  init(_ state: FeedState, _ decoder: RecordDecoder, mostPatchedBytes: Int) {
     self.state = state
     self.decoder = decoder
+    patchedBytesLeft = mostPatchedBytes
     sectionCount = state.sectionCount
   }
 
-  /// Rehearses all events from one on.
+  /// Rehearses the events from `first` on.
   ///
+  /// - Returns: false if it gave up, so that later events may be rejected.
   /// - Throws: what `FeedState.apply` throws for the first event that is rejected.
-  mutating func run(from first: Int) throws(Rejection) {
+  mutating func run(from first: Int) throws(Rejection) -> Bool {
     for number in first..<decoder.events.count {
       turn += 1
       try rehearse(decoder.events[number], decoder.isArray ? number : nil)
+      if patchedBytesLeft < 0 { return false }
     }
+    return true
   }
 
   private mutating func rehearse(_ event: Event, _ number: Int?) throws(Rejection) {
@@ -62,6 +71,7 @@ struct Rehearsal {
     case .sectionUpsert: try putSection(event, number)
     case .sectionReplace:
       try putSection(event, number)
+      // Before the list is emptied, as items that are in it keep their data.
       putItems(event.items, in: event.section)
       sections[BytesKey(event.section)] = Section(created: section(event.section).created, emptied: turn)
     case .sectionMove: if exists(event.section) { try putSection(event, number) }
@@ -73,11 +83,13 @@ struct Rehearsal {
     case .itemMove: if let item = item(event.item) { try putItem(event, item, number) }
     case .itemPatch:
       guard var item = item(event.item) else { return }
-      let owner = OwnedSpan(try FeedState.patched(item.data, by: event, decoder, number))
+      let patched = try FeedState.patched(item.data, by: event, decoder, number)
+      patchedBytesLeft -= patched.count
+      if patched.hasSameBytes(as: item.data) { return }
+      let owner = OwnedSpan(patched)
       (item.data, item.owner) = (owner.span, owner)
       items[BytesKey(event.item)] = item
-    case .itemDelete:
-      items[BytesKey(event.item)] = Item(section: .empty, placed: -1, data: .empty)
+    case .itemDelete: items[BytesKey(event.item)] = .deleted
     }
   }
 
@@ -166,6 +178,7 @@ struct Rehearsal {
       put(section.id)
       putItems(section.items, in: section.id)
     }
+    // Only now, as items that are listed keep their data.
     cleared = turn
     sectionCount = event.sections.count
   }

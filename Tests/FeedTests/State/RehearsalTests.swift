@@ -53,14 +53,15 @@ import Testing
       }
     }
 
-    /// Rehearses the decoded record. Returns the message of a rejection, or else the number of sections.
-    func rehearse(from number: Int) -> (rejection: String?, sectionCount: Int) {
-      var rehearsal = Rehearsal(feed.state, decoder)
+    /// Rehearses the decoded record. Returns the message of a rejection, or else the number of sections, or neither if
+    /// it gave up.
+    func rehearse(from number: Int, mostPatchedBytes: Int = .max) -> (rejection: String?, sectionCount: Int?)
+    {
+      var rehearsal = Rehearsal(feed.state, decoder, mostPatchedBytes: mostPatchedBytes)
       do throws(Rejection) {
-        try rehearsal.run(from: number)
-        return (nil, rehearsal.sectionCount)
+        return try rehearsal.run(from: number) ? (nil, rehearsal.sectionCount) : (nil, nil)
       } catch {
-        return (error.message, -1)
+        return (error.message, nil)
       }
     }
   }
@@ -97,23 +98,29 @@ import Testing
     for (number, record) in generator.records(4_000).enumerated() {
       guard var value = record.value else { continue }
       if random.chance(20) { value = Self.patching(value, &random) }
+      var expected: String??
       let rejection = ground.apply(value) {
         guard ground.decoder.isArray else { return }
         let count = ground.decoder.events.count
         let first = random.below(count + 1)
         let state = ground.feed.state
         state.beginJournal()
-        if ground.applyEvents(0..<first) == nil {
+        if let rejection = ground.applyEvents(0..<first) {
+          expected = rejection
+        } else {
           let rehearsed = ground.rehearse(from: first)
           let applied = ground.applyEvents(first..<count)
           #expect(rehearsed.rejection == applied, "seed \(seed): \(String(decoding: value, as: UTF8.self))")
           if applied == nil { #expect(rehearsed.sectionCount == state.sectionCount, "seed \(seed)") }
           let kind = ["at.", "'section'", "maxDataBytes"].first { applied?.contains($0) == true }
           met[kind ?? (applied == nil ? "accepted" : "other"), default: 0] += 1
+          expected = applied
         }
         state.undoJournal()
       }
-      if rejection != nil { met["rejected", default: 0] += 1 }
+      if let expected {
+        #expect(rejection == expected, "seed \(seed): \(String(decoding: value, as: UTF8.self))")
+      }
       if number.isMultiple(of: 7) { ground.feed.confirm() }
     }
     for kind in ["at.", "'section'", "maxDataBytes", "accepted"] {
@@ -163,10 +170,21 @@ import Testing
     ground.feed.confirm()
     let checksum = ground.feed.checksum
     let state = ground.feed.state
+    let other = Ground(Self.limits())
+    #expect(other.apply(Self.filled) == nil)
+    var expected: String?
+    _ = other.apply(Array("[\(emptying),\(rejected)]".utf8)) {
+      expected = other.applyEvents(0..<other.decoder.events.count)
+    }
     // Also where others have almost used up what the process may keep.
     for bytes in [0, Limits().maxStateBytes - 100] {
       let usage = StateUsage(feeds: 1, bytes: bytes)
-      #expect(ground.apply("[\(emptying),\(rejected)]", usage: usage) != nil)
+      let rejection = ground.apply("[\(emptying),\(rejected)]", usage: usage)
+      if let expected {
+        #expect(rejection == expected)
+      } else {
+        #expect(rejection?.hasSuffix("more than limits.maxSections (2)") == true)
+      }
       #expect(state.items.changes.isEmpty && state.sections.changes.isEmpty && state.replacedScopes.isEmpty)
       #expect(ground.feed.checksum == checksum)
     }
@@ -185,7 +203,33 @@ import Testing
     ground.feed.confirm()
     let deletions = (0..<5).map { #"{"op":"section.delete","section":"s\#($0)"}"# }.joined(separator: ",")
     #expect(ground.apply(#"[\#(deletions),{"op":"item.upsert","item":"x"}]"#) != nil)
-    // The record names 6 events, which may make 12 elements: nothing is changed beyond the second list.
+    // It has 6 events, so up to 12 elements may go before it is rehearsed: one list of 8, not two.
     #expect(ground.feed.state.replacedScopes.count == 1)
+  }
+
+  @Test func `a limit that comes first is named first`() {
+    let ground = Ground()
+    #expect(ground.apply(Self.filled) == nil)
+    let long = String(repeating: "x", count: 40_000)
+    let rejection = ground.apply(
+      #"""
+      [{"op":"section.delete","section":"many"},{"op":"section.replace","section":"few","items":["x"],"data":"\#(long)"},
+      {"op":"item.upsert","item":"new"}]
+      """#,
+      usage: StateUsage(feeds: 1, bytes: Limits().maxStateBytes)
+    )
+    #expect(rejection?.hasPrefix("event 1 leaves the process with ") == true, "\(rejection ?? "accepted")")
+  }
+
+  @Test func `a rehearsal gives up once patches have made much data`() {
+    let ground = Ground()
+    #expect(ground.apply(Self.filled) == nil)
+    let patches = String(repeating: #"{"op":"item.patch","item":"long","data":{"a":1}},"#, count: 3)
+    _ = ground.apply(Array(#"[\#(patches){"op":"item.upsert","item":"new"}]"#.utf8)) {
+      let enough = ground.rehearse(from: 0, mostPatchedBytes: 21)
+      #expect(enough.rejection?.hasPrefix("event 3: field 'section' is missing") == true)
+      let short = ground.rehearse(from: 0, mostPatchedBytes: 20)
+      #expect(short.rejection == nil && short.sectionCount == nil)
+    }
   }
 }
