@@ -1,4 +1,4 @@
-"""Compares the processor times of two replays."""
+"""What replays of the built command cost."""
 import json
 import math
 import os
@@ -14,6 +14,19 @@ MOST = 3
 TRIES = 3
 
 
+def replay(path, settings=(), rejects=False):
+    """Replays a file. Returns what it used: its rusage."""
+    quiet = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", os.O_WRONLY, 0) for descriptor in (1, 2)]
+    arguments = [COMMAND, "replay", path, "--output", "/dev/null", "--rejected", "/dev/null", "--strict"]
+    arguments += [part for setting in settings for part in ("--set", setting)]
+    process = os.posix_spawn(COMMAND, arguments, os.environ, file_actions=quiet)
+    _, status, usage = os.wait4(process, 0)
+    # With --strict it exits with 1 if it rejected records.
+    if os.waitstatus_to_exitcode(status) != int(rejects):
+        raise AssertionError(f"{arguments} ended with status {status}")
+    return usage
+
+
 def user_seconds(values, settings=(), rejects=False):
     """The user time of a replay of these values, each in a window of its own."""
     with tempfile.TemporaryDirectory() as folder:
@@ -21,15 +34,7 @@ def user_seconds(values, settings=(), rejects=False):
         with path.open("w") as lines:
             for number, value in enumerate(values):
                 lines.write(json.dumps({"ts": 1_000 * number, "key": "f", "value": value}) + "\n")
-        quiet = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", os.O_WRONLY, 0) for descriptor in (1, 2)]
-        arguments = [COMMAND, "replay", path, "--output", "/dev/null", "--rejected", "/dev/null", "--strict"]
-        arguments += [part for setting in settings for part in ("--set", setting)]
-        process = os.posix_spawn(COMMAND, arguments, os.environ, file_actions=quiet)
-        _, status, usage = os.wait4(process, 0)
-        # With --strict it exits with 1 if it rejected records.
-        if os.waitstatus_to_exitcode(status) != int(rejects):
-            raise AssertionError(f"{arguments} ended with status {status}")
-        return usage.ru_utime
+        return replay(path, settings, rejects).ru_utime
 
 
 class CostTests(unittest.TestCase):

@@ -1,27 +1,15 @@
 """The memory of feeds without content, from the peak memory of replays of few and of many."""
-import os
 import pathlib
 import tempfile
 import unittest
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-COMMAND = REPOSITORY / ".build/debug/feedstore"
+from costs import replay
+
 FEW, MANY = 2_000, 22_000
 
 EMPTY = '{"op":"feed.replace","sections":[]}'
 FILLED = '{"op":"section.replace","section":"s","items":[%s]}' % ",".join(
     '{"id":"%d","kind":"k%d"}' % (number, number) for number in range(50))
-
-
-def peak_bytes(path):
-    """The peak memory of a replay. It starts at the parent's, which is less here."""
-    quiet = [(os.POSIX_SPAWN_OPEN, descriptor, "/dev/null", os.O_WRONLY, 0) for descriptor in (1, 2)]
-    arguments = [COMMAND, "replay", path, "--output", "/dev/null", "--rejected", "/dev/null", "--strict"]
-    process = os.posix_spawn(COMMAND, arguments, os.environ, file_actions=quiet)
-    _, status, usage = os.wait4(process, 0)
-    if status != 0:
-        raise AssertionError(f"{arguments} ended with status {status}")
-    return usage.ru_maxrss * 1024
 
 
 def bytes_per_feed(*values):
@@ -36,7 +24,8 @@ def bytes_per_feed(*values):
                         # Each has its own window, so that pending changes are negligible compared with the feeds.
                         time += 1_000
                         lines.write('{"ts":%d,"key":"feed %d","value":%s}\n' % (time, feed, value))
-            peaks.append(peak_bytes(path))
+            # It starts at the parent's peak, which is less here.
+            peaks.append(replay(path).ru_maxrss * 1024)
     return (peaks[1] - peaks[0]) / (MANY - FEW)
 
 
