@@ -14,15 +14,33 @@ extension ConnectionFault {
   ///   - broker: host and port.
   ///   - note: what was reported about the broker's certificate.
   ///   - hasCertificate: whether the client has a certificate.
+  ///   - scheme: `ssl`, `sasl_plaintext` or `sasl_ssl`; empty for a client with neither.
   /// - Returns: nil if the error may be temporary.
-  init?(_ text: String, broker: String, note: CertificateNote?, hasCertificate: Bool) {
+  init?(_ text: String, broker: String, note: CertificateNote?, hasCertificate: Bool, scheme: String = "") {
     let isHandshake = text.contains("in state SSL_HANDSHAKE")
     let sentence = Self.withoutTiming(text)
-    guard let cause = Self.cause(sentence, note ?? CertificateNote(), hasCertificate, isHandshake) else {
-      return nil
-    }
+    guard
+      let cause = Self.cutOffCause(text, scheme)
+        ?? Self.cause(sentence, note ?? CertificateNote(), hasCertificate, isHandshake)
+    else { return nil }
     self.init(cause: cause, broker: broker)
   }
+
+  /// The cause if the broker has closed the connection at the first request. librdkafka guesses it only if it notices that while
+  /// it reads, not while it sends the next request, nor if that one was on its way.
+  private static func cutOffCause(_ text: String, _ scheme: String) -> Cause? {
+    guard ["Send failed: ", "Receive failed: "].contains(where: text.hasPrefix),
+      text.contains("Broken pipe") || text.contains("Connection reset by peer"),
+      let timing = text.components(after: " (after "), let duration = Int(timing.prefix { $0.isNumber }),
+      duration < longestFirstRequestMilliseconds
+    else { return nil }
+    if timing.contains("in state UP"), !scheme.hasPrefix("sasl") { return .onlySASL }
+    if timing.contains("in state APIVERSION_QUERY"), !scheme.hasSuffix("ssl") { return .onlyTLS }
+    return nil
+  }
+
+  /// As in librdkafka (`rd_kafka_broker_set_error`).
+  private static let longestFirstRequestMilliseconds = 2_000
 
   private static func cause(
     _ text: String,

@@ -65,7 +65,8 @@ public final class ConnectionFaults: Sendable, Hashable {
   ///
   /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
-    guard facility == "FAIL" || facility == "SSLCERTVRFY", let (broker, rest) = Self.split(text) else {
+    guard facility == "FAIL" || facility == "SSLCERTVRFY", let (scheme, broker, rest) = Self.split(text)
+    else {
       return .other
     }
     // The client is being closed.
@@ -76,7 +77,13 @@ public final class ConnectionFaults: Sendable, Hashable {
         return .fault(nil)
       }
       let note = state.table[certificateOf: broker]
-      let fault = ConnectionFault(rest, broker: broker, note: note, hasCertificate: hasCertificate)
+      let fault = ConnectionFault(
+        rest,
+        broker: broker,
+        note: note,
+        hasCertificate: hasCertificate,
+        scheme: scheme
+      )
       guard let fault, !(fault.isGuess && state.hasConnected) else {
         state.table.forget(broker)
         return .other
@@ -87,8 +94,14 @@ public final class ConnectionFaults: Sendable, Hashable {
 
   /// Whether an error reported outside of any call belongs to a known connection fault.
   func isKnown(_ text: String, hasCertificate: Bool) -> Bool {
-    guard let (broker, rest) = Self.split(text),
-      let fault = ConnectionFault(rest, broker: broker, note: nil, hasCertificate: hasCertificate)
+    guard let (scheme, broker, rest) = Self.split(text),
+      let fault = ConnectionFault(
+        rest,
+        broker: broker,
+        note: nil,
+        hasCertificate: hasCertificate,
+        scheme: scheme
+      )
     else { return false }
     return !fault.isGuess || !state.withLock(\.hasConnected)
   }
@@ -118,9 +131,9 @@ public final class ConnectionFaults: Sendable, Hashable {
     )
   }
 
-  /// Extracts the broker from `[thrd:…]: ssl://HOST:PORT/ID: …`, `ssl://HOST:PORT/ID: …` and `GroupCoordinator:
-  /// HOST:PORT: …`.
-  private static func split(_ text: String) -> (broker: String, rest: String)? {
+  /// Extracts the scheme, empty if there is none, and the broker from `[thrd:…]: ssl://HOST:PORT/ID: …`,
+  /// `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
+  private static func split(_ text: String) -> (scheme: String, broker: String, rest: String)? {
     var text = KafkaLogText.parts(of: text).message[...]
     guard var end = text.firstRange(of: ": ") else { return nil }
     if !text[..<end.lowerBound].contains(":"), let next = text[end.upperBound...].firstRange(of: ": "),
@@ -130,9 +143,13 @@ public final class ConnectionFaults: Sendable, Hashable {
       end = next
     }
     var name = text[..<end.lowerBound]
-    if let scheme = name.firstRange(of: "://") { name = name[scheme.upperBound...] }
+    var scheme = name.prefix(0)
+    if let mark = name.firstRange(of: "://") {
+      scheme = name[..<mark.lowerBound]
+      name = name[mark.upperBound...]
+    }
     if let slash = name.lastIndex(of: "/") { name = name[..<slash] }
-    return (String(name), String(text[end.upperBound...]))
+    return (String(scheme), String(name), String(text[end.upperBound...]))
   }
 
   /// Extracts ` (subject=…, issuer=…)` from a message about a certificate.

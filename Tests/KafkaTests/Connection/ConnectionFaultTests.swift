@@ -8,10 +8,12 @@ import Testing
   private static func cause(
     _ text: String,
     certificateError number: Int32? = nil,
-    hasCertificate: Bool = false
+    hasCertificate: Bool = false,
+    scheme: String = ""
   ) -> ConnectionFault.Cause? {
     let note = number.map { ConnectionFault.CertificateNote(number: $0) }
-    return ConnectionFault(text, broker: broker, note: note, hasCertificate: hasCertificate)?.cause
+    return ConnectionFault(text, broker: broker, note: note, hasCertificate: hasCertificate, scheme: scheme)?
+      .cause
   }
 
   private static let refusedCertificate = """
@@ -66,6 +68,23 @@ import Testing
       (after 0ms in state UP)
       """
     #expect(Self.cause(toSASL) == .onlySASL)
+  }
+
+  @Test(arguments: ["Send failed: Broken pipe", "Receive failed: Connection reset by peer"])
+  func `a connection that is closed during the next request is as one that is closed at the first`(
+    text: String
+  ) {
+    let up = text + " (after 0ms in state UP)"
+    #expect(Self.cause(up) == .onlySASL)
+    #expect(Self.cause(up, scheme: "ssl") == .onlySASL)
+    #expect(Self.cause(up, scheme: "sasl_plaintext") == nil)
+    let query = text + " (after 12ms in state APIVERSION_QUERY)"
+    #expect(Self.cause(query) == .onlyTLS)
+    #expect(Self.cause(query, scheme: "sasl_plaintext") == .onlyTLS)
+    #expect(Self.cause(query, scheme: "sasl_ssl") == nil)
+    // Not at the first requests.
+    #expect(Self.cause(text + " (after 2000ms in state UP)") == nil)
+    #expect(Self.cause(text) == nil)
   }
 
   @Test func `the broker's message about users and mechanisms is kept`() {

@@ -45,6 +45,23 @@ import Testing
     #expect(fail("b:1") == .fault(Self.message))
   }
 
+  @Test func `a broker that wants a user has the same message whatever the client was just doing`() {
+    func read(_ text: String) -> ConnectionFaults.Line {
+      faults.read("FAIL", "[thrd:\(text)", hasCertificate: false)
+    }
+    let disconnected = read(
+      "a:1/bootstrap]: a:1/bootstrap: Disconnected: verify that security.protocol is correctly configured, "
+        + "broker might require SASL authentication (after 0ms in state UP)"
+    )
+    #expect(disconnected != .other)
+    let text = "b:1/bootstrap: Send failed: Broken pipe (after 0ms in state UP)"
+    #expect(read("b:1/bootstrap]: \(text)") == disconnected)
+    #expect(read("sasl_ssl://b:1/bootstrap]: sasl_ssl://\(text)") == .other)
+    // A broker that goes down does the same, so it only counts before the cluster has answered.
+    faults.connected()
+    #expect(read("b:1/bootstrap]: \(text)") == .other)
+  }
+
   @Test func `a message for other brokers does not name one that works again`() {
     #expect(fail("a:1") == .fault(Self.message))
     clock.pass(119_999)
