@@ -221,6 +221,19 @@ import Testing
     #expect(rejection?.hasPrefix("event 1 leaves the process with ") == true, "\(rejection ?? "accepted")")
   }
 
+  @Test func `events that were applied already are not rehearsed`() {
+    let ground = Ground()
+    #expect(ground.apply(Self.filled) == nil)
+    let rejection = ground.apply(
+      #"""
+      [{"op":"item.upsert","item":"new","section":"few","at":{"before":"long"}},{"op":"item.delete","item":"long"},
+      {"op":"section.delete","section":"many"}]
+      """#
+    )
+    #expect(rejection == nil)
+    #expect(ground.feed.itemCount == 1)
+  }
+
   @Test func `a rehearsal gives up once patches have made much data`() {
     let ground = Ground()
     #expect(ground.apply(Self.filled) == nil)
