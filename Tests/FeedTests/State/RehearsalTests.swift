@@ -4,68 +4,6 @@ import Testing
 @testable import Feed
 
 @Suite struct RehearsalTests {
-  /// A feed, and a decoder of its records.
-  private final class Ground {
-    let feed: PublishedFeed
-    let decoder: RecordDecoder
-    private var offset: Int64 = 0
-
-    init(_ limits: Limits = Limits()) {
-      feed = withSpan("f") { PublishedFeed(id: $0) }
-      decoder = RecordDecoder(limits: limits)
-    }
-
-    /// Applies a record.
-    ///
-    /// - Parameter decoded: called once it is decoded.
-    /// - Returns: the message with which it is rejected; nil if it is not.
-    func apply(_ value: [UInt8], usage: StateUsage = StateUsage(), decoded: () -> Void = {}) -> String? {
-      withSpan("f") { key in
-        withSpan(value) { value in
-          do throws(Rejection) {
-            offset += 1
-            let position = RecordPosition(topic: [], offset: offset, timestamp: 0)
-            let record = InputRecord(partition: 0, position: position, key: key, value: .bytes(value))
-            try decoder.decode(record, for: feed)
-            decoded()
-            try feed.apply(decoder, at: position, usage: usage) { _ in }
-            return nil
-          } catch {
-            return error.message
-          }
-        }
-      }
-    }
-
-    func apply(_ value: String, usage: StateUsage = StateUsage()) -> String? {
-      apply(Array(value.utf8), usage: usage)
-    }
-
-    /// Applies events of the decoded record, without looking ahead. Returns the message of a rejection.
-    func applyEvents(_ numbers: Range<Int>) -> String? {
-      do throws(Rejection) {
-        for number in numbers {
-          _ = try feed.state.apply(decoder.events.event(number), decoder, number: number)
-        }
-        return nil
-      } catch {
-        return error.message
-      }
-    }
-
-    /// Rehearses the decoded record. Returns the message of a rejection, or else the number of sections, or neither if
-    /// it gave up.
-    func rehearse(from number: Int, mostPatchedBytes: Int = .max) -> (rejection: String?, sectionCount: Int?)
-    {
-      var rehearsal = Rehearsal(feed.state, decoder, mostPatchedBytes: mostPatchedBytes)
-      do throws(Rejection) {
-        return try rehearsal.run(from: number) ? (nil, rehearsal.sectionCount) : (nil, nil)
-      } catch {
-        return (error.message, nil)
-      }
-    }
-  }
-
   /// The events of a value between patches of two items, whose data soon has more than 40 bytes.
   private static func patching(_ value: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
     let text = String(decoding: value, as: UTF8.self)
@@ -93,7 +31,7 @@ import Testing
     options.weights[.feedClear] = 2
     var generator = RecordGenerator(seed: seed, options: options)
     var random = SplitMix64(seed: seed)
-    let ground = Ground(options.limits)
+    let ground = FeedGround(options.limits)
     var met: [String: Int] = [:]
     for (number, record) in generator.records(4_000).enumerated() {
       guard var value = record.value else { continue }
@@ -165,12 +103,12 @@ import Testing
     emptying: String,
     rejected: String
   ) {
-    let ground = Ground(Self.limits())
+    let ground = FeedGround(Self.limits())
     #expect(ground.apply(Self.filled) == nil)
     ground.feed.confirm()
     let checksum = ground.feed.checksum
     let state = ground.feed.state
-    let other = Ground(Self.limits())
+    let other = FeedGround(Self.limits())
     #expect(other.apply(Self.filled) == nil)
     var expected: String?
     _ = other.apply(Array("[\(emptying),\(rejected)]".utf8)) {
@@ -195,7 +133,7 @@ import Testing
   @Test func `nor does a record that empties many lists one by one`() {
     var limits = Limits()
     limits.maxSections = 5
-    let ground = Ground(limits)
+    let ground = FeedGround(limits)
     let sections = (0..<5).map { section in
       #"{"id":"s\#(section)","items":[\#((0..<8).map { "\"\(section).\($0)\"" }.joined(separator: ","))]}"#
     }
@@ -208,7 +146,7 @@ import Testing
   }
 
   @Test func `a limit that comes first is named first`() {
-    let ground = Ground()
+    let ground = FeedGround()
     #expect(ground.apply(Self.filled) == nil)
     let long = String(repeating: "x", count: 40_000)
     let rejection = ground.apply(
@@ -222,7 +160,7 @@ import Testing
   }
 
   @Test func `events that were applied already are not rehearsed`() {
-    let ground = Ground()
+    let ground = FeedGround()
     #expect(ground.apply(Self.filled) == nil)
     let rejection = ground.apply(
       #"""
@@ -235,7 +173,7 @@ import Testing
   }
 
   @Test func `a rehearsal gives up once patches have made much data`() {
-    let ground = Ground()
+    let ground = FeedGround()
     #expect(ground.apply(Self.filled) == nil)
     let patches = String(repeating: #"{"op":"item.patch","item":"long","data":{"a":1}},"#, count: 3)
     _ = ground.apply(Array(#"[\#(patches){"op":"item.upsert","item":"new"}]"#.utf8)) {
