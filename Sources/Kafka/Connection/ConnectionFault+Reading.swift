@@ -10,25 +10,23 @@ extension ConnectionFault {
   /// Parses librdkafka's message about a failed connection.
   ///
   /// - Parameters:
-  ///   - text: the message without the broker's name.
-  ///   - broker: host and port.
   ///   - note: what was reported about the broker's certificate.
   ///   - hasCertificate: whether the client has a certificate.
-  ///   - scheme: `ssl`, `sasl_plaintext` or `sasl_ssl`; empty for a client with neither.
   /// - Returns: nil if the error may be temporary.
-  init?(_ text: String, broker: String, note: CertificateNote?, hasCertificate: Bool, scheme: String = "") {
-    let isHandshake = text.contains("in state SSL_HANDSHAKE")
-    let sentence = Self.withoutTiming(text)
+  init?(_ line: BrokerLine, note: CertificateNote?, hasCertificate: Bool) {
+    let isHandshake = line.message.contains("in state SSL_HANDSHAKE")
+    let sentence = Self.withoutTiming(line.message)
     guard
-      let cause = Self.cutOffCause(text, scheme)
+      let cause = Self.cutOffCause(line)
         ?? Self.cause(sentence, note ?? CertificateNote(), hasCertificate, isHandshake)
     else { return nil }
-    self.init(cause: cause, broker: broker)
+    self.init(cause: cause, broker: line.broker)
   }
 
   /// The cause if the broker has closed the connection at the first request. librdkafka guesses it only if it notices that while
   /// it reads, not while it sends the next request, nor if that one was on its way.
-  private static func cutOffCause(_ text: String, _ scheme: String) -> Cause? {
+  private static func cutOffCause(_ line: BrokerLine) -> Cause? {
+    let (text, scheme) = (line.message, line.scheme)
     guard ["Send failed: ", "Receive failed: "].contains(where: text.hasPrefix),
       text.contains("Broken pipe") || text.contains("Connection reset by peer"),
       let timing = text.components(after: " (after "), let duration = Int(timing.prefix { $0.isNumber }),

@@ -65,27 +65,20 @@ public final class ConnectionFaults: Sendable, Hashable {
   ///
   /// - Parameter hasCertificate: whether the client has a certificate.
   func read(_ facility: String, _ text: String, hasCertificate: Bool) -> Line {
-    guard facility == "FAIL" || facility == "SSLCERTVRFY", let (scheme, broker, rest) = Self.split(text)
-    else {
-      return .other
-    }
+    guard facility == "FAIL" || facility == "SSLCERTVRFY", let line = BrokerLine(text) else { return .other }
     // The client is being closed.
-    if rest.contains("Local: Broker handle destroyed") { return .fault(nil) }
+    if line.message.contains("Local: Broker handle destroyed") { return .fault(nil) }
     return state.withLock { state in
       if facility == "SSLCERTVRFY" {
-        if let names = Self.names(in: rest) { state.table[certificateOf: broker]?.names = names }
+        if let names = Self.names(in: line.message) {
+          state.table[certificateOf: line.broker]?.names = names
+        }
         return .fault(nil)
       }
-      let note = state.table[certificateOf: broker]
-      let fault = ConnectionFault(
-        rest,
-        broker: broker,
-        note: note,
-        hasCertificate: hasCertificate,
-        scheme: scheme
-      )
+      let note = state.table[certificateOf: line.broker]
+      let fault = ConnectionFault(line, note: note, hasCertificate: hasCertificate)
       guard let fault, !(fault.isGuess && state.hasConnected) else {
-        state.table.forget(broker)
+        state.table.forget(line.broker)
         return .other
       }
       return .fault(state.table.fail(fault, at: now()))
@@ -94,14 +87,8 @@ public final class ConnectionFaults: Sendable, Hashable {
 
   /// Whether an error reported outside of any call belongs to a known connection fault.
   func isKnown(_ text: String, hasCertificate: Bool) -> Bool {
-    guard let (scheme, broker, rest) = Self.split(text),
-      let fault = ConnectionFault(
-        rest,
-        broker: broker,
-        note: nil,
-        hasCertificate: hasCertificate,
-        scheme: scheme
-      )
+    guard let line = BrokerLine(text),
+      let fault = ConnectionFault(line, note: nil, hasCertificate: hasCertificate)
     else { return false }
     return !fault.isGuess || !state.withLock(\.hasConnected)
   }
@@ -129,27 +116,6 @@ public final class ConnectionFaults: Sendable, Hashable {
       isFatal: false,
       requiresAbort: false
     )
-  }
-
-  /// Extracts the scheme, empty if there is none, and the broker from `[thrd:…]: ssl://HOST:PORT/ID: …`,
-  /// `ssl://HOST:PORT/ID: …` and `GroupCoordinator: HOST:PORT: …`.
-  private static func split(_ text: String) -> (scheme: String, broker: String, rest: String)? {
-    var text = KafkaLogText.parts(of: text).message[...]
-    guard var end = text.firstRange(of: ": ") else { return nil }
-    if !text[..<end.lowerBound].contains(":"), let next = text[end.upperBound...].firstRange(of: ": "),
-      text[end.upperBound..<next.lowerBound].contains(":")
-    {
-      text = text[end.upperBound...]
-      end = next
-    }
-    var name = text[..<end.lowerBound]
-    var scheme = name.prefix(0)
-    if let mark = name.firstRange(of: "://") {
-      scheme = name[..<mark.lowerBound]
-      name = name[mark.upperBound...]
-    }
-    if let slash = name.lastIndex(of: "/") { name = name[..<slash] }
-    return (String(scheme), String(name), String(text[end.upperBound...]))
   }
 
   /// Extracts ` (subject=…, issuer=…)` from a message about a certificate.

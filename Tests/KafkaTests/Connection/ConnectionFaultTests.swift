@@ -12,8 +12,8 @@ import Testing
     scheme: String = ""
   ) -> ConnectionFault.Cause? {
     let note = number.map { ConnectionFault.CertificateNote(number: $0) }
-    return ConnectionFault(text, broker: broker, note: note, hasCertificate: hasCertificate, scheme: scheme)?
-      .cause
+    let line = BrokerLine(scheme: scheme, broker: broker, message: text)
+    return ConnectionFault(line, note: note, hasCertificate: hasCertificate)?.cause
   }
 
   private static let refusedCertificate = """
