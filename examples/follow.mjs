@@ -5,14 +5,13 @@
  *     node examples/follow.mjs http://127.0.0.1:8321 news weather
  *
  * With --json it prints the whole feed on one line whenever it is up to date, {"feed":"news","mode":"delete"} when it has been
- * deleted, and {"feed":"news","error":"absent"} while there is no such feed. Numbers in data are JavaScript's: those beyond its
- * range become null. The token is read from the environment variable FEEDSTORE_HTTP_TOKEN; if the daemon refuses it, the
+ * deleted, and {"feed":"news","error":"absent"} while there is no such feed. Data is printed as its producer spelled it. The token is read from the environment variable FEEDSTORE_HTTP_TOKEN; if the daemon refuses it, the
  * exit code is 1. For a web page, copy `follow` and the two imported files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 import { EventStream } from '../web/event-stream.js';
-import { Replica, ReplicaFault } from '../web/replica.js';
+import { parsedWithText, Replica, ReplicaFault } from '../web/replica.js';
 
 /**
  * Follows a feed until its process or page ends, and recovers from every interruption.
@@ -60,7 +59,8 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   const take = (/** @type {string} */ name, /** @type {string} */ data) => {
     switch (name) {
       case 'message': return apply(data);
-      case 'up-to-date': return onNews('up-to-date', replica);
+      // Also sent after a deletion, which has been reported.
+      case 'up-to-date': return replica.revision === null ? undefined : onNews('up-to-date', replica);
       case 'must-refetch':
         // The next message is a reload, which must be accepted whatever its revision.
         replica.remove();
@@ -105,7 +105,7 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
 
   const outcomeOf = (/** @type {string} */ text) => {
     try {
-      return replica.apply(text);
+      return replica.apply(parsedWithText(text));
     } catch (fault) {
       if (fault instanceof ReplicaFault) return { type: /** @type {const} */ ('mismatch'), feed, fault };
       throw fault;
@@ -113,6 +113,19 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   };
 
   connect(server);
+}
+
+/**
+ * Sections as JSON, with the text of all data: `JSON.stringify` would change numbers and the order of members.
+ *
+ * @param {Replica['sections']} sections
+ */
+function textOf(sections) {
+  const list = (/** @type {string[]} */ elements) => `[${elements.join(',')}]`;
+  return list(sections.map(({ id, dataText, items }) => {
+    const texts = items.map((item) => `{"id":${JSON.stringify(item.id)},"kind":${JSON.stringify(item.kind)},"data":${item.dataText}}`);
+    return `{"id":${JSON.stringify(id)},"data":${dataText},"items":${list(texts)}}`;
+  }));
 }
 
 const isJSON = process.argv.includes('--json');
@@ -133,14 +146,7 @@ const unreached = new Set();
 for (const feed of feeds) {
   // Whether the last JSON line reported that the feed does not exist.
   let isAbsent = false;
-  const print = (/** @type {object} */ value) => {
-    try {
-      console.log(JSON.stringify(value));
-    } catch (fault) {
-      // Data nested thousands of levels deep can be parsed, but not serialised.
-      console.error(`follow.mjs: ${feed} cannot be printed: ${fault}`);
-    }
-  };
+  const print = (/** @type {object} */ value) => console.log(JSON.stringify(value));
   follow(server.replace(/\/+$/, ''), feed, {
     token: process.env.FEEDSTORE_HTTP_TOKEN,
     onAttempt: (url, isReached) => {
@@ -158,7 +164,9 @@ for (const feed of feeds) {
     },
     onNews: (what, replica, change) => {
       const { epoch, revision, checksum, sections } = replica;
-      if (isJSON && what === 'up-to-date') print({ feed, epoch, revision, checksum, sections });
+      if (isJSON && what === 'up-to-date') {
+        console.log(`${JSON.stringify({ feed, epoch, revision, checksum }).slice(0, -1)},"sections":${textOf(sections)}}`);
+      }
       if (isJSON && what === 'gone') print({ feed, mode: 'delete' });
       if (what === 'up-to-date' || what === 'gone') isAbsent = what === 'gone';
       if (isJSON || what === 'up-to-date') return;

@@ -6,12 +6,11 @@
 
 It reads the compacted topic from its beginning, so it needs no other store, and keeps a replica of every feed. The
 rules are those of docs/protocol.md, section 11. With --once it prints the feeds at the end of the topic as
-JSON, one per line, and exits. Once it has started, it waits for brokers that are unavailable. If Kafka refuses a
-request, for example because the topic does not exist, it exits with code 1.
+JSON, one per line, and exits; data is printed as its producer spelled it. Once it has started, it waits for brokers
+that are unavailable. If Kafka refuses a request, for example because the topic does not exist, it exits with code 1.
 """
 import argparse
 import json
-import math
 import re
 import sys
 
@@ -136,7 +135,7 @@ class Feed:
         return f"{total % 2**32:08x}"
 
     def document(self):
-        """The feed as a reload lists it."""
+        """The feed as a reload lists it. Data is its JSON text."""
         return [
             {"id": section, "data": self.sections[section], "items": [
                 {"id": item, "kind": self.contents[item][0], "data": self.contents[item][1]}
@@ -196,16 +195,12 @@ class Refused(Exception):
     """A permanent error; the message has the remedy."""
 
 
-# Python's json is recursive, and its numbers are limited. Values beyond that stay text, as on the topic.
+# Python's json is recursive, and its numbers are limited. Values of unknown fields beyond that become text.
 MOST_DIGITS, MOST_LEVELS = 600, 100
 
 
 def integer(text):
     return int(text) if len(text) <= MOST_DIGITS else text
-
-
-def fraction(text):
-    return float(text) if math.isfinite(float(text)) else text
 
 
 def no_json(name):
@@ -234,11 +229,60 @@ def shallow(text):
     return "".join(pieces) + text[end:]
 
 
+TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}:,]')
+LISTS = [(kind, name) for kind in ("sections", "items") for name in ("insert", "reconfigure", "reload")]
+# Where data is: the names of the members that lead to it, and None for each list.
+DATA = {("sections", None, "data"), ("sections", None, "items", None, "data"), *((*names, None, "data") for names in LISTS)}
+
+
+def with_data_as_text(text):
+    """Replaces all data by strings that hold its JSON: parsed, numbers and repeated members would lose their spelling."""
+    pieces, end, names, before = [], 0, [], None
+    start = None  # of the data that is being read
+    for token in TOKEN.finditer(text):
+        kind = token[0]
+        if start is None and kind == ":":
+            names[-1] = json.loads(before[0])
+            if tuple(names) in DATA:
+                start, level = token.end(), len(names)
+        if kind in ",}]" and start is not None and len(names) == level:
+            pieces += [text[end:start], json.dumps(text[start:token.start()].strip())]
+            start, end = None, token.start()
+        if kind in "[{":
+            names.append(None)
+        elif kind in "]}":
+            names.pop()
+        before = token
+    return "".join(pieces) + text[end:]
+
+
 def parse(value):
+    """A changeset, with all data in it as JSON text."""
     text = value.decode()
+    # Whether it is JSON, whatever its numbers are.
+    load(text, parse_int=str, parse_float=str)
+    return load(with_data_as_text(text), parse_int=integer)
+
+
+def load(text, **numbers):
     if text.count("[") + text.count("{") > MOST_LEVELS:
         text = shallow(text)
-    return json.loads(text, parse_int=integer, parse_float=fraction, parse_constant=no_json)
+    return json.loads(text, parse_constant=no_json, **numbers)
+
+
+def written(document):
+    """A document as JSON."""
+    def with_data(element, **members):
+        fields = {"id": json.dumps(element["id"]), **members}
+        return "{" + "".join(f'"{name}": {value}, ' for name, value in fields.items()) + f'"data": {element["data"]}'
+
+    def listed(elements):
+        return "[" + ", ".join(elements) + "]"
+
+    return listed(
+        with_data(section) + ', "items": ' + listed(
+            with_data(item, kind=json.dumps(item["kind"])) + "}" for item in section["items"]) + "}"
+        for section in document)
 
 
 KEY = re.compile(r"(?P<kind>k0|[kd][1-9][0-9]{0,6})/(?P<feed>.+)", re.DOTALL)
@@ -354,8 +398,8 @@ if __name__ == "__main__":
     parser.add_argument("--topic", default="feeds.changesets")
     parser.add_argument("--once", action="store_true", help="print all feeds as JSON and exit")
     arguments = parser.parse_args()
-    # The terminal's encoding may lack some characters.
-    sys.stdout.reconfigure(errors="backslashreplace")
+    # The terminal's encoding may lack some characters. JSON is always UTF-8.
+    sys.stdout.reconfigure(encoding="utf-8" if arguments.once else None, errors="backslashreplace")
     try:
         feeds = follow(arguments.servers, arguments.topic, arguments.once, (lambda *_: None) if arguments.once else show)
     except Refused as error:
@@ -363,6 +407,5 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         feeds = {}
     for (partition, name), feed in sorted(feeds.items()):
-        print(json.dumps({
-            "feed": name, "partition": partition, "epoch": feed.epoch, "revision": feed.revision,
-            "checksum": feed.checksum(), "sections": feed.document()}))
+        head = {"feed": name, "partition": partition, "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum()}
+        print(f'{json.dumps(head)[:-1]}, "sections": {written(feed.document())}}}')

@@ -5,7 +5,7 @@
  */
 
 import { EventStream } from './event-stream.js';
-import { Replica, ReplicaFault } from './replica.js';
+import { parsedWithText, Replica, ReplicaFault } from './replica.js';
 import { itemKey, sectionKey } from './rows.js';
 
 /**
@@ -24,8 +24,8 @@ import { itemKey, sectionKey } from './rows.js';
  *
  * @typedef {'inserted' | 'moved' | 'reconfigured' | 'reloaded'} ChangeKind
  *
- * A highlighted element: the kinds of change, and the old values of members of its data that changed.
- * @typedef {{ kinds: ChangeKind[], changed: Map<string, unknown>,
+ * A highlighted element: the kinds of change, and the JSON text of its data before.
+ * @typedef {{ kinds: ChangeKind[], before: string | undefined,
  *   from: { section: string, index: number } | null }} Mark
  *
  * The kind of report: a published changeset, the state at the beginning of a stream, a keyframe that the replica does
@@ -64,7 +64,7 @@ export class FeedFollower {
   #incoming;
   /** The size of the parts received so far. */
   #bytes = 0;
-  /** @type {Map<string, unknown>} The old data, by key. */
+  /** @type {Map<string, string | undefined>} The text of the old data, by key. */
   #before = new Map();
   /** @type {any} */
   #movedTo = null;
@@ -129,7 +129,7 @@ export class FeedFollower {
 
   /** @param {string} text */
   #takeMessage(text) {
-    const record = parsed(text);
+    const record = parsed(text, parsedWithText);
     this.#bytes = record?.part > 0 ? this.#bytes + byteCount(text) : byteCount(text);
     this.#keepDataBefore(record);
     const replica = this.#incoming;
@@ -225,7 +225,7 @@ export class FeedFollower {
     ])) {
       for (const list of [lists?.reconfigure, lists?.reload]) {
         if (!Array.isArray(list)) continue;
-        for (const entry of list) this.#before.set(keyOf(entry?.id), find(entry?.id)?.data);
+        for (const entry of list) this.#before.set(keyOf(entry?.id), find(entry?.id)?.dataText);
       }
     }
   }
@@ -237,14 +237,13 @@ export class FeedFollower {
     /** @param {string} key @param {ChangeKind} kind */
     const mark = (key, kind) => {
       /** @type {Mark} */
-      const made = marks.get(key) ?? { kinds: [], changed: new Map(), from: null };
+      const made = marks.get(key) ?? { kinds: [], before: undefined, from: null };
       made.kinds.push(kind);
       marks.set(key, made);
       return made;
     };
-    for (const [changes, keyOf, find] of /** @type {[any, (id: string) => string, (id: string) => any][]} */ ([
-      [sections, sectionKey, (/** @type {string} */ id) => this.#incoming.section(id)],
-      [items, itemKey, (/** @type {string} */ id) => this.#incoming.item(id)],
+    for (const [changes, keyOf] of /** @type {[any, (id: string) => string][]} */ ([
+      [sections, sectionKey], [items, itemKey],
     ])) {
       for (const { id } of changes.insert) mark(keyOf(id), 'inserted');
       for (const { id, from } of changes.move) {
@@ -253,10 +252,7 @@ export class FeedFollower {
       for (const [list, kind] of /** @type {const} */ ([
         [changes.reconfigure, 'reconfigured'], [changes.reload, 'reloaded'],
       ])) {
-        for (const { id } of list) {
-          const key = keyOf(id);
-          mark(key, kind).changed = changedMembers(this.#before.get(key), find(id)?.data);
-        }
+        for (const { id } of list) mark(keyOf(id), kind).before = this.#before.get(keyOf(id));
       }
     }
     return marks;
@@ -316,10 +312,10 @@ export class FeedFollower {
   }
 }
 
-/** @param {string} text @returns {any} */
-function parsed(text) {
+/** @param {string} text @param {(text: string) => any} parse @returns {any} */
+function parsed(text, parse = JSON.parse) {
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }
@@ -358,38 +354,4 @@ function compared(sectionsBefore, replica) {
     }
   }
   return { inserted: replica.itemCount - kept, deleted: before - kept, kinds };
-}
-
-/**
- * The members that differ, with their old values.
- * @param {any} before @param {any} after @returns {Map<string, unknown>}
- */
-function changedMembers(before, after) {
-  const areObjects = [before, after]
-    .every((value) => typeof value === 'object' && value !== null && !Array.isArray(value));
-  if (!areObjects) return new Map();
-  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return new Map([...names].filter((name) => !isEqual(own(before, name), own(after, name)))
-    .map((name) => [name, own(before, name)]));
-}
-
-/** A member of the data, but not an inherited one such as `__proto__` or `toString`. @param {any} object @param {string} name */
-const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
-
-/**
- * Whether two values have the same JSON. Without recursion, because data may be nested deeper than the stack allows.
- * @param {any} one @param {any} other
- */
-export function isEqual(one, other) {
-  const pairs = [[one, other]];
-  for (let pair = pairs.pop(); pair !== undefined; pair = pairs.pop()) {
-    const [left, right] = pair;
-    if (left === right) continue;
-    const areNested = typeof left === 'object' && typeof right === 'object' && left !== null && right !== null;
-    if (!areNested || Array.isArray(left) !== Array.isArray(right)) return false;
-    const [names, others] = [Object.keys(left), Object.keys(right)];
-    if (names.length !== others.length || names.some((name, at) => name !== others[at])) return false;
-    for (const name of names) pairs.push([left[name], right[name]]);
-  }
-  return true;
 }

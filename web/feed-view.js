@@ -6,7 +6,7 @@
  */
 
 import { byId, make, mayMove, onceAFrame, setAttribute, setText } from './dom.js';
-import { counted, tokenNodes, tokensOf, visible } from './format.js';
+import { changesBetween, counted, tokenNodes, tokensOf, visible } from './format.js';
 import { Rows } from './rows.js';
 
 /** How long a change is highlighted, in milliseconds. Its label stays until the next changeset. */
@@ -22,7 +22,7 @@ const shortestPause = 120;
 const margin = 6;
 const maxExpanded = 50;
 
-/** Each has a colour, a sign and a word, so that colour alone carries no meaning. */
+/** In the order in which they are shown. Each has a colour, a sign and a word, so that colour alone carries no meaning. */
 export const changeKinds = {
   inserted: { sign: '+', word: 'inserted' },
   moved: { sign: '⇄', word: 'moved' },
@@ -31,11 +31,13 @@ export const changeKinds = {
   deleted: { sign: '−', word: 'deleted' },
 };
 
+const kindsInOrder = /** @type {import('./feed-follower.js').ChangeKind[]} */ (Object.keys(changeKinds));
+
 /**
  * @typedef {import('./feed-follower.js').Mark & { at: number }} LitMark
  *
  * A row in the document.
- * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: unknown,
+ * @typedef {{ element: any, cells: Record<string, any>, panel: any, top: number, item: any, data: string | undefined,
  *   kind: unknown, lit: LitMark | undefined, isFresh: boolean, slide: Animation | null, glow: Animation | null }} Drawn
  */
 
@@ -126,10 +128,9 @@ export class FeedView {
     for (const [key, { at }] of this.#lit) if (now - at > litFor) this.#lit.delete(key);
     for (const [key, mark] of marks) {
       // Changes while an element is highlighted are added to its mark.
-      const before = this.#lit.get(key);
-      const kinds = [...new Set([...(before?.kinds ?? []), ...mark.kinds])];
-      const changed = new Map([...mark.changed, ...(before?.changed ?? [])]);
-      this.#lit.set(key, { kinds, changed, from: mark.from, at: now });
+      const earlier = this.#lit.get(key);
+      const kinds = kindsInOrder.filter((kind) => mark.kinds.includes(kind) || earlier?.kinds.includes(kind));
+      this.#lit.set(key, { kinds, before: earlier?.before ?? mark.before, from: mark.from, at: now });
     }
     this.#sections = sections;
     this.#isChanged = true;
@@ -320,21 +321,24 @@ export class FeedView {
     const kind = item === null ? counted(section.items.length, 'item') : item.kind;
     if (drawn.kind !== kind) setText(cells.kind, kind);
     if (item !== null) setAttribute(element, 'data-kind', item.kind);
-    const isOther = drawn.item !== node || drawn.data !== node.data || drawn.kind !== kind;
-    if (isOther || drawn.lit !== lit || drawn.isFresh !== isFresh) {
-      const changed = lit?.changed;
+    const data = node.dataText;
+    const isOther = drawn.item !== node || drawn.data !== data || drawn.kind !== kind;
+    const isPanelDue = isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit);
+    const isLineDue = isOther || drawn.lit !== lit || drawn.isFresh !== isFresh;
+    const changed = isPanelDue || isLineDue ? changesBetween(lit?.before, data) : [];
+    if (isLineDue) {
       cells.data.replaceChildren(
-        ...changeNodes(lit, node.data), ...tokenNodes(tokensOf(node.data, { limit: previewLimit, changed })),
+        ...changeNodes(changed), ...tokenNodes(tokensOf(data, { limit: previewLimit, changed })),
       );
       this.#fillMarks(drawn, lit, isFresh);
       if (drawn.lit !== lit) this.#light(drawn, lit);
     }
-    if (isExpanded && (drawn.panel === null || isOther || drawn.lit !== lit)) this.#fillPanel(drawn, node.data, lit);
+    if (isPanelDue) this.#fillPanel(drawn, data, changed);
     else if (!isExpanded && drawn.panel !== null) {
       drawn.panel.remove();
       drawn.panel = null;
     }
-    Object.assign(drawn, { item: node, data: node.data, kind, lit, isFresh });
+    Object.assign(drawn, { item: node, data, kind, lit, isFresh });
   }
 
   /** @param {Drawn} drawn @param {LitMark | undefined} lit @param {boolean} isFresh */
@@ -361,9 +365,9 @@ export class FeedView {
     if (drawn.glow !== null) drawn.glow.currentTime = performance.now() - lit.at;
   }
 
-  /** @param {Drawn} drawn @param {unknown} data @param {LitMark | undefined} lit */
-  #fillPanel(drawn, data, lit) {
-    const tokens = tokensOf(data, { limit: prettyLimit, isPretty: true, changed: lit?.changed });
+  /** @param {Drawn} drawn @param {string} data @param {readonly import('./format.js').DataChange[]} changed */
+  #fillPanel(drawn, data, changed) {
+    const tokens = tokensOf(data, { limit: prettyLimit, isPretty: true, changed });
     const code = drawn.panel?.querySelector('pre') ?? make('pre', { tabindex: '0', 'aria-label': 'Data', dir: 'ltr' });
     code.replaceChildren(...tokenNodes(tokens));
     if (drawn.panel !== null) return;
@@ -558,18 +562,23 @@ export class FeedView {
 }
 
 /**
- * The old and new values of changed members, shortened.
- * @param {LitMark | undefined} lit @param {any} data @returns {Node[]}
+ * The old and new values of what changed, shortened to where they differ.
+ * @param {readonly import('./format.js').DataChange[]} changed @returns {Node[]}
  */
-function changeNodes(lit, data) {
-  if (lit === undefined || typeof data !== 'object' || data === null) return [];
-  return [...lit.changed].slice(0, maxChangesShown).map(([name, old]) => {
-    /** @param {unknown} value */
-    const short = (value) => (value === undefined ? ['none'] : tokenNodes(tokensOf(value, { limit: changeLimit })));
+function changeNodes(changed) {
+  return changed.slice(0, maxChangesShown).map(({ name, old = '', now = '' }) => {
+    let same = 0;
+    while (same < old.length && old[same] === now[same]) same += 1;
+    const start = Math.max(old.length, now.length) <= changeLimit || same < changeLimit / 2 ? 0 : same - changeLimit / 4;
+    /** @param {string} value */
+    const short = (value) => {
+      if (value === '') return ['none'];
+      if (start === 0) return tokenNodes(tokensOf(value, { limit: changeLimit }));
+      return [`…${value.slice(start, start + changeLimit)}${value.length > start + changeLimit ? ' …' : ''}`];
+    };
     return make(
       'span', { class: 'change' },
-      make('span', { class: 'json-name' }, name), ' ', make('span', { class: 'old' }, ...short(old)), ' → ',
-      ...short(data[name]),
+      make('span', { class: 'json-name' }, name), ' ', make('span', { class: 'old' }, ...short(old)), ' → ', ...short(now),
     );
   });
 }

@@ -5,6 +5,7 @@
  */
 
 import { make } from './dom.js';
+import { endOfString } from './replica.js';
 
 const whole = new Intl.NumberFormat('en');
 
@@ -61,67 +62,142 @@ export const visible = (id) => id.replace(
 
 /** @typedef {{ type: 'name' | 'text' | 'value' | 'mark' | 'more', text: string, isChanged: boolean }} Token */
 
-const maxDepth = 60;
+const mostIndentation = 40;
 
 /**
- * JSON as typed pieces of text. The cost depends on the shown length, not on the size of the data.
+ * The tokens of JSON text, without white space: punctuation, strings, and other scalars, each with its first character.
+ * @param {string} json @returns {Generator<{ start: number, end: number, first: string }>}
+ */
+function* scan(json) {
+  const token = /[[\]{}:,"]|[^[\]{}:,"\s]+/g;
+  for (let found = token.exec(json); found !== null; found = token.exec(json)) {
+    const [first] = found[0];
+    if (first === '"') token.lastIndex = endOfString(json, found.index);
+    yield { start: found.index, end: token.lastIndex, first };
+  }
+}
+
+/** Tells members of the same name apart: a name as spelled, and from the second one on its number. */
+function memberKeys() {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  return (/** @type {string} */ name) => {
+    const number = (counts.get(name) ?? 0) + 1;
+    counts.set(name, number);
+    return number === 1 ? name : `${name}#${number}`;
+  };
+}
+
+/**
+ * The members of an object as they are spelled, by their key.
+ * @param {string} json @returns {Map<string, string> | undefined} None if it is not an object.
+ */
+function membersOf(json) {
+  if (json[0] !== '{') return undefined;
+  const keyOf = memberKeys();
+  /** @type {Map<string, string>} */
+  const members = new Map();
+  let [depth, name, start, last] = [0, '', 0, 0];
+  for (const { start: at, end, first } of scan(json)) {
+    if (first === '}' || first === ']') depth -= 1;
+    if (depth === (first === '}' ? 0 : 1) && (first === ',' || first === '}') && name !== '') {
+      members.set(keyOf(name), json.slice(start, last));
+      name = '';
+    } else if (depth === 1 && first === ':' && name === '') {
+      name = json.slice(start, last);
+      start = end;
+    } else if (depth === 1 && name === '') {
+      start = at;
+    }
+    if (first === '{' || first === '[') depth += 1;
+    last = end;
+  }
+  return members;
+}
+
+/**
+ * A change of data: of a member, of the order of members, or, without a key, of the whole value.
+ * @typedef {{ key: string | null, name: string, old: string | undefined, now: string | undefined }} DataChange
+ */
+
+/**
+ * What differs between two spellings of data. `1.0` and `1` are different data, because a store compares bytes.
+ * @param {string | undefined} before @param {string | undefined} after @returns {DataChange[]}
+ */
+export function changesBetween(before, after) {
+  if (before === undefined || after === undefined || before === after) return [];
+  const [old, now] = [membersOf(before), membersOf(after)];
+  if (old === undefined || now === undefined) return [{ key: null, name: 'data', old: before, now: after }];
+  const keys = [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key) !== now.get(key));
+  if (keys.length > 0) {
+    return keys.map((key) => ({ key, name: key.replace(/^"(.*)"/s, '$1'), old: old.get(key), now: now.get(key) }));
+  }
+  const [order, orderNow] = [old, now].map((members) => `[${[...members.keys()].join(', ')}]`);
+  return [{ key: null, name: 'order', old: order, now: orderNow }];
+}
+
+/**
+ * JSON as typed pieces of text, as it is spelled. The cost depends on the shown length, not on the size of the data.
  *
- * @param {unknown} data
- * @param {{ limit: number, isPretty?: boolean, changed?: { has: (name: string) => boolean } }} options The maximum
- * number of characters; whether to use several lines; the members of the outermost object to mark.
+ * @param {string} json
+ * @param {{ limit: number, isPretty?: boolean, changed?: readonly DataChange[] }} options The maximum
+ * number of characters; whether to use several lines; what to mark of the outermost object.
  * @returns {Token[]}
  */
-export function tokensOf(data, { limit, isPretty = false, changed = new Set() }) {
+export function tokensOf(json, { limit, isPretty = false, changed = [] }) {
   /** @type {Token[]} */
   const tokens = [];
+  const changedKeys = new Set(changed.map(({ key }) => key));
+  const keyOf = memberKeys();
   let left = limit;
-  let isChanged = false;
+  let depth = 0;
+  let isName = false;
+  let isChanged = changed[0]?.name === 'data' && !/^[[{]/.test(json);
   /** @param {Token['type']} type @param {string} text */
   const add = (type, text) => {
-    if (left <= 0) return;
-    const shown = text.length > left ? text.slice(0, left) : text;
+    if (left <= 0 || text === '') return;
+    const shown = text.slice(0, left);
     left -= shown.length;
     tokens.push({ type, text: shown, isChanged });
     if (left <= 0) tokens.push({ type: 'more', text: ' …', isChanged: false });
   };
-  /** @param {number} depth */
-  const line = (depth) => (isPretty ? `\n${'  '.repeat(depth)}` : '');
-  /** @param {unknown} value @param {number} depth */
-  const addValue = (value, depth) => {
-    if (left <= 0) return;
-    if (typeof value === 'string') {
-      // Escaping makes a text at most six times as long.
-      add('text', JSON.stringify(value.length > left ? value.slice(0, left) : value));
-      return;
-    }
-    if (typeof value !== 'object' || value === null) {
-      add('value', String(JSON.stringify(value)));
-      return;
-    }
-    const [start, end] = Array.isArray(value) ? '[]' : '{}';
-    const names = Array.isArray(value) ? null : Object.keys(value);
-    const size = names?.length ?? /** @type {unknown[]} */ (value).length;
-    if (size === 0 || depth >= maxDepth) {
-      add('mark', size === 0 ? start + end : `${start} … ${end}`);
-      return;
-    }
-    add('mark', start);
-    for (let at = 0; at < size && left > 0; at++) {
+  const line = () => (isPretty ? `\n${' '.repeat(Math.min(2 * depth, mostIndentation))}` : '');
+  /** The brackets of the open lists and objects. */
+  const open = [];
+  for (const { start, end, first } of scan(json)) {
+    if (left <= 0) break;
+    const text = json.slice(start, Math.min(end, start + left + 2));
+    if (first === '}' || first === ']') {
+      open.pop();
+      depth -= 1;
       if (depth === 0) isChanged = false;
-      if (at > 0) add('mark', isPretty ? ',' : ', ');
-      add('mark', line(depth + 1));
-      if (names !== null) {
-        if (depth === 0) isChanged = changed.has(names[at]);
-        add('name', isPretty ? JSON.stringify(names[at]) : names[at]);
-        add('mark', ': ');
-      }
-      addValue(/** @type {any} */ (value)[names?.[at] ?? at], depth + 1);
+      const isEmpty = /[[{]$/.test(tokens[tokens.length - 1].text);
+      add('mark', (isEmpty ? '' : line()) + first);
+      continue;
     }
-    if (depth === 0) isChanged = false;
-    add('mark', line(depth) + end);
-  };
-  addValue(data, 0);
-  return tokens.filter(({ text }) => text !== '');
+    // The first element of a list or an object, which is not empty.
+    if (/[[{]$/.test(tokens[tokens.length - 1]?.text ?? '')) add('mark', line());
+    if (first === '{' || first === '[') {
+      add('mark', first);
+      open.push(first);
+      depth += 1;
+      isName = first === '{';
+    } else if (first === ',') {
+      if (depth === 1) isChanged = false;
+      add('mark', isPretty ? ',' : ', ');
+      add('mark', line());
+      isName = open[open.length - 1] === '{';
+    } else if (first === ':') {
+      add('mark', ': ');
+      isName = false;
+    } else if (isName) {
+      if (depth === 1) isChanged = changedKeys.has(keyOf(json.slice(start, end)));
+      add('name', isPretty ? text : text.slice(1, text.endsWith('"') ? -1 : undefined));
+    } else {
+      add(first === '"' ? 'text' : 'value', text);
+    }
+  }
+  return tokens;
 }
 
 /** @param {Token[]} tokens @returns {Node[]} */

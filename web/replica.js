@@ -15,7 +15,8 @@
  */
 
 /**
- * Any JSON value, as `JSON.parse` makes it: the spelling of numbers and duplicate members are lost in that.
+ * Any JSON value, as `JSON.parse` makes it: the spelling of numbers and duplicate members are lost in that. To show data as it
+ * is spelled, apply `parsedWithText(text)` instead of the text: elements then have it as `dataText`.
  * @typedef {unknown} Data
  *
  * @typedef {'reconfigure' | 'diff' | 'reload' | 'delete'} Mode
@@ -145,6 +146,11 @@ const termOf = (...fields) => xxh32(scratch.subarray(0, utf8.encodeInto(fields.j
 
 // The state of a feed.
 
+/**
+ * The data of an element, and its JSON text if the changeset was applied with it.
+ * @typedef {{ data: Data, dataText: string | undefined }} Content
+ */
+
 /** A section of a replica. */
 class Section {
   /** @type {readonly Item[]} In order; replaced by a new array when an item is inserted, deleted or moved. */
@@ -152,10 +158,11 @@ class Section {
   /** Its term of the checksum; 0 while it is in no list. @internal */
   term = 0;
 
-  /** @param {string} id @param {Data} data */
-  constructor(id, data) {
+  /** @param {string} id @param {Content} content */
+  constructor(id, { data, dataText }) {
     this.id = id;
     this.data = data;
+    this.dataText = dataText;
   }
 
   /** The section as in a reload. */
@@ -170,12 +177,13 @@ class Item {
   /** Its term of the checksum; 0 while it is in no list. @internal */
   term = 0;
 
-  /** @param {string} id @param {Section} section @param {string} kind The cell type. @param {Data} data */
-  constructor(id, section, kind, data) {
+  /** @param {string} id @param {Section} section @param {string} kind The cell type. @param {Content} content */
+  constructor(id, section, kind, { data, dataText }) {
     this.id = id;
     this.section = section;
     this.kind = kind;
     this.data = data;
+    this.dataText = dataText;
   }
 
   /** The item as in a reload. */
@@ -209,7 +217,7 @@ class FeedState {
       let section = sections[sections.length - 1];
       // A section that continues from the previous part is listed again, without its data.
       if (entry.data !== undefined || section?.id !== entry.id) {
-        section = new Section(newId(entry, state.sectionsById), dataOf(entry));
+        section = new Section(newId(entry, state.sectionsById), contentOf(entry));
         section.term = section.termBehind(sections[sections.length - 1]);
         section.items = items = [];
         state.sectionsById.set(section.id, section);
@@ -217,7 +225,7 @@ class FeedState {
         sections.push(section);
       }
       for (const listed of entriesOf(entry.items)) {
-        const item = new Item(newId(listed, state.itemsById), section, kindOf(listed), dataOf(listed));
+        const item = new Item(newId(listed, state.itemsById), section, kindOf(listed), contentOf(listed));
         item.term = item.termBehind(items[items.length - 1]);
         state.itemsById.set(item.id, item);
         state.checksum = wrapped(state.checksum + item.term);
@@ -364,7 +372,7 @@ class Difference {
     }
     for (const { id, from, to } of this.sections.move) edit.place(edit.take(id, from), to);
     for (const entry of this.sections.insert) {
-      const section = new Section(newId(entry, sectionsById), dataOf(entry));
+      const section = new Section(newId(entry, sectionsById), contentOf(entry));
       this.#journal.add(sectionsById, section);
       edit.place(section, entry.index);
     }
@@ -383,7 +391,7 @@ class Difference {
     }
     for (const entry of this.items.insert) {
       const section = this.#section(entry.section);
-      const item = new Item(newId(entry, itemsById), section, kindOf(entry), dataOf(entry));
+      const item = new Item(newId(entry, itemsById), section, kindOf(entry), contentOf(entry));
       this.#journal.add(itemsById, item);
       this.#edit(section.id).place(item, entry.index);
     }
@@ -397,11 +405,11 @@ class Difference {
 
   #changeContent() {
     for (const entry of [...this.sections.reconfigure, ...this.sections.reload]) {
-      this.#journal.set(elementAt(this.state.sections, entry.id, entry.index), 'data', dataOf(entry));
+      this.#setContent(elementAt(this.state.sections, entry.id, entry.index), contentOf(entry));
     }
     for (const entry of [...this.items.reconfigure, ...this.items.reload]) {
       const { items } = this.#section(entry.section);
-      this.#journal.set(elementAt(items, entry.id, entry.index), 'data', dataOf(entry));
+      this.#setContent(elementAt(items, entry.id, entry.index), contentOf(entry));
     }
     for (const entry of this.items.reload) {
       const { items } = this.#section(entry.section);
@@ -409,6 +417,12 @@ class Difference {
       this.#journal.set(item, 'kind', kindOf(entry));
       this.#renewTerm(item, item.termBehind(items[entry.index - 1]));
     }
+  }
+
+  /** @param {Section | Item} element @param {Content} content */
+  #setContent(element, { data, dataText }) {
+    this.#journal.set(element, 'data', data);
+    this.#journal.set(element, 'dataText', dataText);
   }
 
   /** @param {any} id */
@@ -501,7 +515,7 @@ export class Replica {
   /**
    * Applies a changeset, or a part of one. Call it in the order of the topic.
    *
-   * @param {string | object} changeset JSON text, or the parsed object.
+   * @param {string | object} changeset JSON text, or the object that `JSON.parse` or `parsedWithText` makes of it.
    * @returns {Outcome}
    * @throws {ReplicaFault} If it is not a changeset, or is another feed's; nothing has changed then.
    */
@@ -716,17 +730,18 @@ const headFields = {
   checksum: (value) => typeof value === 'string' && /^[0-9a-f]{8}$/.test(value),
 };
 
+/** @param {string} text @returns {any} */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ReplicaFault('invalid-changeset', `the value is not JSON: ${error}`);
+  }
+}
+
 /** @param {unknown} changeset @returns {Changeset} */
 function checked(changeset) {
-  /** @type {any} */
-  let value = changeset;
-  if (typeof changeset === 'string') {
-    try {
-      value = JSON.parse(changeset);
-    } catch (error) {
-      throw new ReplicaFault('invalid-changeset', `the value is not JSON: ${error}`);
-    }
-  }
+  const value = typeof changeset === 'string' ? parsed(changeset) : /** @type {any} */ (changeset);
   if (!isObject(value)) throw new ReplicaFault('invalid-changeset', 'the value is not a JSON object');
   const record = { part: 0, parts: 1, ...value };
   for (const [name, isValid] of Object.entries(headFields)) {
@@ -734,6 +749,125 @@ function checked(changeset) {
   }
   if (record.part >= record.parts) throw invalid('part', record.part);
   return record;
+}
+
+/** Where an entry has the text of its data. A symbol, because later versions may add a member of any name. */
+const textOfData = Symbol('the text of the data');
+
+/**
+ * Parses a changeset, and keeps the text of all data in it, which `JSON.parse` loses: `1.0` and `1` become the same, numbers
+ * beyond its range others, and only the last of duplicate members remains. The elements that it leads to have it as `dataText`.
+ *
+ * The texts are parts of the whole, which stays in memory as long as one of them.
+ *
+ * @param {string} text
+ * @returns {any} For `apply`.
+ * @throws {ReplicaFault} If it is not JSON.
+ */
+export function parsedWithText(text) {
+  const changeset = parsed(text);
+  new DataTexts(text).addTo(changeset);
+  return changeset;
+}
+
+/** Finds the data of entries in the text of a changeset. The text is JSON, because it has been parsed. */
+class DataTexts {
+  #at = 0;
+  #text;
+
+  /** @param {string} text */
+  constructor(text) { this.#text = text; }
+
+  /** @param {any} changeset The parsed text. */
+  addTo(changeset) {
+    this.#takeMembers((name) => {
+      if (name === 'sections' || name === 'items') this.#takeLists(changeset[name], name === 'sections');
+      else this.#skip();
+    });
+  }
+
+  /**
+   * Reads the list of a reload, or the lists of a difference. Of members with the same name the last remains here too, because
+   * it is read last.
+   * @param {any} value @param {boolean} haveItems Whether entries may have a list of items.
+   */
+  #takeLists(value, haveItems) {
+    if (this.#next() === '[') this.#takeEntries(value, haveItems);
+    else if (this.#next() === '{') this.#takeMembers((name) => this.#takeEntries(value?.[name], false));
+    else this.#skip();
+  }
+
+  /** @param {any} entries @param {boolean} haveItems */
+  #takeEntries(entries, haveItems) {
+    if (this.#next() !== '[') return this.#skip();
+    this.#at += 1;
+    for (let index = 0; this.#next() !== ']'; index++) {
+      if (this.#next() === '{') this.#takeEntry(Object(entries?.[index]), haveItems);
+      else this.#skip();
+    }
+    this.#at += 1;
+    return undefined;
+  }
+
+  /** @param {any} entry @param {boolean} hasItems */
+  #takeEntry(entry, hasItems) {
+    this.#takeMembers((name) => {
+      this.#next();
+      const start = this.#at;
+      if (name === 'items' && hasItems) this.#takeEntries(entry.items, false);
+      else this.#skip();
+      if (name === 'data') entry[textOfData] = this.#text.slice(start, this.#at);
+    });
+  }
+
+  /** Reads an object. @param {(name: string) => void} take Reads the value of a member. */
+  #takeMembers(take) {
+    if (this.#next() !== '{') return this.#skip();
+    this.#at += 1;
+    while (this.#next() !== '}') {
+      const start = this.#at;
+      this.#skip();
+      take(JSON.parse(this.#text.slice(start, this.#at)));
+    }
+    this.#at += 1;
+    return undefined;
+  }
+
+  /** Goes to the next token, and returns its first character. */
+  #next() {
+    while (' \t\n\r,:'.includes(this.#text[this.#at])) this.#at += 1;
+    return this.#text[this.#at];
+  }
+
+  /** Passes over a value, whatever its depth. */
+  #skip() {
+    let depth = 0;
+    this.#next();
+    do {
+      const character = this.#text[this.#at];
+      if (character === '"') this.#at = endOfString(this.#text, this.#at);
+      else if (depth === 0 && character !== '[' && character !== '{') return this.#skipWord();
+      else this.#at += 1;
+      if (character === '[' || character === '{') depth += 1;
+      else if (character === ']' || character === '}') depth -= 1;
+    } while (depth > 0);
+    return undefined;
+  }
+
+  #skipWord() { while (/[-+.\w]/.test(this.#text[this.#at] ?? '')) this.#at += 1; }
+}
+
+/**
+ * The end of a JSON string that begins with a quote.
+ * @param {string} text @param {number} start
+ */
+export function endOfString(text, start) {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+  return text.length;
 }
 
 /** @type {EntryLists} */
@@ -765,7 +899,7 @@ function entriesOf(list) {
  */
 function placesOf(lists) {
   /** @param {any[]} entries */
-  const places = (entries) => entries.map(({ kind: _kind, data: _data, ...place }) => place);
+  const places = (entries) => entries.map(({ kind: _kind, data: _data, [textOfData]: _text, ...place }) => place);
   return Object.fromEntries(Object.entries(lists).map(([name, entries]) => [name, places(entries)]));
 }
 
@@ -782,10 +916,10 @@ function kindOf({ id, kind }) {
   return kind;
 }
 
-/** @param {any} entry @returns {Data} */
-function dataOf({ id, data }) {
+/** @param {any} entry @returns {Content} */
+function contentOf({ id, data, [textOfData]: dataText }) {
   if (data === undefined) throw invalid(`data of ${quoted(id)}`, data);
-  return data;
+  return { data, dataText };
 }
 
 /**

@@ -54,3 +54,16 @@ def large_feed(count=10000):
         {"op": "item.move", "item": "item0", "section": "s5", "at": {"after": middle}},
         {"op": "item.upsert", "item": "at-the-end", "section": "s9", "kind": "story"},
     )
+
+
+def odd_numbers():
+    """Two versions of data that parsers of JSON change, as the text of replay lines. The second version differs in spelling."""
+    versions = (
+        (('{"id":9007199254740993}', '{"x":1e400}', '{"v":1.0}', '{"a":1,"a":2}', '{"10":1,"9":2}', '-0', '"caf\\u00e9\\/"')),
+        (('{"id":9007199254740992}', '{"x":1e500}', '{"v":1}', '{"a":3,"a":2}', '{"9":2,"10":1}', '0', '"caf\u00e9/"')),
+    )
+    names = ("id", "range", "price", "twice", "order", "zero", "text")
+    for number, values in enumerate(versions):
+        events = ",".join(
+            f'{{"op":"item.upsert","item":"{name}","section":"s","data":{data}}}' for name, data in zip(names, values))
+        yield f'{{"ts":{START + 1000 * number},"key":"numbers","value":[{events}]}}\n'

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -71,13 +72,15 @@ def changesets(records, settings=()):
         found[-1].partition = record["partition"]
         found[-1].texts.append(value)
         if head["mode"] == "reload":
-            found[-1].state.append(served(head))
+            found[-1].state.append(served(value, head))
     return found
 
 
-def served(reload):
-    """A published reload in the form of a server's response."""
-    return json.dumps({**reload, "base": reload["revision"], "reason": "keyframe"}, ensure_ascii=False, separators=(",", ":"))
+def served(value, head):
+    """A published reload in the form of a server's response, with its data as spelled."""
+    for name, text in (("base", head["revision"]), ("reason", '"keyframe"')):
+        value = re.sub(rf'"{name}":("[a-z]+"|[0-9]+)', f'"{name}":{text}', value, count=1)
+    return value
 
 
 def demo_history():

@@ -5,7 +5,7 @@ import re
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from records import large_feed, records, replaced, section, small_feed, story
+from records import large_feed, odd_numbers, records, replaced, section, small_feed, story
 from replay import changesets
 from support import BrowserTest
 
@@ -215,6 +215,42 @@ class ChangeTests(BrowserTest):
         page.press(Keys.TAB)
         self.assertEqual(page.all("#canvas img, #canvas b, #feeds img, .feed-head img"), [])
         self.assertEqual(page.text("#feed-title"), evil)
+
+
+class SpellingTests(BrowserTest):
+    def test_data_and_its_changes_are_shown_as_they_are_spelled(self):
+        server, page = self.serve_published(changesets("".join(odd_numbers())))
+        page.follow("numbers")
+        expected = {
+            "id": "{id: 9007199254740993}", "range": "{x: 1e400}", "price": "{v: 1.0}", "twice": "{a: 1, a: 2}",
+            "order": "{10: 1, 9: 2}", "zero": "-0", "text": '"caf\\u00e9\\/"',
+        }
+        self.assertEqual({row["item"]: row["data"] for row in page.drawn() if row["item"]}, expected)
+        page.click('[data-item="order"] .line')
+        page.wait(lambda: page.text('[data-item="order"] pre') == '{\n  "10": 1,\n  "9": 2\n}', "the order is another")
+        page.click('[data-item="twice"] .line')
+        page.wait(lambda: page.text('[data-item="twice"] pre') == '{\n  "a": 1,\n  "a": 2\n}', "a member is missing")
+        server.publish("numbers")
+        page.wait_for_revision(2)
+        for item, change in {
+            "id": "id 9007199254740993 → 9007199254740992", "range": "x 1e400 → 1e500", "price": "v 1.0 → 1", "twice": "a 1 → 3",
+            "order": 'order ["10", "9"] → ["9", "10"]', "zero": "data -0 → 0", "text": 'data "caf\\u00e9\\/" → "caf\u00e9/"',
+        }.items():
+            with self.subTest(item):
+                page.wait(lambda: page.text(f'[data-item="{item}"] .change') == change, f"it does not say {change}")
+        # Of members with the same name, the one that changed is marked.
+        page.wait(
+            lambda: page.run("return [...document.querySelectorAll('[data-item=twice] pre .json-changed')].map((it) => it.textContent)")
+            == ['"a"', ": ", "3"], "another member is marked")
+
+    def test_a_change_far_behind_in_a_long_value_is_visible(self):
+        text = "word " * 100
+        server, page = self.serve_published(changesets(records(
+            replaced(section("s", [story("one", text=text + "old")])), {"op": "item.patch", "item": "one", "data": {"text": text + "new"}},
+        )))
+        page.follow("hn")
+        server.publish("hn")
+        page.wait(lambda: page.text('[data-item="one"] .change') == 'text … word old" → … word new"', "the change is not shown")
 
 
 class TimelineTests(BrowserTest):

@@ -40,7 +40,7 @@ def answer(feed):
         return {"epoch": None, "stale": feed is not None and feed.is_stale}
     return {
         "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum(), "stale": False,
-        "sections": feed.document()}
+        "sections": json.loads(follow.written(feed.document()))}
 
 
 def main():
