@@ -106,13 +106,18 @@ struct ChangesetForm {
     where !one.topic.lexicographicallyPrecedes(other.topic) {
       throw Violation("through is not sorted: \"\(one.name)\" stands before \"\(other.name)\"")
     }
-    guard let slash = epoch.buffer.lastIndex(of: UInt8(ascii: "/")), slash > 0,
-      let offset = Int64(ByteSpan(epoch.base + slash + 1, epoch.count - slash - 1).text), offset >= 0,
-      epoch.text.hasSuffix("/\(offset)")
+    // The topic, since version 1.0.1 the time, and the offset.
+    let parts = epoch.text.split(separator: "/", omittingEmptySubsequences: false)
+    let names = parts[0].split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, names.count <= 2, let offset = Int64(parts[1]), offset >= 0,
+      parts[1] == "\(offset)", !names[0].isEmpty,
+      names.count == 1 || Int64(names[1]).map(String.init) == String(names[1])
     else {
-      throw Violation("the epoch is \(epoch.quotedForMessage()), expected a topic and an offset: \"topic/0\"")
+      throw Violation(
+        "the epoch is \(epoch.quotedForMessage()), expected a topic, milliseconds and an offset: \"topic:0/0\""
+      )
     }
-    guard let newest = through.offset(Array(epoch.buffer[..<slash])), newest >= offset else {
+    guard let newest = through.offset(Array(names[0].utf8)), newest >= offset else {
       throw Violation(
         "through does not reach the record that the epoch \(epoch.quotedForMessage()) names"
       )

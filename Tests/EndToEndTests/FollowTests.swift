@@ -129,7 +129,7 @@ struct FollowTests {
 
     let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
     let report = try #require(try await inspection.run())
-    for line in ["standing", "up to date", "feeds.items/0", "2026-11-20T10:00:00.002Z"] {
+    for line in ["standing", "up to date", "feeds.items:", "/0", "2026-11-20T10:00:00.002Z"] {
       #expect(report.contains(line))
     }
   }

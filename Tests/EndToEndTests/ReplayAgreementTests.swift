@@ -29,8 +29,15 @@ struct ReplayAgreementTests {
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
     #expect(changesets.map(\.keyText) == expected.changesets.map(\.keyText))
-    #expect(changesets.map(\.valueText) == expected.changesets.map(\.valueText))
-    #expect(changesets.map(\.headers) == expected.changesets.map(\.headers))
+    // An epoch has the time at which its record was taken, by the clock of the daemon.
+    func timeless(_ text: String) -> String { text.replacing(/(feeds\.items):-?[0-9]+\//) { "\($0.1)/" } }
+    #expect(
+      changesets.map { $0.valueText.map(timeless) } == expected.changesets.map { $0.valueText.map(timeless) }
+    )
+    #expect(
+      changesets.map { $0.headers.mapValues(timeless) }
+        == expected.changesets.map { $0.headers.mapValues(timeless) }
+    )
     #expect(changesets.map(\.timestamp) == expected.changesets.map(\.timestamp))
     #expect(changesets.contains { $0.value == nil }, "a feed was deleted")
     let rejected = try ground.contents(of: "feeds.rejected", partitions: 1)

@@ -78,7 +78,7 @@ struct FeedBoardTests {
     let copied = try #require(copy.content(of: ByteText("a")))
     #expect(copied.snapshot.hasSameContent(as: content.snapshot))
     #expect(copied.description.timeMilliseconds == content.description.timeMilliseconds)
-    #expect(copied.description.epoch == "feeds.items/0")
+    #expect(copied.description.epoch == "feeds.items:1795168800000/0")
     #expect(copied.description.version.through == content.description.version.through)
     #expect(content.description.version.deltaCount == 1)
     #expect(content.description.version.deltaBytes == second[0].value?.count)

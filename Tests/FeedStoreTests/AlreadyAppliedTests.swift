@@ -85,4 +85,42 @@ import Testing
     #expect(await input.alreadyApplied == 0)
     #expect(await input.publish().first??.contains(#""through":{"feeds.items":2}"#) == true)
   }
+
+  @Test(arguments: [false, true])
+  func `records from before a feed existed are not part of its epoch, whatever window they are in`(
+    inOneWindow: Bool
+  )
+    async throws
+  {
+    let input = Input()
+    try await input.apply(Self.delete, 7, topic: "feeds.sections")
+    if !inOneWindow { #expect(await input.publish().isEmpty) }
+    try await input.apply(Self.create, 0)
+    // An offset that goes back, as after a reset.
+    try await input.apply(Self.insert, 5, topic: "feeds.sections")
+    #expect(await input.alreadyApplied == 0)
+    let value = try #require(await input.publish().first ?? nil)
+    #expect(value.contains(#""through":{"feeds.items":0,"feeds.sections":5}"#))
+    #expect(value.contains(#""id":"a""#))
+  }
+
+  @Test func `records of an unpublished earlier life are not part of an epoch`() async throws {
+    let input = Input()
+    try await input.apply(Self.create, 7, topic: "feeds.sections")
+    try await input.apply(nil, 8, topic: "feeds.sections")
+    try await input.apply(Self.create, 1)
+    let value = try #require(await input.publish().first ?? nil)
+    #expect(value.contains(#""epoch":"feeds.items:0/1","revision":1,"base":0"#))
+    #expect(value.contains(#""through":{"feeds.items":1}"#))
+  }
+
+  @Test func `a rejected record that would have created the feed again forgets nothing`() async throws {
+    let input = Input()
+    try await input.apply(Self.create, 7, topic: "feeds.sections")
+    try await input.apply(#"[{"op":"feed.delete"},\#(Self.create),{"op":"item.upsert","item":"a"}]"#, 0)
+    #expect(await input.store.counters.rejectedRecords == 1)
+    try await input.apply(Self.insert, 1)
+    let value = try #require(await input.publish().first ?? nil)
+    #expect(value.contains(#""through":{"feeds.items":1,"feeds.sections":7}"#))
+  }
 }

@@ -27,8 +27,12 @@ public final class PublishedFeed {
     init(_ version: PublishedVersion?) { self.version = version }
   }
 
-  /// The record that brought an unpublished feed into being: `topic/offset`.
+  /// The epoch of an unpublished feed, named after the record that created it.
   @exclusivity(unchecked) var pendingEpoch: [UInt8] = []
+  /// Whether the record that is being applied created the feed.
+  @exclusivity(unchecked) private var isCreated = false
+  /// Whether this window took records before the one that created the epoch.
+  @exclusivity(unchecked) private var hasRecordsBeforeEpoch = false
   /// Whether `feed.reload` asked for a reload.
   @exclusivity(unchecked) var isReloadRequested = false
   /// The newest of this window's records that were taken, by topic.
@@ -60,8 +64,9 @@ public final class PublishedFeed {
 
   /// Whether the feed can be removed: it has neither content nor anything published.
   public var isForgettable: Bool { !exists && version == nil }
-  /// Whether the deletion of the feed is to be published.
-  public var isToBeDeleted: Bool { !exists && version != nil }
+  /// Whether the changeset must be committed together with the offsets of its records, because no `through` would keep all of
+  /// them from being applied again: it is a deletion, or records came before the epoch.
+  public var needsOffsets: Bool { !exists && version != nil || hasRecordsBeforeEpoch }
   /// Bytes of the feed's values in its last reload and since.
   public var publishedBytes: Int { (version?.reloadBytes ?? 0) + (version?.deltaBytes ?? 0) }
   /// Items in the feed now.
@@ -161,6 +166,7 @@ public final class PublishedFeed {
     } catch {
       state.undoJournal()
       (exists, pendingEpoch, isReloadRequested) = before
+      isCreated = false
       throw error
     }
     state.endJournal()
@@ -190,6 +196,7 @@ public final class PublishedFeed {
 
   @inline(__always)
   private func note(_ position: RecordPosition) {
+    if isCreated { beginLife() }
     windowThrough.raise(position.topic, to: position.offset)
     windowTime = max(windowTime, position.timestamp)
   }
@@ -222,7 +229,19 @@ public final class PublishedFeed {
   private func comeIntoBeing(_ position: RecordPosition) {
     guard !exists else { return }
     exists = true
+    isCreated = true
     pendingEpoch = position.epoch
+  }
+
+  /// Forgets which records were taken before the feed existed: they are not part of its epoch. A published feed keeps its
+  /// epoch when it is deleted and created again within a window.
+  @inline(never)
+  private func beginLife() {
+    isCreated = false
+    if version == nil, !windowThrough.isEmpty {
+      windowThrough.removeAll()
+      hasRecordsBeforeEpoch = true
+    }
   }
 
   // MARK: Publication
@@ -260,6 +279,7 @@ public final class PublishedFeed {
     windowThrough.removeAll()
     windowTime = .min
     isListedForFlush = false
+    hasRecordsBeforeEpoch = false
   }
 
   /// Checks everything that is kept incrementally; for tests.

@@ -1,6 +1,6 @@
 /// The latest published version of a feed, and the keys of its records on the compacted topic.
 public struct PublishedVersion: Sendable, Equatable {
-  /// The record that created the feed: `topic/offset`.
+  /// The record that created the feed, and when it was taken: `topic:milliseconds/offset`.
   public var epoch: [UInt8]
   /// Published changesets of this epoch, from 1.
   public var revision: UInt64

@@ -1,17 +1,23 @@
-/// Where an input record stands and when it was made.
+/// Where an input record stands, when it was made and when it was taken.
 public struct RecordPosition: Sendable {
   /// The topic's name as UTF-8.
   public var topic: [UInt8]
   public var offset: Int64
   /// Milliseconds since 1970.
   public var timestamp: Int64
+  /// When the store took the record, by its own clock, in milliseconds since 1970. A replay has no other clock than its
+  /// records.
+  public var taken: Int64
 
-  public init(topic: [UInt8], offset: Int64, timestamp: Int64) {
+  /// - Parameter taken: nil in a replay, where it is the timestamp.
+  public init(topic: [UInt8], offset: Int64, timestamp: Int64, taken: Int64? = nil) {
     self.topic = topic
     self.offset = offset
     self.timestamp = timestamp
+    self.taken = taken ?? timestamp
   }
 
-  /// `topic/offset`, which names an epoch.
-  var epoch: [UInt8] { topic + [UInt8(ascii: "/")] + Array(String(offset).utf8) }
+  /// `topic:taken/offset`, which names an epoch. The time tells it from that of a record with the same offset in a topic
+  /// that was created again.
+  var epoch: [UInt8] { topic + Array(":\(taken)/\(offset)".utf8) }
 }

@@ -10,10 +10,10 @@ public struct TopicOffset: Sendable, Equatable {
   /// more than `limits.maxDataBytes`. At worst, with ids of 255 control characters, which take 2 + 6 * 255 =
   /// 1,532 bytes each, topics of 249 bytes, and numbers of 19 or 20 digits:
   ///
-  ///     2,030  head without topics: the feed's id, the epoch of 271, two revisions, part and parts, names
+  ///     2,051  head without topics: the feed's id, the epoch of 292, two revisions, part and parts, names
   ///     4,671  an inserted item: three ids, its place, names, and the brackets of its list
   ///    54,399  200 topics of 271 with quotes, colon and offset, and commas between: 200 * 272 - 1
-  ///    61,100  of 65,536
+  ///    61,121  of 65,536
   public static let greatestCount = 200
 
   public init(topic: [UInt8], offset: Int64) {

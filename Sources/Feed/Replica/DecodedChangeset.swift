@@ -52,8 +52,8 @@ package struct DecodedChangeset {
       return 0
     } else if name.matches("epoch") {
       epoch = try string(name, field)
-      // A topic, a slash and an offset.
-      guard epoch.count <= TopicName.greatestByteCount + 20 else { throw invalid(name, field) }
+      // A topic, a colon, milliseconds, a slash and an offset.
+      guard epoch.count <= TopicName.greatestByteCount + 41 else { throw invalid(name, field) }
       return 1
     } else if name.matches("revision") {
       revision = try revisionNumber(name, field)

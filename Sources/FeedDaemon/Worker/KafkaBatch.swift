@@ -1,6 +1,7 @@
 import Feed
 import FeedStore
 import Kafka
+import Service
 
 /// What a poll brought, as input for the store: views of the client's messages, without a copy.
 ///
@@ -12,6 +13,9 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   private let messages: Client.Batch
   @exclusivity(unchecked) private var next = 0
   private let clock: @Sendable () -> Int64
+  private let wallClock: @Sendable () -> Int64
+  /// When the last poll returned, in milliseconds since 1970.
+  @exclusivity(unchecked) private var polled: Int64 = 0
   /// When the slice ends, in milliseconds of the clock; a record that was begun is not interrupted.
   @exclusivity(unchecked) private var sliceEnd = Int64.max
   /// The first record of the slice, which is handed out however late it is.
@@ -27,10 +31,18 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   @exclusivity(unchecked) private var currentBytes = 0
   @exclusivity(unchecked) private var currentTimestamp: Int64 = -1
 
-  /// - Parameter clock: milliseconds; looked at before every record, to see whether a slice ends.
-  init(_ consumer: Client, capacity: Int, clock: @escaping @Sendable () -> Int64) {
+  /// - Parameters:
+  ///   - clock: milliseconds; looked at before every record, to see whether a slice ends.
+  ///   - wallClock: milliseconds since 1970; looked at once a poll.
+  init(
+    _ consumer: Client,
+    capacity: Int,
+    clock: @escaping @Sendable () -> Int64,
+    wallClock: @escaping @Sendable () -> Int64 = { WallClock.milliseconds() }
+  ) {
     self.consumer = consumer
     self.clock = clock
+    self.wallClock = wallClock
     messages = consumer.makeBatch(capacity: capacity)
   }
 
@@ -39,6 +51,7 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     next = 0
     dropped = []
     try consumer.fill(messages, timeoutMilliseconds: timeoutMilliseconds)
+    polled = wallClock()
   }
 
   /// Notes the batch's records as taken.
@@ -125,7 +138,8 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
         topic: topicName(at: message.topicIndex),
         offset: message.offset,
         // -1 says that the record has none.
-        timestamp: max(0, currentTimestamp)
+        timestamp: max(0, currentTimestamp),
+        taken: polled
       ),
       key: message.key.map { ByteSpan($0) },
       value: message.payload.map { .bytes(ByteSpan($0)) } ?? .null

@@ -79,14 +79,14 @@ struct WaitingRecords {
   /// Moves feeds to the end whose changesets must be published in the same transaction as the offsets.
   ///
   /// If that transaction fails, their records are read again. If an earlier transaction had published them, a deleted
-  /// feed, which has no `through`, would be created and deleted again, and the feed's `through` would skip a rejected
-  /// record.
+  /// feed, which has no `through`, would be created and deleted again, records from before an epoch would be applied to it,
+  /// and the feed's `through` would skip a rejected record.
   ///
   /// - Returns: the number of other feeds.
   mutating func moveDependentFeedsLast() -> Int {
     let rejectedKeys = Set(rejected.compactMap(\.key))
     func isDependent(_ feed: PublishedFeed) -> Bool {
-      feed.isToBeDeleted || (!rejectedKeys.isEmpty && rejectedKeys.contains(Array(feed.id.buffer)))
+      feed.needsOffsets || (!rejectedKeys.isEmpty && rejectedKeys.contains(Array(feed.id.buffer)))
     }
     let dependent = feeds.filter { isDependent($0.feed) }
     feeds.removeAll { isDependent($0.feed) }

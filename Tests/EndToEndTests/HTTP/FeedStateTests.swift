@@ -20,10 +20,10 @@ struct FeedStateTests {
     #expect(first["Content-Type"] == "application/json")
     #expect(first["Cache-Control"] == "no-cache")
     let tag = try #require(first["ETag"])
-    #expect(tag == "\"feeds.items/0@1\"")
+    #expect(tag == "\"feeds.items:1795168800000/0@1\"")
     #expect(
       first.text == """
-        {"feed":"hn/é","epoch":"feeds.items/0","revision":1,"base":1,"mode":"reload","reason":"keyframe",\
+        {"feed":"hn/é","epoch":"feeds.items:1795168800000/0","revision":1,"base":1,"mode":"reload","reason":"keyframe",\
         "time":"2026-11-20T10:00:00.000Z","through":{"feeds.items":0},"checksum":"8085a815",\
         "sections":[{"id":"s","data":null,"items":[{"id":"x","kind":"k","data":{"n":1,"p":""}}]}]}
         """
@@ -36,7 +36,7 @@ struct FeedStateTests {
     while try ground.ask("GET \(path)", "If-None-Match: \(tag)").status == 304 { await Task.yield() }
     let changed = try ground.ask("GET \(path)", "If-None-Match: \(tag)")
     #expect(changed.status == 200)
-    #expect(changed["ETag"] == "\"feeds.items/0@2\"")
+    #expect(changed["ETag"] == "\"feeds.items:1795168800000/0@2\"")
     await ground.end()
   }
 
@@ -46,7 +46,7 @@ struct FeedStateTests {
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
     let compressed = try ground.ask("GET /v1/feeds/a", "Accept-Encoding: gzip")
     #expect(compressed["Content-Encoding"] == "gzip")
-    #expect(compressed["ETag"] == "\"feeds.items/0@1-gzip\"")
+    #expect(compressed["ETag"] == "\"feeds.items:1795168800000/0@1-gzip\"")
     #expect(compressed.body.count < 1000)
     await ground.end()
   }
@@ -167,7 +167,7 @@ struct FeedStateTests {
     ground.assign(0..<1)
     // It is requested continuously while it is read.
     let first = try await ground.ask("GET /v1/feeds/a", until: 200)
-    #expect(first["ETag"] == "\"feeds.items/0@500\"")
+    #expect(first["ETag"] == "\"feeds.items:1795168800000/0@500\"")
     await ground.end()
   }
 }

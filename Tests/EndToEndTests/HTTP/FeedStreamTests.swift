@@ -22,7 +22,7 @@ struct FeedStreamTests {
     try ground.publish(try await flush("a", change(0), change(1)))
     let reader = try await ground.follow("a")
     let state = try #require(try await reader.next())
-    #expect(state.id == "feeds.items/0@2")
+    #expect(state.id == "feeds.items:1795168800000/0@2")
     #expect(state.name == nil)
     #expect(state.data == (try ground.ask("GET /v1/feeds/a").text))
     #expect(
@@ -30,7 +30,7 @@ struct FeedStreamTests {
         == EventReader.Message(
           id: nil,
           name: "up-to-date",
-          data: "{\"feed\":\"a\",\"epoch\":\"feeds.items/0\",\"revision\":2}"
+          data: "{\"feed\":\"a\",\"epoch\":\"feeds.items:1795168800000/0\",\"revision\":2}"
         )
     )
     let other = try await flush("b", change(0))
@@ -53,7 +53,11 @@ struct FeedStreamTests {
     // Only one of the three inserts an item.
     #expect(plans == more.compactMap { $0.plan.map { String(decoding: $0, as: UTF8.self) } })
     #expect(plans.count == 1)
-    #expect(ids == ["feeds.items/0@3", "feeds.items/0@4", "feeds.items/0@5"])
+    #expect(
+      ids == [
+        "feeds.items:1795168800000/0@3", "feeds.items:1795168800000/0@4", "feeds.items:1795168800000/0@5",
+      ]
+    )
     let notice = try #require(try await reader.next(named: "up-to-date"))
     #expect(notice.data.hasSuffix("\"revision\":5}"))
     await ground.end()
@@ -74,7 +78,7 @@ struct FeedStreamTests {
     let first = try #require(try await reader.next(named: nil))
     let second = try #require(try await reader.next(named: nil))
     #expect([first.data, second.data] == ServedGround.values(records))
-    #expect([first.id, second.id] == [nil, "feeds.items/0@2"])
+    #expect([first.id, second.id] == [nil, "feeds.items:1795168800000/0@2"])
     await ground.end()
   }
 
@@ -83,7 +87,7 @@ struct FeedStreamTests {
     try ground.publish(try await flush("a", change(0)))
     _ = try await ground.ask("GET /v1/feeds/a", until: 200)
     // Nothing was published since, so only an up-to-date message is sent.
-    let idle = try await ground.follow("a", after: "feeds.items/0@1")
+    let idle = try await ground.follow("a", after: "feeds.items:1795168800000/0@1")
     #expect(try await idle.next()?.name == "up-to-date")
 
     let records = try await flush("a", change(1), change(2), change(3))
@@ -92,11 +96,14 @@ struct FeedStreamTests {
     // These changesets are in the history now.
     for value in values { #expect(try await idle.nextChangeset() == value) }
     for missed in 0...3 {
-      let reader = try await ground.follow("a", after: "feeds.items/0@\(4 - missed)")
+      let reader = try await ground.follow("a", after: "feeds.items:1795168800000/0@\(4 - missed)")
       for value in values.suffix(missed) { #expect(try await reader.nextChangeset() == value) }
       #expect(try await reader.next(named: "up-to-date")?.data.hasSuffix(":4}") == true)
     }
-    for strange in ["feeds.items/0@0", "feeds.items/0@5", "feeds.items/7@1", "nonsense", "@", "é@1"] {
+    for strange in [
+      "feeds.items:1795168800000/0@0", "feeds.items:1795168800000/0@5", "feeds.items:1795168800000/7@1",
+      "feeds.items:1795168800001/0@4", "feeds.items/0@4", "nonsense", "@", "é@1",
+    ] {
       let reader = try await ground.follow("a", after: strange)
       #expect(
         try await reader.nextChangeset()?.contains("\"mode\":\"reload\",\"reason\":\"keyframe\"") == true
@@ -113,9 +120,9 @@ struct FeedStreamTests {
     let records = try await flush("a", change(1), ChangesetSource.item("y", size: 1_500), change(2))
     try ground.publish(records)
     for value in ServedGround.values(records) { #expect(try await reader.nextChangeset() == value) }
-    let late = try await ground.follow("a", after: "feeds.items/0@1")
+    let late = try await ground.follow("a", after: "feeds.items:1795168800000/0@1")
     #expect(try await late.nextChangeset()?.contains("\"revision\":4,\"base\":4") == true)
-    let recent = try await ground.follow("a", after: "feeds.items/0@3")
+    let recent = try await ground.follow("a", after: "feeds.items:1795168800000/0@3")
     #expect(try await recent.nextChangeset() == ServedGround.values(records).last)
     await ground.end()
   }
@@ -168,7 +175,7 @@ struct FeedStreamTests {
     }
     let replica = StreamedReplica("a")
     var count = 0
-    while replica.version != "feeds.items/0@41", let message = try await slow.next(named: nil) {
+    while replica.version != "feeds.items:1795168800000/0@41", let message = try await slow.next(named: nil) {
       try replica.take(message)
       count += 1
     }

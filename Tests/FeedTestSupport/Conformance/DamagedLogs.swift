@@ -26,7 +26,7 @@ struct DamagedLogs {
 
   /// The position of a record of the first epoch.
   func place(_ name: String) throws(JudgeFailure) -> Int {
-    guard let place = places["feeds.items/0@\(name)"] else {
+    guard let place = places["feeds.items:0/0@\(name)"] else {
       throw JudgeFailure("the log has no record \(name); it has \(places.keys.sorted())")
     }
     return place
@@ -122,7 +122,7 @@ struct DamagedLogs {
   private static func deletion(of line: ChangesetLog.Line) -> ChangesetLog.Line {
     var line = line
     let text = String(decoding: line.value ?? [], as: UTF8.self)
-    line.value = Array(text.split(separator: "feeds.items/0").joined(separator: "feeds.items/7").utf8)
+    line.value = Array(text.split(separator: "feeds.items:0/0").joined(separator: "feeds.items:0/7").utf8)
     return line
   }
 

@@ -28,7 +28,11 @@ struct OracleApplier {
       if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
       try apply(event)
       noteDeletions(since: previous)
-      if previous == nil, state.current != nil { state.born = "\(record.topic)/\(record.offset)" }
+      if previous == nil, state.current != nil {
+        // As a replay does, which takes a record at its timestamp.
+        state.born = "\(record.topic):\(record.timestamp)/\(record.offset)"
+        if state.published == nil { state.taken = [:] }
+      }
     }
     number = nil
     try checkItems()

@@ -5,7 +5,7 @@ struct OracleFeedState: Sendable, Equatable {
   var current: OracleFeed?
   var forced = OracleForced()
   var placements = OraclePlacements()
-  /// The record that last created the feed in this window, as `topic/offset`.
+  /// The record that last created the feed in this window, as `topic:timestamp/offset`.
   var born: String?
   /// The newest offsets and the greatest timestamp of this window's records, without rejected ones.
   var taken: [String: Int] = [:]

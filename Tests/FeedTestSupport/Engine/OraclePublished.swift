@@ -1,7 +1,7 @@
 /// The last published state of a feed.
 public struct OraclePublished: Sendable, Equatable {
   public var feed: OracleFeed
-  /// The record that created the feed, as `topic/offset`.
+  /// The record that created the feed, as `topic:timestamp/offset`.
   public var epoch: String
   public var revision: Int
   /// The newest offset taken, by input topic.

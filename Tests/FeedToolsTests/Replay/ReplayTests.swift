@@ -235,7 +235,7 @@ import Testing
       #"{"key":"f","value":{"op":"feed.replace","sections":[]}}"#,
       options: options
     )
-    #expect(result.output.contains(#""epoch":"other.items/0""#))
+    #expect(result.output.contains(#""epoch":"other.items:0/0""#))
   }
 
   @Test func `the output of a replay can be read as input`() async throws {

@@ -321,7 +321,7 @@ import Testing
       5,
       "/keyframe0",
       "/0",
-      #"the header "ce_id" is "f@feeds.items/0@4/0", expected "f@feeds.items/0@4/keyframe0""#
+      #"the header "ce_id" is "f@feeds.items:0/0@4/0", expected "f@feeds.items:0/0@4/keyframe0""#
     ),
     Plant(
       "a missing header",
@@ -439,33 +439,33 @@ import Testing
       7,
       #""feeds.items":5"#,
       #""feeds.items":4"#,
-      #"through does not reach the record that the epoch "feeds.items/5" names"#
+      #"through does not reach the record that the epoch "feeds.items:5000/5" names"#
     ),
     Plant(
       "an epoch of another form",
       found: 7,
-      #"the epoch is "feeds.items", expected a topic and an offset"#
+      #"the epoch is "feeds.items:05000/5", expected a topic, milliseconds and an offset"#
     ) {
-      $0[6] = $0[6].replacing("feeds.items/5", with: "feeds.items")
+      $0[6] = $0[6].replacing("feeds.items:5000/5", with: "feeds.items:05000/5")
     },
     Plant(
       "an epoch that begins without a deletion",
       found: 3,
-      #"the epoch is "feeds.items/1", expected "feeds.items/0": another begins after a deletion only"#
+      #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0": another begins after a deletion only"#
     ) {
-      $0[2] = $0[2].replacing("feeds.items/0", with: "feeds.items/1")
+      $0[2] = $0[2].replacing("feeds.items:0/0", with: "feeds.items:0/1")
     },
     Plant(
       "a deletion of an unknown epoch",
       found: 8,
-      #"the epoch is "feeds.items/1", expected "feeds.items/0""#
+      #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0""#
     ) {
-      $0[7] = $0[7].replacing("feeds.items/0", with: "feeds.items/1")
+      $0[7] = $0[7].replacing("feeds.items:0/0", with: "feeds.items:0/1")
     },
     Plant(
       "a deletion of a feed that is not there",
       found: 14,
-      #"epoch "feeds.items/0" is deleted, but there is no such feed"#
+      #"epoch "feeds.items:0/0" is deleted, but there is no such feed"#
     ) {
       $0.append(
         $0[7].replacing(#"d2/f""#, with: #"d2/g""#).replacing(#""feed":"f""#, with: #""feed":"g""#).replacing(

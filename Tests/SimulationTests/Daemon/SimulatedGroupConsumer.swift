@@ -92,7 +92,7 @@ final class SimulatedGroupConsumer: GroupConsumer, RecordConsumer {
   }
 
   func makeInput(capacity: Int, clock: @escaping @Sendable () -> Int64) -> any PolledInput {
-    KafkaBatch(self, capacity: capacity, clock: clock)
+    KafkaBatch(self, capacity: capacity, clock: clock, wallClock: clock)
   }
 }
 
