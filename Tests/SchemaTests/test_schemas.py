@@ -39,6 +39,8 @@ def opened(schema):
         "What a follower takes for a changeset, protocol version 1: that of changeset.schema.json, and what a later minor "
         "version may add. Made from it.")
     opened["properties"]["reason"] = {"type": "string", "minLength": 1}
+    # Of no form that a follower may depend on.
+    opened["properties"]["epoch"] = {"description": "The name of this life of the feed.", "type": "string", "minLength": 1}
     return opened
 
 
