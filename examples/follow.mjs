@@ -141,6 +141,12 @@ try {
   console.error(`follow.mjs: '${server}' is not the URL of a daemon, such as http://127.0.0.1:8321`);
   process.exit(2);
 }
+process.stdout.on('error', (/** @type {NodeJS.ErrnoException} */ fault) => {
+  // A pipe whose reader has gone (`| head -1`) is no failure.
+  if (fault.code === 'EPIPE') process.exit(0);
+  console.error(`follow.mjs: cannot write standard output: ${fault.message}`);
+  process.exit(1);
+});
 // Servers reported as unreachable: each is reported once, for all its feeds, until it answers.
 const unreached = new Set();
 for (const feed of feeds) {

@@ -10,7 +10,9 @@ JSON, one per line, and exits; data is printed as its producer spelled it. Once 
 that are unavailable. If Kafka refuses a request, for example because the topic does not exist, it exits with code 1.
 """
 import argparse
+import errno
 import json
+import os
 import re
 import sys
 
@@ -392,7 +394,7 @@ def show(partition, name, changeset, feed):
     print(f"{name} [{partition}] {changeset['mode']} revision {changeset.get('revision', '-')}: {size}", flush=True)
 
 
-if __name__ == "__main__":
+def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("servers", help="bootstrap.servers")
     parser.add_argument("--topic", default="feeds.changesets")
@@ -409,3 +411,13 @@ if __name__ == "__main__":
     for (partition, name), feed in sorted(feeds.items()):
         head = {"feed": name, "partition": partition, "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum()}
         print(f'{json.dumps(head)[:-1]}, "sections": {written(feed.document())}}}')
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OSError as error:
+        # Whatever is left would fail again at the exit. A pipe whose reader has gone (`| head -1`) is no failure.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(None if error.errno == errno.EPIPE else f"follow.py: cannot write standard output: {error.strerror}")

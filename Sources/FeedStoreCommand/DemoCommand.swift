@@ -48,13 +48,14 @@ enum DemoCommand: Subcommand {
     let speed = try invocation.number("speed", default: 1, in: 0.001...1_000_000)
     let configuration = try demoConfiguration(invocation)
     let log = CommandLog.make(configuration)
+    let stop = stopOnSignals(log)
     var demo = Demo(
       configuration,
       inputs: invocation.arguments,
       speed: speed,
-      stop: stopOnSignals(log),
+      stop: stop,
       log: log,
-      tell: { StandardOutput.write(line: $0) }
+      tell: { if !StandardOutput.write(line: $0) { stop.request() } }
     )
     demo.isLooping = invocation.flag("loop")
     let report = try await demo.run()

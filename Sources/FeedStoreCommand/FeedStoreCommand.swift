@@ -1,5 +1,6 @@
 import FeedDaemon
 import FeedPipeline
+import FeedTools
 import Service
 
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.
@@ -23,24 +24,30 @@ enum FeedStoreCommand {
   )
 
   static func main() async {
+    StandardOutput.prepare()
     ShutdownSignals.ignoreBrokenPipes()
     ShutdownSignals.endOnAbort()
     do {
+      var code = ExitCode.done
       switch try specification.parse(CommandLine.arguments.dropFirst()) {
-      case .print(let text): print(text, terminator: "")
+      case .print(let text): StandardOutput.write(text)
       case .run(let invocation):
         guard let subcommand = subcommands.first(where: { $0.specification.name == invocation.command.name })
         else {
           preconditionFailure("a command without a type")
         }
-        let code = try await subcommand.run(invocation)
+        code = try await subcommand.run(invocation)
         CommandLog.finish()
-        code.exit()
       }
+      if let failure = StandardOutput.failure { throw failure }
+      code.exit()
     } catch let error as UsageError {
       fail(error.description, .usage)
     } catch let error as ConfigurationError {
       fail(error.description, .usage)
+    } catch let error as ReplayError where error.code == .cannotWrite && StandardOutput.isClosed {
+      // The reader has read what it wanted.
+      ExitCode.done.exit()
     } catch {
       fail(String(describing: error), .failed)
     }

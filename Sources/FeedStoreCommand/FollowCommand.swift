@@ -15,7 +15,7 @@ enum FollowCommand: Subcommand {
       absent (there is no such feed, or not any more) or must-refetch.
 
       With --screen, draws one feed in place and marks what happened to its elements: + inserted, \
-      ↕ moved, ~ reconfigured, ! reloaded.
+      ↕ moved, ~ reconfigured, ! reloaded. There are no colours if NO_COLOR is set to any text or TERM is dumb.
       """,
     arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; by default all feeds."),
     options: [
@@ -65,10 +65,16 @@ enum FollowCommand: Subcommand {
   private static func form(_ invocation: CommandInvocation) throws(UsageError) -> FeedFollowing.Form {
     guard invocation.flag("screen") else {
       guard StandardOutput.isTerminal, !invocation.flag("json") else { return .json }
-      return .lines(isColoured: true)
+      return .lines(isColoured: StandardOutput.hasColours)
     }
     guard invocation.arguments.count == 1, StandardOutput.isTerminal else {
       throw UsageError(.invalidValue, "--screen is for one feed on a terminal; name one, or leave it out")
+    }
+    guard StandardOutput.hasEscapes else {
+      throw UsageError(
+        .invalidValue,
+        "--screen needs a terminal that can move its cursor, and TERM is dumb or not set; leave it out, or set TERM"
+      )
     }
     return .screen
   }

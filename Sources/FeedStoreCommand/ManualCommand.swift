@@ -54,7 +54,7 @@ enum ManualCommand: Subcommand {
         .item("0", "Done; of a daemon, it was asked to stop."),
         .item("1", "It failed, and the last line says why and what to do."),
         .item("2", "The command line or the configuration is wrong."),
-        .item("130, 143", "A second SIGINT or SIGTERM ended it at once. Nothing is lost."),
+        .item("129, 130, 143", "A second SIGHUP, SIGINT or SIGTERM ended it at once. Nothing is lost."),
       ]
     ),
     ManualSection(
@@ -66,6 +66,11 @@ enum ManualCommand: Subcommand {
           Sets a key of the configuration, over the file's: FEEDSTORE_COALESCE_IDLE_WINDOW is coalesce.idleWindow, and \
           FEEDSTORE_KAFKA_BOOTSTRAP_SERVERS is kafka.bootstrap.servers. One that is empty sets nothing.
           """
+        ),
+        .item("NO_COLOR", "If it is set to any text, nothing is coloured (https://no-color.org)."),
+        .item(
+          "TERM",
+          "If it is dumb or not set, a terminal gets no escape sequences: no colours, no progress, no --screen."
         ),
         .item(
           "FEEDSTORE_TEST_*, FEEDSTORE_COMMIT",

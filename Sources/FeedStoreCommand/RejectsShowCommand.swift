@@ -28,7 +28,7 @@ enum RejectsShowCommand: Subcommand {
     if StandardOutput.isTerminal {
       StandardOutput.write(record.printableValue)
     } else if let value = record.value {
-      StandardOutput.write(bytes: value)
+      value.withUnsafeBytes { _ = StandardOutput.write(bytes: $0) }
     }
     return .done
   }

@@ -38,16 +38,18 @@ enum RunCommand: Subcommand {
     let reload = ConfigurationReload(sources, running: loaded, log: log)
     ReloadSignal.install { reload.run() }
     FreedMemory.keep()
+    let stop = stopOnSignals(log, onHangup: false)
     var daemon = Daemon(
       configuration,
       isEmbedded: invocation.flag("embedded"),
-      stop: stopOnSignals(log),
+      stop: stop,
       log: log
     ) { event in
       switch event {
       case .listening(let address):
         // On standard output, so that scripts can read it.
         StandardOutput.write(line: address)
+        if StandardOutput.failure != nil { stop.request() }
         log.write(
           .startupEmbeddedBroker,
           "the broker runs in this process, and its data ends with it",

@@ -3,11 +3,13 @@ import Glibc
 import Service
 
 extension Subcommand {
-  /// Handles SIGINT and SIGTERM: the first signal requests an orderly stop, and the second one ends the process at
-  /// once.
-  static func stopOnSignals(_ log: Log) -> StopRequest {
+  /// Handles SIGINT, SIGTERM and SIGHUP: the first signal requests an orderly stop, and the second one ends the process
+  /// at once.
+  ///
+  /// - Parameter onHangup: whether SIGHUP does so.
+  static func stopOnSignals(_ log: Log, onHangup: Bool = true) -> StopRequest {
     let stop = StopRequest()
-    _ = ShutdownSignals.install { signal in
+    _ = ShutdownSignals.install(onHangup: onHangup) { signal in
       log.write(
         .shutdownRequested,
         "stop requested; a second signal ends the process at once",

@@ -32,7 +32,7 @@ enum VerifyCommand: Subcommand {
       configuration,
       input: try input(invocation),
       log: CommandLog.make(configuration),
-      tell: { StandardOutput.write(line: $0) }
+      tell: { _ = StandardOutput.write(line: $0) }
     )
     let report = try await verification.run()
     DiagnosticOutput.standardError.write(line: report.text)

@@ -269,6 +269,11 @@ class Follow(unittest.TestCase):
             while (found := self.follow(servers)) != expected and time.monotonic() < giving_up:
                 pass
             self.assertEqual(found, expected)
+            with open("/dev/full", "wb") as full:
+                result = subprocess.run(
+                    [sys.executable, ROOT / "examples" / "follow.py", servers, "--once"], stdout=full, stderr=subprocess.PIPE)
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(result.stderr, b"follow.py: cannot write standard output: No space left on device\n")
         finally:
             daemon.terminate()
             daemon.wait()

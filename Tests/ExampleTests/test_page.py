@@ -216,6 +216,17 @@ class PageTests(unittest.TestCase):
         self.assertEqual(found[0], {"feed": "f", "error": "absent"})
         self.assertTrue(follower.wait(lambda: "follow.mjs: f: the server answers 503" in follower.errors), follower.errors)
 
+    def test_a_standard_output_that_cannot_be_written_is_an_error(self):
+        server = self.serve(lambda _: (200, [reload("f", "t/0"), UP_TO_DATE]))
+        server.listen()
+        reader, closed = os.pipe()
+        os.close(reader)
+        with open("/dev/full", "wb") as full, open(closed, "wb") as closed:
+            for output, code, text in ((full, 1, b"cannot write standard output: "), (closed, 0, b"")):
+                run = subprocess.run([*COMMAND, server.url, "f"], stdout=output, stderr=subprocess.PIPE, check=False)
+                self.assertEqual(run.returncode, code, run.stderr)
+                self.assertIn(text, run.stderr)
+
     def test_data_is_printed_as_it_is_spelled_whatever_its_depth(self):
         data = f'[9007199254740993,1e400,1.0,-0,{{"10":1,"9":2,"9":"\\u00e9"}},{"[" * 20_000 + "]" * 20_000}]'
         change = json.loads(reload("f", "t/0").split("data: ")[1])

@@ -12,16 +12,19 @@ public struct CommandRun {
   ///   - folder: where it is run, and what paths are relative to.
   ///   - environment: variables beside this process's.
   ///   - stackKilobytes: the size of the main thread's stack; nil for the usual one.
+  ///   - redirection: of its streams, as the shell knows it: `>/dev/full`.
   public init(
     _ arguments: [String],
     of command: URL? = nil,
     in folder: URL,
     environment: [String: String] = [:],
-    stackKilobytes: Int? = nil
+    stackKilobytes: Int? = nil,
+    redirection: String = ""
   ) throws {
     var (executable, arguments) = (try (command ?? BuiltCommand.url).path, arguments)
-    if let stackKilobytes {
-      arguments = ["-c", "ulimit -s \(stackKilobytes) && exec \"$0\" \"$@\"", executable] + arguments
+    if stackKilobytes != nil || !redirection.isEmpty {
+      let limit = stackKilobytes.map { "ulimit -s \($0) && " } ?? ""
+      arguments = ["-c", "\(limit)exec \"$0\" \"$@\" \(redirection)", executable] + arguments
       executable = "/bin/sh"
     }
     let (output, error) = (Pipe(), Pipe())

@@ -5,12 +5,12 @@ import Testing
 
 /// Each test runs in its own process, because signals concern a whole process.
 @Suite struct ShutdownSignalsTests {
-  @Test(arguments: [SIGINT, SIGTERM])
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `the first signal is a request`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(40 + signal)) { [signal] in
       let told = Mutex<Int32>(0)
       let toldPipe = TestPipe()
-      let shutdown = ShutdownSignals.install { signal in
+      let shutdown = ShutdownSignals.install(onHangup: true) { signal in
         told.withLock { $0 = signal }
         toldPipe.write()
       }
@@ -26,12 +26,12 @@ import Testing
     }
   }
 
-  @Test(arguments: [SIGINT, SIGTERM])
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func `the second signal ends the process with the shells' exit code`(_ signal: Int32) async {
     await #expect(processExitsWith: .exitCode(128 + signal)) { [signal] in
       let entered = TestPipe()
       // The callback never returns: the second signal must not depend on it.
-      _ = ShutdownSignals.install { _ in
+      _ = ShutdownSignals.install(onHangup: true) { _ in
         entered.write()
         TestPipe().read()
       }
@@ -41,6 +41,17 @@ import Testing
       // Blocks for ever: nothing is written.
       TestPipe().read()
       exit(1)
+    }
+  }
+
+  @Test func `a hangup that is ignored stays ignored`() async {
+    await #expect(processExitsWith: .exitCode(0)) {
+      // As `nohup` does.
+      _ = signal(SIGHUP, SIG_IGN)
+      let shutdown = ShutdownSignals.install(onHangup: true)
+      kill(getpid(), SIGHUP)
+      kill(getpid(), SIGTERM)
+      exit(await shutdown.wait() == SIGTERM ? 0 : 1)
     }
   }
 

@@ -42,6 +42,7 @@ public struct Demo: Sendable {
   /// - Throws: ``DaemonError``, ``ReplayError``, ``ConfigurationError``.
   public func run() async throws -> DemoReport {
     _ = try KafkaSettings(configuration.kafka, embedded: [])
+    try ReplayReader(paths: inputs).checkPaths()
     let broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
     defer { broker.stop() }
     tell("A Kafka broker in this process listens at \(broker.bootstrapServers).")

@@ -1,4 +1,5 @@
 import Glibc
+import Service
 
 /// A text as an unnamed file, which is deleted with this object.
 package final class DemoFile: Sendable {
@@ -12,14 +13,9 @@ package final class DemoFile: Sendable {
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     // The file stays reachable through its descriptor.
     unlink(path)
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      // `deinit` closes it.
-      guard count > 0 else { throw DemoFile.failure() }
-      bytes = bytes.dropFirst(count)
-    }
+    let number = Array(text.utf8).withUnsafeBytes { WholeFile.write($0, to: descriptor) }
+    // `deinit` closes it.
+    if number != 0 { throw DemoFile.failure(number) }
   }
 
   deinit {
@@ -29,7 +25,7 @@ package final class DemoFile: Sendable {
   /// A path that opens the file at its beginning, as long as this object lives.
   package var path: String { "/proc/self/fd/\(descriptor)" }
 
-  private static func failure() -> ReplayError {
-    ReplayError(.cannotWrite, "cannot write the sample history to /tmp: \(String(cString: strerror(errno)))")
+  private static func failure(_ number: Int32 = errno) -> ReplayError {
+    ReplayError(.cannotWrite, "cannot write the sample history to /tmp: \(String(cString: strerror(number)))")
   }
 }

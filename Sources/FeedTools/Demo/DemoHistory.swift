@@ -38,7 +38,7 @@ public enum DemoHistory {
 extension DemoHistory {
   /// Writes the history to a file.
   ///
-  /// - Parameter path: created or emptied; `-` is standard output.
+  /// - Parameter path: created or replaced; `-` is standard output.
   /// - Throws: ``ReplayError`` if it cannot be written.
   public static func write(to path: String) throws(ReplayError) {
     let file = try OutputFile(path)
@@ -47,5 +47,6 @@ extension DemoHistory {
       file.buffer.append("\n")
     }
     try file.flush()
+    try file.commit()
   }
 }

@@ -77,7 +77,10 @@ public struct FeedFollowing: Sendable {
     case .lines(let isColoured): UpdateText(isColoured: isColoured).line(update) + "\n"
     case .json: UpdateJSON.lines(update)
     case .screen:
-      TerminalScreen.draw(ScreenFrame(update, columns: StandardOutput.columns, rows: StandardOutput.rows))
+      TerminalScreen.draw(
+        ScreenFrame(update, columns: StandardOutput.columns, rows: StandardOutput.rows),
+        isColoured: StandardOutput.hasColours
+      )
     }
   }
 

@@ -111,6 +111,8 @@ struct FollowSession {
     }
     client.stop()
     try await running
+    // A state would include what could not be written.
+    if let failure = StandardOutput.failure { throw failure }
     if let state { try await client.save(to: state) }
     return result
   }

@@ -6,9 +6,10 @@ enum TerminalScreen {
   static let leave = "\u{1B}[?25h\u{1B}[?1049l"
 
   /// Overwrites the previous frame line by line, to avoid flicker.
-  static func draw(_ frame: ScreenFrame) -> String {
+  static func draw(_ frame: ScreenFrame, isColoured: Bool = true) -> String {
     let lines = frame.lines.map { line in
-      colour(of: line.mark).map { "\u{1B}[\($0)m\(line.text)\u{1B}[0m" } ?? line.text
+      guard isColoured, let colour = colour(of: line.mark) else { return line.text }
+      return "\u{1B}[\(colour)m\(line.text)\u{1B}[0m"
     }
     // Moves to the top, clears each line to its end, then clears the rest of the screen.
     return "\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"

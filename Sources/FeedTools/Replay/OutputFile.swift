@@ -1,25 +1,58 @@
 import Feed
 import Glibc
+import Service
 
 /// A file or standard output, with a buffer.
+///
+/// A file appears as a whole, at the end. Standard output, pipes, devices, and what a shell has opened (`/dev/stdout`) are
+/// written to at once.
 final class OutputFile {
-  private let descriptor: Int32
-  private let name: String
+  /// The file's name for messages.
+  let name: String
   let buffer = ByteWriter(capacity: 256 << 10)
+  private let target: Target
+  /// Whether there is a file, which only a complete output replaces.
+  let isReplacing: Bool
+
+  private enum Target {
+    case open(Int32)
+    case file(AtomicFile)
+  }
 
   private static let flushBytes = 128 << 10
 
-  /// - Parameter path: created or truncated; `-` is standard output.
+  /// - Parameter path: `-` is standard output.
   init(_ path: String) throws(ReplayError) {
-    name = path == "-" ? "standard output" : path
-    descriptor = path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else {
-      throw ReplayError(.cannotWrite, "cannot write \(path): \(String(cString: strerror(errno)))")
+    let isShells = ["/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"].contains { path.hasPrefix($0) }
+    let standard = FileIdentity("-", standard: 1)
+    if path == "-" || isShells && standard != nil && FileIdentity(path, standard: 1) == standard {
+      name = "standard output"
+      target = .open(1)
+      isReplacing = false
+      return
     }
+    name = path
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    // A symbolic link may lead to a file that does not exist yet.
+    if !isShells, exists ? status.st_mode & S_IFMT == S_IFREG : lstat(path, &status) != 0 {
+      do throws(FileError) {
+        target = .file(try AtomicFile(path, isPrivate: false))
+        isReplacing = exists
+        return
+      } catch {
+        // Whoever may not add files to a folder may still write one.
+        guard exists, error.number == EACCES else { throw Self.failure(name, error.number) }
+      }
+    }
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (isShells ? O_APPEND : O_TRUNC), 0o644)
+    guard descriptor >= 0 else { throw Self.failure(name, errno) }
+    target = .open(descriptor)
+    isReplacing = false
   }
 
   deinit {
-    if descriptor > 1 { close(descriptor) }
+    if case .open(let descriptor) = target, descriptor > 1 { close(descriptor) }
   }
 
   /// Writes the buffer once it is large enough.
@@ -29,16 +62,28 @@ final class OutputFile {
 
   /// Writes the buffer.
   func flush() throws(ReplayError) {
-    let bytes = buffer.written
-    var written = 0
-    while written < bytes.count {
-      let count = write(descriptor, bytes.base + written, bytes.count - written)
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw ReplayError(.cannotWrite, "cannot write \(name): \(String(cString: strerror(errno)))")
+    let bytes = buffer.written.rawBuffer
+    switch target {
+    case .file(let file):
+      do throws(FileError) { try file.append(bytes) } catch { throw Self.failure(name, error.number) }
+    case .open(1):
+      guard StandardOutput.write(bytes: bytes) else {
+        throw Self.failure(name, StandardOutput.failure?.number ?? EPIPE)
       }
-      written += count
+    case .open(let descriptor):
+      let number = WholeFile.write(bytes, to: descriptor)
+      if number != 0 { throw Self.failure(name, number) }
     }
     buffer.removeAll()
+  }
+
+  /// Gives a file that was written its name.
+  func commit() throws(ReplayError) {
+    guard case .file(let file) = target else { return }
+    do throws(FileError) { try file.commit() } catch { throw Self.failure(name, error.number) }
+  }
+
+  private static func failure(_ name: String, _ number: Int32) -> ReplayError {
+    ReplayError(.cannotWrite, "cannot write \(name): \(String(cString: strerror(number)))")
   }
 }

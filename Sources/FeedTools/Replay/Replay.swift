@@ -22,8 +22,8 @@ public struct Replay: Sendable {
 
   /// Processes all input, publishes according to the records' timestamps, and flushes at the end.
   ///
-  /// - Throws: ``ReplayError``, without publishing the waiting records. `UsageError`, before anything is written, if an
-  ///   output file is also an input.
+  /// - Throws: ``ReplayError``, without publishing the waiting records; a file that was there before is only replaced by a
+  ///   complete output. `UsageError`, before anything is written, if an output file is also an input.
   public func run() async throws -> ReplayReport { try await run(with: FeedStore(options: options)) }
 
   /// Runs inside the store's isolation, which is entered once.
@@ -35,6 +35,7 @@ public struct Replay: Sendable {
       defaultTopic: options.topics.items,
       chunkBytes: chunkBytes
     )
+    try reader.checkPaths()
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
     do {
@@ -46,11 +47,13 @@ public struct Replay: Sendable {
         }
         progress.update(reader.bytesRead, now: MonotonicClock.nanoseconds())
       } while outcome == .flushDue
-    } catch {
-      // Everything published so far stays published.
+    } catch let error as ReplayError {
       progress.finish()
-      try? writer.finish()
-      throw error
+      // Everything published so far stays published; what waits does not follow, but what was rejected is known.
+      if store.isPublicationDue {
+        try? store.publish { (part) throws(ReplayError) in try writer.writeRejected(part) }
+      }
+      throw writer.abandon(because: error)
     }
     progress.finish()
     try writer.finish()
@@ -64,16 +67,19 @@ public struct Replay: Sendable {
     )
   }
 
-  /// Rejects output files that are also inputs, because they would be truncated first.
+  /// Rejects output files that are also inputs, or whose temporary files are.
   private func checkOutputs() throws(UsageError) {
     let outputs = [("--output", output)] + (rejected.map { [("--rejected", $0)] } ?? [])
-    for (option, path) in outputs {
+    let written = outputs.flatMap { option, path in
+      [("\(option) is", path), ("\(option) is first written to", path + AtomicFile.suffix)]
+    }
+    for (what, path) in written {
       guard let written = FileIdentity(path, standard: 1), written.isRegular else { continue }
       for input in inputs where FileIdentity(input, standard: 0) == written {
         let name = path == "-" ? "standard output" : path
         let other = input == "-" ? "standard input" : input
         let same = name == other ? name : "\(name), the same file as \(other)"
-        throw UsageError(.invalidValue, "\(option) is \(same), which is also read; name another file")
+        throw UsageError(.invalidValue, "\(what) \(same), which is also read; name another file")
       }
     }
   }

@@ -19,6 +19,9 @@ public struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
     self.problem = problem
   }
 
+  /// The same error with more words at the end of the message.
+  func adding(_ text: String) -> ReplayError { ReplayError(code, message + text, problem: problem) }
+
   /// The same file fails again.
   public var isRetriable: Bool { false }
   public var isFatal: Bool { true }

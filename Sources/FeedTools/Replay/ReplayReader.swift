@@ -58,6 +58,18 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     return total
   }
 
+  /// Checks that all files can be read, so that nothing is done with the first if another one cannot. Pipes are not
+  /// opened, which could wait for their writers.
+  ///
+  /// - Throws: ``ReplayError`` with the path.
+  package func checkPaths() throws(ReplayError) {
+    for path in paths where path != "-" {
+      var status = stat()
+      guard stat(path, &status) == 0, access(path, R_OK) == 0 else { throw Self.failure(path, errno) }
+      if status.st_mode & S_IFMT == S_IFDIR { throw Self.failure(path, EISDIR) }
+    }
+  }
+
   // MARK: InputBatch
 
   public func current() throws -> InputRecord? {
@@ -125,11 +137,12 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     if descriptor > 0 { close(descriptor) }
     descriptor = -1
     guard nextPath < paths.count else { return false }
+    if nextPath == 0 { try checkPaths() }
     path = paths[nextPath]
     nextPath += 1
     lineNumber = 0
     descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw failure() }
+    guard descriptor >= 0 else { throw Self.failure(name, errno) }
     isAtEndOfFile = false
     start = 0
     end = 0
@@ -137,8 +150,8 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     return true
   }
 
-  private func failure() -> ReplayError {
-    ReplayError(.cannotRead, "cannot read \(name): \(String(cString: strerror(errno)))")
+  private static func failure(_ name: String, _ number: Int32) -> ReplayError {
+    ReplayError(.cannotRead, "cannot read \(name): \(String(cString: strerror(number)))")
   }
 
   private func fill() throws(ReplayError) {
@@ -163,7 +176,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
       let count = read(descriptor, buffer.baseAddress! + end, min(buffer.count - end, chunkBytes))
       if count < 0 {
         if errno == EINTR { continue }
-        throw failure()
+        throw Self.failure(name, errno)
       }
       if count == 0 { isAtEndOfFile = true }
       end += count

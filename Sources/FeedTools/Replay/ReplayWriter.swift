@@ -1,5 +1,6 @@
 import Feed
 import FeedStore
+import Service
 
 /// Writes publications as replay lines (protocol, section 7), which a replay can read.
 final class ReplayWriter {
@@ -16,10 +17,12 @@ final class ReplayWriter {
     self.options = options
     changesets = try OutputFile(output)
     if let rejected {
-      // The file at `output` exists by now. If it is also `rejected`, it must be opened only once, or one would
-      // overwrite the other.
-      let file = FileIdentity(output, standard: 1)
-      let isShared = file != nil && file == FileIdentity(rejected, standard: 1)
+      // If the file at `output` is also `rejected`, it must be opened only once, or one would overwrite the other. A
+      // file that did not exist has a temporary one by now.
+      let isShared = ["", AtomicFile.suffix].contains { suffix in
+        let file = FileIdentity(output + suffix, standard: 1)
+        return file != nil && file == FileIdentity(rejected + suffix, standard: 1)
+      }
       self.rejected = isShared ? changesets : try OutputFile(rejected)
     } else {
       self.rejected = nil
@@ -31,6 +34,11 @@ final class ReplayWriter {
       write(record, publication)
       try changesets.flushIfLarge()
     }
+    try writeRejected(publication)
+  }
+
+  /// Writes only what was rejected.
+  func writeRejected(_ publication: borrowing Publication) throws(ReplayError) {
     guard let rejected else { return }
     for record in publication.rejected {
       write(record, to: rejected.buffer)
@@ -38,9 +46,29 @@ final class ReplayWriter {
     }
   }
 
+  /// The files, each once.
+  private var files: [OutputFile] {
+    rejected.map { $0 === changesets ? [$0] : [changesets, $0] } ?? [changesets]
+  }
+
   func finish() throws(ReplayError) {
-    try changesets.flush()
-    try rejected?.flush()
+    for file in files { try file.flush() }
+    for file in files { try file.commit() }
+  }
+
+  /// Writes what there is when a replay fails, but replaces no file with it.
+  ///
+  /// - Returns: the error, with the names of files that stay as they were.
+  func abandon(because error: ReplayError) -> ReplayError {
+    let kept = files.filter(\.isReplacing).map(\.name)
+    for file in files where !file.isReplacing {
+      guard (try? file.flush()) != nil else { continue }
+      try? file.commit()
+    }
+    if kept.isEmpty { return error }
+    return error.adding(
+      "; \(kept.joined(separator: " and ")) \(kept.count == 1 ? "is" : "are") left unchanged"
+    )
   }
 
   private func nextOffset(_ offsets: inout [Int32: Int64], _ partition: Int32) -> Int64 {

@@ -7,8 +7,12 @@ import Synchronization
 public final class DiagnosticOutput: Sendable {
   /// Standard error of this process.
   public static let standardError = DiagnosticOutput(
-    isTerminal: isatty(2) == 1 && getenv("TERM").map { String(cString: $0) != "dumb" } ?? false,
-    write: { writeAll($0, to: 2) }
+    isTerminal: isatty(2) == 1 && StandardOutput.knowsEscapes(StandardOutput.variable("TERM")),
+    write: { text in
+      var text = text
+      // Errors are ignored, because there is no other place to report them.
+      _ = text.withUTF8 { WholeFile.write(UnsafeRawBufferPointer($0), to: 2) }
+    }
   )
 
   /// Whether a status line can be shown: a terminal that supports erasing (not one whose `TERM` is `dumb`).
@@ -54,20 +58,4 @@ public final class DiagnosticOutput: Sendable {
 
   /// Moves to the beginning of the line, and erases to its end.
   private static let erase = "\r\u{1B}[K"
-
-  /// Errors are ignored, because there is no other place to report them.
-  private static func writeAll(_ text: String, to descriptor: Int32) {
-    var text = text
-    text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)[...]
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if count >= 0 {
-          rest = rest.dropFirst(count)
-        } else if errno != EINTR {
-          return
-        }
-      }
-    }
-  }
 }

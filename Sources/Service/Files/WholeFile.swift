@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads a whole file.
+/// Reads or writes all bytes at once.
 public enum WholeFile {
   /// Reads a file.
   ///
@@ -23,5 +23,21 @@ public enum WholeFile {
       guard count <= most - bytes.count else { return nil }
       bytes += chunk[..<count]
     }
+  }
+
+  /// Writes all bytes to an open file.
+  ///
+  /// - Returns: 0, or the `errno` value.
+  public static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return 0
   }
 }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// SIGINT and SIGTERM as a request to stop. A second signal ends the process at once with 128 plus its number (130 and
-/// 143), the exit code that shells report for a signal.
+/// SIGINT, SIGTERM and, if wanted, SIGHUP as a request to stop. A second signal ends the process at once with 128 plus its
+/// number (130, 143 and 129), the exit code that shells report for a signal.
 ///
 /// The handler counts, and passes the signal to a separate thread (``SignalThread``), which sets ``isRequested``, calls
 /// the callback and wakes waiting tasks. The second signal ends the process from within the handler, so that it works
@@ -23,17 +23,29 @@ public final class ShutdownSignals: Sendable {
 
   /// Handles the signals for the rest of the process's life. Call it once, early.
   ///
-  /// - Parameter onRequest: called with the first signal, on a separate thread; it may block and log.
+  /// - Parameters:
+  ///   - onHangup: whether SIGHUP, by which a closed terminal ends its processes, is one of them. It is not if the
+  ///     process was started with it ignored, as `nohup` does.
+  ///   - onRequest: called with the first signal, on a separate thread; it may block and log.
   public static func install(
+    onHangup: Bool = false,
     onRequest: @escaping @Sendable (_ signal: Int32) -> Void = { _ in }
   ) -> ShutdownSignals {
     signalCount.store(0, ordering: .sequentiallyConsistent)
     let shutdown = ShutdownSignals(onRequest: onRequest)
-    let pipe = SignalThread.start("signals", signals: [SIGINT, SIGTERM]) { shutdown.request(Int32($0)) }
+    let signals = [SIGINT, SIGTERM] + (onHangup && !isIgnored(SIGHUP) ? [SIGHUP] : [])
+    let pipe = SignalThread.start("signals", signals: signals) { shutdown.request(Int32($0)) }
     let isFirst = signalPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
     precondition(isFirst.exchanged, "the shutdown signals are installed already")
-    SignalThread.handle([SIGINT, SIGTERM]) { @Sendable in handleShutdownSignal($0) }
+    SignalThread.handle(signals) { @Sendable in handleShutdownSignal($0) }
     return shutdown
+  }
+
+  private static func isIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    sigaction(signal, nil, &action)
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+      == unsafeBitCast(SIG_IGN, to: Int.self)
   }
 
   /// Makes writing to a closed pipe or connection fail with `EPIPE` instead of ending the process.

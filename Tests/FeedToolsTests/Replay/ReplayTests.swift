@@ -99,6 +99,88 @@ import Testing
     #expect(try folder.read("out").split(separator: "\n").count == 1)
   }
 
+  @Test(arguments: ["-", "rejected"])
+  func `what was rejected before a line that cannot be read is written`(rejected: String) async throws {
+    let folder = try TemporaryFolder()
+    let lines = (1...3).map { #"{"key":"f","ts":\#($0),"value":{"op":"no"}}"# } + ["x"]
+    _ = try folder.file("in.ndjson", lines.joined(separator: "\n").utf8)
+    let run = try CommandRun(["replay", "in.ndjson", "--rejected", rejected], in: folder.url)
+    #expect(run.exitCode == 1 && run.error.hasPrefix("feedstore: in.ndjson:4: the line is not a JSON object"))
+    let written = rejected == "-" ? run.output : try folder.read(rejected)
+    #expect(written.split(separator: "\n").count == 3)
+  }
+
+  @Test(arguments: [
+    (["in.ndjson", "missing"], "cannot read missing: No such file or directory"),
+    (["in.ndjson", "."], "cannot read .: Is a directory"),
+    (
+      ["in.ndjson", "--rejected", "no/such/folder"], "cannot write no/such/folder: No such file or directory"
+    ),
+    (["in.ndjson", "--rejected", "."], "cannot write .: Is a directory"),
+    (
+      ["in.ndjson", "wrong"],
+      "wrong:1: the line is not a JSON object: expected a value; out is left unchanged"
+    ),
+  ])
+  func `a file is only replaced by a complete output`(arguments: [String], problem: String) async throws {
+    let folder = try TemporaryFolder()
+    let line = #"{"key":"f","ts":0,"value":{"op":"section.upsert","section":"s"}}"# + "\n"
+    _ = try folder.file("in.ndjson", line.utf8)
+    _ = try folder.file("wrong", "x".utf8)
+    _ = try folder.file("out", "yesterday's".utf8)
+    let run = try CommandRun(["replay"] + arguments + ["--output", "out"], in: folder.url)
+    #expect(run.exitCode == 1)
+    #expect(
+      run.error.hasPrefix("feedstore: \(problem.prefix(40))")
+        && run.error.hasSuffix("\(problem.suffix(20))\n")
+    )
+    #expect(try folder.read("out") == "yesterday's")
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
+    #expect(files == ["in.ndjson", "out", "wrong"])
+  }
+
+  @Test func `a file is replaced where its link leads, with its permissions`() async throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.file("real", "yesterday's".utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
+    try FileManager.default.createSymbolicLink(atPath: folder.path("out"), withDestinationPath: "real")
+    try FileManager.default.createSymbolicLink(atPath: folder.path("later"), withDestinationPath: "new")
+    for output in ["out", "later"] {
+      try DemoHistory.write(to: folder.path(output))
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path(output)).isEmpty == false)
+    }
+    let written = DemoHistory.lines.joined(separator: "\n") + "\n"
+    #expect(try folder.read("real") == written && folder.read("new") == written)
+    #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o640)
+  }
+
+  @Test func `the temporary file of an output is not an input`() async throws {
+    let folder = try TemporaryFolder()
+    let replay = Replay(
+      inputs: [try folder.file("out.tmp", "".utf8)],
+      output: folder.path("out"),
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    let error = await #expect(throws: UsageError.self) { try await replay.run() }
+    #expect(
+      error?.message.hasPrefix("--output is first written to \(folder.path("out.tmp")), which is also read")
+        == true
+    )
+  }
+
+  @Test func `new files that are one file get both`() async throws {
+    let folder = try TemporaryFolder()
+    let lines = [#"{"key":"f","value":{"op":"section.upsert","section":"s"}}"#, #"{"key":"f","value":1}"#]
+    _ = try await Replay(
+      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
+      output: folder.path("out"),
+      rejected: "\(folder.url.path)/./out",
+      options: FeedStoreOptions()
+    ).run()
+    #expect(try folder.read("out").split(separator: "\n").count == 2)
+  }
+
   @Test func `a missing file is named`() async throws {
     let replay = Replay(
       inputs: ["/no/such/file"],

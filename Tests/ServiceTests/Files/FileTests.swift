@@ -53,6 +53,7 @@ struct FileTests {
     try first.commit()
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "first")
     #expect(throws: FileError.self) { _ = try AtomicFile(folder.path + "/no/such/folder") }
+    #expect(throws: FileError.self) { _ = try AtomicFile("/dev/null") }
   }
 
   @Test(arguments: [1, 2, 3, 7, 1_000])
