@@ -79,6 +79,71 @@ struct EmbeddedInputTests {
     #expect(report.feeds.map(\.feed) == ["a"])
   }
 
+  @Test(arguments: [
+    (
+      [],
+      "has 3000049 bytes, and the embedded broker takes at most 2620416; send a smaller record, or use Kafka"
+    ),
+    (
+      ["message.max.bytes"],
+      "has 3000049 bytes, and kafka.message.max.bytes is 2000000; raise it, or send a smaller record"
+    ),
+  ])
+  func `publish refuses a record that is too large, and what came before it arrives`(
+    limits: [String],
+    problem: String
+  ) async throws {
+    func line(_ feed: String, _ bytes: Int) -> String {
+      let data = String(repeating: "x", count: bytes)
+      return
+        #"{"key":"\#(feed)","value":{"op":"section.upsert","section":"s","data":"\#(data)"},"headers":["a",null]}"#
+    }
+    let file = try DemoFile([line("a", 1), line("b", 3_000_000)].joined(separator: "\n"))
+    let report = try await Self.run { configuration in
+      var configuration = configuration
+      // The first limit that is exceeded is named.
+      for limit in limits { configuration.kafka.append(ConfigurationPair(name: limit, value: "2000000")) }
+      if !limits.isEmpty {
+        configuration.kafka.append(ConfigurationPair(name: "compression.type", value: "gzip"))
+      }
+      var publisher = Publisher(
+        configuration,
+        inputs: [file.path],
+        speed: nil,
+        stop: StopRequest(),
+        log: Ground.quiet
+      )
+      publisher.showsProgress = false
+      let publishing = publisher
+      let error = await #expect(throws: ReplayError.self) { try await publishing.run() }
+      #expect(
+        error?.message.hasPrefix("\(file.path):2: the record \(problem)") == true,
+        "\(String(describing: error))"
+      )
+      #expect(error?.message.hasSuffix("; records published before it: 1") == true)
+      return 1
+    }
+    #expect(report.feeds.map(\.feed) == ["a"])
+  }
+
+  @Test(arguments: [
+    (#"["a"]"#, #"the field 'headers' ends with the name "a" and no value; a header without one has null"#),
+    (#"["a","1",null,"2"]"#, "the field 'headers' has null where the name of a header is expected"),
+  ])
+  func `publish sends a header whose value is null, and refuses others`(
+    headers: String,
+    problem: String
+  )
+    async throws
+  {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    let lines = [#"["a",null,"b",""]"#, headers].map { #"{"key":"f","value":null,"headers":\#($0)}"# }
+    let error = await #expect(throws: ReplayError.self) { try await ground.publish(lines) }
+    #expect(error?.message.contains(":2: \(problem)") == true, "\(String(describing: error))")
+    #expect(try ground.contents(of: "feeds.items", partitions: 1).map(\.headers) == [["a": "", "b": ""]])
+  }
+
   @Test func `a record larger than half of the capacity is refused, and other records are not affected`()
     async throws
   {

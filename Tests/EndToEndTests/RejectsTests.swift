@@ -141,6 +141,25 @@ struct RejectsTests {
     #expect(input[1].timestamp > input[0].timestamp || input[1].timestamp > 0, "it has the time of sending")
   }
 
+  @Test func `a record that is too large for the brokers is refused`() async throws {
+    var ground = try await Self.written()
+    defer { ground.cluster.stop() }
+    let data = String(repeating: "x", count: 3_000)
+    ground.configuration.kafka.append(ConfigurationPair(name: "message.max.bytes", value: "2000"))
+    let report = try await Self.publish(
+      ground,
+      ["0/0"],
+      value: #"{"op":"section.upsert","section":"s","data":"\#(data)"}"#
+    )
+    #expect(
+      report.lines.first?.hasPrefix(
+        "0/0 is not published: it has 3051 bytes, and kafka.message.max.bytes is 2000"
+      ) == true,
+      "\(report.lines)"
+    )
+    #expect(report.sent == 0 && !report.isComplete)
+  }
+
   @Test func `nothing is sent if one of several records is refused`() async throws {
     let ground = try await Self.written()
     defer { ground.cluster.stop() }

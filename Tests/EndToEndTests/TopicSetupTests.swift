@@ -100,6 +100,29 @@ struct TopicSetupTests {
   }
 
   @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+  func `publish refuses a record that is too large for its topic`() async throws {
+    let configuration = try Self.clusterConfiguration()
+    let topic = configuration.store.topics.items
+    _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
+    let line = #"{"topic":"\#(topic)","key":"f","payload":"\#(String(repeating: "x", count: 1_300_000))"}"#
+    let file = try DemoFile(line)
+    var publisher = Publisher(
+      configuration,
+      inputs: [file.path],
+      speed: nil,
+      stop: StopRequest(),
+      log: Ground.quiet
+    )
+    publisher.showsProgress = false
+    let publishing = publisher
+    let error = await #expect(throws: ReplayError.self) { try await publishing.run() }
+    let problem =
+      "has 1300001 bytes, and max.message.bytes of \(topic) is 1048588; raise it, or send a smaller record"
+    #expect(error?.message == "\(file.path):1: the record \(problem)")
+    try Self.deleteTopics(configuration)
+  }
+
+  @Test(.enabled(if: bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
   func `a daemon warns of unsuitable topics, and runs`() async throws {
     var configuration = try Self.clusterConfiguration()
     let topics = configuration.store.topics

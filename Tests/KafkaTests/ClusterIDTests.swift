@@ -13,6 +13,11 @@ struct ClusterIDTests {
     let id = try #require(try one.clusterID())
     #expect(!id.isEmpty)
     #expect(try other.clusterID() == id)
+    let producer = try fixture.producer()
+    #expect(!producer.isOnEmbeddedCluster)
+    _ = try producer.metadata(["some"], timeoutMilliseconds: 120_000)
+    #expect(producer.isOnEmbeddedCluster)
+    try producer.close(timeoutMilliseconds: 120_000)
     try one.close(timeoutMilliseconds: 120_000)
     #expect(throws: KafkaError.self) { _ = try one.clusterID() }
     try other.close(timeoutMilliseconds: 120_000)

@@ -13,6 +13,9 @@ public final class EmbeddedBroker: Sendable {
   /// How far the workers of this process have read.
   package let backlog = InputBacklog()
 
+  /// The largest record that it takes, in bytes of key, value and headers. The rest is for what a request has beside it.
+  package static let greatestRecordBytes = ProduceCredit.greatestRequestBytes - 1_024
+
   /// The number of partitions of each topic.
   public static let partitionCount: Int32 = 4
 

@@ -219,6 +219,11 @@ package struct KafkaSettings: Sendable, Equatable {
     return configuration
   }
 
+  /// Whether records are compressed.
+  var compresses: Bool {
+    ["compression.type", "compression.codec"].contains { Self.value($0, properties) ?? "none" != "none" }
+  }
+
   /// Rejects unknown property names and invalid values before any client is created.
   ///
   /// - Throws: ``ConfigurationError``.

@@ -9,6 +9,7 @@ import Service
 final class PublishRun {
   private let publisher: Publisher
   private let producer: Producer
+  private let limits: RecordLimits
   private let reader: ReplayReader
   private var pacer: Pacer?
   private var routes: [[UInt8]: PublishRoute] = [:]
@@ -32,6 +33,7 @@ final class PublishRun {
     } catch {
       throw error.configurationOrDaemonError
     }
+    limits = RecordLimits(settings, producer, log: log)
     reader = ReplayReader(
       paths: publisher.inputs,
       defaultTopic: publisher.configuration.store.topics.items
@@ -59,6 +61,12 @@ final class PublishRun {
       try deliver()
     } catch let error as KafkaError {
       throw DaemonError(error)
+    } catch {
+      // What was sent before arrives.
+      try? deliver()
+      guard let error = error as? ReplayError, report.records > 0 else { throw error }
+      let undelivered = report.undelivered > 0 ? " (not delivered: \(report.undelivered))" : ""
+      throw error.adding("; records published before it: \(report.records)\(undelivered)")
     }
     report.nanoseconds = MonotonicClock.nanoseconds() - startedAt
     return report
@@ -79,7 +87,10 @@ final class PublishRun {
     guard var route = routes[topic] else { return }
     let partition = try route.partition(key: record.key?.rawBuffer, recorded: record.partition)
     routes[topic] = route
-    takeHeaders()
+    try takeHeaders()
+    if let refusal = limits.refusal(ofBytes: record.byteCount + headers.byteCount, to: route.topic) {
+      throw reader.refusal("the record \(refusal)")
+    }
     while try !enqueue(record, route.topic, partition) {
       try poll(Self.sliceMilliseconds)
       if publisher.stop.isRequested { return }
@@ -90,13 +101,19 @@ final class PublishRun {
   }
 
   /// Copies a changeset's headers, so that the output of a replay can be published.
-  private func takeHeaders() {
+  private func takeHeaders() throws(ReplayError) {
     headers.removeAll()
     let fields = reader.headers
-    for index in stride(from: 0, to: fields.count - 1, by: 2) {
-      headers.append(
-        Header(name: fields[index]?.text ?? "", value: fields[index + 1].map { Array($0.buffer) })
-      )
+    for index in stride(from: 0, to: fields.count, by: 2) {
+      guard let name = fields[index] else {
+        throw reader.refusal("the field 'headers' has null where the name of a header is expected")
+      }
+      guard index + 1 < fields.count else {
+        throw reader.refusal(
+          "the field 'headers' ends with the name \(name.quotedForMessage()) and no value; a header without one has null"
+        )
+      }
+      headers.append(Header(name: name.text, value: fields[index + 1].map { Array($0.buffer) }))
     }
   }
 

@@ -67,6 +67,14 @@ public struct RejectedPublication: Sendable {
     let producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
     defer { try? producer.close(timeoutMilliseconds: Self.closeMilliseconds) }
     try check(copies, producer)
+    let limits = RecordLimits(settings, producer, log: log)
+    let refusals = copies.compactMap { copy in
+      // The value that replaces one belongs to the only record.
+      let bytes = (copy.key?.count ?? 0) + (value ?? copy.value ?? []).count
+      return copy.source.flatMap { limits.refusal(ofBytes: bytes, to: $0.topic) }
+        .map { "\(copy.place) is not published: it \($0)" }
+    }
+    guard refusals.isEmpty else { return RejectedPublicationReport(refusals: refusals) }
     var report = RejectedPublicationReport()
     for copy in copies {
       guard let source = copy.source else { continue }

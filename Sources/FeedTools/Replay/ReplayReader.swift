@@ -96,6 +96,11 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   var headers: [ByteSpan?] { record == nil ? [] : parser.headers }
   /// The first field that a replay would write and that the current line lacks.
   var omittedField: String? { record == nil ? nil : parser.omittedField }
+  /// An error about the current line.
+  func refusal(_ problem: String) -> ReplayError {
+    ReplayError(.invalidLine, "\(name):\(lineNumber): \(problem)")
+  }
+
   /// The index of the current file.
   var fileNumber: Int { nextPath - 1 }
 

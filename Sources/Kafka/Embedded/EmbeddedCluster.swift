@@ -18,6 +18,9 @@ public final class EmbeddedCluster: Sendable {
   /// The number of brokers; their ids are 1, 2, ….
   public let brokerCount: Int
 
+  /// The beginning of the cluster's id, which librdkafka chooses.
+  static let idPrefix = "mockCluster"
+
   /// nil after stop. Locked, so that the cluster is not destroyed during a call.
   private let running: Mutex<Running?>
 

@@ -72,6 +72,9 @@ public final class Producer {
     try core.flush(timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  /// Whether the last metadata response came from an ``EmbeddedCluster``.
+  public var isOnEmbeddedCluster: Bool { core.clusterID?.hasPrefix(EmbeddedCluster.idPrefix) == true }
+
   /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(
     _ topics: [String],

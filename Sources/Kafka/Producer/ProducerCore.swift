@@ -18,10 +18,12 @@ final class ProducerCore {
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
         guard let message, ProducerCore.isFailure(message.pointee.err) else { return }
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
+        let isTooLarge = message.pointee.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+        let size = isTooLarge ? " of \(message.pointee.key_len + message.pointee.len) bytes" : ""
         CallbackContext.from(opaque)?.deliveryErrors.append(
           .make(
             KafkaErrorCode(message.pointee.err),
-            "deliver a record to \(topic) [\(message.pointee.partition)]",
+            "deliver a record\(size) to \(topic) [\(message.pointee.partition)]",
             client: client
           )
         )
@@ -89,6 +91,13 @@ final class ProducerCore {
   var onStatistics: ((ClientStatistics) -> Void)? {
     get { handle?.context.onStatistics }
     set { handle?.context.onStatistics = newValue }
+  }
+
+  /// The id of the cluster from the last metadata response; nil if there was none. Does not block.
+  var clusterID: String? {
+    guard let client = handle?.client, let text = rd_kafka_clusterid(client, 0) else { return nil }
+    defer { rd_kafka_mem_free(client, text) }
+    return String(cString: text)
   }
 
   var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }

@@ -1,0 +1,67 @@
+package import Kafka
+package import Service
+
+/// The sizes of records that brokers take, so that a larger one is refused before it is sent. It belongs to the thread of
+/// its producer.
+package final class RecordLimits {
+  private let settings: KafkaSettings
+  private let producer: Producer
+  private let log: Log
+  /// The client's limit.
+  private let messageBytes: Int
+  /// The limit of each topic that was asked for; nil if it is not known.
+  private var topics: [String: Int?] = [:]
+
+  /// The limit of topics that do not set one.
+  private static let usualTopicBytes = 1_048_588
+
+  package init(_ settings: KafkaSettings, _ producer: Producer, log: Log) {
+    self.settings = settings
+    self.producer = producer
+    self.log = log
+    messageBytes = settings.producer["message.max.bytes"].flatMap { Int($0) } ?? .max
+  }
+
+  /// Why a record is too large, with the remedy; nil if it is not, or if only its broker knows.
+  ///
+  /// - Parameters:
+  ///   - bytes: the size of key, value and headers.
+  ///   - topic: whose metadata the producer has read.
+  package func refusal(ofBytes bytes: Int, to topic: String) -> String? {
+    if bytes > messageBytes {
+      return
+        "has \(bytes) bytes, and kafka.message.max.bytes is \(messageBytes); raise it, or send a smaller record"
+    }
+    // How small compression makes a record is not known.
+    guard bytes > Self.usualTopicBytes, !settings.compresses else { return nil }
+    if producer.isOnEmbeddedCluster {
+      guard bytes > EmbeddedBroker.greatestRecordBytes else { return nil }
+      return """
+        has \(bytes) bytes, and the embedded broker takes at most \(EmbeddedBroker.greatestRecordBytes); send a smaller \
+        record, or use Kafka
+        """
+    }
+    guard let limit = limit(of: topic), bytes > limit else { return nil }
+    return
+      "has \(bytes) bytes, and max.message.bytes of \(topic) is \(limit); raise it, or send a smaller record"
+  }
+
+  private func limit(of topic: String) -> Int? {
+    if let known = topics[topic] { return known }
+    var limit: Int?
+    if let admin = try? AdminClient(configuration: settings.admin, log: log.kafkaHandler) {
+      let answers = try? admin.describeConfigurations(
+        [topic],
+        timeoutMilliseconds: TopicInspection.settingsMilliseconds
+      )
+      if case .success(let settings)? = answers?[topic] {
+        limit = settings["max.message.bytes"].flatMap { Int($0) }
+      }
+      try? admin.close(timeoutMilliseconds: Self.closeMilliseconds)
+    }
+    topics[topic] = limit
+    return limit
+  }
+
+  private static let closeMilliseconds: Int32 = 1_000
+}
