@@ -4,8 +4,13 @@
 // What Swift cannot import from librdkafka, or can only import at a cost: unions, variadic functions and
 // macros. Everything else is called from Swift as it is.
 
+#include <dirent.h>
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 
 // One header: where its name and value lie in a buffer of bytes. A value size of -1 is a null value.
 typedef struct feedstore_header_s {
@@ -74,6 +79,24 @@ static inline rd_kafka_resp_err_t feedstore_mock_delay_request(
     int delay_milliseconds) {
   return rd_kafka_mock_broker_push_request_error_rtts(
       cluster, broker, api_key, 1, code, delay_milliseconds);
+}
+
+// Turns Nagle's algorithm off on the process's socket that listens at a port; Linux does the same on the connections that
+// are accepted from it. A mock broker does not tell its socket.
+static inline void feedstore_mock_send_at_once(uint16_t port) {
+  DIR *folder = opendir("/proc/self/fd");
+  if (folder == NULL) return;
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+    int descriptor = atoi(entry->d_name), listens = 0, yes = 1;
+    socklen_t size = sizeof(listens), address_size = sizeof(struct sockaddr_in);
+    struct sockaddr_in address;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens &&
+        getsockname(descriptor, (struct sockaddr *)&address, &address_size) == 0 &&
+        address.sin_family == AF_INET && ntohs(address.sin_port) == port) {
+      setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+    }
+  }
+  closedir(folder);
 }
 
 #endif
