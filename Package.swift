@@ -35,7 +35,7 @@ let package = Package(
     .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     // What Swift's module of glibc leaves out.
-    .systemLibrary(name: "CEpoll"),
+    .target(name: "CEpoll"),
     .systemLibrary(name: "CMalloc"),
     // The inspector's files.
     .target(name: "CInspector"),

@@ -4,7 +4,7 @@ import FeedTestSupport
 import Foundation
 import Testing
 
-/// Uses of the built command that it refuses, and their messages.
+/// Uses of the built command that it refuses, and their messages; and how it is linked.
 final class CommandTests {
   private let folder: URL
 
@@ -25,6 +25,19 @@ final class CommandTests {
     #expect(run.output == "")
     #expect(try Data(contentsOf: file) == content)
     return run.error
+  }
+
+  @Test func `libmicrohttpd calls the command's own epoll_wait`() throws {
+    // The linker writes what it binds to a file, whose name ends with the number of the process.
+    let environment = ["LD_BIND_NOW": "1", "LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": "bindings"]
+    #expect(try CommandRun(["--version"], in: folder, environment: environment).exitCode == 0)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let name = try #require(names.first { $0.hasPrefix("bindings.") })
+    let bindings = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
+    let binding = bindings.split(separator: "\n").first { line in
+      line.contains("symbol `epoll_wait'") && line.contains("/libmicrohttpd.so")
+    }
+    #expect(binding?.contains(" to \(try BuiltCommand.url.path) ") == true, "\(binding ?? "none")")
   }
 
   @Test(arguments: ["--output", "--rejected"])

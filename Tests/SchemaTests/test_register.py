@@ -1,4 +1,4 @@
-"""The register of workarounds for librdkafka (docs/librdkafka.md) names existing code and tests, and is complete."""
+"""The registers of workarounds for librdkafka and libmicrohttpd name existing code and tests, and are complete."""
 
 import re
 import unittest
@@ -6,17 +6,17 @@ import unittest
 from repository import ROOT
 from test_documents import files
 
-REGISTER = ROOT / "docs" / "librdkafka.md"
+REGISTERS = [ROOT / "docs" / "librdkafka.md", ROOT / "docs" / "libmicrohttpd.md"]
 # A row of a table, but not its head or the line below that.
 ROW = re.compile(r"^\| (?!code \|)(?!-)(.+) \|$", re.MULTILINE)
 CODE = re.compile(r"\[`([\w.]+)`\]\(\.\./([^)]+)\)")
-# References to versions in comments: "librdkafka 2.0.2", "since 2.2", "before 2.1", "issue 4605".
-VERSION = re.compile(r"librdkafka \d+\.\d|(?:since|before) \d+\.\d|issue \d{3,}")
+# References to versions in comments: "librdkafka 2.0.2", "libmicrohttpd 0.9.75", "since 2.2", "before 2.1", "issue 4605".
+VERSION = re.compile(r"lib(?:rdkafka|microhttpd) \d+\.\d|(?:since|before) \d+\.\d|issue \d{3,}")
 
 
 def rows():
     """The cells of each row."""
-    return [[cell.strip() for cell in row.split(" | ")] for row in ROW.findall(REGISTER.read_text())]
+    return [[cell.strip() for cell in row.split(" | ")] for page in REGISTERS for row in ROW.findall(page.read_text())]
 
 
 class Register(unittest.TestCase):
@@ -32,7 +32,7 @@ class Register(unittest.TestCase):
             for symbol, path in CODE.findall(row[0]):
                 with self.subTest(symbol):
                     source = (ROOT / path).read_text()
-                    declaration = rf"\b(?:func|var|let|struct|class|enum|extension) {symbol.split('.')[-1]}\b"
+                    declaration = rf"\b(?:func|var|let|struct|class|enum|extension|int) {symbol.split('.')[-1]}\b"
                     self.assertTrue(re.search(declaration, source), f"{path} does not declare it")
 
     def test_tests_exist(self):
@@ -45,7 +45,7 @@ class Register(unittest.TestCase):
     def test_each_file_that_names_a_version_is_registered(self):
         registered = {path for row in rows() for _, path in CODE.findall(row[0])}
         for path in files("Sources"):
-            if path.suffix != ".swift":
+            if path.suffix not in {".swift", ".c", ".h"}:
                 continue
             # A sentence may continue on the next line of a comment; quoted text does not refer to a version.
             text = re.sub(r"\s*\n\s*///?\s*", " ", path.read_text())

@@ -1,5 +1,5 @@
-#ifndef FEEDSTORE_CEPOLL_SHIM_H
-#define FEEDSTORE_CEPOLL_SHIM_H
+#ifndef FEEDSTORE_CEPOLL_H
+#define FEEDSTORE_CEPOLL_H
 
 // What Swift's glibc module lacks. The functions are wrapped because `struct epoll_event` is packed on some
 // architectures, and its content is a union.
