@@ -27,6 +27,7 @@ TESTED = {
     "json vector": "test_data.py compares its fields with those of the vectors",
     "json answer": "test_data.py compares its fields with those that run.py reads",
     "json5": "test_data.py has the command read it as a configuration",
+    "nginx location": "test_data.py follows a stream through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
     "swift client": "test_languages.py compiles it",
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",

@@ -81,9 +81,6 @@ class Sandbox:
             file.parent.mkdir(exist_ok=True)
             file.write_text(text.format(**names))
             file.chmod(0o755)
-        self.write("feedstore.json5", f'{{"kafka": {{"bootstrap.servers": "{servers}"}}}}')
-        # The content of a repaired record.
-        self.write("record.json", '{"op":"feed.clear"}')
 
     def write(self, name, text):
         (self.checkout / name).write_text(text)

@@ -1,10 +1,14 @@
 """Blocks of data: responses of the daemon, vectors, messages of a stream, and configurations."""
 
 import configparser
+import contextlib
+import http.client
 import json
 import os
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,17 +17,20 @@ import time
 import unittest
 import urllib.error
 import urllib.request
+import zlib
 
 import yaml
 
 from blocks import ROOT, all_blocks
-from sandbox import FEEDSTORE, Sandbox
+from sandbox import FEEDSTORE, Sandbox, free_port
 from session import PATIENCE_SECONDS, Program
 
 sys.path.append(str(ROOT / "conformance"))
 
 import run as conformance  # noqa: E402
 
+# Debian's is not in a user's path.
+NGINX = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
 # Absent until the brokers have reported it.
 OPTIONAL = {"inputLag"}
 
@@ -66,7 +73,8 @@ class Responses(unittest.TestCase):
         self.assertTrue(program.output.wait(lambda lines: any(listening.search(line) for line in lines)), program.output.lines)
         return program, next(found.group() for line in program.output.lines if (found := listening.search(line)))
 
-    def test_responses_have_the_fields_of_the_examples(self):
+    def daemon_with_feeds(self):
+        """The address of a daemon with two feeds and a broker of its own."""
         program, url = self.daemon("--embedded")
         self.assertTrue(program.output.wait(lambda lines: any(line.startswith("127.0.0.1:") for line in lines)))
         servers = next(line for line in program.output.lines if line.startswith("127.0.0.1:"))
@@ -76,13 +84,62 @@ class Responses(unittest.TestCase):
             input="".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
         for feed in ("hn", "news"):
             self.wait_for_feed(url, feed)
+        return url
+
+    def test_responses_have_the_fields_of_the_examples(self):
+        url = self.daemon_with_feeds()
         _, away = self.daemon("--set", "kafka.bootstrap.servers=127.0.0.1:1")
         found = all_blocks("json response")
-        self.assertEqual(len(found), 3)
+        self.assertEqual(len(found), 4)
         for block in found:
             with self.subTest(block.place):
                 host = away if block.argument == "/readyz" else url
                 self.assertEqual(shape(get(host + block.argument)), shape(json.loads(block.code)))
+
+    @unittest.skipUnless(NGINX, "nginx is not installed")
+    def test_nginx_passes_on_a_stream_at_once(self):
+        url = self.daemon_with_feeds()
+        defaults = f"location / {{ proxy_pass {url}; }}"
+        compressing = "gzip on; gzip_types *; gzip_proxied any; gzip_min_length 1;"
+        documented, = all_blocks("nginx location")
+        self.assertIn("http://127.0.0.1:8321;", documented.code)
+        for server in (documented.code.replace("http://127.0.0.1:8321", url), defaults, compressing + defaults):
+            with self.subTest(server), self.nginx(server) as port:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
+                self.addCleanup(connection.close)
+                connection.request("GET", "/v1/feeds/hn/changes", headers={"Accept-Encoding": "gzip"})
+                response, text = connection.getresponse(), b""
+                self.assertEqual(response.status, 200)
+                inflate = zlib.decompressobj(wbits=31) if response.headers["Content-Encoding"] else None
+                self.assertEqual(inflate is not None, compressing in server)
+                # The stream goes on, so a response that is collected never arrives.
+                while b"event: up-to-date" not in text:
+                    piece = response.read1()
+                    self.assertTrue(piece)
+                    text += inflate.decompress(piece) if inflate else piece
+
+    @contextlib.contextmanager
+    def nginx(self, server):
+        """The port of an nginx with these lines in its `server`."""
+        port = free_port()
+        paths = "".join(f"{name}_temp_path {name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        configuration = self.sandbox.folder / "nginx.conf"
+        configuration.write_text(
+            f"daemon off; master_process off; pid nginx.pid; events {{}}"
+            f"http {{ access_log off; {paths} server {{ listen 127.0.0.1:{port}; {server} }} }}")
+        process = subprocess.Popen([NGINX, "-p", self.sandbox.folder, "-c", configuration, "-e", "stderr"])
+        try:
+            while True:
+                self.assertIsNone(process.poll(), "nginx ended")
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    threading.Event().wait(0.05)
+            yield port
+        finally:
+            process.terminate()
+            process.wait()
 
     def wait_for_feed(self, url, feed):
         """Repeats the request until the feed exists; until then, responses are immediate."""

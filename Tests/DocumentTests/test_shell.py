@@ -47,6 +47,9 @@ class ShellBlocks(unittest.TestCase):
                         program.output.wait(lambda lines: lines and not program.output.is_over),
                         f"{block.place} ends:\n" + "\n".join(program.output.lines))
             elif block.kind == "sh parsed":
+                # What the reader has: a configuration, and the content of a repaired record.
+                sandbox.write("feedstore.json5", f'{{"kafka": {{"bootstrap.servers": "{self.cluster.servers}"}}}}')
+                sandbox.write("record.json", '{"op":"feed.clear"}')
                 for line in code.splitlines():
                     result = subprocess.run(
                         ["bash", "-c", line], cwd=sandbox.checkout, env=sandbox.environment, capture_output=True, encoding="utf-8")

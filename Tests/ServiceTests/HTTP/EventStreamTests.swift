@@ -130,6 +130,16 @@ import Testing
     #expect(try server.ask("GET /events", "Accept: application/json").status == 406)
   }
 
+  @Test(arguments: ["GET", "HEAD"])
+  func `proxies are told not to delay a stream`(method: String) throws {
+    let client = try server(Opened()).connect()
+    try client.request("\(method) /events", "Accept-Encoding: gzip")
+    let head = try client.head()
+    #expect(head["X-Accel-Buffering"] == "no")
+    #expect(head["Cache-Control"] == "no-store, no-transform")
+    #expect(head["Content-Encoding"] == nil)
+  }
+
   @Test func `streams above the limit are answered with 503`() throws {
     let opened = Opened()
     let server = try server(opened) { $0.maxStreams = 2 }

@@ -52,6 +52,9 @@ public struct HTTPResponse: Sendable {
   private init(openStream: @escaping @Sendable (EventStream) -> Void) {
     status = 200
     contentType = "text/event-stream"
+    // A proxy that collected events before it passed them on, or compressed them, would delay them.
+    cacheControl = "no-store, no-transform"
+    headers = [HTTPField("X-Accel-Buffering", "no")]
     self.openStream = openStream
   }
 
