@@ -128,5 +128,5 @@ function compared(comparison) {
     comparison.deleted && `${count(comparison.deleted)} gone`,
     comparison.kinds && `${count(comparison.kinds)} of another kind`,
   ].filter(Boolean);
-  return parts.length === 0 ? ': the order is another' : `: ${parts.join(', ')}, and what was moved`;
+  return parts.length === 0 ? ': only the order changed' : `: ${parts.join(', ')}, and what was moved`;
 }

@@ -10,6 +10,7 @@ import { itemKey, sectionKey } from './rows.js';
 
 /**
  * The state of following:
+ * - `waiting`: other pages use the connections that the browser allows;
  * - `connecting`, and `reconnecting` after the first connection;
  * - `live`: everything published has been received;
  * - `behind`: more is arriving;
@@ -19,7 +20,7 @@ import { itemKey, sectionKey } from './rows.js';
  * - `unavailable`: the server asks to retry later;
  * - `token-needed`.
  *
- * @typedef {'connecting' | 'reconnecting' | 'live' | 'behind' | 'must-refetch' | 'moved' | 'unknown' | 'unavailable'
+ * @typedef {'waiting' | 'connecting' | 'reconnecting' | 'live' | 'behind' | 'must-refetch' | 'moved' | 'unknown' | 'unavailable'
  *   | 'token-needed'} Standing
  *
  * @typedef {'inserted' | 'moved' | 'reconfigured' | 'reloaded'} ChangeKind
@@ -51,12 +52,11 @@ const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
 export class FeedFollower {
   /** The newest state, kept while a new one is loading. */
   replica;
-  /** Whether the server has reported that the newest message was the last one. */
-  #isUpToDate = false;
+  /** @type {number | undefined} The feed's partition, once the server has told it. */
+  partition;
   /** Whether something was missed, so that any next state is accepted. */
   #isStale = false;
   #wasOpen = false;
-  #isClosed = false;
   /** How often a state was requested since the stream was last up to date. */
   #refetches = 0;
   /** Whether no message has arrived on this connection yet. */
@@ -86,20 +86,10 @@ export class FeedFollower {
     });
   }
 
-  open() {
-    this.#isClosed = false;
-    this.#stream.open();
-  }
+  /** Connects, and continues from where it was closed. */
+  open() { this.#stream.open(); }
 
-  close() {
-    this.#isClosed = true;
-    this.#stream.close();
-  }
-
-  /** Continues from where it was closed. */
-  resume() {
-    if (this.#isClosed) this.open();
-  }
+  close() { this.#stream.close(); }
 
   /** @param {import('./event-stream.js').StreamEvent} event */
   #take({ name, data }) {
@@ -114,13 +104,13 @@ export class FeedFollower {
     }
     this.#plan = undefined;
     if (name === 'up-to-date') {
-      this.#isUpToDate = true;
+      this.partition = value?.partition ?? this.partition;
       this.#isBeginning = false;
       if (this.#isStale) return;
       this.#refetches = 0;
       this.#options.onStanding('live', {});
     } else if (name === 'must-refetch') {
-      this.#becomeStale(`the server had to start again: ${value?.reason ?? 'no reason was given'}`);
+      this.#becomeStale(`the server began again: ${value?.reason ?? 'it gave no reason'}`);
     } else if (name === 'moved') {
       this.#movedTo = value ?? {};
       this.#options.onStanding('moved', { url: value?.url });
@@ -159,8 +149,7 @@ export class FeedFollower {
         }
         break;
       case 'waiting':
-        this.#isUpToDate = false;
-        break;
+            break;
       case 'gap':
         this.#refetch(
           `a changeset applies to revision ${outcome.base}, but the replica has ${outcome.revision ?? 'none'}`, record,
@@ -204,7 +193,6 @@ export class FeedFollower {
   /** @param {Entry} entry @param {Map<string, Mark>} marks */
   #finish(entry, marks) {
     this.#before.clear();
-    this.#isUpToDate = false;
     this.#isStale = false;
     this.replica = this.#incoming;
     this.#options.onEntry(entry, marks);

@@ -12,6 +12,9 @@ const pageSize = 100;
 const maxPageSize = 1000;
 const interval = 2000;
 
+/** As the server compares. @param {string} text */
+const lowercased = (text) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+
 export class FeedList {
   #api;
   #onCount;
@@ -21,8 +24,12 @@ export class FeedList {
   #more = byId('more');
   /** The number of feeds to load. */
   #wanted = pageSize;
-  /** @type {Map<string, { element: any, link: any, revision: number, facts: any }>} */
+  /** @type {Map<string, { element: any, link: any, feed: any, facts: any }>} */
   #shown = new Map();
+  /** @type {{ feeds: any[], count: number, search: string, isAll: boolean } | null} The last answer. */
+  #answer = null;
+  /** @type {{ feed: any, isCurrent: boolean } | null} The open feed according to its stream; without `feed` it does not exist. */
+  #open = null;
   /** @type {string | null} */
   #selected = null;
   /** @type {any} */
@@ -89,6 +96,7 @@ export class FeedList {
     try {
       const answer = await this.#fetch(this.#search.value, this.#wanted);
       if (request !== this.#request) return;
+      this.#answer = answer;
       this.#show(answer);
     } catch (/** @type {any} */ error) {
       if (request !== this.#request) return;
@@ -102,10 +110,29 @@ export class FeedList {
   /** @param {string | null} feed */
   select(feed) {
     this.#selected = feed;
+    this.#open = null;
+    if (this.#answer !== null) this.#show(this.#answer);
     for (const [id, { link }] of this.#shown) setAttribute(link, 'aria-current', id === feed ? 'page' : null);
     this.#rove(this.#linkOf(feed) ?? this.#links()[0]);
     this.#linkOf(feed)?.scrollIntoView({ block: 'nearest' });
   }
+
+  /**
+   * Shows the open feed as its stream has it: list and stream are requested separately, and the stream is newer. It is also
+   * listed if it is on a page that has not been loaded.
+   * @param {any} feed Null if it does not exist. @param {{ isCurrent: boolean }} options Whether the stream is up to date.
+   */
+  showOpen(feed, { isCurrent }) {
+    if (this.#selected === null) return;
+    this.#open = { feed, isCurrent };
+    const shown = this.#shown.get(this.#selected);
+    if (this.#answer === null) return;
+    if (shown === undefined || feed === null) this.#show(this.#answer);
+    else if (isCurrent) this.#fill(shown, feed);
+  }
+
+  /** Shows how much time has passed. */
+  showAges() { for (const shown of this.#shown.values()) this.#fill(shown, shown.feed); }
 
   focus() { (this.#linkOf(this.#selected) ?? this.#links()[0])?.focus(); }
 
@@ -136,8 +163,26 @@ export class FeedList {
     }
   }
 
+  /**
+   * The listed feeds, with the open one as its stream has it; first if its place is on a page that has not been loaded.
+   * @param {any[]} listed @param {string} search @param {boolean} isAll
+   */
+  #withOpen(listed, search, isAll) {
+    if (this.#open === null) return listed;
+    const { feed, isCurrent } = this.#open;
+    const at = listed.findIndex((it) => it.feed === this.#selected);
+    if (at >= 0 && !isCurrent) return listed;
+    const others = listed.filter((_, index) => index !== at);
+    if (feed === null || !lowercased(feed.feed).includes(lowercased(search))) return others;
+    const next = at >= 0 ? at : others.findIndex((it) => it.feed > feed.feed);
+    const place = next >= 0 ? next : isAll ? others.length : 0;
+    return [...others.slice(0, place), feed, ...others.slice(place)];
+  }
+
   /** @param {{ feeds: any[], count: number, search: string, isAll: boolean }} answer */
-  #show({ feeds, count: total, search, isAll }) {
+  #show({ feeds: listed, count: total, search, isAll }) {
+    const feeds = this.#withOpen(listed, search, isAll);
+    const isApart = feeds.length > listed.length && !isAll && feeds[0] === this.#open?.feed;
     const ids = new Set(feeds.map(({ feed }) => feed));
     for (const [id, { element }] of this.#shown) {
       if (ids.has(id)) continue;
@@ -148,11 +193,12 @@ export class FeedList {
     for (const feed of feeds) {
       const shown = this.#shown.get(feed.feed) ?? this.#makeFeed(feed.feed);
       this.#fill(shown, feed);
+      setAttribute(shown.element, 'class', isApart && feed === feeds[0] ? 'apart' : null);
       if (shown.element === next) next = next.nextElementSibling;
       else this.#list.insertBefore(shown.element, next);
     }
     const what = search === '' ? counted(total, 'feed') : `${counted(total, 'feed')} with “${visible(search)}”`;
-    const shownOf = isAll ? what : `${count(feeds.length)} of ${what}`;
+    const shownOf = isAll ? what : `${count(listed.length)} of ${what}`;
     setText(this.#summary, total === 0 && search === '' ? 'No feeds yet' : shownOf);
     this.#more.hidden = isAll;
     // The observer reports only changes. Observing again makes it report if the end is still near.
@@ -175,27 +221,29 @@ export class FeedList {
       make('bdi', { class: 'id' }, visible(id)), facts,
     );
     setAttribute(link, 'aria-current', id === this.#selected ? 'page' : null);
-    const shown = { element: make('li', {}, link), link, revision: -1, facts };
+    const shown = { element: make('li', {}, link), link, feed: null, facts };
     this.#shown.set(id, shown);
     return shown;
   }
 
-  /** @param {{ link: any, revision: number, facts: any }} shown @param {any} feed */
-  #fill(shown, { revision, items, time, standing }) {
+  /** @param {{ link: any, feed: any, facts: any }} shown @param {any} feed */
+  #fill(shown, feed) {
+    const { revision, items, time, standing } = feed;
     const when = age(Math.max(0, Date.now() - Date.parse(time)));
     const facts = `${counted(items, 'item')} · rev ${count(revision)} · ${when}`;
     setText(shown.facts, standing === 'must-refetch' ? 'must refetch' : facts);
     setAttribute(shown.link, 'data-standing', standing);
-    if (shown.revision >= 0 && shown.revision !== revision) {
+    if (shown.feed !== null && shown.feed.revision !== revision) {
       const shadow = 'inset 3px 0 0';
       shown.link.animate([{ boxShadow: `${shadow} var(--accent)` }, { boxShadow: `${shadow} transparent` }], 1500);
     }
-    shown.revision = revision;
+    shown.feed = feed;
   }
 
   #showMore() {
-    if (this.#wanted > this.#shown.size) return;
-    this.#wanted = this.#shown.size + pageSize;
+    const loaded = this.#answer?.feeds.length ?? 0;
+    if (this.#wanted > loaded) return;
+    this.#wanted = loaded + pageSize;
     this.refresh();
   }
 

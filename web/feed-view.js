@@ -13,9 +13,9 @@ import { Rows } from './rows.js';
 const litFor = 5000;
 const previewLimit = 240;
 const prettyLimit = 100000;
-/** The number of changed members to show, and the length of a value. */
+/** The number of changed members to show, and the length of a value, of which the style shows the part that has room. */
 const maxChangesShown = 2;
-const changeLimit = 24;
+const changeLimit = 40;
 /** The minimum time between changes for animated moves, in milliseconds. */
 const shortestPause = 120;
 /** The number of rows to keep outside the visible area, on each side. */
@@ -569,16 +569,19 @@ function changeNodes(changed) {
   return changed.slice(0, maxChangesShown).map(({ name, old = '', now = '' }) => {
     let same = 0;
     while (same < old.length && old[same] === now[same]) same += 1;
-    const start = Math.max(old.length, now.length) <= changeLimit || same < changeLimit / 2 ? 0 : same - changeLimit / 4;
+    const isLong = Math.max(old.length, now.length) > changeLimit / 2;
     /** @param {string} value */
     const short = (value) => {
       if (value === '') return ['none'];
-      if (start === 0) return tokenNodes(tokensOf(value, { limit: changeLimit }));
-      return [`…${value.slice(start, start + changeLimit)}${value.length > start + changeLimit ? ' …' : ''}`];
+      // The style shortens what is the same, so that the difference has room.
+      if (same > 8 && !isLong) return [make('span', { class: 'same' }, value.slice(0, same)), value.slice(same)];
+      if (same > 8) return [`…${value.slice(same - 6, same + changeLimit)}`];
+      return tokenNodes(tokensOf(value, { limit: changeLimit }).filter(({ type }) => type !== 'more'));
     };
     return make(
       'span', { class: 'change' },
-      make('span', { class: 'json-name' }, name), ' ', make('span', { class: 'old' }, ...short(old)), ' → ', ...short(now),
+      make('span', { class: 'json-name' }, name), ' ', make('span', { class: 'old' }, ...short(old)), ' ',
+      '→ ', ...short(now),
     );
   });
 }

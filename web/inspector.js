@@ -11,15 +11,19 @@ import { FeedList } from './feed-list.js';
 import { FeedView } from './feed-view.js';
 import { age, count, counted, visible } from './format.js';
 import { Status } from './status.js';
-import { Timeline, titleOf, whyOf } from './timeline.js';
+import { noticeOf, Timeline, whyOf } from './timeline.js';
 
 /** The minimum time between two announcements, in milliseconds. */
 const announcementPause = 4000;
-/** How long the page may be hidden before it closes its stream, in milliseconds. */
-const hiddenFor = 60000;
+/** How long a page waits for a place before it says so, in milliseconds. */
+const patience = 500;
+/** The streams that the pages of one browser share: it opens six connections to a server, and requests need some. */
+const placeCount = 4;
+const noPlaceText = `${placeCount} other visible pages of this inspector follow feeds, and browsers open only six connections to `
+  + 'a server; it continues when one of them is closed or hidden';
 
 const standingTexts = {
-  connecting: 'connecting', reconnecting: 'reconnecting', live: 'live', behind: 'behind',
+  waiting: 'waiting for a connection', connecting: 'connecting', reconnecting: 'reconnecting', live: 'live', behind: 'behind',
   'must-refetch': 'must refetch', moved: 'moved', unknown: 'no such feed', unavailable: 'unavailable',
   'token-needed': 'token needed',
 };
@@ -31,8 +35,9 @@ const standingTexts = {
 
 /** @type {FeedFollower | null} */
 let follower = null;
-/** @type {any} */
-let hiddenTimer = null;
+/** @type {ReturnType<typeof requestPlace> | null} */
+let place = null;
+let placeTimer = 0;
 let behindTimer = 0;
 /** Whether there was a fault since it was last live. */
 let isFaulty = false;
@@ -64,6 +69,56 @@ function feedOfFragment() {
   }
 }
 
+// Connections. A page that is hidden gives its stream up, and resumes it when it is visible again.
+
+/** Asks for one of the places that all pages of the browser share. */
+function requestPlace() {
+  const abort = new AbortController();
+  let isGranted = false;
+  let release = () => {};
+  const held = new Promise((resolve) => { release = () => resolve(undefined); });
+  const granted = new Promise((resolve) => {
+    const take = async () => {
+      if (isGranted) return;
+      isGranted = true;
+      resolve(undefined);
+      await held;
+    };
+    // Browsers have locks only for HTTPS and for addresses of the same machine.
+    if (navigator.locks === undefined) take();
+    else for (let number = 0; number < placeCount; number++) {
+      navigator.locks.request(`feedstore.stream.${number}`, { signal: abort.signal }, take).catch(() => {});
+    }
+  });
+  return {
+    granted,
+    get isGranted() { return isGranted; },
+    giveUp: () => {
+      release();
+      abort.abort();
+    },
+  };
+}
+
+async function connect() {
+  if (follower === null || document.hidden) return;
+  if (place === null) {
+    const requested = place = requestPlace();
+    placeTimer = window.setTimeout(() => takeStanding('waiting', { text: noPlaceText }), patience);
+    await requested.granted;
+    if (place !== requested) return;
+    clearTimeout(placeTimer);
+  }
+  if (place.isGranted) follower?.open();
+}
+
+function disconnect() {
+  follower?.close();
+  clearTimeout(placeTimer);
+  place?.giveUp();
+  place = null;
+}
+
 function showFeed() {
   const feed = feedOfFragment();
   if (feed !== null && feed === follower?.feed) return;
@@ -79,6 +134,7 @@ function showFeed() {
   byId('timeline-pane').hidden = feed === null;
   document.title = feed === null ? 'FeedStore inspector' : `${visible(feed)} – FeedStore inspector`;
   if (feed === null) {
+    disconnect();
     showPane('feeds');
     return;
   }
@@ -99,8 +155,8 @@ function showFeed() {
     },
   });
   follower = made;
-  takeStanding('connecting', {});
-  made.open();
+  takeStanding(place !== null && !place.isGranted ? 'waiting' : 'connecting', { text: place?.isGranted === false ? noPlaceText : '' });
+  connect();
   showPane('feed');
 }
 
@@ -116,8 +172,8 @@ function takeEntry(entry, marks) {
     if (!isFirst) showNotice(entry);
   } else {
     view.show(sections, marks);
-    // The notice stays as long as the reload's rows are highlighted, and then until the next change.
-    if (performance.now() - noticeSince > 5000) hideNotice();
+    // What it says is not what the rows show any more.
+    hideNotice();
   }
   showFacts();
   announcer.add(entry, marks.size);
@@ -130,8 +186,16 @@ function showFacts() {
   setText(byId('fact-revision'), revision === null ? '–' : count(revision));
   setText(byId('fact-sections'), revision === null ? '–' : count(sections.length));
   setText(byId('fact-items'), revision === null ? '–' : count(itemCount));
+  setText(byId('fact-partition'), String(follower.partition ?? '–'));
+  const through = Object.entries(replica.through ?? {}).map(([topic, offset]) => `${topic} ${offset}`).join(', ');
+  setText(byId('fact-through'), through || '–');
+  setAttribute(byId('fact-through'), 'title', through && `Includes the input up to these offsets: ${through}`);
   setText(byId('fact-epoch'), replica.epoch ?? '–');
   setText(byId('fact-checksum'), replica.checksum ?? '–');
+  const isCurrent = current !== null && ['live', 'behind'].includes(current.standing);
+  list.showOpen(replica.revision === null ? null : {
+    feed: follower.feed, revision, items: itemCount, time: replica.time, standing: 'up-to-date',
+  }, { isCurrent });
   showAge();
   showPlaceholder();
 }
@@ -146,7 +210,7 @@ function showAge() {
 const placeholders = {
   deleted: 'This feed no longer exists. It appears here if it is created again.',
   unknown: 'This instance has no such feed. It appears here when it is created.',
-  moved: 'Another instance has this feed.',
+  moved: 'Another instance serves this feed.',
 };
 
 function showPlaceholder() {
@@ -193,7 +257,7 @@ function showStandingDetail() {
   if (current === null) return;
   const { standing, detail } = current;
   const seconds = detail.until === undefined ? 0 : Math.ceil((detail.until - Date.now()) / 1000);
-  const again = seconds > 1 ? `again in ${seconds} s` : '';
+  const again = seconds > 1 ? `retrying in ${seconds} s` : '';
   const text = standing === 'moved' ? 'the partition of this feed was assigned to another instance' : detail.text ?? '';
   setText(byId('standing-detail'), [text, again].filter(Boolean).join(', '));
   const link = byId('standing-link');
@@ -220,13 +284,10 @@ function otherInstance(url) {
 
 // A reload is also announced in words above the rows.
 
-let noticeSince = -Infinity;
-
 /** @param {import('./feed-follower.js').Entry} entry */
 function showNotice(entry) {
-  noticeSince = performance.now();
   byId('notice').hidden = false;
-  setText(byId('notice-title'), entry.type === 'state' ? titleOf(entry) : `Whole feed reloaded (${entry.reason})`);
+  setText(byId('notice-title'), noticeOf(entry));
   setText(byId('notice-text'), whyOf(entry, status.latest?.planner));
 }
 
@@ -272,7 +333,7 @@ const announcer = {
     this.last = performance.now();
     if (follower === null) return;
     const { feed, replica } = follower;
-    const revision = replica.revision === null ? 'not there' : `revision ${count(replica.revision)}`;
+    const revision = replica.revision === null ? 'does not exist' : `revision ${count(replica.revision)}`;
     const changes = counted(this.changes, 'change');
     const parts = this.changes > 0 ? [this.special, changes, revision] : [this.special, revision];
     const text = this.special === null ? `${changes} in ${visible(feed)}, ${revision}`
@@ -317,7 +378,7 @@ function beginAgain() {
   byId('forget-token').hidden = api.token === null;
   list.refresh();
   status.refresh();
-  follower?.open();
+  connect();
 }
 
 byId('token-form').addEventListener('submit', (/** @type {Event} */ event) => {
@@ -363,21 +424,18 @@ byId('skip').addEventListener('click', () => (follower === null ? list.focus() :
 byId('help-button').addEventListener('click', () => byId('help-dialog').showModal());
 byId('dismiss-notice').addEventListener('click', hideNotice);
 addEventListener('hashchange', showFeed);
-addEventListener('online', () => follower?.open());
-document.addEventListener('visibilitychange', () => {
-  // Browsers limit the connections to one host: a hidden page closes its stream, and reconnects later.
-  clearTimeout(hiddenTimer);
-  if (document.hidden) hiddenTimer = setTimeout(() => follower?.close(), hiddenFor);
-  else if (current !== null && !['live', 'behind', 'token-needed'].includes(current.standing)) follower?.open();
-  else follower?.resume();
-});
+addEventListener('online', connect);
+document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
 // So does a page in the back/forward cache.
-addEventListener('pagehide', () => follower?.close());
-addEventListener('pageshow', () => follower?.resume());
+addEventListener('pagehide', disconnect);
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) connect();
+});
 setInterval(() => {
   if (document.hidden) return;
   showStandingDetail();
   showAge();
+  list.showAges();
 }, 1000);
 
 byId('forget-token').hidden = api.token === null;

@@ -5,7 +5,7 @@
  */
 
 import { byId, make, setAttribute, setText } from './dom.js';
-import { bytes, count, counted, percent, rate } from './format.js';
+import { bytes, clock, count, counted, percent, rate, visible } from './format.js';
 
 const interval = 2000;
 /** The number of points of the curve. */
@@ -31,10 +31,16 @@ export class Status {
   /** @type {number[]} Changesets a second. */
   #rates = [];
   #request = 0;
+  /** The number of rejected records in the last response. */
+  #rejected = 0;
 
   /** @param {{ api: import('./api.js').Api }} options */
   constructor({ api }) {
     this.#api = api;
+    byId('rejected-button').addEventListener('click', () => {
+      byId('rejected-dialog').showModal();
+      this.#showRejected();
+    });
     byId('partitions-button').addEventListener('click', () => byId('partitions-dialog').showModal());
     document.addEventListener('visibilitychange', () => {
       // The rate is unknown after a pause.
@@ -73,21 +79,38 @@ export class Status {
     setTile('changesets', count(counters.changesets), counted(counters.keyframes, 'keyframe'));
     this.#showModes(counters);
     const rejected = counters.rejected > 0 ? `${count(counters.rejected)} rejected` : 'none rejected';
-    setTile('records', count(counters.records), `${rejected}, ${counted(counters.noOps, 'no-op')}`);
+    setTile('records', count(counters.records));
+    const isRejected = counters.rejected > 0;
+    byId('rejected-button').hidden = !isRejected;
+    setText(byId('rejected-button'), isRejected ? rejected : '');
+    setText(byId('records-note'), `${isRejected ? '' : rejected}, ${counted(counters.noOps, 'no-op')}`);
+    if (byId('rejected-dialog').open && counters.rejected !== this.#rejected) this.#showRejected();
+    this.#rejected = counters.rejected;
     setAttribute(byId('tile-records'), 'data-alert', counters.rejected > 0);
     setTile('feeds', count(feeds.count), `${counted(feeds.sections, 'section')}, ${counted(feeds.items, 'item')}`);
-    setTile('bytes', bytes(counters.outputBytes), `from ${bytes(counters.inputBytes)} taken in`);
+    setTile('bytes', bytes(counters.outputBytes), `from ${bytes(counters.inputBytes)} of input`);
     const dropped = http.droppedEvents > 0 ? `${counted(http.droppedEvents, 'event')} dropped` : 'no events dropped';
     setTile('streams', count(http.streams), dropped);
     setAttribute(byId('tile-streams'), 'data-alert', http.droppedEvents > 0);
     const known = partitions.filter((/** @type {any} */ it) => it.inputLag !== undefined);
     const lag = known.reduce((/** @type {number} */ sum, /** @type {any} */ it) => sum + it.inputLag, 0);
     const isKnown = known.length > 0;
-    const waiting = `${lag === 1 ? 'record waits' : 'records wait'} in ${counted(partitions.length, 'partition')}`;
-    setTile('lag', isKnown ? count(lag) : '–', isKnown ? waiting : 'not known yet');
+    setTile('lag', isKnown ? count(lag) : '–', isKnown ? `in ${counted(partitions.length, 'partition')}` : 'not known yet');
     setAttribute(byId('tile-lag'), 'data-alert', lag > 1000);
     showPartitions(partitions);
     showPlanner(planner);
+  }
+
+  async #showRejected() {
+    const problem = byId('rejected-problem');
+    try {
+      const { rejected } = await this.#api.get('/v1/rejected');
+      byId('rejected').replaceChildren(...rejected.map(rejectedNode));
+      problem.hidden = true;
+    } catch (/** @type {any} */ error) {
+      problem.hidden = false;
+      setText(problem, error.message);
+    }
   }
 
   /** @param {Record<string, number>} counters */
@@ -123,12 +146,28 @@ export class Status {
   }
 }
 
-/** @param {string} name @param {string} value @param {string} note */
+const utf8 = new TextEncoder();
+
+/** @param {string} name @param {string} value @param {string} [note] */
 function setTile(name, value, note) {
   const tile = byId(`tile-${name}`);
   setText(tile.querySelector('.value'), value);
-  setText(tile.querySelector('.note'), note);
+  if (note !== undefined) setText(tile.querySelector('.note'), note);
 }
+
+/** @param {any} record @returns {Node} */
+const rejectedNode = ({ time, code, message, key, value, valueBytes, source }) => make(
+  'li', { class: 'entry' },
+  make(
+    'div', { class: 'entry-head' }, make('span', { class: 'mode' }, code),
+    key === undefined ? null : make('bdi', { class: 'code' }, visible(key)), make('time', { datetime: time, title: time }, clock(time)),
+  ),
+  make('p', { class: 'why' }, message),
+  make('p', { class: 'why' }, `${source.topic}, partition ${source.partition}, offset ${source.offset}`),
+  value === undefined ? make('p', { class: 'why' }, 'The value is null.') : make('pre', { dir: 'ltr' }, value),
+  // The answer has only the beginning of a long value.
+  utf8.encode(value ?? '').length < (valueBytes ?? 0) ? make('p', { class: 'why' }, `The beginning of ${bytes(valueBytes)}.`) : null,
+);
 
 /** @param {any[]} partitions */
 function showPartitions(partitions) {
@@ -143,10 +182,10 @@ function showPartitions(partitions) {
 function showPlanner(planner) {
   if (planner === undefined) return;
   setText(byId('planner'), [
-    `A changeset is a reload with more than ${counted(planner.maxChanges, 'change')}, in feeds of`,
-    `${count(planner.minimumItems)} items or more also with changes of more than`,
-    `${percent(planner.maxChangedFraction)} or other kinds of more than ${percent(planner.maxKindFraction)} of the`,
-    `items, and if it would have more than ${planner.maxBytesRatio} times the reload's bytes. A large number of changes `
-      + `does not make it one where the reload has more than ${planner.maxReloadRatio} times the difference's bytes.`,
+    `A changeset is published as a reload if it has more than ${counted(planner.maxChanges, 'change')}; if, in a feed of at least`,
+    `${counted(planner.minimumItems, 'item')}, more than ${percent(planner.maxChangedFraction)} of the items change or more than`,
+    `${percent(planner.maxKindFraction)} get a new kind; or if the difference would have more than ${planner.maxBytesRatio} times the bytes`,
+    `of the reload. The number of changes does not count if the reload has more than ${planner.maxReloadRatio} times the bytes of the`,
+    'difference.',
   ].join(' '));
 }

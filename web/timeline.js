@@ -15,8 +15,8 @@ const limit = 200;
 const maxMarks = 1000;
 
 const kindsOfEntries = /** @type {const} */ ([
-  ['insert', 'inserted'], ['delete', 'deleted'], ['move', 'moved'], ['reconfigure', 'reconfigured'],
-  ['reload', 'reloaded'],
+  ['insert', 'inserted'], ['move', 'moved'], ['reconfigure', 'reconfigured'], ['reload', 'reloaded'],
+  ['delete', 'deleted'],
 ]);
 
 /**
@@ -94,9 +94,16 @@ export class Timeline {
   }
 }
 
+/** What is above the rows after a reload. @param {Entry} entry */
+export function noticeOf(entry) {
+  const title = entry.type === 'state' ? 'Feed loaded again' : entry.reason === 'initial' ? 'Feed created'
+    : `Whole feed reloaded (${entry.reason})`;
+  return `${title}: revision ${count(entry.revision)}`;
+}
+
 /** @param {Entry} entry */
 export function titleOf({ type, mode, reason, isAnew }) {
-  if (type === 'fault') return 'out of step';
+  if (type === 'fault') return 'missed changes';
   if (type === 'state') return isAnew ? 'resynchronised' : 'state';
   if (type === 'keyframe') return 'keyframe';
   return mode === 'reload' ? `reload: ${reason}` : mode;

@@ -66,6 +66,8 @@ class FakeServer:
         self.sockets = set()
         self.counters = collections.Counter()
         self.lag = {0: 0}
+        # What /v1/rejected returns.
+        self.rejected = []
         self.feeds = {}
         self.add(found)
         server = self
@@ -173,7 +175,8 @@ class FakeServer:
 
     def _up_to_date(self, feed):
         last = feed.last
-        return event("up-to-date", {"feed": last.feed, "epoch": last.epoch, "revision": last.revision})
+        place = {"partition": last.partition} if feed.is_there else {}
+        return event("up-to-date", {"feed": last.feed, **place, "epoch": last.epoch, "revision": last.revision})
 
     # Responses.
 
@@ -286,6 +289,8 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
             self.send_problem(401, "token-needed", "a bearer token is needed")
         elif address.path == "/v1/feeds":
             self.send_json(self.owner.page(urllib.parse.parse_qs(address.query)))
+        elif address.path == "/v1/rejected":
+            self.send_json({"rejected": self.owner.rejected})
         elif address.path == "/v1/status":
             self.send_json(self.owner.status())
         elif address.path.startswith("/v1/feeds/") and address.path.endswith("/changes"):

@@ -3,11 +3,23 @@ The appearance of the inspector: screenshots for review, in .build/screenshots, 
 difficult content. The tests only check that nothing overflows.
 """
 
+from selenium.webdriver.common.keys import Keys
+
 from fake_server import FakeServer
 from inspector import DESKTOP, PHONE, Inspector, start_browser
 from records import records, replaced, section, story
 from replay import changesets, demo_history
 from support import BrowserTest
+
+
+LAPTOP = (1280, 800)
+TABLET = (768, 1024)
+REJECTED = {
+    "time": "2026-11-20T10:00:00.250Z", "code": "unknown-section", "key": "a-long-key/" * 20,
+    "message": "field 'section' is missing; a new item requires its section, and there is no item \"i\" yet",
+    "value": '{"op":"item.upsert","item":"i","data":"' + "a long text " * 300, "valueBytes": 5000,
+    "source": {"topic": "feeds.items", "partition": 0, "offset": 17},
+}
 
 
 def hard_feed():
@@ -41,7 +53,7 @@ class AppearanceTests(BrowserTest):
         self.assertLessEqual(sizes[2], sizes[3], "the page is too tall")
         outside = page.run("""
             const isSeen = (it) => it.checkVisibility({ visibilityProperty: true });
-            return [...document.querySelectorAll('button, input, .tile, .entry, .row, h2')].filter((it) => {
+            return [...document.querySelectorAll('button, input, .tile, .note, .entry, .row, h2')].filter((it) => {
               const { left, right } = it.getBoundingClientRect();
               return isSeen(it) && !it.matches('.skip') && (left < -1 || right > innerWidth + 1);
             }).map((it) => it.outerHTML.slice(0, 100));
@@ -55,10 +67,11 @@ class AppearanceTests(BrowserTest):
     def test_light_and_dark_wide_and_narrow(self):
         found = changesets(demo_history())
         for scheme in ("light", "dark"):
-            for size, width in ((DESKTOP, "wide"), (PHONE, "narrow")):
+            for size, width in ((DESKTOP, "wide"), (LAPTOP, "laptop"), (TABLET, "tablet"), (PHONE, "narrow")):
                 with self.subTest(scheme=scheme, width=width):
                     server, page = self.serve_published(found)
                     server.publish("shop/orders", 8)
+                    server.rejected = [REJECTED]
                     page.emulate(size, scheme)
                     page.open()
                     page.wait_for("#feeds a")
@@ -71,10 +84,18 @@ class AppearanceTests(BrowserTest):
                     page.click('[data-item="story-2"] .line')
                     page.wait_for("#canvas pre")
                     self.shoot(page, f"{width}-{scheme}-changes")
-                    if size == PHONE:
+                    if size in (TABLET, PHONE):
                         for pane in ("timeline", "instance", "feeds"):
                             page.click(f'[data-show="{pane}"]')
                             self.shoot(page, f"{width}-{scheme}-{pane}")
+                    server.counters["rejected"] = len(server.rejected)
+                    if size in (TABLET, PHONE):
+                        page.click('[data-show="instance"]')
+                    page.wait(lambda: page.is_shown("#rejected-button"), "no record is rejected")
+                    page.click("#rejected-button")
+                    page.wait(lambda: page.all("#rejected li"), "the rejected record is not shown")
+                    self.shoot(page, f"{width}-{scheme}-rejected")
+                    page.press(Keys.ESCAPE)
                     page.follow("grid/outages")
                     server.publish("grid/outages", 2)
                     page.wait_for_revision(3)

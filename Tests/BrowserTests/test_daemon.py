@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import threading
+import urllib.error
 import urllib.request
 
 from confluent_kafka import Producer
@@ -108,3 +109,38 @@ class DaemonTests(BrowserTest):
         self.assertEqual([item["id"] for item in state["sections"][0]["items"]], page.items()["s"])
         self.assertEqual(state["revision"], 2)
         page.wait_for_text("#tile-records", "2")
+
+    def test_rejected_records_are_served_and_shown(self):
+        daemon = Feedstore(
+            self, "run", "--embedded", "--set", "http.enabled=true", "--set", "http.port=0", "--set", "coalesce.window=20",
+        )
+        producer = Producer({"bootstrap.servers": daemon.wait_for(r"^127\.0\.0\.1:\d+")})
+        url = daemon.wait_for(URL)
+
+        def answer(path="/v1/rejected"):
+            with urllib.request.urlopen(url + path) as response:
+                return json.load(response)["rejected"]
+
+        self.assertEqual(answer(), [])
+        # The 4096th byte is within a character.
+        long = '{"op":"item.upsert","item":"i","x":1.0,"y":"' + "x" * 4051 + "\u00e9\u00e9" + '"}'
+        values = [*(f'{{"op":"item.upsert","item":"{number}","data":1e400}}' for number in range(101)), "\xff", long]
+        for value in values:
+            producer.produce("feeds.items", key="hn", value=value.encode("latin-1" if value == "\xff" else "utf-8"), partition=0)
+        producer.flush()
+        page = self.open(url)
+        page.open()
+        page.wait_for_text("#rejected-button", "103 rejected")
+        found = answer()
+        self.assertEqual([one["source"]["offset"] for one in found], list(range(102, 2, -1)))
+        self.assertEqual(found[0]["value"], long[:4095])
+        self.assertEqual(found[0]["valueBytes"], len(long.encode()))
+        self.assertEqual((found[1]["code"], found[1]["value"]), ("invalid-utf8", "\ufffd"))
+        self.assertEqual((found[2]["code"], found[2]["key"], found[2]["value"]), ("unknown-section", "hn", values[100]))
+        self.assertEqual(answer("/v1/rejected?limit=2"), found[:2])
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            answer("/v1/rejected?limit=101")
+        self.assertEqual(refused.exception.code, 400)
+        page.click("#rejected-button")
+        page.wait(lambda: len(page.all("#rejected li")) == 100, "they are not shown")
+        self.assertIn('"data":1e400', page.text("#rejected li:nth-child(3)"))

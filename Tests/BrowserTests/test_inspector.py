@@ -42,6 +42,49 @@ class FeedListTests(BrowserTest):
             page.wait(lambda: page.feeds() == names[:count], f"{count} feeds do not come")
         self.assertFalse(page.wait_for("#more").is_displayed())
 
+    def test_a_feed_that_is_not_on_a_loaded_page_is_listed_while_it_is_open(self):
+        names = [f"feed{number:03}" for number in range(230)]
+        server, page = self.serve_published(changesets([one for name in names for one in records(replaced(), feed=name)]))
+        page.follow("feed200")
+        page.wait(lambda: page.feeds() == ["feed200", *names[:100]], "the open feed is not listed")
+        page.wait_for_text("#feeds-summary", "100 of 230 feeds")
+        self.assertEqual(page.wait_for("#feeds [aria-current]").get_attribute("data-feed"), "feed200")
+        page.press("/", "feed1")
+        page.wait(lambda: page.feeds() == names[100:200], "it is listed among the feeds that are searched for")
+        page.press(Keys.ESCAPE)
+        page.click('[data-feed="feed003"]')
+        page.wait(lambda: page.feeds() == names[:100], "it is listed although it is not open")
+
+    def test_the_list_and_the_head_of_the_open_feed_agree(self):
+        server, page = self.serve_published(changesets(small_feed() + records(replaced(), start=1795168900000)))
+        page.follow("hn")
+        page.wait(lambda: page.feeds() == ["hn"], "the feed is not listed")
+        # From here on the list is not answered.
+        server.gate.clear()
+        for revision in range(2, 10):
+            server.publish("hn")
+            page.wait_for_revision(revision)
+            shown = page.run("""
+                const text = (selector) => document.querySelector(selector).textContent;
+                return [text('#feeds .facts'), `${text('#fact-items')} items · rev ${text('#fact-revision')} · ${text('#fact-age')}`];
+            """)
+            self.assertEqual(shown[0], shown[1])
+        server.publish("hn")
+        page.wait_for_text("#placeholder", "no longer exists")
+        self.assertEqual(page.feeds(), [])
+        server.publish("hn")
+        page.wait(lambda: page.feeds() == ["hn"], "the feed that was created again is not listed")
+        server.gate.set()
+
+    def test_partition_and_through_of_a_feed_are_shown(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.feeds["hn"].last.partition = 3
+        page.follow("hn")
+        self.assertEqual((page.text("#fact-partition"), page.text("#fact-through")), ("3", "feeds.items 0"))
+        server.publish("hn")
+        page.wait_for_revision(2)
+        page.wait_for_text("#fact-through", "feeds.items 1")
+
     def test_a_link_opens_its_feed_whatever_its_id_is(self):
         names = ["a/b?c#d&e=f", "\U0001f680 launch", "\u05e9\u05dc\u05d5\u05dd", "tab\tand \u202e", "%2F+", "x" * 255]
         found = [one for name in names for one in changesets(records(replaced(section("s", [story("one")])), feed=name))]
@@ -167,11 +210,53 @@ class ChangeTests(BrowserTest):
         self.assertEqual(entry.get_attribute("data-reason"), "requested")
         self.assertIn("A producer requested it", entry.text)
         page.wait(lambda: page.is_shown("#notice"), "there is no notice")
-        page.wait_for_text("#notice", "Whole feed reloaded (requested)")
+        page.wait_for_text("#notice", "Whole feed reloaded (requested): revision 7")
         page.wait(lambda: page.run("return window.flashes") == 1, "nothing flashes")
         self.assertEqual(page.changes(), {})
         page.click("#dismiss-notice")
         page.wait(lambda: not page.is_shown("#notice"), "the notice stays")
+
+    def test_the_notice_of_a_reload_goes_with_the_next_change(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        server.publish("hn", 5)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait(lambda: page.is_shown("#notice"), "there is no notice")
+        server.publish("hn")
+        page.wait_for_revision(8)
+        self.assertFalse(page.is_shown("#notice"))
+
+    def test_the_notice_of_a_new_feed_does_not_speak_of_a_reload(self):
+        server, page = self.serve_published(changesets(small_feed() + records(replaced(), start=1795168900000)))
+        server.publish("hn", 8)
+        page.follow("hn")
+        server.publish("hn")
+        page.wait_for_text("#placeholder", "no longer exists")
+        server.publish("hn")
+        page.wait(lambda: page.is_shown("#notice"), "there is no notice")
+        self.assertIn("Feed created: revision 1", page.text("#notice"))
+        self.assertNotIn("reloaded", page.text("#notice"))
+
+    def test_marks_have_one_order_and_leave_room_for_the_change(self):
+        items = [story("one", score=1), story("two"), story("three")]
+        server, page = self.serve_published(changesets(records(
+            replaced(section("s", items)),
+            {"op": "item.patch", "item": "one", "data": {"score": 2}},
+            {"op": "item.upsert", "item": "one", "kind": "ad"},
+            {"op": "item.move", "item": "one", "at": "last"},
+        )))
+        page.emulate((1280, 800))
+        page.follow("hn")
+        for revision in (2, 3, 4):
+            server.publish("hn")
+            page.wait_for_revision(revision)
+        marks = '[data-item="one"] [data-mark]'
+        words = "return [...document.querySelectorAll(arguments[0])].map((it) => it.dataset.mark)"
+        page.wait(lambda: page.run(words, marks) == ["moved", "reconfigured", "reloaded"], "the order is another")
+        page.wait(lambda: page.run("""
+            const right = (selector) => document.querySelector(`[data-item="one"] ${selector}`).getBoundingClientRect().right;
+            return right('.change') <= right('.data');
+        """), "the change is cut")
 
     def test_one_item_can_be_moved_and_reconfigured(self):
         server, page = self.serve_published(changesets(small_feed()))
@@ -197,6 +282,7 @@ class ChangeTests(BrowserTest):
         page.wait_for_text("#placeholder", "no longer exists")
         page.wait(lambda: page.drawn() == [], "its rows stay")
         page.wait_for('[data-testid="changeset"][data-mode="delete"]')
+        page.wait_for_standing("live")
         server.publish("hn")
         self.assert_shows(page, server, "hn")
         page.wait_for('[data-testid="changeset"][data-reason="initial"]')
@@ -644,7 +730,114 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+class TabTests(BrowserTest):
+    def test_a_hidden_page_gives_its_stream_up_and_resumes_it(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        self.assertEqual(server.stream_count(), 1)
+        self.show(page, False)
+        page.wait(lambda: server.stream_count() == 0, "the stream stays open")
+        last = server.feeds["hn"].last.id
+        server.publish("hn", 2)
+        self.show(page, True)
+        page.wait_for_revision(3)
+        page.wait_for_standing("live")
+        self.assertEqual(server.stream_requests()[-1].headers["Last-Event-ID"], last)
+        self.assertEqual(len(page.all('[data-testid="changeset"][data-mode="reload"]')), 1)
+        self.assert_shows(page, server, "hn")
+
+    def test_a_page_that_opens_hidden_connects_when_it_is_shown(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.open()
+        page.wait(lambda: page.feeds() == ["hn"], "the feed does not appear")
+        self.show(page, False)
+        page.run("location.hash = 'feed=hn'")
+        page.wait(lambda: page.text("#feed-title") == "hn", "the feed is not open")
+        self.assertEqual(server.stream_requests(), [])
+        self.show(page, True)
+        page.wait_for_standing("live")
+
+    def test_any_number_of_tabs_work(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.follow("hn")
+        first = self.driver.current_window_handle
+        for _ in range(7):
+            self.driver.switch_to.new_window("tab")
+            self.addCleanup(self.close_window, self.driver.current_window_handle)
+            page.follow("hn")
+            page.wait_for_text("#instance-standing", "up to date")
+        server.publish("hn")
+        self.driver.switch_to.window(first)
+        page.wait_for_revision(2)
+        page.wait_for_standing("live")
+
+    def test_more_visible_windows_than_connections_work_or_say_why_not(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        first = self.driver.current_window_handle
+        page.follow("hn")
+        others = []
+        for _ in range(6):
+            self.driver.switch_to.new_window("window")
+            others.append(self.driver.current_window_handle)
+            self.addCleanup(self.close_window, others[-1])
+            page.open("hn")
+            page.wait(lambda: page.standing() in ("live", "waiting"), "it neither follows nor waits")
+            # Whether or not it has a stream, requests are answered.
+            page.wait_for_text("#instance-standing", "up to date")
+            page.wait(lambda: page.feeds() == ["hn"], "the feeds are not listed")
+        self.assertEqual(page.standing(), "waiting")
+        page.wait_for_text("#standing-detail", "4 other visible pages")
+        self.assertEqual(server.stream_count(), 4)
+        # The place of a page that is closed or hidden goes to one that waits.
+        self.driver.switch_to.window(first)
+        self.show(page, False)
+        self.driver.switch_to.window(others[3])
+        page.wait_for_standing("live")
+        self.assert_shows(page, server, "hn")
+
+    def show(self, page, is_visible):
+        """What the browser tells a page: a headless one shows all its pages."""
+        page.run("""
+            Object.defineProperty(document, 'hidden', { configurable: true, get: () => !arguments[0] });
+            document.dispatchEvent(new Event('visibilitychange'));
+        """.replace("arguments[0]", "true" if is_visible else "false"))
+
+    def close_window(self, handle):
+        self.driver.switch_to.window(handle)
+        self.driver.close()
+        self.driver.switch_to.window(self.driver.window_handles[0])
+
+
 class StatusTests(BrowserTest):
+    def test_rejected_records_are_shown_with_their_reasons(self):
+        server, page = self.serve_published(changesets(small_feed()))
+        page.open()
+        page.wait_for_text("#records-note", "none rejected")
+        self.assertFalse(page.is_shown("#rejected-button"))
+
+        def rejected(offset, **more):
+            return {
+                "time": "2026-11-20T10:00:00.250Z", "code": "unknown-section", "message": f"field 'section' is missing {offset}",
+                "key": "hn", "source": {"topic": "feeds.items", "partition": 1, "offset": offset}, **more,
+            }
+
+        server.rejected = [rejected(8, value='{"x":1.0', valueBytes=5000), rejected(7, value='<b>{"x":1e400}', valueBytes=14)]
+        server.counters["rejected"] = 2
+        page.wait_for_text("#rejected-button", "2 rejected")
+        page.click("#rejected-button")
+        page.wait(lambda: len(page.all("#rejected li")) == 2, "they are not shown")
+        first, second = (entry.text for entry in page.all("#rejected li"))
+        for text in ("unknown-section", "hn", "field 'section' is missing 8", "feeds.items, partition 1, offset 8", '{"x":1.0', "5.0 kB"):
+            self.assertIn(text, first)
+        self.assertIn('<b>{"x":1e400}', second)
+        self.assertNotIn("beginning", second)
+        # It is kept up to date while it is open.
+        server.rejected = [rejected(9), *server.rejected]
+        server.counters["rejected"] = 3
+        page.wait(lambda: len(page.all("#rejected li")) == 3, "the new one is not shown")
+        self.assertIn("The value is null.", page.text("#rejected li"))
+        page.press(Keys.ESCAPE)
+
     def test_counters_and_lag_are_shown_and_updated(self):
         server, page = self.serve_published(changesets(small_feed()))
         server.lag = {0: 5, 3: 1200, 7: None}

@@ -78,7 +78,8 @@ class Responses(unittest.TestCase):
         program, url = self.daemon("--embedded")
         self.assertTrue(program.output.wait(lambda lines: any(line.startswith("127.0.0.1:") for line in lines)))
         servers = next(line for line in program.output.lines if line.startswith("127.0.0.1:"))
-        records = [{"key": key, "value": {"op": "item.upsert", "item": "a", "section": "s"}} for key in ("hn", "news")]
+        records = [{"key": "hn", "value": {"op": "item.upsert", "item": "rejected"}}]
+        records += [{"key": key, "value": {"op": "item.upsert", "item": "a", "section": "s"}} for key in ("hn", "news")]
         subprocess.run(
             [FEEDSTORE, "publish", "-", "--set", f"kafka.bootstrap.servers={servers}"], check=True, capture_output=True,
             input="".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
@@ -90,7 +91,7 @@ class Responses(unittest.TestCase):
         url = self.daemon_with_feeds()
         _, away = self.daemon("--set", "kafka.bootstrap.servers=127.0.0.1:1")
         found = all_blocks("json response")
-        self.assertEqual(len(found), 4)
+        self.assertEqual(len(found), 5)
         for block in found:
             with self.subTest(block.place):
                 host = away if block.argument == "/readyz" else url
@@ -158,7 +159,7 @@ class Responses(unittest.TestCase):
                 if "data" in lines:
                     data = complete(lines["data"])
                     if lines.get("event") != "plan":
-                        self.assertLessEqual(set(data), fields)
+                        self.assertLessEqual(set(data), fields | {"partition"})
 
 
 class Vectors(unittest.TestCase):

@@ -15,6 +15,8 @@ package struct Queue<Element> {
 
   package var first: Element? { isEmpty ? nil : elements[head] }
 
+  package var last: Element? { isEmpty ? nil : elements[elements.count - 1] }
+
   package mutating func append(_ element: Element) { elements.append(element) }
 
   package mutating func removeFirst() -> Element? {

@@ -9,6 +9,7 @@ package final class DaemonStatus: Sendable {
     var workers: [Int: WorkerStatus] = [:]
     var served = ServedPartitions()
     var standby: (any PartitionFollower)?
+    var rejections = RecentRejections()
   }
 
   private let state = Mutex(State())
@@ -49,6 +50,9 @@ package final class DaemonStatus: Sendable {
     get { state.withLock(\.standby) }
     set { state.withLock { $0.standby = newValue } }
   }
+
+  /// The newest rejected records.
+  package var rejections: RecentRejections { state.withLock(\.rejections) }
 
   /// The partitions to serve.
   package var served: ServedPartitions { state.withLock(\.served) }
@@ -128,8 +132,10 @@ package final class DaemonStatus: Sendable {
     changeServed { $0.release(worker) }
   }
 
-  func committed(_ counters: StoreCounters, by worker: Int) {
+  /// - Parameter rejected: the rejected records whose copies were committed.
+  func committed(_ counters: StoreCounters, rejected: [RejectedRecord] = [], by worker: Int) {
     self.worker(worker).update { $0.counters = counters }
+    if !rejected.isEmpty { state.withLock { $0.rejections.add(rejected, at: WallClock.milliseconds()) } }
   }
 
   func lags(_ lag: [TopicPartition: Int64], of worker: Int) {

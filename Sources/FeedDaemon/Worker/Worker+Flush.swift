@@ -175,10 +175,11 @@ extension Worker {
       store.notePublication(milliseconds: milliseconds)
     }
     guard let committed = flush.take() else { preconditionFailure("no flush to confirm") }
+    let rejected = isWhole ? store.withPart(of: committed) { $0.rejected } : []
     flush = store.confirm(committed)
     guard isWhole else { return }
     let counters = store.counters
-    environment.status.committed(counters, by: identity.number)
+    environment.status.committed(counters, rejected: rejected, by: identity.number)
     status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
     onEvent(.committed(counters))
   }

@@ -40,6 +40,56 @@ enum FeedDocuments {
     }
   }
 
+  /// `GET /v1/rejected`.
+  struct RejectedList: Encodable {
+    let rejected: [RejectedEntry]
+
+    /// The newest ones come first.
+    init(_ rejections: RecentRejections, limit: Int) {
+      rejected = rejections.entries.suffix(limit).reversed().map(RejectedEntry.init)
+    }
+  }
+
+  /// One rejected record.
+  struct RejectedEntry: Encodable {
+    struct Source: Encodable {
+      let topic: String
+      let partition: Int32
+      let offset: Int64
+    }
+
+    let time: String
+    let code: String
+    let message: String
+    let key: String?
+    let value: String?
+    let valueBytes: Int?
+    let source: Source
+
+    init(_ entry: RecentRejections.Entry) {
+      let record = entry.record
+      time = Timestamp.rfc3339(milliseconds: entry.time)
+      code = record.rejection.code.rawValue
+      message = record.rejection.message
+      key = record.key.map(Self.text)
+      value = record.value.map(Self.text)
+      valueBytes = entry.valueBytes
+      source = Source(
+        topic: String(decoding: record.topic, as: UTF8.self),
+        partition: record.partition,
+        offset: record.offset
+      )
+    }
+
+    /// Text of bytes; cut ones may end within a character, which is left out.
+    private static func text(_ bytes: [UInt8]) -> String {
+      for cut in 0..<4 where bytes.count == RecentRejections.keptBytes {
+        if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+
   /// `GET /v1/status`.
   struct Status: Encodable {
     let version: String

@@ -1,38 +1,48 @@
 import Feed
 import FeedClient
+import FeedDaemon
 import Service
 
-/// The routes for feeds and their streams (docs/http.md).
+/// The routes for feeds, their streams, and rejected records (docs/http.md).
 struct FeedRoutes: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
   let streams: FeedStreams
+  let rejections: @Sendable () -> RecentRejections
 
   private static let json = ["application/json"]
-  private static let limits = 1...1000
   private static let defaultLimit = 100
   private static let retryAfterSeconds = 1
 
   /// Adds the routes under `/v1`.
   func add(to router: inout HTTPRouter) {
-    router.add(.get, "/v1/feeds", produces: Self.json) { list($0) }
+    router.add(.get, "/v1/feeds", produces: Self.json) { request in
+      limited(request, to: 1000) { list(request, limit: $0) }
+    }
     router.add(.get, "/v1/feeds/{feed}", produces: Self.json) { state($0) }
     router.add(.get, "/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
+    router.add(.get, "/v1/rejected", produces: Self.json) { request in
+      limited(request, to: RecentRejections.limit) {
+        FeedDocuments.response(FeedDocuments.RejectedList(rejections(), limit: $0))
+      }
+    }
   }
 
-  private func list(_ request: HTTPRequest) -> HTTPResponse {
-    var limit = Self.defaultLimit
-    if let text = request.queryValue("limit") {
-      guard let number = Int(text), Self.limits.contains(number) else {
-        return .problem(
-          status: 400,
-          code: "invalid-parameter",
-          detail:
-            "limit is \(text.debugDescription); allowed: \(Self.limits.lowerBound) to \(Self.limits.upperBound)"
-        )
-      }
-      limit = number
+  /// Answers with at most as many elements as the request asks for.
+  private func limited(_ request: HTTPRequest, to most: Int, _ answer: (Int) -> HTTPResponse) -> HTTPResponse
+  {
+    guard let text = request.queryValue("limit") else { return answer(Self.defaultLimit) }
+    guard let number = Int(text), (1...most).contains(number) else {
+      return .problem(
+        status: 400,
+        code: "invalid-parameter",
+        detail: "limit is \(text.debugDescription); allowed: 1 to \(most)"
+      )
     }
+    return answer(number)
+  }
+
+  private func list(_ request: HTTPRequest, limit: Int) -> HTTPResponse {
     let search = request.queryValue("search")
     let page = listing.page(after: request.queryValue("after"), search: search, limit: limit)
     var next: String?
@@ -82,10 +92,12 @@ struct FeedRoutes: Sendable {
 
   private func changes(_ request: HTTPRequest) -> HTTPResponse {
     let feed = ByteText(request.parameters["feed"] ?? "")
+    let version = request.header("Last-Event-ID").flatMap { FeedVersion($0) }
+    let stream = HTTPResponse.events { [streams] stream in streams.add(stream, to: feed, after: version) }
     switch feeds.place(of: feed) {
-    case .here:
-      let version = request.header("Last-Event-ID").flatMap { FeedVersion($0) }
-      return .events { [streams] stream in streams.add(stream, to: feed, after: version) }
+    case .here: return stream
+    // A browser's EventSource would give up, although the feed may be created again.
+    case .nowhere where version.map { streams.hasDeletion(of: feed, after: $0) } == true: return stream
     case .elsewhere(let partition): return moved(feed, partition)
     case .notYet: return restoring
     case .nowhere: return unknown(feed)
@@ -101,8 +113,8 @@ struct FeedRoutes: Sendable {
       status: 404,
       code: "unknown-feed",
       detail: """
-        this instance knows of no feed \(feed.string.debugDescription); it has \(place), and what is in others, \
-        other instances have
+        this instance knows of no feed \(feed.string.debugDescription); it has \(place), and other \
+        instances serve the feeds of other partitions
         """
     )
   }
@@ -113,7 +125,7 @@ struct FeedRoutes: Sendable {
       status: 410,
       code: "moved",
       detail: """
-        the feed \(feed.string.debugDescription) is in partition \(partition), which another instance has now\
+        the feed \(feed.string.debugDescription) is in partition \(partition), which another instance serves now\
         \(url.map { ", at " + $0 } ?? "")
         """,
       members: url.map { ["url": $0] } ?? [:]

@@ -24,6 +24,7 @@ final class FeedServer: Sendable {
   private let reloads: ReloadCache
   private let streams: FeedStreams
   private let moved: MovedFeeds
+  private let status: DaemonStatus
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
   private let log: Log
@@ -79,6 +80,7 @@ final class FeedServer: Sendable {
     self.reloads = reloads
     self.streams = streams
     self.moved = moved
+    self.status = status
     directory =
       options.advertisedURL.isEmpty
       ? nil : InstanceDirectory(settings.admin, group: settings.groupID, log: log)
@@ -87,9 +89,11 @@ final class FeedServer: Sendable {
     self.served = served
   }
 
-  /// Adds the routes of feeds, and the inspector.
+  /// Adds the routes of feeds and of rejected records, and the inspector.
   func add(to router: inout HTTPRouter) {
-    FeedRoutes(feeds: feeds, listing: listing, streams: streams).add(to: &router)
+    let routes = FeedRoutes(feeds: feeds, listing: listing, streams: streams) { [status] in status.rejections
+    }
+    routes.add(to: &router)
     InspectorPage().add(to: &router)
   }
 

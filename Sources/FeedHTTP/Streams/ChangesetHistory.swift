@@ -52,6 +52,9 @@ struct ChangesetHistory {
     return all.last?.version == version ? [] : nil
   }
 
+  /// Whether the feed is known to be deleted, and was not created again.
+  func endsWithDeletion(_ feed: ByteText) -> Bool { kept[feed]?.last?.changeset.isDeletion == true }
+
   private mutating func remove(_ feed: ByteText, number: Int) {
     guard kept[feed]?.first?.number == number, let oldest = kept[feed]?.removeFirst() else { return }
     byteCount -= oldest.changeset.byteCount

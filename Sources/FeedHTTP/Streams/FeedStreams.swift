@@ -62,6 +62,11 @@ final class FeedStreams: Sendable {
     noticeSignal.yield()
   }
 
+  /// Whether a reader that reconnects can be told that the feed was deleted.
+  func hasDeletion(of feed: ByteText, after version: FeedVersion) -> Bool {
+    delivery.withLock { $0.hasDeletion(of: feed, after: version) }
+  }
+
   // MARK: Changes
 
   /// Delivers one update from the client.
@@ -75,7 +80,7 @@ final class FeedStreams: Sendable {
     case .changeset(let changeset):
       // Encoded before the lock is taken.
       if delivery.withLock({ $0.isRead(feed) }) { _ = changeset.events }
-    case .jump, .notice, .forget: break
+    case .jump, .notice, .deletion, .forget: break
     }
     guard let lagging = delivery.withLock({ $0.take(step, of: feed) }) else { return }
     sendStateWhenDrained(to: lagging, of: feed)
@@ -164,7 +169,9 @@ final class FeedStreams: Sendable {
   }
 
   private func sendUpToDate(_ feed: ByteText) {
-    let full = delivery.withLock { $0.sendUpToDate(feed, current: client.description(of: feed.string)) }
+    let full = delivery.withLock {
+      $0.sendUpToDate(feed, current: client.description(of: feed.string), standing: client.standing)
+    }
     for (number, stream) in full {
       let isWaiting = stream.notifyWhenDrained { [weak self] in self?.resendUpToDate(number, of: feed) }
       if !isWaiting { resendUpToDate(number, of: feed) }

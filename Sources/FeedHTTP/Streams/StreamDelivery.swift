@@ -58,11 +58,11 @@ struct StreamDelivery {
     current: FeedDescription?
   ) -> (number: Int, isLagging: Bool) {
     var reader = StreamReader(stream)
-    if let version, let current, current.standing >= .catchingUp {
+    if let version, current.map({ $0.standing >= .catchingUp }) ?? history.endsWithDeletion(feed) {
       if let missed = history.changesets(of: feed, after: version) {
         // Delivered changesets are in the history; the others arrive later.
-        reader.resume(after: version, position: 0, missed: missed)
-      } else if FeedVersion(current) == version {
+        reader.resume(after: version, position: 0, missed: missed, isAtDeletion: current == nil)
+      } else if let current, FeedVersion(current) == version {
         reader.resume(after: version, position: current.position, missed: [])
       }
     }
@@ -71,6 +71,11 @@ struct StreamDelivery {
     feeds[feed, default: StreamedFeed()].readers[number] = reader
     awaitingNotice.insert(feed)
     return (number, reader.isLagging)
+  }
+
+  /// Whether a reader with this version, of a feed that does not exist, can be told of its deletion.
+  func hasDeletion(of feed: ByteText, after version: FeedVersion) -> Bool {
+    history.endsWithDeletion(feed) && history.changesets(of: feed, after: version) != nil
   }
 
   mutating func remove(_ number: Int, of feed: ByteText) {
@@ -97,11 +102,15 @@ struct StreamDelivery {
       history.removeAll(of: feed)
       streamed.newest = position - 1
       for number in streamed.readers.keys { streamed.readers[number]?.jump(to: version, position: position) }
-    case .notice(let event, let audience):
+    case .notice(let event):
       history.removeAll(of: feed)
       streamed.breaks += 1
-      for (number, reader) in streamed.readers where audience.includes(reader.version) {
-        streamed.readers[number]?.notify(event)
+      for number in streamed.readers.keys { streamed.readers[number]?.notify(event) }
+    case .deletion(let changeset, let reborn):
+      if reborn == nil { history.append(changeset, of: feed) } else { history.removeAll(of: feed) }
+      streamed.breaks += 1
+      for (number, reader) in streamed.readers where reborn == nil || reader.version?.epoch != reborn {
+        streamed.readers[number]?.take(changeset)
       }
     case .forget:
       history.removeAll(of: feed)
@@ -172,25 +181,33 @@ struct StreamDelivery {
 
   /// Tells the readers of a feed that they are up to date, if they are.
   ///
-  /// - Parameter description: the feed's current description.
+  /// - Parameters:
+  ///   - description: the feed's current description; nil if it does not exist.
+  ///   - standing: the client's, for a feed that does not exist.
   /// - Returns: readers with a full queue, which the caller must tell later.
-  mutating func sendUpToDate(_ feed: ByteText, current description: FeedDescription?) -> [Numbered] {
-    guard let description, description.standing >= .catchingUp, var streamed = feeds[feed] else {
+  mutating func sendUpToDate(
+    _ feed: ByteText,
+    current description: FeedDescription?,
+    standing: FeedStanding
+  ) -> [Numbered] {
+    guard var streamed = feeds[feed], description.map({ $0.standing >= .catchingUp }) ?? true else {
       // The next changeset sets it again.
       awaitingNotice.remove(feed)
       return []
     }
-    guard description.standing == .upToDate else { return [] }
-    let version = FeedVersion(description)
-    let notice = StreamNotice.upToDate(feed, version)
+    guard (description?.standing ?? standing) == .upToDate else { return [] }
     var isTold = true
     var full: [Numbered] = []
     // A lagging reader is told after it has received the state.
     for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
-      guard reader.version == version else {
-        isTold = false
+      guard let version = description.map(FeedVersion.init) ?? (reader.isAtDeletion ? reader.version : nil),
+        reader.version == version
+      else {
+        // Of a feed that does not exist, the deletion has yet to be delivered, or the end of its stream.
+        if description != nil { isTold = false }
         continue
       }
+      let notice = StreamNotice.upToDate(feed, version, partition: description?.partition)
       // A reader with a full queue is told later, and not considered again until then.
       streamed.readers[number]?.hasUpToDateNotice = true
       if reader.stream.write(notice) == .full { full.append((number, reader.stream)) }

@@ -4,11 +4,14 @@ import Service
 /// Messages of a stream other than changesets (docs/http.md).
 enum StreamNotice {
   /// Everything that was published has been sent.
-  static func upToDate(_ feed: ByteText, _ version: FeedVersion) -> EncodedEvent {
-    event(
+  ///
+  /// - Parameter partition: the feed's; nil if the feed was deleted.
+  static func upToDate(_ feed: ByteText, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
+    let place = partition.map { ",\"partition\":\($0)" } ?? ""
+    return event(
       "up-to-date",
       """
-      {"feed":\(quoted(feed.string)),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
+      {"feed":\(quoted(feed.string))\(place),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
       """
     )
   }

@@ -9,6 +9,8 @@ struct StreamReader: Sendable {
   private(set) var position: Int64 = 0
   /// Whether it must receive the feed's state first.
   private(set) var isLagging = true
+  /// Whether that version is a deletion.
+  private(set) var isAtDeletion = false
   /// Whether it has been told that it is up to date since the last message.
   var hasUpToDateNotice = false
 
@@ -19,9 +21,16 @@ struct StreamReader: Sendable {
   /// - Parameters:
   ///   - position: the offset before which it receives nothing except what it missed.
   ///   - missed: the changesets to send first.
-  mutating func resume(after version: FeedVersion, position: Int64, missed: [StreamedChangeset]) {
+  ///   - isAtDeletion: whether its version is a deletion.
+  mutating func resume(
+    after version: FeedVersion,
+    position: Int64,
+    missed: [StreamedChangeset],
+    isAtDeletion: Bool = false
+  ) {
     self.version = version
     self.position = 0
+    self.isAtDeletion = isAtDeletion
     isLagging = false
     for changeset in missed { take(changeset) }
     self.position = position
@@ -31,11 +40,12 @@ struct StreamReader: Sendable {
   /// lags from then on.
   mutating func take(_ changeset: StreamedChangeset) {
     guard !isLagging, changeset.offset >= position else { return }
-    guard changeset.isReload || changeset.base == version else {
+    guard changeset.isReload || changeset.isDeletion || changeset.base == version else {
       isLagging = true
       return
     }
     version = changeset.version
+    isAtDeletion = changeset.isDeletion
     hasUpToDateNotice = false
     for event in changeset.events where !isLagging { isLagging = stream.write(event) == .full }
   }

@@ -9,28 +9,16 @@ enum StreamStep: Sendable {
   /// The feed reached a version through changesets that were not reported individually. It includes everything before
   /// the offset.
   case jump(FeedVersion, position: Int64)
-  /// A message. The feed's next changeset does not continue from earlier ones.
-  case notice(EncodedEvent, Audience)
+  /// A message for all readers. The feed's next changeset does not continue from earlier ones.
+  case notice(EncodedEvent)
+  /// The feed was deleted. If it exists again, its epoch; readers of that epoch are not concerned.
+  case deletion(StreamedChangeset, reborn: String?)
   /// The next changeset does not continue from earlier ones. Readers are not told.
   case forget
   /// The feed is gone for an unknown reason: its streams end.
   case end
   /// Does not concern readers.
   case pass
-
-  /// The readers that receive a message.
-  enum Audience: Sendable, Equatable {
-    case all
-    /// Readers with another epoch than this; nil is the epoch of a reader that has nothing.
-    case allBut(epoch: String?)
-
-    func includes(_ version: FeedVersion?) -> Bool {
-      switch self {
-      case .all: true
-      case .allBut(let epoch): version?.epoch != epoch
-      }
-    }
-  }
 
   /// - Parameter current: the client's current description of the feed, which may be newer than the update.
   init(_ update: FeedUpdate, current: FeedDescription?) {
@@ -45,9 +33,9 @@ enum StreamStep: Sendable {
     case .mustRefetch(let feed, let reason):
       // If the feed's reload has arrived meanwhile, it is the next update.
       let isOld = current.map { $0.standing == .mustRefetch } != false
-      self = isOld ? .notice(StreamNotice.mustRefetch(ByteText(feed), reason: reason), .all) : .forget
+      self = isOld ? .notice(StreamNotice.mustRefetch(ByteText(feed), reason: reason)) : .forget
     case .absent(_, let changeset?):
-      self = .notice(ServerSentEvent(data: changeset).encoded(), .allBut(epoch: current?.epoch))
+      self = StreamedChangeset(deletion: changeset).map { .deletion($0, reborn: current?.epoch) } ?? .end
     // The reason is unknown: the partition was revoked or recreated. A reader that reconnects starts with the current
     // state.
     case .absent(_, nil): self = .end

@@ -1,5 +1,6 @@
 import Feed
 import FeedClient
+import FoundationEssentials
 import Service
 import Synchronization
 
@@ -10,6 +11,8 @@ final class StreamedChangeset: Sendable {
   let version: FeedVersion
   /// Whether it can be applied to any state.
   let isReload: Bool
+  /// Whether it deletes the feed, whatever its state is.
+  let isDeletion: Bool
   /// Its offset in the changesets topic.
   let offset: Int64
   /// The approximate size in memory, in bytes.
@@ -22,6 +25,7 @@ final class StreamedChangeset: Sendable {
     base: FeedVersion,
     version: FeedVersion,
     isReload: Bool,
+    isDeletion: Bool = false,
     offset: Int64,
     values: [[UInt8]],
     plan: ChangesetPlan? = nil
@@ -29,6 +33,7 @@ final class StreamedChangeset: Sendable {
     self.base = base
     self.version = version
     self.isReload = isReload
+    self.isDeletion = isDeletion
     self.offset = offset
     self.plan = plan
     self.values = values
@@ -47,6 +52,24 @@ final class StreamedChangeset: Sendable {
       offset: changeset.offset,
       values: changeset.values,
       plan: changeset.plan
+    )
+  }
+
+  /// - Parameter value: the value of a record of mode `delete`, whose offset is not known.
+  convenience init?(deletion value: [UInt8]) {
+    struct Head: Decodable {
+      let epoch: String
+      let revision: UInt64
+      let base: UInt64
+    }
+    guard let head = try? JSONDecoder().decode(Head.self, from: Data(value)) else { return nil }
+    self.init(
+      base: FeedVersion(epoch: head.epoch, revision: head.base),
+      version: FeedVersion(epoch: head.epoch, revision: head.revision),
+      isReload: false,
+      isDeletion: true,
+      offset: .max,
+      values: [value]
     )
   }
 

@@ -30,7 +30,7 @@ struct FeedStreamTests {
         == EventReader.Message(
           id: nil,
           name: "up-to-date",
-          data: "{\"feed\":\"a\",\"epoch\":\"feeds.items:1795168800000/0\",\"revision\":2}"
+          data: #"{"feed":"a","partition":0,"epoch":"feeds.items:1795168800000/0","revision":2}"#
         )
     )
     let other = try await flush("b", change(0))
@@ -137,8 +137,18 @@ struct FeedStreamTests {
     #expect(try await reader.nextChangeset() != nil)
     let deletion = try await flush("a", nil)
     try ground.publish(deletion)
-    #expect(try await reader.nextChangeset() == ServedGround.values(deletion).first)
+    let told = try #require(try await reader.next(named: nil))
+    #expect(told.data == ServedGround.values(deletion).first && told.id == "feeds.items:1795168800000/0@3")
+    #expect(
+      try await reader.next(named: "up-to-date")?.data
+        == #"{"feed":"a","epoch":"feeds.items:1795168800000/0","revision":3}"#
+    )
     #expect(try await ground.ask("GET /v1/feeds/a", until: 404).status == 404)
+    #expect(try await ground.ask("GET /v1/feeds/a/changes", until: 404).status == 404)
+    // A reader that reconnects is told what it missed.
+    let late = try #require(try await ground.open("a", after: "feeds.items:1795168800000/0@2"))
+    #expect(try await late.next(named: nil)?.data == told.data)
+    #expect(try await late.next(named: "up-to-date") != nil)
     let birth = try await flush("a", change(5))
     try ground.publish(birth)
     #expect(try await reader.nextChangeset() == ServedGround.values(birth).first)

@@ -43,8 +43,13 @@ struct StreamDeliveryTests {
     .made(of: feed.string, revision: revision, standing)
   }
 
-  private static func notice(_ text: String, _ audience: StreamStep.Audience = .all) -> StreamStep {
-    .notice(ServerSentEvent(data: Array(text.utf8)).encoded(), audience)
+  private static func notice(_ text: String) -> StreamStep {
+    .notice(ServerSentEvent(data: Array(text.utf8)).encoded())
+  }
+
+  private static func deletion(_ revision: UInt64, reborn: String? = nil) throws -> StreamStep {
+    let value = #"{"epoch":"e/1","revision":\#(revision),"base":\#(revision - 1)}"#
+    return .deletion(try #require(StreamedChangeset(deletion: Array(value.utf8))), reborn: reborn)
   }
 
   private mutating func add(
@@ -73,8 +78,11 @@ struct StreamDeliveryTests {
     delivery.send(state, after: breaks, to: number, of: Self.feed, current: current)
   }
 
-  private mutating func sendUpToDate(_ description: FeedDescription?) -> [Int] {
-    delivery.sendUpToDate(Self.feed, current: description).map(\.number)
+  private mutating func sendUpToDate(
+    _ description: FeedDescription?,
+    standing: FeedStanding = .upToDate
+  ) -> [Int] {
+    delivery.sendUpToDate(Self.feed, current: description, standing: standing).map(\.number)
   }
 
   // MARK: Start
@@ -213,13 +221,50 @@ struct StreamDeliveryTests {
     #expect(add(after: 1, current: Self.description(2)).isLagging)
   }
 
-  @Test mutating func `a deletion is not sent to readers of a later epoch`() {
+  @Test mutating func `a deletion is not sent to readers of a later epoch`() throws {
     let (_, isLagging) = add(after: 1, current: Self.description(1))
     #expect(!isLagging)
-    #expect(take(Self.notice("deleted", .allBut(epoch: "e/1"))) == [])
+    #expect(take(try Self.deletion(2, reborn: "e/1")) == [])
     #expect(queue.drain() == [])
-    #expect(take(Self.notice("deleted", .allBut(epoch: "e/2"))) == [])
-    #expect(queue.drain() == ["deleted"])
+    #expect(take(try Self.deletion(2, reborn: "e/2")) == [])
+    #expect(queue.drain() == [#"{"epoch":"e/1","revision":2,"base":1}"#])
+  }
+
+  @Test mutating func `after a deletion readers are up to date, and one that reconnects is told of it`()
+    throws
+  {
+    _ = add(after: 1, current: Self.description(1))
+    // The client has no feed any more, and the deletion is not delivered yet.
+    #expect(sendUpToDate(nil) == [])
+    #expect(queue.drain() == [])
+    #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(1)))
+    #expect(take(try Self.deletion(2)) == [])
+    #expect(sendUpToDate(nil, standing: .catchingUp) == [])
+    #expect(queue.drain().count == 1 && delivery.awaitingNotice == [Self.feed])
+    #expect(sendUpToDate(nil) == [])
+    let notice = #"up-to-date {"feed":"f","epoch":"e/1","revision":2}"#
+    #expect(queue.drain() == [notice] && delivery.awaitingNotice.isEmpty)
+    for (revision, count) in [(1, 2), (2, 1)] as [(UInt64, Int)] {
+      let other = ReaderQueue()
+      #expect(delivery.hasDeletion(of: Self.feed, after: Self.version(revision)))
+      #expect(!add(after: revision, current: nil, other).isLagging)
+      #expect(sendUpToDate(nil) == [])
+      let told = other.drain()
+      #expect(told.count == count && told.last == notice)
+    }
+    // One with another version is told that there is no such feed.
+    #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(7)))
+    // The feed is created again.
+    let reload = StreamedChangeset(
+      base: Self.version(0, epoch: "e/2"),
+      version: Self.version(1, epoch: "e/2"),
+      isReload: true,
+      offset: 9,
+      values: [Array("reload".utf8)]
+    )
+    #expect(take(.changeset(reload)) == [])
+    #expect(queue.drain() == ["reload"])
+    #expect(!delivery.hasDeletion(of: Self.feed, after: Self.version(2)))
   }
 
   @Test mutating func `all streams of a feed end together, and it has no readers then`() {
@@ -254,7 +299,7 @@ struct StreamDeliveryTests {
     #expect(queue.drain() == [] && delivery.awaitingNotice == [Self.feed])
     #expect(take(Self.changeset(2)) == [])
     #expect(sendUpToDate(Self.description(2)) == [])
-    #expect(queue.drain() == ["2", "up-to-date {\"feed\":\"f\",\"epoch\":\"e/1\",\"revision\":2}"])
+    #expect(queue.drain() == ["2", #"up-to-date {"feed":"f","partition":0,"epoch":"e/1","revision":2}"#])
     #expect(delivery.awaitingNotice.isEmpty)
     #expect(sendUpToDate(Self.description(2)) == [])
     #expect(queue.drain() == [])

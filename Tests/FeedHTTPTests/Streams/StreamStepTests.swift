@@ -22,8 +22,8 @@ struct StreamStepTests {
     switch StreamStep(update, current: current) {
     case .changeset(let changeset): "changeset \(changeset.version.text)"
     case .jump(let version, let position): "jump to \(version.text) before \(position)"
-    case .notice(_, .all): "notice to all"
-    case .notice(_, .allBut(let epoch)): "notice to all but \(epoch ?? "none")"
+    case .notice: "notice"
+    case .deletion(let changeset, let reborn): "deletion \(changeset.version.text), now \(reborn ?? "gone")"
     case .forget: "forget"
     case .end: "end"
     case .pass: "pass"
@@ -56,15 +56,16 @@ struct StreamStepTests {
 
   @Test func `a loss is reported, unless the feed's reload has arrived meanwhile`() {
     let update = FeedUpdate.mustRefetch(feed: "f", reason: "gap")
-    #expect(Self.text(update, current: Self.description(.mustRefetch)) == "notice to all")
-    #expect(Self.text(update, current: nil) == "notice to all")
+    #expect(Self.text(update, current: Self.description(.mustRefetch)) == "notice")
+    #expect(Self.text(update, current: nil) == "notice")
     #expect(Self.text(update, current: Self.description()) == "forget")
   }
 
-  @Test func `a deletion is sent to readers of epochs other than the current one`() {
-    let update = FeedUpdate.absent(feed: "f", changeset: Array("{}".utf8))
-    #expect(Self.text(update, current: nil) == "notice to all but none")
-    #expect(Self.text(update, current: Self.description()) == "notice to all but e/1")
+  @Test func `a deletion has a version, and the epoch of the feed that exists now`() {
+    let value = #"{"feed":"f","epoch":"e/0","revision":4,"base":3,"mode":"delete"}"#
+    let update = FeedUpdate.absent(feed: "f", changeset: Array(value.utf8))
+    #expect(Self.text(update, current: nil) == "deletion e/0@4, now gone")
+    #expect(Self.text(update, current: Self.description()) == "deletion e/0@4, now e/1")
   }
 
   @Test func `a feed that is gone without a deletion ends its streams`() {
