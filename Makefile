@@ -166,10 +166,11 @@ screenshots: setup-test ## retake the pictures of the inspector in README.md: do
 	$(SWIFT) build --product feedstore
 	cd Tests/BrowserTests && PYTHONDONTWRITEBYTECODE=1 $(PYTHON) screenshots.py
 
-conformance: setup ## regenerate conformance/ and the examples of docs/protocol.md; review the difference
+conformance: setup ## regenerate conformance/ and the examples of docs/protocol.md, and print which vectors notice which rule; review the difference
 	$(SWIFT) build --build-tests
 	FEEDSTORE_WRITE_CONFORMANCE=1 FEEDSTORE_UPDATE_GOLDEN=1 $(SWIFT) test --skip-build --disable-xctest \
 	  --filter 'ConformanceFilesTests|DocumentedExampleTests'
+	@cat conformance/rules.md
 
 test-package: setup-slow-test ## build the Debian package and the image, and test them; part of `make test-slow`
 	$(RUN_SUITES) --slow package image

@@ -12,6 +12,7 @@ FILE --set KEY=VALUE…`. README.md says what the lines are. Needs Python 3.8 an
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -84,9 +85,34 @@ def checksum(sections):
     return f"{sum(fast_xxh32(text.encode()) for text in texts(sections)) & WORD:08x}"
 
 
-def lines(name):
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+')
+
+
+def spelled(text):
+    """JSON in which each `data` is a string with its text, so that its spelling can be compared."""
+    pieces, data, depth, before = [], None, 0, ""
+    for token in TOKEN.findall(text):
+        if data is not None and depth == 0 and token in ",}]":
+            pieces.append(json.dumps("".join(data)))
+            data = None
+        if data is not None:
+            data.append(token)
+            depth += (token in "[{") - (token in "]}")
+        else:
+            pieces.append(token)
+            if (before, token) == ('"data"', ":"):
+                data = []
+        before = token
+    return json.loads("".join(pieces))
+
+
+def lines(name, parse=json.loads):
+    return parsed((FOLDER / name).read_text("utf-8"), parse)
+
+
+def parsed(text, parse=json.loads):
     # Only a line feed ends a line: JSON may have other separators in strings.
-    return [json.loads(line) for line in (FOLDER / name).read_text("utf-8").split("\n") if line]
+    return [parse(line) for line in text.split("\n") if line]
 
 
 def manifest():
@@ -124,9 +150,14 @@ def check():
             if "sections" in then and checksum(then["sections"]) != then["checksum"]:
                 yield f"{vector['file']}, line {number}: the checksum is wrong"
     for vector in vectors["store"]:
-        for number, line in enumerate(lines(f"store/{vector['name']}/states.ndjson"), 1):
+        name = f"store/{vector['name']}"
+        for number, line in enumerate(lines(f"{name}/states.ndjson"), 1):
             if "sections" in line and checksum(line["sections"]) != line["checksum"]:
-                yield f"store/{vector['name']}/states.ndjson, line {number}: the checksum is wrong"
+                yield f"{name}/states.ndjson, line {number}: the checksum is wrong"
+        if vector["exact"]:
+            difference = other_states((FOLDER / name / "output.ndjson").read_text("utf-8"), vector["name"])
+            if difference:
+                yield f"{name}/output.ndjson: {difference}"
 
 
 # Followers.
@@ -160,9 +191,9 @@ def differs(answer, then, known):
     return None
 
 
-def follow(command, vector):
+def follow(command, vector, parse):
     """What is wrong with a program's answers for a vector; None if nothing."""
-    records = lines(vector["file"])
+    records = lines(vector["file"], parse)
     asked = "".join(
         json.dumps({name: value for name, value in record.items() if name != "then"}) + "\n" for record in records)
     result = subprocess.run(command, input=asked, stdout=subprocess.PIPE, encoding="utf-8")
@@ -175,7 +206,7 @@ def follow(command, vector):
             states[feed] = then["sections"]
         if number >= len(answers):
             return f"line {number + 1}: no answer; the program ended with {result.returncode}"
-        answer = json.loads(answers[number])
+        answer = parse(answers[number])
         # Whoever stops at what is no changeset is right, and reads nothing more.
         if answer.get("stopped") and (then is None or then.get("refused")):
             return None
@@ -190,6 +221,113 @@ def follow(command, vector):
 # Stores.
 
 
+def taken(elements, index, name):
+    """Takes an element out of a list, in which None remains."""
+    if not 0 <= index < len(elements) or elements[index] is None or elements[index]["id"] != name:
+        raise LookupError(f"{name} is not at {index}")
+    element, elements[index] = elements[index], None
+    return element
+
+
+def put(elements, arriving):
+    """A list without what was taken, and with elements at their positions in the result."""
+    elements[:] = [element for element in elements if element is not None]
+    for index, element in sorted(arriving, key=lambda pair: pair[0]):
+        if not 0 <= index <= len(elements):
+            raise LookupError(f"{element['id']} cannot be at {index}")
+        elements.insert(index, element)
+
+
+def applied(parts, sections):
+    """The sections after a changeset, by chapter 11 of the protocol."""
+    if parts[0]["mode"] == "reload":
+        result = []
+        for section in (section for part in parts for section in part.get("sections", [])):
+            if "data" in section:
+                result.append({"id": section["id"], "data": section["data"], "items": []})
+            elif not result or result[-1]["id"] != section["id"]:
+                raise LookupError(f"section {section['id']} has no data")
+            result[-1]["items"] += section.get("items", [])
+        return result
+
+    def entries(group, *names):
+        return [entry for name in names for part in parts for entry in part.get(group, {}).get(name, [])]
+
+    result = [{**section, "items": list(section["items"])} for section in sections]
+    items = {section["id"]: section["items"] for section in result}
+    arriving = {}
+
+    def arrive(place, item):
+        arriving.setdefault(place["section"], []).append((place["index"], item))
+
+    for entry in entries("items", "delete"):
+        taken(items[entry["section"]], entry["index"], entry["id"])
+    for entry in entries("items", "move"):
+        arrive(entry["to"], taken(items[entry["from"]["section"]], entry["from"]["index"], entry["id"]))
+    for entry in entries("sections", "delete"):
+        taken(result, entry["index"], entry["id"])
+    coming = [(entry["to"], taken(result, entry["from"], entry["id"])) for entry in entries("sections", "move")]
+    coming += [
+        (entry["index"], {"id": entry["id"], "data": entry["data"], "items": []}) for entry in entries("sections", "insert")]
+    put(result, coming)
+    for entry in entries("items", "insert"):
+        arrive(entry, {"id": entry["id"], "kind": entry["kind"], "data": entry["data"]})
+    items = {section["id"]: section["items"] for section in result}
+    for name in [*items, *(name for name in arriving if name not in items)]:
+        put(items[name], arriving.get(name, []))
+    for group, fields, *names in (
+            ("sections", ("data",), "reconfigure", "reload"), ("items", ("data",), "reconfigure"),
+            ("items", ("kind", "data"), "reload")):
+        for entry in entries(group, *names):
+            elements, index = (result if group == "sections" else items[entry["section"]]), entry["index"]
+            # The base keeps its elements as they were.
+            elements[index] = {**taken(elements, index, entry["id"]), **{field: entry[field] for field in fields}}
+    return result
+
+
+def states(output):
+    """The state of each revision that a store's output publishes, in order, as lines of `states.ndjson`."""
+    feeds, parts = {}, []
+    for number, line in enumerate(output.split("\n")[:-1], 1):
+        record = spelled(line)
+        changeset = record["value"]
+        if changeset is None:
+            continue
+        parts.append(changeset)
+        if len(parts) < changeset.get("parts", 1):
+            continue
+        feed = record["partition"], changeset["feed"]
+        state = {"partition": feed[0], **{name: changeset[name] for name in ("feed", "epoch", "revision")}}
+        try:
+            if changeset["mode"] == "delete":
+                feeds.pop(feed)
+                state["deleted"] = True
+            else:
+                state["checksum"] = changeset["checksum"]
+                state["sections"] = feeds[feed] = applied(parts, feeds.get(feed))
+                if checksum(feeds[feed]) != changeset["checksum"]:
+                    raise LookupError(f"the checksum is {changeset['checksum']}, expected {checksum(feeds[feed])}")
+        except (LookupError, TypeError) as error:
+            raise LookupError(f"line {number} cannot be applied: {error}") from error
+        parts = []
+        # A keyframe has the state of the revision before it.
+        if changeset["base"] < changeset["revision"]:
+            yield state
+
+
+def other_states(output, name):
+    """How the states of an output differ from those of a vector; None if they do not."""
+    expected = lines(f"store/{name}/states.ndjson", spelled)
+    try:
+        found = list(states(output))
+    except LookupError as error:
+        return str(error)
+    for number, pair in enumerate(zip(found, expected), 1):
+        if not same(*pair):
+            return f"state {number} is\n{json.dumps(pair[0])}\nexpected\n{json.dumps(pair[1])}"
+    return None if len(found) == len(expected) else f"{len(found)} states, expected {len(expected)}"
+
+
 def replay(command, text, settings):
     """What a store makes of input: output, and rejected records."""
     with tempfile.TemporaryDirectory() as folder:
@@ -199,8 +337,7 @@ def replay(command, text, settings):
         for key, value in settings.items():
             command += ["--set", f"{key}={value}"]
         subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-        rejected = [json.loads(line) for line in pathlib.Path(names["rejected"]).read_text("utf-8").split("\n") if line]
-        return pathlib.Path(names["output"]).read_bytes(), rejected
+        return pathlib.Path(names["output"]).read_bytes(), parsed(pathlib.Path(names["rejected"]).read_text("utf-8"))
 
 
 def codes(rejected):
@@ -223,7 +360,7 @@ def keep(command, vector):
                 return f"line {number} is\n{pair[0].decode()}\nexpected\n{pair[1].decode()}"
         if len(output) != len(expected):
             return f"{len(output)} bytes of output, expected {len(expected)}"
-    return None
+    return other_states(output.decode(), vector["name"])
 
 
 def reject(command, vector):
@@ -243,6 +380,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="only vectors whose names have this text")
     parser.add_argument("--small-parts", action="store_true", help="with store: also where output.maxMessageBytes is small")
+    parser.add_argument("--exact", action="store_true", help="with replica: compare the spelling of data, not only its value")
     parser.add_argument("what", choices=("check", "replica", "store"))
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
     options = parser.parse_args()
@@ -253,7 +391,8 @@ def main():
     if not options.command:
         parser.error(f"{options.what} needs a command")
     if options.what == "replica":
-        runs = [(vector["name"], follow, vector) for vector in manifest()["replica"]]
+        parse = spelled if options.exact else json.loads
+        runs = [(vector["name"], lambda *run: follow(*run, parse), vector) for vector in manifest()["replica"]]
     else:
         runs = [(vector["name"], keep, vector) for vector in manifest()["store"]
                 if options.small_parts or vector["settings"].get("output.maxMessageBytes", 2**31) >= LEAST_MESSAGE_BYTES]

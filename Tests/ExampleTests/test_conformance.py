@@ -6,6 +6,10 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "conformance"))
+
+import run  # noqa: E402
+
 RUNNER = ROOT / "conformance" / "run.py"
 FOLLOWER = [sys.executable, str(ROOT / "Tests" / "ExampleTests" / "follow_vectors.py")]
 
@@ -19,6 +23,13 @@ class Conformance(unittest.TestCase):
     def test_the_vectors_are_consistent(self):
         result = self.run_vectors("check")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_states_are_compared_as_data_is_spelled(self):
+        output = (RUNNER.parent / "store" / "spelling" / "output.ndjson").read_text("utf-8")
+        self.assertIsNone(run.other_states(output, "spelling"))
+        self.assertRegex(run.other_states(output.replace('"z":1.0', '"z":1'), "spelling"), "^state 1 is")
+        self.assertRegex(run.other_states(output[output.index("\n") + 1:], "spelling"), "^line 1 cannot be applied: ")
+        self.assertRegex(run.other_states("", "spelling"), "^0 states, expected ")
 
     def test_the_follower_passes(self):
         result = self.run_vectors("replica", *FOLLOWER)

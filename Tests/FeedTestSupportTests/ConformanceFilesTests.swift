@@ -5,6 +5,15 @@ import Testing
 /// The generated files in `conformance` equal the oracle's output. `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`)
 /// rewrites them; review the difference.
 @Suite struct ConformanceFilesTests {
+  @Test func `vectors notice all rules but those of which it says why not`() throws {
+    let table = try RuleTable(ConformanceVectors(folder: Self.folder))
+    for rule in Rule.allCases {
+      let names = table.noticing[rule, default: []]
+      #expect(names.isEmpty == (Rule.unseen[rule] != nil), "\(rule): \(rule.rawValue): \(names)")
+    }
+    #expect(Rule.unseen.count * 20 <= Rule.allCases.count)
+  }
+
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
 

@@ -40,6 +40,7 @@ public struct ConformanceSettings: Sendable {
     case "planner.maxChangedFraction": planner.maxChangedFraction = number
     case "planner.minimumItems": planner.minimumItems = count
     case "planner.maxKindFraction": planner.maxKindFraction = number
+    case "planner.maxReloadRatio": planner.maxReloadRatio = number
     case "planner.maxBytesRatio": planner.maxBytesRatio = number
     case "keyframe.maxDeltas": keyframes.maxDeltas = count
     case "keyframe.maxBytesRatio": keyframes.maxBytesRatio = number

@@ -24,7 +24,7 @@ public struct ConformanceVectors: Sendable {
         truth[ReplicaVector.name(change.key, change.epoch, change.revision)] = change.after
       }
       let log = ChangesetLog(result.records)
-      for vector in Self.undamaged(store, log) {
+      for vector in store.isReplica ? Self.undamaged(store, log) : [] {
         replicas.append(vector)
         truths[vector.name] = truth
       }
@@ -76,6 +76,7 @@ public struct ConformanceVectors: Sendable {
       files["replica/\(replica.name).ndjson"] = try replica.text(truth: truths[replica.name])
     }
     files["manifest.json"] = try manifest(generated: files)
+    files["rules.md"] = Array(try RuleTable(self).text.utf8)
     return files
   }
 

@@ -37,6 +37,18 @@ public struct ReplicaVector: Sendable {
     return StoreVector.lines(lines)
   }
 
+  /// What `run.py` compares.
+  func answers() -> [[UInt8]] {
+    var follower = OracleFollower()
+    return log.lines.map { line in
+      let outcome = follower.take(partition: line.partition, key: line.key, value: line.value)
+      guard let feed = outcome.feed else { return [] }
+      let replica = follower.replicas[feed] ?? OracleFollower.Replica()
+      let state = replica.state.map { [replica.epoch, Array("\(replica.revision)".utf8), $0.sectionsText] }
+      return Array("\(replica.isStale) \(replica.isWaiting) ".utf8) + (state ?? []).joined(separator: [0])
+    }
+  }
+
   private func then(
     _ outcome: OracleFollower.Outcome,
     _ follower: OracleFollower,

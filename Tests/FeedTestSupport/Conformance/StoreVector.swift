@@ -9,6 +9,8 @@ public struct StoreVector: Sendable {
   public let sections: [UInt8]
   /// Whether the output must match byte for byte; otherwise only its states.
   public let isExact: Bool
+  /// Whether its output is a vector for followers, too.
+  let isReplica: Bool
   public let settings: ConformanceSettings
   public let input: [UInt8]
   /// The settings in the file, as JSON.
@@ -21,6 +23,7 @@ public struct StoreVector: Sendable {
     title = json.last("title")?.string ?? []
     sections = json.last("sections")?.minified ?? Array("[]".utf8)
     isExact = json.last("exact")?.content != .boolean(false)
+    isReplica = json.last("replica")?.content != .boolean(false)
     settings = try ConformanceSettings(json.last("settings"))
     settingsText = json.last("settings")?.minified ?? Array("{}".utf8)
     input = Array(try Data(contentsOf: folder.appendingPathComponent("input.ndjson")))
@@ -54,6 +57,13 @@ public struct StoreVector: Sendable {
     }
     note(oracle.finish())
     return result
+  }
+
+  /// What `run.py` compares.
+  func answers() -> [[UInt8]] {
+    guard let result = try? result() else { return [] }
+    let output = isExact ? result.records.map { $0.replayLine(offset: 0) } : result.changes.map(Self.line)
+    return result.rejected.map(Self.line) + [[0]] + output
   }
 
   /// The generated files, by name.
@@ -106,6 +116,17 @@ public struct StoreVector: Sendable {
 }
 
 extension OracleFeed {
+  /// The feed of a vector's sections.
+  public init(_ sections: [OracleJSON]) {
+    func text(_ json: OracleJSON, _ name: String) -> [UInt8] { json.last(name)?.string ?? [] }
+    self.sections = sections.map { section in
+      let items = (section.last("items")?.elements ?? []).map { item in
+        OracleItem(id: text(item, "id"), kind: text(item, "kind"))
+      }
+      return OracleSection(id: text(section, "id"), items: items)
+    }
+  }
+
   /// The sections as JSON with every field, including empty lists.
   public var sectionsText: [UInt8] {
     var text = OracleText()

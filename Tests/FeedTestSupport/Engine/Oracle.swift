@@ -33,48 +33,68 @@ public struct Oracle: Sendable {
   /// Takes a record, and returns the flushes that it causes.
   public mutating func take(_ record: OracleRecord) -> OracleStep {
     var flushBefore: OracleFlush?
-    if waiting > 0, coalescing.windowMilliseconds == 0 || record.timestamp >= due {
-      let time = due
+    let isDue = record.timestamp > due || record.timestamp == due && keeps(.dueAtRecord)
+    var early: OracleOutcome?
+    if waiting > 0, isDue || coalescing.windowMilliseconds == 0 && keeps(.windowOfZero) {
+      if !keeps(.dueBeforeTaken) { early = apply(record) }
+      let time = keeps(.dueNotWhenFlushed) ? due : record.timestamp
       flushBefore = flush()
-      lastDue = time
+      noteDue(time, flushBefore)
     }
-    let outcome = apply(record)
+    let outcome = early ?? apply(record)
     var flushAfter: OracleFlush?
-    if waiting >= coalescing.maxRecords || waitingBytes >= coalescing.maxBytes {
-      let time = min(due, record.timestamp)
+    let areMany = waiting > coalescing.maxRecords || waiting == coalescing.maxRecords && keeps(.maxRecords)
+    let areLong =
+      waitingBytes > coalescing.maxBytes || waitingBytes == coalescing.maxBytes && keeps(.maxBytes)
+    if areMany || areLong {
+      let time =
+        record.timestamp < due
+        ? (keeps(.countFlushDueThen) ? record.timestamp : due)
+        : keeps(.countFlushNotLater) ? due : record.timestamp
       flushAfter = flush()
-      lastDue = time
+      noteDue(time, flushAfter)
     }
     return OracleStep(flushBefore: flushBefore, outcome: outcome, flushAfter: flushAfter)
   }
 
   /// The end of the input: the last flush; nil if nothing waits.
   public mutating func finish() -> OracleFlush? {
-    guard waiting > 0 else { return nil }
+    guard waiting > 0, keeps(.endFlushes) else { return nil }
     lastDue = due
     return flush()
+  }
+
+  private mutating func noteDue(_ time: Int, _ flush: OracleFlush?) {
+    if flush?.changes.isEmpty == false || keeps(.unpublishedFlushCounts) { lastDue = time }
   }
 
   /// When the waiting records are due: a window after the previous flush was due, within the limits on the first
   /// record's wait.
   private var due: Int {
     let latest = firstTimestamp + coalescing.windowMilliseconds
-    let earliest = min(latest, firstTimestamp + coalescing.idleWindowMilliseconds)
-    guard let lastDue else { return earliest }
+    let idle = firstTimestamp + (keeps(.idleWindow) ? coalescing.idleWindowMilliseconds : 0)
+    let earliest = keeps(.idleWithinWindow) ? min(latest, idle) : idle
+    guard let lastDue, keeps(.windowAfterDue) else { return earliest }
     let next = lastDue + coalescing.windowMilliseconds
-    return next < earliest ? earliest : next > latest ? latest : next
+    return next < earliest ? earliest : next > latest && keeps(.windowIsMost) ? latest : next
   }
 
   // MARK: - Step by step
 
   /// Applies a record, which then waits for the next flush, even if it was rejected.
   public mutating func apply(_ record: OracleRecord) -> OracleOutcome {
+    let before = (firstTimestamp, waiting, waitingBytes)
     if waiting == 0 { firstTimestamp = record.timestamp }
     waiting += 1
-    waitingBytes += record.byteCount
+    waitingBytes += keeps(.keysCount) ? record.byteCount : record.value?.count ?? 0
     do {
-      return try outcome(of: record)
+      let outcome = try outcome(of: record)
+      if case .applied(let noOps) = outcome, !noOps.isEmpty, !keeps(.noOpsWait) {
+        (firstTimestamp, waiting, waitingBytes) = before
+      }
+      return outcome
     } catch {
+      if !keeps(.everyRecordWaits) { (firstTimestamp, waiting, waitingBytes) = before }
       rejected.append(OracleRejected(record: record, rejection: error))
       return .rejected(error)
     }
@@ -122,17 +142,41 @@ public struct Oracle: Sendable {
   // MARK: - One record
 
   private mutating func outcome(of record: OracleRecord) throws(OracleRejection) -> OracleOutcome {
-    guard let id = record.key, !id.isEmpty else { throw OracleRejection(.missingKey) }
+    guard let id = record.key, !id.isEmpty else {
+      if !keeps(.keyFirst) { _ = try events(of: record, key: [], before: nil) }
+      if !keeps(.keyRequired) { return .alreadyApplied }
+      throw OracleRejection(.missingKey)
+    }
     let key = OracleFeedKey(partition: record.partition, id: id)
     let state = feeds[key] ?? OracleFeedState()
-    let isApplied = state.current != nil && record.offset <= state.newest[record.topic] ?? -1
-    if isApplied, !rejectsAppliedRecords { return .alreadyApplied }
-    let events = try events(of: record, key: id, before: state.current)
+    let newest =
+      (keeps(.unpublishedIsApplied) ? state.newest : state.published?.through ?? [:])[record.topic] ?? -1
+    let isOld = record.offset < newest || record.offset == newest && keeps(.newestIsApplied)
+    let isApplied = isOld && (state.current != nil || !keeps(.appliedOnlyWhileExisting))
+    if isApplied, !keeps(.timeWithoutApplied) { feeds[key]?.take(record) }
+    if isApplied, !rejectsAppliedRecords, keeps(.appliedUnread) { return .alreadyApplied }
+    let events: [OracleEvent]?
+    do {
+      events = try self.events(of: record, key: id, before: state.current)
+    } catch {
+      if !keeps(.throughWithoutRejected) { feeds[key]?.take(record) }
+      throw error
+    }
     if isApplied { return .alreadyApplied }
     var applier = OracleApplier(state: state, limits: limits, others: others(than: key))
-    if let events { try applier.apply(events, of: record) } else { applier.deleteFeed() }
+    do {
+      if let events {
+        try applier.apply(events, of: record)
+      } else if keeps(.nullDeletes) {
+        applier.deleteFeed()
+      }
+    } catch {
+      if !keeps(.allOrNothing) { feeds[key] = applier.state }
+      if !keeps(.throughWithoutRejected) { feeds[key]?.take(record) }
+      throw error
+    }
     var next = applier.state
-    next.take(record)
+    if applier.noOps.isEmpty || keeps(.throughWithNoOps) { next.take(record) }
     feeds[key] = next
     return .applied(noOps: applier.noOps)
   }
@@ -142,8 +186,10 @@ public struct Oracle: Sendable {
     var usage = OracleUsage()
     for (other, state) in feeds where other != key {
       guard let feed = state.current else { continue }
-      if other.partition == key.partition { usage.feeds += 1 }
-      usage.bytes += feed.stateBytes
+      let isSame = other.partition == key.partition
+      let isCounted = state.published != nil || keeps(.unpublishedFeedsCount)
+      if isSame && isCounted || !keeps(.feedsByPartition) { usage.feeds += 1 }
+      if isSame || keeps(.stateOfAllPartitions) { usage.bytes += feed.stateBytes }
     }
     return usage
   }
@@ -154,23 +200,49 @@ public struct Oracle: Sendable {
     key: [UInt8],
     before: OracleFeed?
   ) throws(OracleRejection) -> [OracleEvent]? {
-    guard OracleUTF8.isValid(key), OracleUTF8.isValid(record.value ?? []) else {
-      throw OracleRejection(.invalidUTF8)
-    }
-    guard record.byteCount <= limits.maxRecordBytes else { throw OracleRejection(.limitExceeded) }
-    guard key.count <= limits.maxIdBytes else { throw OracleRejection(.limitExceeded) }
-    guard let value = record.value else { return nil }
+    let isTooLong =
+      record.byteCount > limits.maxRecordBytes && keeps(.recordLimited)
+      || key.count > limits.maxIdBytes && keeps(.keyLimited)
+    if isTooLong, !keeps(.utf8BeforeSize) { throw OracleRejection(.limitExceeded) }
+    guard OracleUTF8.isValid(key) || !keeps(.keyIsUTF8),
+      OracleUTF8.isValid(record.value ?? []) || !keeps(.valueIsUTF8)
+    else { throw OracleRejection(.invalidUTF8) }
+    if isTooLong, keeps(.sizeBeforeJSON) { throw OracleRejection(.limitExceeded) }
+    guard var value = record.value else { return nil }
+    if value.starts(with: [0xEF, 0xBB, 0xBF]), !keeps(.noByteOrderMark) { value.removeFirst(3) }
     let json: OracleJSON
     do {
-      json = try OracleJSON.parse(value, maxDepth: limits.maxDepth)
+      json = try OracleJSON.parse(value, maxDepth: keeps(.depthLimited) ? limits.maxDepth : .max)
     } catch {
       switch error {
-      case .invalidUTF8: throw OracleRejection(.invalidUTF8)
-      case .invalidJSON: throw OracleRejection(.invalidJSON)
-      case .tooDeep: throw OracleRejection(.limitExceeded)
+      case .invalidUTF8:
+        if !keeps(.valueIsUTF8) { return [] }
+        throw OracleRejection(.invalidUTF8)
+      case .invalidJSON:
+        if value.firstRange(of: Array("\\ud".utf8)) != nil, !keeps(.surrogatesPaired) { return [] }
+        let depth = value.prefix { $0 == UInt8(ascii: "[") }.count
+        if depth > limits.maxDepth, !keeps(.jsonBeforeDepth) { throw OracleRejection(.limitExceeded) }
+        if !keeps(.valueIsJSON) { return [] }
+        throw OracleRejection(.invalidJSON)
+      case .tooDeep:
+        if !keeps(.depthBeforeForm), let deep = try? OracleJSON.parse(value, maxDepth: .max) {
+          var reader = OracleEventReader(limits: limits, before: before)
+          _ = try reader.read(deep)
+        }
+        throw OracleRejection(.limitExceeded)
       }
     }
+    if isTooLong { throw OracleRejection(.limitExceeded) }
     var reader = OracleEventReader(limits: limits, before: before)
-    return try reader.read(json)
+    do {
+      return try reader.read(json)
+    } catch {
+      if !keeps(.formBeforeApplication) {
+        let state = OracleFeedState(current: before)
+        var applier = OracleApplier(state: state, limits: limits, others: OracleUsage())
+        try applier.apply(reader.events, of: record)
+      }
+      throw error
+    }
   }
 }

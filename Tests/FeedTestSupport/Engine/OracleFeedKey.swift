@@ -10,7 +10,8 @@ public struct OracleFeedKey: Sendable, Hashable, Comparable {
 
   /// The order of a flush: by partition, then by the id's bytes.
   public static func < (left: Self, right: Self) -> Bool {
-    if left.partition != right.partition { return left.partition < right.partition }
-    return left.id.lexicographicallyPrecedes(right.id)
+    if left.partition != right.partition, keeps(.flushByPartition) { return left.partition < right.partition }
+    return keeps(.flushByID)
+      ? left.id.lexicographicallyPrecedes(right.id) : right.id.lexicographicallyPrecedes(left.id)
   }
 }

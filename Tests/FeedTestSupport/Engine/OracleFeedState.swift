@@ -15,24 +15,30 @@ struct OracleFeedState: Sendable, Equatable {
 
   /// The previous changeset's `through`, advanced by this window's records.
   var through: [String: Int] {
-    (published?.through ?? [:]).merging(taken) { max($0, $1) }
+    (keeps(.throughStays) ? published?.through ?? [:] : [:]).merging(taken) { max($0, $1) }
   }
 
   /// The newest records taken so far, published or not. They are not applied again.
   var newest: [String: Int] { through.merging(remembered) { max($0, $1) } }
 
-  var isChanged: Bool { published?.feed != current || !forced.isEmpty }
+  var isChanged: Bool {
+    published?.feed != current || !forced.isEmpty
+      || current != nil && !taken.isEmpty && !keeps(.oncePerFlush)
+  }
 
   /// Records an applied record, even if it changed nothing.
   mutating func take(_ record: OracleRecord) {
-    taken[record.topic] = max(record.offset, taken[record.topic] ?? record.offset)
-    time = max(record.timestamp, time ?? record.timestamp)
+    let offset = taken[record.topic] ?? record.offset
+    taken[record.topic] = keeps(.throughIsGreatest) ? max(record.offset, offset) : record.offset
+    time = keeps(.timeIsGreatest) ? max(record.timestamp, time ?? record.timestamp) : record.timestamp
   }
 
   /// Ends the window. Returns its change, if any.
   mutating func flush(_ key: OracleFeedKey) -> OracleChange? {
-    guard isChanged, let time, let epoch = published?.epoch ?? born else {
-      self = OracleFeedState(published: published, current: current, remembered: newest)
+    let lasting = keeps(.recreatedIsDifference) ? published?.epoch ?? born : born ?? published?.epoch
+    guard isChanged, let time, let epoch = lasting else {
+      let taken = keeps(.unpublishedWindow) ? [:] : taken
+      self = OracleFeedState(published: published, current: current, taken: taken, remembered: newest)
       return nil
     }
     let base = published?.revision ?? 0

@@ -13,6 +13,8 @@ struct OracleEventReader {
   private let sectionsBefore: Int
   /// The index of the current event, in a record that is an array.
   private var number: Int?
+  /// Those read so far.
+  private(set) var events: [OracleEvent] = []
 
   init(limits: Limits, before: OracleFeed?) {
     self.limits = limits
@@ -23,16 +25,30 @@ struct OracleEventReader {
   mutating func read(_ value: OracleJSON) throws(OracleRejection) -> [OracleEvent] {
     if case .object = value.content {
       guard limits.maxEvents >= 1 else { throw OracleRejection(.limitExceeded) }
-      return [try readEvent(value)]
+      events += try readEvent(value)
+      return events
     }
-    guard let values = value.elements else { throw OracleRejection(.invalidField) }
-    guard values.count <= limits.maxEvents else { throw OracleRejection(.limitExceeded) }
-    var events: [OracleEvent] = []
+    guard let values = value.elements else {
+      if !keeps(.valueIsEvents) { return [] }
+      throw OracleRejection(.invalidField)
+    }
+    if values.isEmpty, !keeps(.emptyArray) { throw OracleRejection(.invalidField) }
+    let areTooMany = values.count > limits.maxEvents && keeps(.eventsLimited)
+    if areTooMany, keeps(.countBeforeForm) { throw OracleRejection(.limitExceeded) }
     for (number, value) in values.enumerated() {
       self.number = number
-      events.append(try readEvent(value))
+      events += try readEvent(value)
     }
+    if areTooMany { throw OracleRejection(.limitExceeded) }
     return events
+  }
+
+  /// The value of an event's field.
+  private func field(_ name: String, of value: OracleJSON) -> OracleJSON? {
+    if case .object(let members) = value.content, !keeps(.lastFieldCounts) {
+      return members.first { $0.name == Array(name.utf8) }?.value
+    }
+    return value.last(name)
   }
 
   private func rejection(_ code: OracleRejectCode, _ field: String? = nil) -> OracleRejection {
@@ -55,26 +71,41 @@ struct OracleEventReader {
     }
   }
 
-  private func readEvent(_ value: OracleJSON) throws(OracleRejection) -> OracleEvent {
-    guard case .object = value.content else { throw rejection(.invalidField) }
-    guard let opValue = value.last("op") else { throw rejection(.missingField, "op") }
+  /// The event; none if it is only skipped because a rule is broken.
+  private func readEvent(_ value: OracleJSON) throws(OracleRejection) -> [OracleEvent] {
+    guard case .object(let members) = value.content else {
+      if !keeps(.eventIsObject) { return [] }
+      throw rejection(.invalidField)
+    }
+    if let item = value.last("item"), !keeps(.opBeforeFields) { _ = try readID(item, "item") }
+    guard let opValue = field("op", of: value) else { throw rejection(.missingField, "op") }
     guard let opName = opValue.string else { throw rejection(.invalidField, "op") }
     guard let op = OracleOp.allCases.first(where: { Array($0.rawValue.utf8) == opName }) else {
+      if !keeps(.opKnown) { return [] }
       throw rejection(.unknownOp, "op")
     }
+    let names = ["op"] + Self.fields(of: op).map(\.field.rawValue)
+    for member in members where !names.contains(String(decoding: member.name, as: UTF8.self)) {
+      let isField = Field(rawValue: String(decoding: member.name, as: UTF8.self)) != nil
+      if isField, !keeps(.otherFieldsIgnored) { throw rejection(.invalidField) }
+      if !isField, !keeps(.unknownFieldsIgnored) { throw rejection(.invalidField) }
+    }
     var event = OracleEvent(op: op, number: number)
-    for (field, required) in Self.fields(of: op) {
-      guard let found = value.last(field.rawValue) else {
-        if required { throw rejection(.missingField, field.rawValue) }
-        continue
+    for (field, required) in keeps(.fieldsInTableOrder) ? Self.fields(of: op) : Self.fields(of: op).reversed()
+    {
+      guard let found = self.field(field.rawValue, of: value) else {
+        if !required { continue }
+        if !keeps(.fieldsRequired) { return [] }
+        throw rejection(.missingField, field.rawValue)
       }
+      if found.content == .null, field != .data, !keeps(.nullIsInvalid) { continue }
       switch field {
       case .section: event.section = try readID(found, "section")
       case .item: event.item = try readID(found, "item")
       case .kind: event.kind = try readKind(found)
       case .at: event.place = try readPlace(found)
       case .data:
-        _ = try readData(found)
+        if op != .itemPatch || keeps(.patchLimited) { _ = try readData(found) }
         event.data = found
       case .items:
         var seen: Set<[UInt8]> = []
@@ -82,23 +113,32 @@ struct OracleEventReader {
       case .sections: event.sections = try readSections(found)
       }
     }
-    return event
+    return [event]
   }
 
   private func readID(_ value: OracleJSON, _ field: String) throws(OracleRejection) -> [UInt8] {
-    guard let id = value.string, !id.isEmpty else { throw rejection(.invalidField, field) }
-    guard id.count <= limits.maxIdBytes else { throw rejection(.limitExceeded, field) }
+    guard let id = value.string ?? (keeps(.idIsString) ? nil : value.minified),
+      !id.isEmpty || !keeps(.idNotEmpty)
+    else { throw rejection(.invalidField, field) }
+    let size = keeps(.idLimited) ? id.count : String(decoding: id, as: UTF8.self).count
+    guard size <= limits.maxIdBytes else { throw rejection(.limitExceeded, field) }
     return id
   }
 
   private func readKind(_ value: OracleJSON) throws(OracleRejection) -> [UInt8] {
-    guard let kind = value.string else { throw rejection(.invalidField, "kind") }
-    guard kind.count <= limits.maxIdBytes else { throw rejection(.limitExceeded, "kind") }
+    guard let kind = value.string ?? (keeps(.kindIsString) ? nil : []) else {
+      throw rejection(.invalidField, "kind")
+    }
+    guard kind.count <= limits.maxIdBytes || !keeps(.kindLimited) else {
+      throw rejection(.limitExceeded, "kind")
+    }
     return kind
   }
 
   private func readData(_ value: OracleJSON) throws(OracleRejection) -> [UInt8] {
-    guard value.minified.count <= limits.maxDataBytes else { throw rejection(.limitExceeded, "data") }
+    guard value.minified.count <= limits.maxDataBytes || !keeps(.dataLimited) else {
+      throw rejection(.limitExceeded, "data")
+    }
     return value.minified
   }
 
@@ -112,6 +152,10 @@ struct OracleEventReader {
     let before = value.last("before")
     let after = value.last("after")
     let index = value.last("index")
+    if case .object(let members) = value.content, members.count > 1, !keeps(.atOtherMembers) {
+      throw rejection(.invalidField, "at")
+    }
+    if let index, !keeps(.atOneMember) { return .index(try readIndex(index)) }
     switch (before, after, index) {
     case (let before?, nil, nil): return .before(try readID(before, "at"))
     case (nil, let after?, nil): return .after(try readID(after, "at"))
@@ -121,11 +165,15 @@ struct OracleEventReader {
   }
 
   private func readIndex(_ value: OracleJSON) throws(OracleRejection) -> Int {
+    let text = String(decoding: value.minified, as: UTF8.self)
     guard value.content == .number, value.minified.allSatisfy({ (0x30...0x39).contains($0) }) else {
+      if let number = Double(text), number >= 0, !keeps(.indexIsDigits) { return Int(number) }
       throw rejection(.invalidField, "at")
     }
     // The digits are valid, so an overflow is past every end.
-    return Int(String(decoding: value.minified, as: UTF8.self)) ?? .max
+    if let index = Int(text) { return index }
+    if !keeps(.indexOfAnyLength) { throw rejection(.invalidField, "at") }
+    return .max
   }
 
   private func readItems(
@@ -133,10 +181,12 @@ struct OracleEventReader {
     seen: inout Set<[UInt8]>
   ) throws(OracleRejection) -> [OracleListedItem] {
     guard let elements = value.elements else { throw rejection(.invalidField, "items") }
-    let count = seen.count + elements.count
-    if count > limits.maxItems, count > itemsBefore {
+    let count = elements.count + (keeps(.itemListsTogether) ? seen.count : 0)
+    let isTooLong = count > limits.maxItems && count > itemsBefore && keeps(.listLimited)
+    if isTooLong, keeps(.lengthBeforeElements) {
       throw OracleRejection(limit: "limits.maxItems", event: number)
     }
+    if !keeps(.itemInTwoSections) { seen = [] }
     var items: [OracleListedItem] = []
     for element in elements {
       let idValue: OracleJSON
@@ -147,20 +197,30 @@ struct OracleEventReader {
         idValue = found
       default: throw rejection(.invalidField, "items")
       }
+      if !keeps(.listedInReadingOrder) {
+        if let found = element.last("data") { _ = try readData(found) }
+        if let found = element.last("kind") { _ = try readKind(found) }
+        if let id = idValue.string, seen.contains(id) { throw rejection(.duplicateID, "id") }
+      }
       let id = try readID(idValue, "id")
-      guard seen.insert(id).inserted else { throw rejection(.duplicateID, "id") }
+      guard seen.insert(id).inserted else {
+        if !keeps(.itemTwice) { continue }
+        throw rejection(.duplicateID, "id")
+      }
       var kind: [UInt8]?
       if let found = element.last("kind") { kind = try readKind(found) }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
       items.append(OracleListedItem(id: id, kind: kind, data: data))
     }
+    if isTooLong { throw OracleRejection(limit: "limits.maxItems", event: number) }
     return items
   }
 
   private func readSections(_ value: OracleJSON) throws(OracleRejection) -> [OracleListedSection] {
     guard let elements = value.elements else { throw rejection(.invalidField, "sections") }
-    if elements.count > limits.maxSections, elements.count > sectionsBefore {
+    let isTooLong = elements.count > limits.maxSections && elements.count > sectionsBefore
+    if isTooLong, keeps(.sectionListLimited) {
       throw OracleRejection(limit: "limits.maxSections", event: number)
     }
     var sections: [OracleListedSection] = []
@@ -168,13 +228,18 @@ struct OracleEventReader {
     for element in elements {
       guard case .object = element.content else { throw rejection(.invalidField, "sections") }
       guard let idValue = element.last("id") else { throw rejection(.missingField, "id") }
+      let items = element.last("items")
+      var listed: [OracleListedItem] = []
+      if let items, !keeps(.sectionBeforeItsItems) { listed = try readItems(items, seen: &seenItems) }
       let id = try readID(idValue, "id")
-      guard !sections.contains(where: { $0.id == id }) else { throw rejection(.duplicateID, "id") }
+      guard !sections.contains(where: { $0.id == id }) else {
+        if !keeps(.sectionTwice) { continue }
+        throw rejection(.duplicateID, "id")
+      }
       var data: [UInt8]?
       if let found = element.last("data") { data = try readData(found) }
-      var items: [OracleListedItem] = []
-      if let found = element.last("items") { items = try readItems(found, seen: &seenItems) }
-      sections.append(OracleListedSection(id: id, data: data, items: items))
+      if let items, keeps(.sectionBeforeItsItems) { listed = try readItems(items, seen: &seenItems) }
+      sections.append(OracleListedSection(id: id, data: data, items: listed, hasItems: items != nil))
     }
     return sections
   }

@@ -6,7 +6,7 @@ struct OracleListedItem: Sendable, Equatable {
 
   /// The resulting item, where `known` is the feed's item with that id.
   func item(keeping known: OracleItem?) -> OracleItem {
-    var item = known ?? OracleItem(id: id)
+    var item = known.flatMap { keeps(.listedFieldsStay) ? $0 : nil } ?? .new(id)
     item.kind = kind ?? item.kind
     item.data = data ?? item.data
     return item

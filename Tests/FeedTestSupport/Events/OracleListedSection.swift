@@ -3,4 +3,5 @@ struct OracleListedSection: Sendable, Equatable {
   let id: [UInt8]
   let data: [UInt8]?
   let items: [OracleListedItem]
+  let hasItems: Bool
 }

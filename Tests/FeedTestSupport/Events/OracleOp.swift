@@ -15,4 +15,13 @@ public enum OracleOp: String, Sendable, CaseIterable {
   case itemDelete = "item.delete"
   case itemReconfigure = "item.reconfigure"
   case itemReload = "item.reload"
+
+  private static let rules = Dictionary(
+    uniqueKeysWithValues: allCases.map { op in
+      (op, Rule.allCases.first { $0.rawValue == "2.2 \(op.rawValue)" })
+    }
+  )
+
+  /// The rule that it has its effect.
+  var rule: Rule { Self.rules[self].flatMap(\.self) ?? .allOrNothing }
 }

@@ -9,11 +9,11 @@ public enum OraclePlace: Sendable, Equatable {
   /// The position for an element in a list without it; nil if the anchor is not in the list.
   func position(in others: [[UInt8]]) -> Int? {
     switch self {
-    case .first: 0
-    case .last: others.count
-    case .before(let anchor): others.firstIndex(of: anchor)
-    case .after(let anchor): others.firstIndex(of: anchor).map { $0 + 1 }
-    case .index(let index): min(index, others.count)
+    case .first: keeps(.atFirst) ? 0 : others.count
+    case .last: keeps(.atLast) ? others.count : 0
+    case .before(let anchor): others.firstIndex(of: anchor).map { keeps(.atBefore) ? $0 : $0 + 1 }
+    case .after(let anchor): others.firstIndex(of: anchor).map { keeps(.atAfter) ? $0 + 1 : $0 }
+    case .index(let index): index <= others.count ? index : keeps(.atPastEnd) ? others.count : nil
     }
   }
 }

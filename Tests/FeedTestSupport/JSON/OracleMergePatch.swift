@@ -14,7 +14,9 @@ public enum OracleMergePatch {
 
   /// The bytes of `target`, nil for none, after `patch`.
   public static func merge(_ patch: OracleJSON, into target: OracleJSON?) -> [UInt8] {
-    guard case .object(let changes) = patch.content else { return patch.minified }
+    guard case .object(let changes) = patch.content else {
+      return keeps(.patchOfScalar) ? patch.minified : target?.minified ?? patch.minified
+    }
     var slots: [Slot] = []
     if case .object(let members)? = target?.content {
       slots = members.map { member in
@@ -27,7 +29,11 @@ public enum OracleMergePatch {
       }
     }
     for (number, change) in changes.enumerated() {
-      if changes[(number + 1)...].contains(where: { $0.name == change.name }) { continue }
+      let isRepeated =
+        keeps(.patchLastCounts)
+        ? changes[(number + 1)...].contains { $0.name == change.name }
+        : changes[..<number].contains { $0.name == change.name }
+      if isRepeated { continue }
       apply(change, to: &slots)
     }
     let members = slots.map { $0.spelling + Array(":".utf8) + $0.value }
@@ -36,19 +42,24 @@ public enum OracleMergePatch {
 
   private static func apply(_ change: OracleJSONMember, to slots: inout [Slot]) {
     let present = slots.indices.filter { slots[$0].name == change.name }
-    if change.value.content == .null {
+    if change.value.content == .null, keeps(.patchNullRemoves) {
       slots.removeAll { $0.name == change.name }
       return
     }
     guard let place = present.last else {
-      let value = merge(change.value, into: nil)
-      slots.append(Slot(name: change.name, spelling: change.rawName, value: value, original: nil))
+      let value = keeps(.patchDropsNulls) ? merge(change.value, into: nil) : change.value.minified
+      let slot = Slot(name: change.name, spelling: change.rawName, value: value, original: nil)
+      slots.insert(slot, at: keeps(.patchAppends) ? slots.count : 0)
       return
     }
-    let value = merge(change.value, into: slots[place].original)
-    if value != slots[place].value {
-      slots[place] = Slot(name: change.name, spelling: change.rawName, value: value, original: nil)
+    let value = keeps(.patchNests) ? merge(change.value, into: slots[place].original) : change.value.minified
+    if value != slots[place].value || !keeps(.patchKeepsSpelling) {
+      let spelling = keeps(.patchTakesSpelling) ? change.rawName : slots[place].spelling
+      if !keeps(.patchReplaces) { return }
+      slots[place] = Slot(name: change.name, spelling: spelling, value: value, original: nil)
+      if !keeps(.patchKeepsOrder) { slots.append(slots.remove(at: place)) }
     }
+    if !keeps(.patchRemovesRepeats) { return }
     for extra in present.dropLast().reversed() { slots.remove(at: extra) }
   }
 }

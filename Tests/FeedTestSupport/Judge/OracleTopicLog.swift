@@ -13,7 +13,7 @@ struct OracleTopicLog: Equatable {
   /// Adds a reload with these values. Returns the `k` keys that it no longer uses.
   mutating func reload(_ values: [[UInt8]]) -> Range<Int> {
     let surplus = values.count..<max(values.count, reloadKeys)
-    deltas = 0
+    if keeps(.reloadRestarts) { deltas = 0 }
     deltaBytes = 0
     reloadBytes = values.reduce(0) { $0 + $1.count }
     reloadKeys = values.count

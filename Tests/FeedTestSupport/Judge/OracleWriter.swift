@@ -1,4 +1,5 @@
 import Feed
+import Foundation
 
 /// Writes changes as records, in a given way.
 struct OracleWriter {
@@ -36,7 +37,7 @@ struct OracleWriter {
   }
 
   func difference(_ change: OracleChange, _ units: [OracleUnit]) -> OracleDocument {
-    let isReconfigure = Self.weight(units) == 0
+    let isReconfigure = Self.weight(units) == 0 && keeps(.reconfigureMode)
     var document = document(change, isReconfigure ? "reconfigure" : "diff")
     document.units = units
     return document
@@ -45,7 +46,11 @@ struct OracleWriter {
   /// The number of entries, without `reconfigure`.
   static func weight(_ units: [OracleUnit]) -> Int {
     units.count { unit in
-      if case .entry(_, "reconfigure") = unit.place { false } else { true }
+      switch unit.place {
+      case .entry(_, "reconfigure"): !keeps(.weightWithoutReconfigure)
+      case .entry("sections", _): keeps(.weightWithSections)
+      default: true
+      }
     }
   }
 
@@ -60,24 +65,47 @@ struct OracleWriter {
   ) -> String? {
     let before = change.before?.itemCount ?? 0
     let after = change.after?.itemCount ?? 0
-    let larger = max(before, after)
+    let larger = keeps(.fractionOfGreater) ? max(before, after) : min(before, after)
     let weight = Double(weighing.weight)
-    if change.forced.feedReload { return "requested" }
-    if weighing.weight == 0 { return nil }
-    if before > 0, after > 0, difference.commonCount == 0 { return "disjoint" }
-    if Double(reloadBytes) <= planner.maxReloadRatio * Double(weighing.bytes) {
-      if weighing.weight > planner.maxChanges { return "changes" }
-      // The weight is not 0. Divided by no items it is infinite, and so exceeds any fraction.
-      if larger >= planner.minimumItems, weight / Double(larger) > planner.maxChangedFraction {
-        return "fraction"
-      }
+    let hasManyItems =
+      larger > planner.minimumItems || larger == planner.minimumItems && keeps(.minimumIsEnough)
+      || !keeps(.minimumItems)
+    /// Whether a number passes a threshold; with a broken rule also when it reaches it.
+    func passes(_ number: Double, _ threshold: Double, _ rule: Rule) -> Bool {
+      number > threshold || number == threshold && !keeps(rule)
     }
-    let kinds = Double(difference.changedKinds)
-    if larger >= planner.minimumItems, after > 0, kinds / Double(after) > planner.maxKindFraction {
+    let most = planner.maxReloadRatio * Double(weighing.bytes)
+    let isWorth = Double(reloadBytes) < most || Double(reloadBytes) == most && keeps(.worthAtMost)
+    let isBytes =
+      passes(Double(weighing.bytes), planner.maxBytesRatio * Double(reloadBytes), .bytesIsMore)
+      && keeps(.bytesReason)
+    if change.forced.feedReload, keeps(.requestedReason) { return "requested" }
+    if weighing.weight == 0, keeps(.reconfigureIsNoReload) { return nil }
+    let areBoth = before > 0 && after > 0
+    if areBoth || before + after > 0 && !keeps(.disjointHasBoth), difference.commonCount == 0,
+      keeps(.disjointReason)
+    {
+      return "disjoint"
+    }
+    if isBytes, !keeps(.firstReason) { return "bytes" }
+    if isWorth || !keeps(.changesIsWorth), passes(weight, Double(planner.maxChanges), .changesIsMore),
+      keeps(.changesReason)
+    {
+      return "changes"
+    }
+    // The weight is not 0. Divided by no items it is infinite, and so exceeds any fraction.
+    if isWorth || !keeps(.fractionIsWorth), hasManyItems, larger > 0 || keeps(.fractionOfNone),
+      passes(weight / Double(larger), planner.maxChangedFraction, .fractionIsMore), keeps(.fractionReason)
+    {
+      return "fraction"
+    }
+    let kinds = Double(difference.changedKinds) / Double(keeps(.kindsOfResult) ? after : before)
+    if hasManyItems, after > 0, passes(kinds, planner.maxKindFraction, .kindsIsMore), keeps(.kindsReason),
+      isWorth || keeps(.kindsNeedNotBeWorth)
+    {
       return "kinds"
     }
-    if Double(weighing.bytes) > planner.maxBytesRatio * Double(reloadBytes) { return "bytes" }
-    return nil
+    return isBytes ? "bytes" : nil
   }
 
   /// Whether the reason depends on the size of the difference.
@@ -86,11 +114,19 @@ struct OracleWriter {
   }
 
   func weighing(_ change: OracleChange, _ units: [OracleUnit]) -> OracleWeighing {
-    OracleWeighing(weight: Self.weight(units), bytes: self.difference(change, units).unsplit.count)
+    let document = difference(change, units)
+    let bytes = keeps(.measuredWhole) ? document.unsplit.count : partBytes(document)
+    return OracleWeighing(weight: Self.weight(units), bytes: bytes)
   }
 
   /// The size of the reload with which differences are compared.
-  func reloadBytes(_ change: OracleChange) -> Int { reload(change, reason: "bytes").unsplit.count }
+  func reloadBytes(_ change: OracleChange) -> Int {
+    reload(change, reason: keeps(.measuredAsBytes) ? "bytes" : "fraction").unsplit.count
+  }
+
+  private func partBytes(_ document: OracleDocument) -> Int {
+    document.parts(maxBytes: output.maxMessageBytes).reduce(0) { $0 + $1.count }
+  }
 
   /// How to publish a change, with a minimal set of moves.
   func choice(_ change: OracleChange) -> OracleChoice {
@@ -102,7 +138,7 @@ struct OracleWriter {
       forced: change.forced,
       placements: change.placements
     )
-    let moves = difference.fewestMoves
+    let moves = keeps(.fewestMoves) ? difference.fewestMoves : difference.allMoves
     let weighing = weighing(change, difference.units(moves))
     guard let reason = reason(change, difference, weighing, reloadBytes: reloadBytes(change)) else {
       return .difference(moves)
@@ -151,7 +187,8 @@ struct OracleWriter {
 
   /// The shortest decimal number that reads back as the same value, without a fraction of 0.
   private static func text(_ number: Double) -> String {
-    let text = "\(number)"
+    let text = keeps(.planInFewestDigits) ? "\(number)" : String(format: "%.17g", number)
+    if !keeps(.planWithoutFraction) { return text }
     return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
@@ -164,12 +201,14 @@ struct OracleWriter {
     switch choice {
     case .delete:
       records = deltas(document(change, "delete"), change, nil, &log)
-      records += (0..<log.reloadKeys).map { null("k\($0)", change) }
-      records += (0..<log.deltaKeys).map { null("d\($0 + 1)", change) }
-      logs[change.key] = nil
-      return records
+      var nulls = (0..<(keeps(.nullsOfReload) ? log.reloadKeys : 0)).map { null("k\($0)", change) }
+      let deltas = keeps(.nullsOfEarlierDeltas) ? log.deltaKeys : log.deltas
+      nulls += (0..<(keeps(.nullsOfDeltas) ? deltas : 0)).map { null("d\($0 + 1)", change) }
+      logs[change.key] = keeps(.keysOfNewLife) ? nil : log
+      return records + (keeps(.nullsInOrder) ? nulls : nulls.reversed())
     case .reload(let reason, let weighing):
-      let plan = weighing.map { self.plan(change, difference(change), $0) }
+      let open = keeps(.planOnlyIfCompared) ? nil : self.weighing(change, [])
+      let plan = (weighing ?? open).map { self.plan(change, difference(change), $0) }
       records = reload(reload(change, reason: reason), change, idPrefix: "", plan, &log)
     case .difference(let moves):
       let difference = difference(change)
@@ -178,12 +217,13 @@ struct OracleWriter {
       let plan = weighing.weight == 0 ? nil : self.plan(change, difference, weighing)
       records = deltas(self.difference(change, units), change, plan, &log)
     }
-    if log.deltas > 0 {
+    let deltas = keeps(.keyframeWithThisChange) ? log.deltas : logs[change.key]?.deltas ?? 0
+    if deltas > 0 {
       let keyframe = OracleChange(
         key: change.key,
         epoch: change.epoch,
         revision: change.revision,
-        base: change.revision,
+        base: keeps(.keyframeBase) ? change.revision : change.base,
         time: change.time,
         through: change.through,
         before: change.before,
@@ -191,9 +231,18 @@ struct OracleWriter {
       )
       let document = reload(keyframe, reason: "keyframe")
       let ratio = keyframes.maxBytesRatio
-      let areLong = Double(log.deltaBytes) > ratio * Double(log.reloadBytes)
-      let areMany = log.deltas >= keyframes.maxDeltas
-      if areLong || (areMany && Double(document.unsplit.count) <= ratio * Double(log.deltaBytes)) {
+      let mostBytes = ratio * Double(log.reloadBytes)
+      let areLong =
+        (Double(log.deltaBytes) > mostBytes
+          || Double(log.deltaBytes) == mostBytes && !keeps(.keyframeBytesIsMore))
+        && keeps(.keyframeByBytes)
+      let areMany =
+        (deltas > keyframes.maxDeltas || deltas == keyframes.maxDeltas && keeps(.keyframeDeltasReached))
+        && keeps(.keyframeByNumber)
+      let size = Double(keeps(.keyframeWhole) ? document.unsplit.count : partBytes(document))
+      let most = ratio * Double(log.deltaBytes)
+      let isSmall = size < most || size == most && keeps(.keyframeAtMost) || !keeps(.keyframeNotTooLarge)
+      if areLong || (areMany && isSmall) {
         let plan = self.plan(keyframe: document, log)
         records += reload(document, keyframe, idPrefix: "keyframe", plan, &log)
       }
@@ -221,9 +270,10 @@ struct OracleWriter {
     let values = document.parts(maxBytes: output.maxMessageBytes)
     let surplus = log.reload(values)
     let records = values.enumerated().map { part, value in
-      record("k\(part)", value, "\(idPrefix)\(part)", change, part == 0 ? plan : nil)
+      let number = keeps(.reloadsFromZero) ? part : part + 1
+      return record("k\(number)", value, "\(idPrefix)\(part)", change, hasPlan(part) ? plan : nil)
     }
-    return records + surplus.map { null("k\($0)", change) }
+    return records + (keeps(.nullsOfShorterReload) ? surplus.map { null("k\($0)", change) } : [])
   }
 
   private func deltas(
@@ -233,9 +283,13 @@ struct OracleWriter {
     _ log: inout OracleTopicLog
   ) -> [JudgedRecord] {
     document.parts(maxBytes: output.maxMessageBytes).enumerated().map { part, value in
-      record("d\(log.delta(value))", value, "\(part)", change, part == 0 ? plan : nil)
+      let isSame = part > 0 && !keeps(.deltaOfEachPart)
+      let number = isSame ? log.deltas : log.delta(value)
+      return record("d\(number)", value, "\(part)", change, hasPlan(part) ? plan : nil)
     }
   }
+
+  private func hasPlan(_ part: Int) -> Bool { part == 0 || !keeps(.planOnFirstPart) }
 
   private func record(
     _ slot: String,
@@ -244,7 +298,9 @@ struct OracleWriter {
     _ change: OracleChange,
     _ plan: String?
   ) -> JudgedRecord {
-    let id = change.key.id + Array("@\(change.epoch)@\(change.revision)/\(part)".utf8)
+    let number = keeps(.idOfPart) ? part : part.filter(\.isLetter) + "0"
+    let name = keeps(.idOfKeyframe) ? number : number.filter(\.isNumber)
+    let id = change.key.id + Array("@\(change.epoch)@\(change.revision)/\(name)".utf8)
     return JudgedRecord(
       partition: change.key.partition,
       key: Array("\(slot)/".utf8) + change.key.id,
@@ -253,12 +309,13 @@ struct OracleWriter {
         JudgedHeader("content-type", "application/json"),
         JudgedHeader("ce_specversion", "1.0"),
         JudgedHeader("ce_type", "feedstore.changeset"),
-        JudgedHeader("ce_source", output.source),
+        JudgedHeader("ce_source", keeps(.sourceIsConfigured) ? output.source : "/feedstore"),
         JudgedHeader("ce_id", id),
         JudgedHeader("ce_subject", change.key.id),
         JudgedHeader("ce_time", OracleTime.text(milliseconds: change.time)),
-        JudgedHeader("ce_sequence", OracleTime.padded(change.revision, 20)),
-      ] + (plan.map { [JudgedHeader("feedstore.plan", $0)] } ?? []),
+        JudgedHeader("ce_sequence", OracleTime.padded(change.revision, keeps(.sequenceDigits) ? 20 : 1)),
+      ].filter { keeps(.eventHeaders) || !$0.name.hasPrefix("ce_") }
+        + (plan.map { [JudgedHeader("feedstore.plan", $0)] } ?? []),
       timestamp: change.time
     )
   }
@@ -268,8 +325,8 @@ struct OracleWriter {
       partition: change.key.partition,
       key: Array("\(slot)/".utf8) + change.key.id,
       value: nil,
-      headers: [],
-      timestamp: change.time
+      headers: keeps(.nullsWithoutHeaders) ? [] : [JudgedHeader("content-type", "application/json")],
+      timestamp: keeps(.nullsHaveTime) ? change.time : 0
     )
   }
 }

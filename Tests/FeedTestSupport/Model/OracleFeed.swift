@@ -18,7 +18,7 @@ public struct OracleFeed: Sendable, Equatable {
 
   /// All items by their ids.
   public var itemsByID: [[UInt8]: OracleItem] {
-    Dictionary(uniqueKeysWithValues: sections.flatMap { $0.items.map { ($0.id, $0) } })
+    Dictionary(sections.flatMap { $0.items.map { ($0.id, $0) } }) { first, _ in first }
   }
 
   public func sectionIndex(of id: [UInt8]) -> Int? {

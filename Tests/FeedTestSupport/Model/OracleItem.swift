@@ -10,4 +10,13 @@ public struct OracleItem: Sendable, Equatable {
     self.kind = kind
     self.data = data
   }
+
+  /// A new item of which nothing else is said.
+  static func new(_ id: [UInt8]) -> OracleItem {
+    OracleItem(
+      id: id,
+      kind: keeps(.kindDefaultsToEmpty) ? [] : Array("item".utf8),
+      data: Array((keeps(.dataDefaultsToNull) ? "null" : "{}").utf8)
+    )
+  }
 }

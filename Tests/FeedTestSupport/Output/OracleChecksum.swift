@@ -5,23 +5,26 @@ public enum OracleChecksum {
     var previousSection: [UInt8] = []
     for section in feed.sections {
       sum &+= hash([Array("s".utf8), previousSection, section.id])
-      previousSection = section.id
+      if keeps(.checksumOfOrder) { previousSection = section.id }
       var previous: [UInt8] = []
       for item in section.items {
-        sum &+= hash([Array("i".utf8), section.id, previous, item.id, item.kind])
-        previous = item.id
+        sum &+= hash([
+          Array("i".utf8), keeps(.checksumOfSections) ? section.id : [], previous, item.id,
+          keeps(.checksumOfKinds) ? item.kind : [],
+        ])
+        if keeps(.checksumOfOrder) { previous = item.id }
       }
     }
     return sum
   }
 
   private static func hash(_ fields: [[UInt8]]) -> UInt32 {
-    OracleXXH32.hash(Array(fields.joined(separator: [0])))
+    OracleXXH32.hash(Array(fields.joined(separator: keeps(.checksumSeparators) ? [0] : [])))
   }
 
   /// Eight lower-case hexadecimal digits.
   public static func text(_ sum: UInt32) -> String {
     let digits = String(sum, radix: 16)
-    return String(repeating: "0", count: 8 - digits.count) + digits
+    return keeps(.checksumDigits) ? String(repeating: "0", count: 8 - digits.count) + digits : digits
   }
 }

@@ -23,7 +23,9 @@ struct OracleDifference {
     self.before = before
     self.after = after
     self.forced = forced
-    let old = Self.positions(in: before)
+    let old = Self.positions(in: before).filter { _, position in
+      after.section(position.section) != nil || keeps(.leavingIsMove)
+    }
     let new = Self.positions(in: after)
     self.old = old
     self.new = new
@@ -64,6 +66,12 @@ struct OracleDifference {
       sections: sectionOrder.fewestMoves,
       items: itemOrders.reduce(crossings) { $0.union($1.fewestMoves) }
     )
+  }
+
+  /// All elements of lists in which any moved.
+  var allMoves: OracleMoves {
+    func all(_ order: OracleOrder) -> Set<[UInt8]> { order.fewest > 0 ? Set(order.elements) : [] }
+    return OracleMoves(sections: all(sectionOrder), items: itemOrders.reduce(crossings) { $0.union(all($1)) })
   }
 
   /// Why these moves are not valid; nil if they are.
@@ -122,13 +130,18 @@ struct OracleDifference {
 
   private func sectionUnits(_ moved: Set<[UInt8]>) -> [OracleUnit] {
     var units: [OracleUnit] = []
+    var deleted = 0
     for (index, section) in before.sections.enumerated() where newSections[section.id] == nil {
+      let index = keeps(.deletedInBase) ? index : index - deleted
       units.append(unit("sections", "delete", section.id) { $0.addField("index", number: index) })
+      deleted += 1
     }
     func add(_ list: String, where isListed: (OracleSection, OracleSection?) -> Bool) {
       for (index, section) in after.sections.enumerated() {
         let previous = oldSections[section.id].map { before.sections[$0] }
-        guard isListed(section, previous) else { continue }
+        guard isListed(section, previous), list == "insert" || isListedOnce(section.id, moved) else {
+          continue
+        }
         units.append(
           unit("sections", list, section.id) { text in
             text.addField("index", number: index)
@@ -142,24 +155,32 @@ struct OracleDifference {
       guard moved.contains(section.id), let from = oldSections[section.id] else { continue }
       units.append(
         unit("sections", "move", section.id) { text in
-          text.addField("from", number: from)
-          text.addField("to", number: index)
+          text.addField("from", number: keeps(.movedFromBase) ? from : index)
+          text.addField("to", number: keeps(.movedToResult) ? index : from)
         }
       )
     }
     let reloads = forced.sectionReloads
     add("reconfigure") { section, previous in
       guard let previous else { return false }
-      return previous.data != section.data && !reloads.contains(section.id)
+      let isReload = reloads.contains(section.id) && keeps(.sectionReloadReplaces)
+      return !isReload && (previous.data != section.data || !keeps(.onlyChangesListed))
     }
-    add("reload") { $1 != nil && reloads.contains($0.id) }
+    add("reload") { ($1 != nil || !keeps(.insertedOnce)) && reloads.contains($0.id) }
     return units
+  }
+
+  private func isListedOnce(_ id: [UInt8], _ moved: Set<[UInt8]>) -> Bool {
+    !moved.contains(id) || keeps(.movedAndChanged)
   }
 
   private func itemUnits(_ moved: Set<[UInt8]>) -> [OracleUnit] {
     var units: [OracleUnit] = []
-    for section in before.sections where newSections[section.id] != nil {
+    for section in before.sections where newSections[section.id] != nil || !keeps(.deletedWithSection) {
+      var deleted = 0
       for (index, item) in section.items.enumerated() where new[item.id] == nil {
+        let index = keeps(.deletedInBase) ? index : index - deleted
+        deleted += 1
         units.append(
           unit("items", "delete", item.id) { text in
             text.addField("section", string: section.id)
@@ -171,6 +192,7 @@ struct OracleDifference {
     func add(_ list: String, withKind: Bool, where isListed: (OracleItem, OracleItem?) -> Bool) {
       for section in after.sections {
         for (index, item) in section.items.enumerated() where isListed(item, old[item.id]?.item) {
+          guard list == "insert" || isListedOnce(item.id, moved) else { continue }
           units.append(
             unit("items", list, item.id) { text in
               text.addField("section", string: section.id)
@@ -183,11 +205,15 @@ struct OracleDifference {
       }
     }
     add("insert", withKind: true) { $1 == nil }
-    for id in after.itemIDs where moved.contains(id) {
+    let ids = keeps(.sortedByPosition) ? after.itemIDs : after.itemIDs.reversed()
+    for id in ids where moved.contains(id) {
       guard let from = old[id], let to = new[id] else { continue }
       units.append(
         unit("items", "move", id) { text in
-          for (name, position) in [("from", from), ("to", to)] {
+          let places = [
+            ("from", keeps(.movedFromBase) ? from : to), ("to", keeps(.movedToResult) ? to : from),
+          ]
+          for (name, position) in places {
             text.add(",\"\(name)\":{")
             text.addField("section", string: position.section, isFirst: true)
             text.addField("index", number: position.index)
@@ -197,15 +223,21 @@ struct OracleDifference {
       )
     }
     add("reconfigure", withKind: false) { item, previous in
-      guard let previous, !isReload(item, previous) else { return false }
+      guard let previous, !isReload(item, previous) || !keeps(.reloadReplacesReconfigure) else {
+        return false
+      }
       return previous.data != item.data || forced.itemReconfigures.contains(item.id)
+        || !keeps(.onlyChangesListed)
     }
-    add("reload", withKind: true) { item, previous in previous.map { isReload(item, $0) } ?? false }
+    add("reload", withKind: true) { item, previous in
+      previous.map { isReload(item, $0) }
+        ?? (forced.itemReloads.contains(item.id) && !keeps(.insertedOnce))
+    }
     return units
   }
 
   private func isReload(_ item: OracleItem, _ previous: OracleItem) -> Bool {
-    item.kind != previous.kind || forced.itemReloads.contains(item.id)
+    item.kind != previous.kind && keeps(.changedKindReloads) || forced.itemReloads.contains(item.id)
   }
 
   /// All elements of a feed, as listed in a reload.
@@ -218,7 +250,7 @@ struct OracleDifference {
         var text = OracleText()
         text.add("{")
         text.addField("id", string: item.id, isFirst: true)
-        text.addField("kind", string: item.kind)
+        if !item.kind.isEmpty || keeps(.kindAndDataPresent) { text.addField("kind", string: item.kind) }
         text.addField("data", json: item.data)
         text.add("}")
         return OracleUnit(place: .item(section: section.id), bytes: text.bytes)

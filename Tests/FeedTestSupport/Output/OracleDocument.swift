@@ -20,8 +20,8 @@ struct OracleDocument {
   /// the resulting number of parts.
   func parts(maxBytes: Int) -> [[UInt8]] {
     let whole = unsplit
-    if whole.count <= maxBytes { return [whole] }
-    for digits in 1...18 {
+    if whole.count < maxBytes || whole.count == maxBytes && keeps(.splitIfLonger) { return [whole] }
+    for digits in (keeps(.fewestPartDigits) ? 1 : 2)...18 {
       let ends = split(maxBytes: maxBytes, digits: digits)
       guard String(ends.count).count <= digits else { continue }
       var start = 0
@@ -45,7 +45,7 @@ struct OracleDocument {
       while tooFar - end > 1 {
         let middle = (end + tooFar) / 2
         let size = value(units[start..<middle], part: (ends.count, parts)).count
-        if size <= maxBytes { end = middle } else { tooFar = middle }
+        if size <= maxBytes - (keeps(.partsAreFull) ? 0 : 30) { end = middle } else { tooFar = middle }
       }
       ends.append(end)
       start = end
@@ -59,7 +59,7 @@ struct OracleDocument {
     text.addField("feed", string: feed, isFirst: true)
     text.addField("epoch", string: epoch)
     text.addField("revision", number: revision)
-    text.addField("base", number: base)
+    if base > 0 || keeps(.basePresent) { text.addField("base", number: base) }
     if let part {
       text.addField("part", number: part.0)
       text.addField("parts", number: part.1)
@@ -67,7 +67,9 @@ struct OracleDocument {
     text.addField("mode", string: mode)
     if let reason { text.addField("reason", string: reason) }
     text.addField("time", string: OracleTime.text(milliseconds: time))
-    let topics = through.keys.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+    let topics = through.keys.sorted {
+      Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) == keeps(.throughSorted)
+    }
     let offsets = topics.map { topic in
       var field = OracleText()
       field.addString(topic)
@@ -107,18 +109,19 @@ struct OracleDocument {
         if sections.isEmpty {
           var head = OracleText()
           head.addField("id", string: id, isFirst: true)
+          if !keeps(.continuedWithoutData) { head.add(",\"data\":null") }
           sections.append((head.bytes, []))
         }
         sections[sections.count - 1].items.append(unit.bytes)
       case .entry: break
       }
     }
-    if sections.isEmpty { return }
+    if sections.isEmpty, keeps(.emptyListsLeftOut) { return }
     let objects = sections.map { section in
       var object = OracleText()
       object.add("{")
       object.add(section.head)
-      if !section.items.isEmpty {
+      if !section.items.isEmpty || !keeps(.emptyItemsLeftOut) {
         object.add(",\"items\":")
         object.addList(section.items)
       }

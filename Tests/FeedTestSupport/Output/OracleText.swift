@@ -21,17 +21,18 @@ struct OracleText {
       switch byte {
       case UInt8(ascii: "\""): add("\\\"")
       case UInt8(ascii: "\\"): add("\\\\")
-      case 0x08: add("\\b")
-      case 0x09: add("\\t")
-      case 0x0A: add("\\n")
-      case 0x0C: add("\\f")
-      case 0x0D: add("\\r")
-      case 0x00..<0x10: add("\\u000" + String(byte, radix: 16))
-      case 0x10..<0x20: add("\\u00" + String(byte, radix: 16))
+      case 0x00..<0x20: add(escape(byte))
+      case UInt8(ascii: "/") where !keeps(.fewestEscapes): add("\\/")
       default: bytes.append(byte)
       }
     }
     add("\"")
+  }
+
+  private func escape(_ byte: UInt8) -> String {
+    let short: [UInt8: String] = [0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r"]
+    if let short = short[byte], keeps(.shortEscapes) { return short }
+    return "\\u00" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: !keeps(.lowerCaseEscapes))
   }
 
   mutating func addString(_ text: String) {
