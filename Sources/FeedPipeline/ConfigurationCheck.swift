@@ -5,7 +5,7 @@ public import FeedTools
 import Kafka
 public import Service
 
-/// `feedstore config --check`: whether a daemon could begin with a configuration.
+/// `feedstore config`: whether a daemon could begin with a configuration.
 public struct ConfigurationCheck: Sendable {
   public var configuration: PipelineConfiguration
   public var log: Log
@@ -17,21 +17,27 @@ public struct ConfigurationCheck: Sendable {
     self.log = log
   }
 
-  /// Checks the settings without the brokers first, then the topics.
+  /// Checks what `feedstore run` checks without the brokers.
+  ///
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
+  public func checkSettings() throws {
+    // Without an address of brokers, the daemon could start one of its own.
+    let hasServers = KafkaSettings.namesServers(configuration.kafka)
+    try KafkaSettings(configuration, embedded: hasServers ? nil : []).checkProperties()
+    guard configuration.http.isEnabled else { return }
+    let token = try configuration.http.bearerToken()
+    let tls = try configuration.http.tlsCredentials()
+    do {
+      try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token, tls: tls))
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+
+  /// Checks the topics.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
-  public func run() async throws -> TopicReport {
-    let settings = try KafkaSettings(configuration)
-    try settings.checkProperties()
-    if configuration.http.isEnabled {
-      let token = try configuration.http.bearerToken()
-      let tls = try configuration.http.tlsCredentials()
-      do {
-        try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token, tls: tls))
-      } catch {
-        throw error.configurationOrDaemonError
-      }
-    }
+  public func checkTopics() async throws -> TopicReport {
     var setup = TopicSetup(configuration, log: log)
     setup.waits = true
     setup.timeoutMilliseconds = timeoutMilliseconds

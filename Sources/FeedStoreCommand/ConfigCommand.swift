@@ -11,7 +11,7 @@ enum ConfigCommand: Subcommand {
     discussion: """
       Prints every key with its value, the unit of a number that has one, and its source: default, a line of the file, an \
       environment variable, or --set. Secrets are left out; a reference such as ${env:NAME} is shown in place of what it \
-      stands for. Exits with 2 and the reason if the configuration is wrong.
+      stands for. Exits with 2 and the reason if 'feedstore run' would refuse the configuration.
 
       With --check, also asks the brokers about the topics, as 'feedstore topics' does, and exits with 1 if a daemon could \
       not work with them, if the brokers cannot be reached, or if an environment variable that begins with FEEDSTORE_ sets \
@@ -25,11 +25,10 @@ enum ConfigCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let loaded = try sources(invocation).load()
+    let check = ConfigurationCheck(loaded.configuration, log: CommandLog.plain(loaded.configuration))
+    try check.checkSettings()
     var listing = ConfigurationListing(loaded)
-    if invocation.flag("check") {
-      let check = ConfigurationCheck(loaded.configuration, log: CommandLog.plain(loaded.configuration))
-      listing.topics = try await check.run()
-    }
+    if invocation.flag("check") { listing.topics = try await check.checkTopics() }
     StandardOutput.write(invocation.flag("json") ? listing.json : listing.text)
     for note in listing.notes { DiagnosticOutput.standardError.write(line: note) }
     return listing.isRight || !invocation.flag("check") ? .done : .failed

@@ -129,19 +129,46 @@ struct ConfigCommandTests {
 
   @Test(arguments: [
     (["kafka.no.such=1"], "could not set the property no.such = (not shown)"),
-    (["kafka.acks=1"], "kafka.acks is \"1\"; allowed"),
+    (["kafka.acks=1"], "kafka.acks is \"1\"; allowed"), (["kafka.group.id="], "kafka.group.id is empty"),
+    (["kafka.enable.auto.commit=true"], "kafka.enable.auto.commit is \"true\"; allowed"),
+    (["kafka.transactional.id="], "kafka.transactional.id is empty"),
+    (["kafka.fetch.wait.max.ms=soon"], "fetch.wait.max.ms = \"soon\""),
+    (["kafka.queue.buffering.max.ms=-5"], "queue.buffering.max.ms = \"-5\""),
+    (["kafka.session.timeout.ms=400000"], "session.timeout.ms"),
+    (["kafka.max.poll.interval.ms=5000"], "max.poll.interval.ms"),
+    (["kafka.fetch.max.bytes=1000"], "fetch.max.bytes"),
+    (["kafka.max.in.flight=6"], "max.in.flight"), (["kafka.retries=0"], "retries"),
+    (["kafka.security.protocol=ssl", "kafka.ssl.ca.location=/no/such/file"], "ssl.ca.location failed"),
+    (["kafka.security.protocol=ssl", "kafka.ssl.cipher.suites=none"], "cipher"),
+    (["kafka.security.protocol=sasl_ssl", "kafka.sasl.mechanisms=NONE"], "NONE"),
+    (["kafka.allowPlugins=true", "kafka.plugin.library.paths=/no/such/plugin"], "plugin.library.paths"),
     (["http.enabled=true", "http.address=localhost"], "http.address: "),
-    (["http.enabled=true", "http.address=0.0.0.0"], "http.tokenFile: "),
+    (
+      ["http.enabled=true", "http.token=0123456789abcdef", "http.address=192.0.2.1"],
+      "http.address: cannot listen on 192.0.2.1"
+    ),
+    (["http.enabled=true", "http.address=0.0.0.0"], "http.address: others could connect to 0.0.0.0"),
     (["http.enabled=true", "http.token=short"], "http.token: "),
+    (["http.enabled=true", "http.tokenFile=/no/such/file"], "http.tokenFile: cannot read /no/such/file"),
+    (["http.enabled=true", "http.tokenFile=t", "http.token=0123456789abcdef"], "remove one of the two"),
+    (["http.enabled=true", "http.tls.key=key"], "http.tls.certificate is empty"),
+    (
+      ["http.enabled=true", "http.tls.certificate=c", "http.tls.key=k"], "http.tls.certificate: cannot read c"
+    ),
   ])
-  func `an invalid configuration is refused before the brokers are contacted`(
+  func `config refuses what run refuses, before the brokers are contacted`(
     settings: [String],
     what: String
   ) throws {
-    let arguments = ["--check", "--set", "kafka.bootstrap.servers=127.0.0.1:1"]
-    let run = try config(arguments + settings.flatMap { ["--set", $0] })
-    #expect(run.exitCode == 2 && run.output == "")
-    #expect(run.error.contains(what), "\(run.error)")
+    let arguments = (["kafka.bootstrap.servers=127.0.0.1:1"] + settings).flatMap { ["--set", $0] }
+    for command in [["config"], ["config", "--check"], ["run"]] {
+      let run = try CommandRun(command + arguments, in: folder.url)
+      #expect(run.exitCode == 2 && run.output == "", "\(command): \(run)")
+      #expect(run.error.contains(what), "\(command): \(run.error)")
+    }
+    // Without an address of brokers they are wrong all the same.
+    let alone = try config(settings.flatMap { ["--set", $0] })
+    #expect(alone.exitCode == 2 && alone.error.contains(what), "\(alone.error)")
   }
 
   @Test func `every command warns of a variable that sets nothing, and applies the others`() throws {

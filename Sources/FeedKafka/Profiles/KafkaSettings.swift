@@ -80,6 +80,11 @@ package struct KafkaSettings: Sendable, Equatable {
     transactionMilliseconds = Self.value("transaction.timeout.ms", properties).flatMap { Int($0) }
   }
 
+  /// Whether properties have an address of brokers.
+  package static func namesServers(_ properties: [ConfigurationPair]) -> Bool {
+    properties.contains { serverNames.contains($0.name) }
+  }
+
   /// The configuration of the consumer that is a member of the group.
   ///
   /// - Parameters:
@@ -224,16 +229,31 @@ package struct KafkaSettings: Sendable, Equatable {
     ["compression.type", "compression.codec"].contains { Self.value($0, properties) ?? "none" != "none" }
   }
 
-  /// Rejects unknown property names and invalid values before any client is created.
+  /// Rejects unknown property names, and invalid values and combinations, without a broker.
+  ///
+  /// librdkafka checks combinations, and reads files, when it creates a client. So it creates one of each kind here.
   ///
   /// - Throws: ``ConfigurationError``.
   package func checkProperties() throws {
+    let identity = WorkerIdentity(number: 0, count: 1, process: ProcessIdentity(text: "check"))
     do {
       try configuration(for: .consumer).check()
       try configuration(for: .producer).check()
+      for consumer in [member(identity), reader, restorer, follower] {
+        _ = try Consumer(configuration: Self.withoutServers(consumer), log: { _, _, _ in })
+      }
+      let transactional = Self.withoutServers(transactionalProducer(identity, slowInARow: 0))
+      _ = try TransactionalProducer(configuration: transactional, log: { _, _, _ in })
     } catch {
       throw error.configurationOrDaemonError
     }
+  }
+
+  /// The configuration of a client that connects to nothing.
+  private static func withoutServers(_ configuration: KafkaConfiguration) -> KafkaConfiguration {
+    var configuration = configuration
+    for name in serverNames { configuration[name] = nil }
+    return configuration
   }
 
   /// The configuration of a client that creates topics and reads their settings.

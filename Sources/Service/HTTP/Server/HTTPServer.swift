@@ -308,9 +308,13 @@ public final class HTTPServer: Sendable {
   /// The number of connections above the limit while some are closing.
   private var connectionReserve: Int { configuration.connectionLimits.reserve }
 
-  /// Rejects an invalid address, and one that others could reach without a token.
+  /// Rejects an address that is invalid, not of this machine, or one that others could reach without a token, and more
+  /// connections than the process may have.
   public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
-    _ = try checkedAddress(configuration)
+    let address = try checkedAddress(configuration)
+    try checkOpenFiles(configuration)
+    // Any port, because the configured one may be in use by a server with this configuration.
+    close(try ListeningSocket(address, port: 0, sendBytes: 0, receiveBytes: 0).descriptor)
   }
 
   private static func checkedAddress(
