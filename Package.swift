@@ -44,13 +44,14 @@ let package = Package(
     .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
     // The walls: arrows point one way only, and the build checks them.
-    .target(name: "Feed", dependencies: ["CSimdjson", "CXxhash"], swiftSettings: swiftSettings),
+    .target(name: "Spelling", swiftSettings: swiftSettings),
+    .target(name: "Feed", dependencies: ["CSimdjson", "CXxhash", "Spelling"], swiftSettings: swiftSettings),
     .target(name: "FeedVerification", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
     .target(
       name: "Service",
-      dependencies: ["CEpoll", "CMalloc", "CMicrohttpd", "CZlib"],
+      dependencies: ["CEpoll", "CMalloc", "CMicrohttpd", "CZlib", "Spelling"],
       swiftSettings: swiftSettings
     ),
     .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
@@ -171,7 +172,7 @@ let package = Package(
     ),
     .testTarget(
       name: "ServiceTests",
-      dependencies: ["CZlib", "HTTPTestSupport", "ProcessSupport", "Service"],
+      dependencies: ["CZlib", "HTTPTestSupport", "ProcessSupport", "Service", "Spelling"],
       swiftSettings: swiftSettings
     ),
     .testTarget(

@@ -15,7 +15,10 @@ enum PublishCommand: Subcommand {
       A topic that keeps records by time drops those whose timestamps are older than that. A timestamp of 0 \
       is sent as the time of sending.
       """,
-    arguments: ArgumentSpecification("FILE", help: "Replay files, read as one input; - is standard input."),
+    arguments: ArgumentSpecification(
+      "FILE",
+      help: "Replay files, also in gzip format, read as one input; - is standard input."
+    ),
     options: configurationOptions + [
       .value(
         "speed",

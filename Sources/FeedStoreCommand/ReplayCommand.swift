@@ -9,7 +9,10 @@ enum ReplayCommand: Subcommand {
     "replay",
     summary: "Runs the whole pipeline on files, without Kafka.",
     discussion: "Reads records in the envelope of kcat -J, one per line, and writes changesets the same way.",
-    arguments: ArgumentSpecification("FILE", help: "Replay files, read as one input; - is standard input."),
+    arguments: ArgumentSpecification(
+      "FILE",
+      help: "Replay files, also in gzip format, read as one input; - is standard input."
+    ),
     options: configurationOptions + [
       .value("output", "FILE", help: "Where changesets go; - is standard output, the default."),
       .value("rejected", "FILE", help: "Where rejected records go, with the reasons."),

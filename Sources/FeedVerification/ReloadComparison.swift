@@ -42,8 +42,8 @@ struct ReloadComparison {
     let expected = state.sectionData(handle)
     guard expected.hasSameBytes(as: data) else {
       return note(
-        "section \(section.quotedForMessage()) has data \(data.quotedForMessage()), "
-          + "expected \(expected.quotedForMessage())"
+        "section \(section.quotedForMessage()) has data \(data.valueForMessage()), "
+          + "expected \(expected.valueForMessage())"
       )
     }
     sectionNumber += 1
@@ -72,8 +72,8 @@ struct ReloadComparison {
       )
     } else if !expectedData.hasSameBytes(as: found.data) {
       note(
-        "item \(found.id.quotedForMessage()) has data \(found.data.quotedForMessage()), "
-          + "expected \(expectedData.quotedForMessage())"
+        "item \(found.id.quotedForMessage()) has data \(found.data.valueForMessage()), "
+          + "expected \(expectedData.valueForMessage())"
       )
     }
   }

@@ -133,8 +133,37 @@ public struct ByteSpan: @unchecked Sendable {
     let quote = UInt8(ascii: "\"")
     let beginsWithQuote = count > 1 && base[0] == quote
     if count <= limit { return beginsWithQuote && base[count - 1] == quote ? text : "\"\(text)\"" }
-    var end = limit
-    while end > 0, base[end] & 0xC0 == 0x80 { end -= 1 }
-    return (beginsWithQuote ? "" : "\"") + "\(ByteSpan(base, end).text)…\" (\(count) bytes)"
+    return (beginsWithQuote ? "" : "\"") + "\(prefix(atMost: limit).text)…\" (\(count) bytes)"
+  }
+
+  /// A JSON value for a message: a string in its quotes, other values with their types. Long ones are cut, and their
+  /// lengths named.
+  package func valueForMessage(limit: Int = 80) -> String {
+    let type: String
+    switch base[0] {
+    case UInt8(ascii: "\""): return quotedForMessage(limit: limit)
+    case UInt8(ascii: "{"): type = "the object "
+    case UInt8(ascii: "["): type = "the array "
+    case UInt8(ascii: "-"), 0x30...0x39: type = "the number "
+    default: type = ""
+    }
+    return type + (count <= limit ? text : "\(prefix(atMost: limit).text)… (\(count) bytes)")
+  }
+
+  /// The first bytes, up to the end of a character.
+  func prefix(atMost limit: Int) -> ByteSpan {
+    var end = min(limit, count)
+    while end > 0, end < count, base[end] & 0xC0 == 0x80 { end -= 1 }
+    return ByteSpan(base, end)
+  }
+
+  /// Where bytes begin that are not UTF-8.
+  var invalidUTF8Offset: Int {
+    do {
+      _ = try UTF8Span(validating: buffer.span)
+      return count
+    } catch {
+      return error.byteOffsets.lowerBound
+    }
   }
 }

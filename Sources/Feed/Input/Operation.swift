@@ -1,8 +1,36 @@
 /// What an event does: the fifteen operations of the protocol, section 2.2.
-enum Operation {
+enum Operation: UInt8 {
   case feedReplace, feedClear, feedDelete, feedReload
   case sectionUpsert, sectionReplace, sectionMove, sectionDelete, sectionReload
   case itemUpsert, itemPatch, itemMove, itemDelete, itemReconfigure, itemReload
+
+  /// In the order of the cases.
+  static let names = [
+    "feed.replace", "feed.clear", "feed.delete", "feed.reload", "section.upsert", "section.replace",
+    "section.move",
+    "section.delete", "section.reload", "item.upsert", "item.patch", "item.move", "item.delete",
+    "item.reconfigure",
+    "item.reload",
+  ]
+
+  var name: String { Operation.names[Int(rawValue)] }
+
+  /// The names of the fields that it reads.
+  @inline(__always)
+  var fieldNames: EventFields.Names {
+    switch self {
+    case .feedReplace: [.op, .sections]
+    case .feedClear, .feedDelete, .feedReload: .op
+    case .sectionUpsert: [.op, .section, .data, .at]
+    case .sectionReplace: [.op, .section, .items, .data, .at]
+    case .sectionMove: [.op, .section, .at]
+    case .sectionDelete, .sectionReload: [.op, .section]
+    case .itemUpsert: [.op, .item, .section, .kind, .data, .at]
+    case .itemPatch: [.op, .item, .data]
+    case .itemMove: [.op, .item, .section, .at]
+    case .itemDelete, .itemReconfigure, .itemReload: [.op, .item]
+    }
+  }
 
   /// The operation of that name, or nil.
   init?(name: ByteSpan) {

@@ -1,3 +1,5 @@
+import Spelling
+
 /// The names of an item list's fields, for messages.
 private struct ItemListFields {
   let list: StaticString
@@ -28,13 +30,7 @@ extension RecordDecoder {
     }
     let name = text.string(op, arena: arena)
     guard let operation = Operation(name: name) else {
-      throw Rejection(
-        .unknownOp,
-        event: eventNumber,
-        field: "op",
-        problem: "names no operation of this protocol",
-        value: name
-      )
+      throw unknownOperation(name)
     }
     return operation
   }
@@ -102,7 +98,7 @@ extension RecordDecoder {
       .missingField,
       event: eventNumber,
       field: field,
-      problem: "is missing; this operation requires it"
+      problem: "is missing; \(owner) requires it"
     )
   }
 
@@ -118,7 +114,7 @@ extension RecordDecoder {
       event: eventNumber,
       field: field,
       problem: problem,
-      value: text.span(of: value)
+      found: text.span(of: value).valueForMessage()
     )
   }
 
@@ -128,6 +124,21 @@ extension RecordDecoder {
     _ value: JSONText.Field,
     _ text: some EventText
   ) throws(Rejection) -> ByteSpan {
+  @inline(never)
+  private func unknownOperation(_ name: ByteSpan) -> Rejection {
+    let nearest = name.count > 64 ? nil : NearestName.suggestion(for: name.text, among: Operation.names)
+    let hint =
+      nearest.map { "did you mean \"\($0)\"?" }
+      ?? "the operations are " + Operation.names.joined(separator: ", ")
+    return Rejection(
+      .unknownOp,
+      event: eventNumber,
+      field: "op",
+      problem: "names no operation of this protocol",
+      found: "\(name.quotedForMessage()); \(hint)"
+    )
+  }
+
     guard value.first != 0, text.character(value.first) == UInt8(ascii: "\"") else {
       throw identifierFault(field, value, text)
     }
@@ -152,12 +163,15 @@ extension RecordDecoder {
   }
 
   private func tooLong(_ id: ByteSpan, _ field: StaticString) -> Rejection {
-    Rejection(
+    let name = field.description
+    let owner =
+      name == "op" ? "every event" : name.hasSuffix(".id") ? "every listed element" : "this operation"
+    return Rejection(
       .limitExceeded,
       event: eventNumber,
       field: field,
       problem: "has \(id.count) bytes, more than limits.maxIdBytes (\(limits.maxIdBytes))",
-      value: id
+      found: id.quotedForMessage()
     )
   }
 
@@ -199,7 +213,7 @@ extension RecordDecoder {
         event: eventNumber,
         field: field,
         problem: "has \(data.count) bytes, more than limits.maxDataBytes (\(limits.maxDataBytes))",
-        value: data
+        found: data.valueForMessage()
       )
     }
     return data
@@ -327,7 +341,7 @@ extension RecordDecoder {
         event: eventNumber,
         field: field,
         problem: "lists an item twice",
-        value: id
+        found: id.quotedForMessage()
       )
     }
     return (id, hash)
@@ -361,7 +375,7 @@ extension RecordDecoder {
         event: eventNumber,
         field: "sections.id",
         problem: "lists a section twice",
-        value: id
+        found: id.quotedForMessage()
       )
     }
     let data = try optionalData("sections.data", dataValue, text)

@@ -68,7 +68,7 @@ public final class RecordDecoder {
       throw Rejection(.missingKey, "the record has no key; the key is the feed id")
     }
     guard key.isShortASCII || JSONIndexer.isUTF8(key) else {
-      throw Rejection(.invalidUTF8, "the key is not UTF-8")
+      throw RecordDecoder.notUTF8("key", key)
     }
     guard let value else {
       try checkSizes(key: key, valueCount: 0)
@@ -77,7 +77,7 @@ public final class RecordDecoder {
     }
     guard value.count <= limits.maxRecordBytes else {
       // Too long to index for nothing; but bytes that are not UTF-8 are named first.
-      guard JSONIndexer.isUTF8(value) else { throw RecordDecoder.notUTF8 }
+      guard JSONIndexer.isUTF8(value) else { throw RecordDecoder.notUTF8("value", value) }
       try checkSizes(key: key, valueCount: value.count)
       return
     }
@@ -136,14 +136,14 @@ public final class RecordDecoder {
     } catch let rejection as Rejection {
       throw rejection
     } catch let fault as JSONFault {
-      if fault.reason == .invalidUTF8 { throw RecordDecoder.notUTF8 }
+      if fault.reason == .invalidUTF8 { throw RecordDecoder.notUTF8("value", value) }
       try checkSizes(key: key, valueCount: value.count)
-      throw RecordDecoder.notJSON(fault)
+      throw RecordDecoder.notJSON(fault, value)
     } catch {
       fatalError("unexpected error \(error)")
     }
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
-      throw RecordDecoder.notJSON(fault)
+      throw RecordDecoder.notJSON(fault, value)
     }
     try checkDepth(text.depth)
     try decodeEvents(of: text, from: 0, to: text.offsetCount)
@@ -160,21 +160,28 @@ public final class RecordDecoder {
     guard let key, !key.isEmpty else {
       throw Rejection(.missingKey, "the record has no key; the key is the feed id")
     }
-    guard JSONIndexer.isUTF8(key) else { throw Rejection(.invalidUTF8, "the key is not UTF-8") }
-    try checkSizes(key: key, valueCount: text.span(from: first, to: end).count)
+    guard JSONIndexer.isUTF8(key) else { throw RecordDecoder.notUTF8("key", key) }
+    let value = text.span(from: first, to: end)
+    try checkSizes(key: key, valueCount: value.count)
     if let fault = text.unpairedSurrogate(from: first, to: end) {
-      throw RecordDecoder.notJSON(fault)
+      let start = text.bytes.base.distance(to: value.base)
+      throw RecordDecoder.notJSON(JSONFault(fault.reason, at: fault.offset - start), value)
     }
     // The value is not nested deeper than what it is part of.
     if text.depth > limits.maxDepth { try checkDepth(text.depth(from: first, to: end)) }
     try decodeEvents(of: text, from: first, to: end)
   }
 
-  static let notUTF8 = Rejection(.invalidUTF8, "the value is not UTF-8")
+  @inline(never)
+  private static func notUTF8(_ name: StaticString, _ bytes: ByteSpan) -> Rejection {
+    Rejection(.invalidUTF8, "the \(name) is not UTF-8 at byte \(bytes.invalidUTF8Offset)")
+  }
 
   @inline(never)
-  private static func notJSON(_ fault: JSONFault) -> Rejection {
-    Rejection(.invalidJSON, "the value is not JSON: \(fault.explanation)")
+  private static func notJSON(_ fault: JSONFault, _ value: ByteSpan) -> Rejection {
+    let hasMark = value.buffer.starts(with: "\u{FEFF}".utf8)
+    let problem = hasMark ? "it begins with a byte order mark" : fault.explanation
+    return Rejection(.invalidJSON, "the value is not JSON: \(problem)")
   }
 
   @inline(__always)
@@ -254,7 +261,7 @@ public final class RecordDecoder {
       throw Rejection(
         .invalidField,
         "the value is neither an event (an object) nor an array of events, found "
-          + text.span(from: first, to: end).quotedForMessage()
+          + text.span(from: first, to: end).valueForMessage()
       )
     }
   }
@@ -274,7 +281,7 @@ public final class RecordDecoder {
       let prefix = number.map { "event \($0) " } ?? "the event "
       throw Rejection(
         .invalidField,
-        prefix + "is not an object, found " + text.span(from: first, to: end).quotedForMessage()
+        prefix + "is not an object, found " + text.span(from: first, to: end).valueForMessage()
       )
     }
     eventNumber = number

@@ -14,11 +14,11 @@ public struct Rejection: Error, Sendable, Equatable {
   /// - Parameters:
   ///   - event: the event's number from 0 where the value is an array, else nil.
   ///   - problem: what is wrong and what is expected.
-  ///   - value: the offending value as it stands.
-  init(_ code: RejectCode, event: Int?, field: StaticString, problem: String, value: ByteSpan? = nil) {
+  ///   - found: what it is instead, for a message.
+  init(_ code: RejectCode, event: Int?, field: StaticString, problem: String, found: String? = nil) {
     var message = event.map { "event \($0): " } ?? ""
     message += "field '\(field)' \(problem)"
-    if let value { message += ", found \(value.quotedForMessage())" }
+    if let found { message += ", found \(found)" }
     self.init(code, message)
   }
 

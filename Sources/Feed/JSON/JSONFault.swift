@@ -3,7 +3,8 @@ public struct JSONFault: Error, Sendable, Equatable {
   public enum Reason: Sendable, Equatable {
     case empty
     case invalidUTF8
-    case invalidString
+    case unterminatedString
+    case controlCharacter
     case invalidEscape
     case unpairedSurrogate
     case invalidNumber
@@ -22,12 +23,28 @@ public struct JSONFault: Error, Sendable, Equatable {
     self.offset = offset
   }
 
+  /// The fault of a text with a string that does not end or has a control character.
+  init(inStringsOf text: ByteSpan) {
+    var (start, isEscaped): (Int?, Bool) = (nil, false)
+    for (at, byte) in text.buffer.enumerated() {
+      if byte == UInt8(ascii: "\""), !isEscaped {
+        start = start == nil ? at : nil
+      } else if byte < 0x20, start != nil {
+        self.init(.controlCharacter, at: at)
+        return
+      }
+      isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
+    }
+    self.init(.unterminatedString, at: start ?? 0)
+  }
+
   /// What is wrong, in words.
   public var explanation: String {
     switch reason {
     case .empty: "the text is empty"
     case .invalidUTF8: "the text is not UTF-8"
-    case .invalidString: "a string does not end or has a control character that is not escaped"
+    case .unterminatedString: "a string that begins at byte \(offset) does not end"
+    case .controlCharacter: "a control character at byte \(offset), in a string, is not escaped"
     case .invalidEscape: "an invalid escape in a string at byte \(offset)"
     case .unpairedSurrogate: "an unpaired surrogate escape in a string at byte \(offset)"
     case .invalidNumber: "an invalid number at byte \(offset)"

@@ -76,7 +76,7 @@ public final class JSONIndexer {
       text.describe(bytes, offsets: offsets, offsetCount: count, closings: closings)
     case feedstore_json_empty: throw JSONFault(.empty, at: 0)
     case feedstore_json_invalid_utf8: throw JSONFault(.invalidUTF8, at: 0)
-    case feedstore_json_invalid_string: throw JSONFault(.invalidString, at: 0)
+    case feedstore_json_invalid_string: throw JSONFault(inStringsOf: bytes)
     default: throw JSONFault(.tooLarge, at: 0)
     }
   }

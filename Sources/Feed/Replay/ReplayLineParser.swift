@@ -173,7 +173,7 @@ public final class ReplayLineParser {
     _ text: JSONText
   ) -> ReplayLineError {
     ReplayLineError(
-      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).quotedForMessage())"
+      "has a field '\(name)' that is not \(expected): \(text.span(from: field.first, to: field.end).valueForMessage())"
     )
   }
 

@@ -133,7 +133,7 @@ package struct DecodedChangeset {
   func invalid(_ name: ByteSpan, _ field: Field) -> ReplicaFault {
     ReplicaFault(
       .invalidChangeset,
-      "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).quotedForMessage())"
+      "the field \(name.quotedForMessage()) is not valid: \(text.span(from: field.first, to: field.end).valueForMessage())"
     )
   }
 
@@ -178,7 +178,7 @@ package struct DecodedChangeset {
   private func invalid(_ expected: StaticString, _ field: Field) -> ReplicaFault {
     ReplicaFault(
       .invalidChangeset,
-      "expected an \(expected), found \(text.span(from: field.first, to: field.end).quotedForMessage())"
+      "expected an \(expected), found \(text.span(from: field.first, to: field.end).valueForMessage())"
     )
   }
 

@@ -96,7 +96,7 @@ extension FeedState {
       event: number,
       field: field,
       problem: "names nothing else in that list",
-      value: anchor
+      found: anchor.quotedForMessage()
     )
   }
 
@@ -230,7 +230,7 @@ extension FeedState {
         field: "data",
         problem: "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
           + "(\(decoder.limits.maxDataBytes))",
-        value: event.data
+        found: event.data?.valueForMessage()
       )
     }
     return output.written

@@ -1,10 +1,12 @@
 public import Feed
 public import FeedStore
 import Glibc
+import Service
 
 /// Reads replay files in sequence, as one input.
 ///
-/// An input batch for the store. Lines are parsed in place, when the store asks for them.
+/// An input batch for the store. Lines are parsed in place, when the store asks for them. Files in gzip format are
+/// decompressed, and a byte order mark at the beginning of a file is skipped.
 public final class ReplayReader: InputBatch, @unchecked Sendable {
   private let paths: [String]
   private let parser: ReplayLineParser
@@ -14,6 +16,8 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   /// The number of the last line read, from 1.
   private(set) var lineNumber = 0
   private var isAtEndOfFile = true
+  /// Decompresses the current file; nil if it is not compressed.
+  private var gzip: GzipReader?
 
   private var buffer: UnsafeMutableRawBufferPointer
   /// The start of the unparsed bytes.
@@ -23,7 +27,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   private var searched = 0
   private var record: InputRecord?
 
-  /// The bytes read so far, from all files.
+  /// The bytes read so far, from all files, as they are stored.
   public private(set) var bytesRead: Int64 = 0
 
   /// The size of each read in bytes.
@@ -148,15 +152,52 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     lineNumber = 0
     descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure(name, errno) }
-    isAtEndOfFile = false
+    gzip = nil
     start = 0
     end = 0
-    searched = 0
+    try readBeginning()
+    if begins(with: GzipReader.signature) {
+      gzip = GzipReader(UnsafeRawBufferPointer(rebasing: buffer[start..<end]))
+      end = start
+      try readBeginning()
+    }
+    if begins(with: [0xEF, 0xBB, 0xBF]) { start += 3 }
+    searched = start
+    for (signature, format, tool) in ReplayReader.otherFormats where begins(with: signature) {
+      let file = path == "-" ? "" : " " + path
+      throw Self.failure(name, "it is \(format); convert it, as in: \(tool)\(file) | feedstore replay -")
+    }
     return true
   }
 
+  /// Formats that are not read: what their files begin with, and what converts them.
+  private static let otherFormats: [([UInt8], String, String)] = [
+    ([0xFF, 0xFE, 0, 0], "UTF-32", "iconv -f UTF-32 -t UTF-8"),
+    ([0, 0, 0xFE, 0xFF], "UTF-32", "iconv -f UTF-32 -t UTF-8"),
+    ([0xFF, 0xFE], "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    ([0xFE, 0xFF], "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    ([0x7B, 0], "UTF-16", "iconv -f UTF-16LE -t UTF-8"),
+    ([0, 0x7B], "UTF-16", "iconv -f UTF-16BE -t UTF-8"),
+    ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0], "compressed with xz", "xzcat"),
+    ([0x28, 0xB5, 0x2F, 0xFD], "compressed with zstd", "zstdcat"),
+    ([0x42, 0x5A, 0x68], "compressed with bzip2", "bzcat"),
+    ([0x04, 0x22, 0x4D, 0x18], "compressed with lz4", "lz4cat"),
+  ]
+
+  /// Reads as many bytes as `begins(with:)` needs. A record has more, so that a pipe's first one is not waited for.
+  private func readBeginning() throws(ReplayError) {
+    isAtEndOfFile = false
+    while !isAtEndOfFile, end - start < 6 { try fill() }
+  }
+
+  private func begins(with signature: [UInt8]) -> Bool { buffer[start..<end].starts(with: signature) }
+
   private static func failure(_ name: String, _ number: Int32) -> ReplayError {
-    ReplayError(.cannotRead, "cannot read \(name): \(String(cString: strerror(number)))")
+    failure(name, String(cString: strerror(number)))
+  }
+
+  private static func failure(_ name: String, _ reason: String) -> ReplayError {
+    ReplayError(.cannotRead, "cannot read \(name): \(reason)")
   }
 
   private func fill() throws(ReplayError) {
@@ -177,16 +218,25 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
       }
       resize(to: buffer.count * 2)
     }
+    let room = UnsafeMutableRawBufferPointer(rebasing: buffer[end..<min(buffer.count, end + chunkBytes)])
+    let count: Int
+    do throws(GzipReader.Fault) {
+      count = try gzip?.decompress(into: room, read: readBytes) ?? readBytes(room)
+    } catch {
+      throw Self.failure(name, error.explanation)
+    }
+    guard count >= 0 else { throw Self.failure(name, errno) }
+    isAtEndOfFile = count == 0
+    end += count
+  }
+
+  /// Reads bytes as they are stored; a negative result is an error, named by `errno`.
+  private func readBytes(_ room: UnsafeMutableRawBufferPointer) -> Int {
     while true {
-      let count = read(descriptor, buffer.baseAddress! + end, min(buffer.count - end, chunkBytes))
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw Self.failure(name, errno)
-      }
-      if count == 0 { isAtEndOfFile = true }
-      end += count
-      bytesRead += Int64(count)
-      return
+      let count = read(descriptor, room.baseAddress!, room.count)
+      if count < 0, errno == EINTR { continue }
+      bytesRead += Int64(max(0, count))
+      return count
     }
   }
 

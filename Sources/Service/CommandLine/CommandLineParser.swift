@@ -1,3 +1,5 @@
+import Spelling
+
 /// Parses the command line after a subcommand's name.
 struct CommandLineParser {
   private let program: String

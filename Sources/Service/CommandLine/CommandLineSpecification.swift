@@ -1,3 +1,5 @@
+import Spelling
+
 /// A program's command line: its subcommands, and the text of its help.
 ///
 /// ```swift

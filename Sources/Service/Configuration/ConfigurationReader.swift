@@ -1,3 +1,5 @@
+import Spelling
+
 /// Reads a configuration key by key, and records which keys were requested.
 ///
 /// Each getter takes a key, its default and the allowed values. At the end, ``finish()`` rejects keys that are set but

@@ -1,3 +1,5 @@
+import Spelling
+
 /// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` sets `coalesce.idleWindow`.
 public struct ConfigurationVariables: Sendable {
   /// The prefix of the variables' names, with its underscore.

@@ -2,20 +2,20 @@ import Feed
 import FeedStore
 import FeedTestSupport
 import Foundation
-import Service
 import Testing
 
 @testable import FeedTools
+@testable import Service
 
 @Suite struct ReplayTests {
   private func replay(
-    _ input: String,
+    _ input: some Sequence<UInt8>,
     chunkBytes: Int = 1 << 20,
     options: FeedStoreOptions = FeedStoreOptions()
   ) async throws -> (output: String, rejected: String, report: ReplayReport) {
     let folder = try TemporaryFolder()
     var replay = Replay(
-      inputs: [try folder.file("in", input.utf8)],
+      inputs: [try folder.file("in", input)],
       output: folder.path("out"),
       rejected: folder.path("rejected"),
       options: options
@@ -23,6 +23,14 @@ import Testing
     replay.chunkBytes = chunkBytes
     let report = try await replay.run()
     return (try folder.read("out"), try folder.read("rejected"), report)
+  }
+
+  private func replay(
+    _ input: String,
+    chunkBytes: Int = 1 << 20,
+    options: FeedStoreOptions = FeedStoreOptions()
+  ) async throws -> (output: String, rejected: String, report: ReplayReport) {
+    try await replay(input.utf8, chunkBytes: chunkBytes, options: options)
   }
 
   private func randomInput(seed: UInt64, _ count: Int) -> String {
@@ -77,6 +85,13 @@ import Testing
     (#"{"key":"a","payloadBase64":null}"#, "'payloadBase64' that is not a string in Base64"),
     (#"{"key":"a","payloadBase64":"YQ="}"#, "'payloadBase64'"),
     (#"{"keyBase64":"YQ","payload":null}"#, "'keyBase64' that is not a string in Base64"),
+    (#"{"key":5,"value":null}"#, "'key' that is not a string or null: the number 5"),
+    (#"{"key":"a","ts":"5","value":null}"#, #": "5""#),
+    (#"{"key":["a"],"value":null}"#, #": the array ["a"]"#),
+    (#"{"key":"a","topic":{},"value":null}"#, ": the object {}"), (#"{"key":true,"value":null}"#, ": true"),
+    (#"{"key":"a","keyBase64":null,"value":null}"#, "both 'key' and 'keyBase64'"),
+    ("{\"key\":\"a\tb\",\"value\":null}", "a control character at byte 9, in a string"),
+    (#"{"key":"\"a","value":"b}"#, "a string that begins at byte 21 does not end"),
   ])
   func `an invalid line stops the replay, with file and line`(
     line: String,
@@ -179,6 +194,113 @@ import Testing
       options: FeedStoreOptions()
     ).run()
     #expect(try folder.read("out").split(separator: "\n").count == 2)
+  }
+
+  @Test(arguments: [
+    (#"{"op":"item.delete","item":17}"#, "field 'item' must be a string, found the number 17"),
+    (#"{"op":"item.delete","item":"\#(String(repeating: "é", count: 128))"}"#, "found \"é"),
+    (#"{"op":"item.delete","item":null}"#, "must be a string, found null"),
+    (#"{"op":"item.delete","item":{"id":1}}"#, #"must be a string, found the object {"id":1}"#),
+    (#"{"op":7}"#, "field 'op' must be a string, found the number 7"),
+    (
+      #"{"op":"section.replace","section":"s","items":[{"id":17}]}"#,
+      "'items.id' must be a string, found the number 17"
+    ),
+    (#"{"op":"section.replace","section":"s","items":[17]}"#, "found the number 17"),
+    (#"{"op":"section.replace","section":"s","items":"a"}"#, #"must be an array, found "a""#),
+    (
+      #"{"op":"section.replace","section":"s","items":[{"kind":"k"}]}"#,
+      "'items.id' is missing; every listed element"
+    ),
+    (#"{"op":"item.delete"}"#, "field 'item' is missing; this operation requires it"),
+    (#"{"item":"a"}"#, "field 'op' is missing; every event requires it"),
+    (#"{"op":"item.move","item":"a","at":-1}"#, "found the number -1"),
+    (#"{"op":"item.move","item":"a","at":[1]}"#, "found the array [1]"),
+    ("[true]", "event 0 is not an object, found true"),
+    ("[[]]", "event 0 is not an object, found the array []"),
+    (#""text""#, #"found "text""#), ("1e400", "found the number 1e400"),
+    (#"{"op":"item.insert"}"#, #"found "item.insert"; did you mean "item.upsert"?"#),
+    (#"{"op":"Item.Upsert"}"#, #"did you mean "item.upsert"?"#),
+    (#"{"op":"item.upsert "}"#, #"did you mean "item.upsert"?"#),
+    (#"{"op":"sections.replace"}"#, #"did you mean "section.replace"?"#),
+    (#"{"op":"add"}"#, "the operations are feed.replace, feed.clear, "),
+    (
+      "{\"op\":\"item.delete\",\n\"item\":\"a\u{1}\"}",
+      "a control character at byte 30, in a string, is not escaped"
+    ),
+    (#"{"op":"item.delete","item":"a"#, "a string that begins at byte 27 does not end"),
+    ("\u{FEFF}{}", "it begins with a byte order mark"),
+    (#"{"item":"\ud800"}"#, "an unpaired surrogate escape in a string at byte 8"),
+  ])
+  func `a rejected record's message says what is wrong, and what was found`(
+    value: String,
+    problem: String
+  ) async throws {
+    let quoted = ByteWriter(capacity: 64)
+    Array(value.utf8).withUnsafeBytes { quoted.append(quoted: ByteSpan($0)) }
+    var lines = [#"{"key":"f","payload":\#(quoted.written.text)}"#]
+    // As the value of a line, the same text is read another way.
+    let isJSON = Array(value.utf8).withUnsafeBytes { (try? JSONIndexer().validated(ByteSpan($0))) != nil }
+    if isJSON { lines.append(#"{"key":"f","value":\#(value)}"#) }
+    for line in lines {
+      let rejected = try await replay(line).rejected
+      let message = try JSONSerialization.jsonObject(with: Data(rejected.utf8)) as? [String: Any]
+      let headers = message?["headers"] as? [String] ?? []
+      #expect(headers.count > 3 && headers[3].contains(problem), "\(line): \(headers)")
+    }
+  }
+
+  @Test func `bytes that are not UTF-8 are located`() async throws {
+    let line = Array(#"{"key":"f","payload":"é"#.utf8) + [0xC3, 0x28] + Array("\"}\n".utf8)
+    #expect(try await replay(line).rejected.contains("the value is not UTF-8 at byte 2\""))
+  }
+
+  @Test func `gzip, and a byte order mark, are read like the text itself`() async throws {
+    let input = randomInput(seed: 8, 300)
+    let whole = try await replay(input)
+    func compressed(_ text: some Sequence<UInt8>) throws -> [UInt8] {
+      try Array(text).withUnsafeBytes { try #require(Gzip.compress($0, upTo: .max)) }
+    }
+    let (half, mark) = (input.utf8.count / 2, Array("\u{FEFF}".utf8))
+    let members =
+      try compressed(mark + Array(input.utf8.prefix(half))) + compressed(input.utf8.dropFirst(half))
+    for bytes in [mark + input.utf8, try compressed(input.utf8), members] {
+      for chunkBytes in [1, 7, 1000, 1 << 20] {
+        let read = try await replay(bytes, chunkBytes: chunkBytes)
+        #expect(read.output == whole.output && read.rejected == whole.rejected, "read by \(chunkBytes) bytes")
+        #expect(read.report.bytesRead == bytes.count)
+      }
+    }
+    for bytes in [members.dropLast(), members.prefix(12), members + [1, 2, 3]] {
+      let error = await #expect(throws: ReplayError.self) { try await replay(bytes) }
+      let isDamaged = error?.message.contains("in: the gzip data is damaged: incorrect header") == true
+      let isIncomplete = error?.message.contains("in: the gzip data ends too early") == true
+      #expect(bytes.count > members.count ? isDamaged : isIncomplete, "\(String(describing: error))")
+    }
+    var damaged = members
+    damaged[damaged.count - 6] ^= 1
+    let error = await #expect(throws: ReplayError.self) { try await replay(damaged) }
+    #expect(error?.message.contains("incorrect data check") == true, "\(String(describing: error))")
+  }
+
+  @Test(arguments: [
+    ([0xFF, 0xFE, 0x7B, 0], "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    ([0x7B, 0, 0x22, 0], "UTF-16", "UTF-16LE"),
+    ([0, 0x7B, 0, 0x22], "UTF-16", "UTF-16BE"), ([0xFE, 0xFF], "UTF-16", "iconv"),
+    ([0xFF, 0xFE, 0, 0], "UTF-32", "iconv"),
+    ([0xFD, 0x37, 0x7A, 0x58, 0x5A, 0, 1], "compressed with xz", "xzcat"),
+    ([0x28, 0xB5, 0x2F, 0xFD, 1], "compressed with zstd", "zstdcat"),
+    ([0x42, 0x5A, 0x68, 0x39, 1], "compressed with bzip2", "bzcat"),
+  ])
+  func `a format that is not read is named, with a remedy`(
+    bytes: [UInt8],
+    format: String,
+    remedy: String
+  ) async throws {
+    let error = await #expect(throws: ReplayError.self) { try await replay(bytes) }
+    let message = try #require(error).message
+    #expect(message.hasPrefix("cannot read /") && message.contains("in: it is \(format); "), "\(message)")
+    #expect(message.contains(remedy) && message.hasSuffix("in | feedstore replay -"), "\(message)")
   }
 
   @Test func `a missing file is named`() async throws {

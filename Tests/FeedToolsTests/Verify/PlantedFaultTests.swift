@@ -143,7 +143,7 @@ import Testing
       5,
       #"{"n":1}"#,
       #"{"n":2}"#,
-      #"the keyframe is not what the feed is: item "b" has data "{"n":2}", expected "{"n":1}""#
+      #"the keyframe is not what the feed is: item "b" has data the object {"n":2}, expected the object {"n":1}"#
     ),
     Plant("a keyframe with another order", found: 5, #"item 2 of section "s" is "g", expected "a""#) {
       lines in

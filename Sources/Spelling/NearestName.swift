@@ -1,21 +1,21 @@
 /// Suggests the intended name for a misspelt one.
-enum NearestName {
+package enum NearestName {
   private static let mostLetters = 64
 
   /// The candidate nearest to a name; nil if none is near enough.
   ///
   /// A candidate is near enough if the edit distance is at most a third of the longer name's length, or at most two.
   /// Among equally near candidates, the alphabetically first wins. A name of more than 64 characters is near to none.
-  static func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
+  package static func suggestion(for name: String, among candidates: some Sequence<String>) -> String? {
     guard name.utf8.count <= 4 * mostLetters, name.count <= mostLetters else { return nil }
-    let wanted = Array(name.lowercased())
+    let wanted = Array(name.lowercased().utf8)
     var best: (name: String, distance: Int)?
     for candidate in candidates.sorted() {
-      let letters = Array(candidate.lowercased())
+      let letters = Array(candidate.lowercased().utf8)
+      let most = max(2, max(wanted.count, letters.count) / 3)
+      guard abs(wanted.count - letters.count) <= most else { continue }
       let distance = editDistance(wanted, letters)
-      guard distance <= max(2, max(wanted.count, letters.count) / 3), distance < letters.count else {
-        continue
-      }
+      guard distance <= most, distance < letters.count else { continue }
       if distance < best?.distance ?? .max { best = (candidate, distance) }
     }
     return best?.name
@@ -23,7 +23,7 @@ enum NearestName {
 
   /// The optimal string alignment distance: the number of insertions, deletions, substitutions and swaps of neighbours
   /// that turn one word into the other.
-  static func editDistance(_ first: [Character], _ second: [Character]) -> Int {
+  static func editDistance<Letter: Equatable>(_ first: [Letter], _ second: [Letter]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...second.count)
     for row in 0..<first.count {
