@@ -10,6 +10,8 @@ struct EventFields {
   private(set) var sections = Slot()
   /// Takes what is no field.
   private var unknown = Slot()
+  /// The names that occurred; not told of a text that was read by its shape.
+  private(set) var names: Names = []
 
   /// Where a value starts and ends: tokens, or offsets where there are none. A first of 0 means that it is absent.
   typealias Value = JSONText.Field
@@ -72,6 +74,25 @@ struct EventFields {
     var isList: Bool { self == .items || self == .sections }
   }
 
+  /// Some of the names, a bit for each.
+  struct Names: OptionSet {
+    let rawValue: UInt16
+    static let op = Names(.op)
+    static let item = Names(.item)
+    static let section = Names(.section)
+    static let kind = Names(.kind)
+    static let data = Names(.data)
+    static let at = Names(.at)
+    static let items = Names(.items)
+    static let sections = Names(.sections)
+
+    @inline(__always)
+    init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    @inline(__always)
+    init(_ name: Name) { self.init(rawValue: 1 &<< UInt16(truncatingIfNeeded: name.rawValue)) }
+  }
+
   /// Reads the names of an object's members; of duplicates the last counts. Not an initializer, which would own, and so count,
   /// what it is handed.
   @inline(__always)
@@ -102,7 +123,10 @@ struct EventFields {
   }
 
   @inline(__always)
-  mutating func set(_ name: Name, _ value: Value) { self[Int(name.rawValue)] = Slot(value) }
+  mutating func set(_ name: Name, _ value: Value) {
+    self[Int(name.rawValue)] = Slot(value)
+    names.formUnion(Names(name))
+  }
 
   // MARK: Numbers
 

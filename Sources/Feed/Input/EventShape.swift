@@ -34,6 +34,9 @@ struct EventShape: ~Copyable {
   let depth: Int
   /// What its texts say, which is no gap.
   let operation: Operation
+  /// The numbers of the fields of its texts that have no effect.
+  let ignoredFields: [Int]
+  let ignoresFields: Bool
   /// Texts of this shape since it was learned; less if that was long ago.
   var hits = 0
   private let pieces: UnsafeMutablePointer<feedstore_shape_piece>
@@ -53,7 +56,14 @@ struct EventShape: ~Copyable {
   ///   - text: what `PlainEvent` accepts.
   ///   - fields: where its fields are.
   ///   - depth: how deep it is nested.
-  init?(of text: ByteSpan, _ fields: EventFields, depth: Int, _ operation: Operation) {
+  ///   - ignored: the numbers of those that have no effect.
+  init?(
+    of text: ByteSpan,
+    _ fields: EventFields,
+    depth: Int,
+    _ operation: Operation,
+    ignored: [Int] = []
+  ) {
     guard text.count <= EventShape.greatestByteCount, text[text.count - 1] == UInt8(ascii: "}") else {
       return nil
     }
@@ -73,6 +83,8 @@ struct EventShape: ~Copyable {
     }
     self.depth = depth
     self.operation = operation
+    ignoredFields = ignored
+    ignoresFields = !ignored.isEmpty
     self.text = EventShape.padded(text)
     self.pieces = .allocate(capacity: pieces.count)
     pieceCount = pieces.count

@@ -64,11 +64,17 @@ struct EventShapes: ~Copyable {
 
   /// Notes an event that was read in another way, and perhaps learns its shape.
   @inline(never)
-  mutating func note(_ text: ByteSpan, _ fields: EventFields, depth: Int, _ operation: Operation) {
+  mutating func note(
+    _ text: ByteSpan,
+    _ fields: EventFields,
+    depth: Int,
+    _ operation: Operation,
+    ignored: [Int] = []
+  ) {
     misses += 1
     guard count < EventShapes.greatestCount || misses >= patience else { return }
     misses = 0
-    guard let shape = EventShape(of: text, fields, depth: depth, operation) else { return }
+    guard let shape = EventShape(of: text, fields, depth: depth, operation, ignored: ignored) else { return }
     learnedCount += 1
     if count < EventShapes.greatestCount {
       (shapes + count).initialize(to: shape)

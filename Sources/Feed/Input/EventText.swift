@@ -13,8 +13,8 @@ protocol EventText {
   /// A string's content with its escapes resolved.
   func string(_ value: EventFields.Value, arena: ScratchArena) -> ByteSpan
 
-  /// Visits the members of a place that is an object, the names' escapes resolved.
-  func forEachPlaceMember(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void)
+  /// Visits the members of an object, the names' escapes resolved.
+  func visitMembers(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void)
 
   /// Where the values of lists are found.
   var tokens: JSONText { get }
@@ -34,8 +34,7 @@ extension JSONText: EventText {
     string(value.first, arena: arena)
   }
 
-  func forEachPlaceMember(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void)
-  {
+  func visitMembers(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void) {
     forEachMember(of: object, arena: arena, body)
   }
 

@@ -65,8 +65,7 @@ struct PlainEvent: EventText {
   @inline(__always)
   func compactSpan(of value: EventFields.Value, arena: ScratchArena) -> ByteSpan { span(of: value) }
 
-  func forEachPlaceMember(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void)
-  {
+  func visitMembers(of object: Int, arena: ScratchArena, _ body: (ByteSpan, EventFields.Value) -> Void) {
     var scanner = JSONScanner(text)
     var at = object + 1
     while text[at] != UInt8(ascii: "}") {

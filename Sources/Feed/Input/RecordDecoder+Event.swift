@@ -6,13 +6,21 @@ private struct ItemListFields {
   let id: StaticString
   let kind: StaticString
   let data: StaticString
+  let parent: IgnoredFields.Parent
 
-  static let ofSection = ItemListFields(list: "items", id: "items.id", kind: "items.kind", data: "items.data")
+  static let ofSection = ItemListFields(
+    list: "items",
+    id: "items.id",
+    kind: "items.kind",
+    data: "items.data",
+    parent: .items
+  )
   static let ofFeed = ItemListFields(
     list: "sections.items",
     id: "sections.items.id",
     kind: "sections.items.kind",
-    data: "sections.items.data"
+    data: "sections.items.data",
+    parent: .sectionItems
   )
 }
 
@@ -57,18 +65,18 @@ extension RecordDecoder {
     case .sectionUpsert:
       target.pointee.section = try identifier("section", fields.section.value, text)
       target.pointee.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionReplace:
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
       target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text.tokens)
       target.pointee.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionMove:
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.at.isAbsent else { throw missing("at") }
-      target.pointee.place = try optionalPlace(fields.at.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionDelete, .sectionReload:
       target.pointee.section = try identifier("section", fields.section.value, text)
     case .itemUpsert:
@@ -76,7 +84,7 @@ extension RecordDecoder {
       target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
       target.pointee.kind = try optionalKind("kind", fields.kind.value, text)
       target.pointee.data = try optionalData("data", fields.data.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .itemPatch:
       target.pointee.item = try identifier("item", fields.item.value, text)
       guard !fields.data.isAbsent else { throw missing("data") }
@@ -84,17 +92,59 @@ extension RecordDecoder {
     case .itemMove:
       target.pointee.item = try identifier("item", fields.item.value, text)
       target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
-      target.pointee.place = try optionalPlace(fields.at.value, text)
+      target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .itemDelete, .itemReconfigure, .itemReload:
       target.pointee.item = try identifier("item", fields.item.value, text)
     }
   }
 
+  /// Counts the fields of an event that its operation does not read.
+  ///
+  /// - Returns: the numbers of those that are told apart.
+  @inline(__always)
+  func noteIgnored(
+    _ fields: EventFields,
+    _ operation: Operation,
+    in text: some EventText,
+    at object: Int
+  ) -> [Int] {
+    if operation.fieldNames.isSuperset(of: fields.names) { return [] }
+    return findIgnored(operation, in: text, at: object)
+  }
+
+  @inline(never)
+  private func findIgnored(_ operation: Operation, in text: some EventText, at object: Int) -> [Int] {
+    var numbers: [Int] = []
+    text.visitMembers(of: object, arena: arena) { name, _ in
+      guard !operation.fieldNames.contains(EventFields.Names(EventFields.Name(name))) else { return }
+      numbers.append(ignored.note(operation, .event, name))
+    }
+    return numbers
+  }
+
   // MARK: Fields
 
   @inline(never)
+  private func unknownOperation(_ name: ByteSpan) -> Rejection {
+    let nearest = name.count > 64 ? nil : NearestName.suggestion(for: name.text, among: Operation.names)
+    let hint =
+      nearest.map { "did you mean \"\($0)\"?" }
+      ?? "the operations are " + Operation.names.joined(separator: ", ")
+    return Rejection(
+      .unknownOp,
+      event: eventNumber,
+      field: "op",
+      problem: "names no operation of this protocol",
+      found: "\(name.quotedForMessage()); \(hint)"
+    )
+  }
+
+  @inline(never)
   private func missing(_ field: StaticString) -> Rejection {
-    Rejection(
+    let name = field.description
+    let owner =
+      name == "op" ? "every event" : name.hasSuffix(".id") ? "every listed element" : "this operation"
+    return Rejection(
       .missingField,
       event: eventNumber,
       field: field,
@@ -124,21 +174,6 @@ extension RecordDecoder {
     _ value: JSONText.Field,
     _ text: some EventText
   ) throws(Rejection) -> ByteSpan {
-  @inline(never)
-  private func unknownOperation(_ name: ByteSpan) -> Rejection {
-    let nearest = name.count > 64 ? nil : NearestName.suggestion(for: name.text, among: Operation.names)
-    let hint =
-      nearest.map { "did you mean \"\($0)\"?" }
-      ?? "the operations are " + Operation.names.joined(separator: ", ")
-    return Rejection(
-      .unknownOp,
-      event: eventNumber,
-      field: "op",
-      problem: "names no operation of this protocol",
-      found: "\(name.quotedForMessage()); \(hint)"
-    )
-  }
-
     guard value.first != 0, text.character(value.first) == UInt8(ascii: "\"") else {
       throw identifierFault(field, value, text)
     }
@@ -163,10 +198,7 @@ extension RecordDecoder {
   }
 
   private func tooLong(_ id: ByteSpan, _ field: StaticString) -> Rejection {
-    let name = field.description
-    let owner =
-      name == "op" ? "every event" : name.hasSuffix(".id") ? "every listed element" : "this operation"
-    return Rejection(
+    Rejection(
       .limitExceeded,
       event: eventNumber,
       field: field,
@@ -220,12 +252,20 @@ extension RecordDecoder {
   }
 
   @inline(__always)
-  private func optionalPlace(_ at: JSONText.Field, _ text: some EventText) throws(Rejection) -> Place? {
-    at.first == 0 ? nil : try place(at, text)
+  private func optionalPlace(
+    _ at: JSONText.Field,
+    _ operation: Operation,
+    _ text: some EventText
+  ) throws(Rejection) -> Place? {
+    at.first == 0 ? nil : try place(at, operation, text)
   }
 
   @inline(never)
-  private func place(_ at: JSONText.Field, _ text: some EventText) throws(Rejection) -> Place {
+  private func place(
+    _ at: JSONText.Field,
+    _ operation: Operation,
+    _ text: some EventText
+  ) throws(Rejection) -> Place {
     let form =
       #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
     if text.character(at.first) == UInt8(ascii: "\"") {
@@ -236,13 +276,15 @@ extension RecordDecoder {
     }
     guard text.character(at.first) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
     var (before, after, index): (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
-    text.forEachPlaceMember(of: at.first, arena: arena) { name, value in
+    text.visitMembers(of: at.first, arena: arena) { name, value in
       if name.matches("before") {
         before = value
       } else if name.matches("after") {
         after = value
       } else if name.matches("index") {
         index = value
+      } else {
+        ignored.note(operation, .place, name)
       }
     }
     switch (before.0 != 0, after.0 != 0, index.0 != 0) {
@@ -268,12 +310,15 @@ extension RecordDecoder {
   }
 
   /// The values of an object's members of three names; a first token of 0 means absent, and of duplicates the last counts.
+  ///
+  /// - Parameter parent: what the object is listed in.
   @inline(__always)
   private func members(
     _ first: StaticString,
     _ second: StaticString,
     _ third: StaticString,
     of object: Int,
+    in parent: IgnoredFields.Parent,
     _ text: JSONText
   ) -> (JSONText.Field, JSONText.Field, JSONText.Field) {
     var values: (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
@@ -284,6 +329,8 @@ extension RecordDecoder {
         values.1 = value
       } else if name.matches(third) {
         values.2 = value
+      } else {
+        ignored.note(parent == .items ? .sectionReplace : .feedReplace, parent, name)
       }
     }
     return values
@@ -317,7 +364,14 @@ extension RecordDecoder {
       let (id, hash) = try newItem(fields.list, element, text)
       return ListedItem(id: id, hash: hash, kind: nil, data: nil)
     case UInt8(ascii: "{"):
-      let (idValue, kindValue, dataValue) = members("id", "kind", "data", of: element.0, text)
+      let (idValue, kindValue, dataValue) = members(
+        "id",
+        "kind",
+        "data",
+        of: element.0,
+        in: fields.parent,
+        text
+      )
       let (id, hash) = try newItem(fields.id, idValue, text)
       let kind = try optionalKind(fields.kind, kindValue, text)
       let data = try optionalData(fields.data, dataValue, text)
@@ -366,7 +420,7 @@ extension RecordDecoder {
     guard text.character(element.0) == UInt8(ascii: "{") else {
       throw invalid("sections", "must list objects with an id", element, text)
     }
-    let (idValue, dataValue, itemsValue) = members("id", "data", "items", of: element.0, text)
+    let (idValue, dataValue, itemsValue) = members("id", "data", "items", of: element.0, in: .sections, text)
     let id = try identifier("sections.id", idValue, text)
     let hash = ByteHash.of(id)
     guard !isListed(section: id, hash) else {

@@ -37,6 +37,8 @@ public final class RecordDecoder {
   let patchOutput = ByteWriter()
 
   @exclusivity(unchecked) private var shapes = EventShapes()
+  /// The fields without effect of all records so far, rejected ones included.
+  @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
 
   @exclusivity(unchecked) private var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
@@ -85,12 +87,16 @@ public final class RecordDecoder {
     if indexer.readsInSinglePass {
       if let shape = shapes.shape(of: value, &fields) {
         let (depth, operation) = (shape.pointee.depth, shape.pointee.operation)
-        return try decodePlain(key, value, fields, depth: depth, operation)
+        try decodePlain(key, value, fields, depth: depth, operation)
+        if shape.pointee.ignoresFields { ignored.note(shape.pointee.ignoredFields) }
+        return
       }
       let depth = PlainEvent.read(value, &fields)
       if depth > 0 {
         try decodePlain(key, value, fields, depth: depth, nil)
-        shapes.note(value, fields, depth: depth, events[0].operation)
+        let operation = events[0].operation
+        let ignored = noteIgnored(fields, operation, in: PlainEvent(value), at: 0)
+        shapes.note(value, fields, depth: depth, operation, ignored: ignored)
         return
       }
     }
@@ -288,7 +294,9 @@ public final class RecordDecoder {
     var fields = EventFields()
     fields.read(first, in: text, arena)
     try events.append { event throws(Rejection) in
-      try read(fields, try operation(fields, in: text), in: text, to: event)
+      let operation = try operation(fields, in: text)
+      try read(fields, operation, in: text, to: event)
+      _ = noteIgnored(fields, operation, in: text, at: first)
     }
   }
 

@@ -34,6 +34,17 @@ extension DaemonMetrics {
           $0.add(sum.counters.noOps[reason] ?? 0, ["reason": reason.rawValue])
         }
       },
+      Self.family(
+        .counter,
+        "feedstore_ignored_fields",
+        "Fields of events that had no effect, by operation and field."
+      ) {
+        for (name, count) in sum.ignoredFields.sorted(by: {
+          ($0.key.operation, $0.key.field) < ($1.key.operation, $1.key.field)
+        }) {
+          $0.add(count, ["operation": name.operation, "field": name.field])
+        }
+      },
       Self.one(
         .gauge,
         "feedstore_waiting_records",

@@ -1,3 +1,4 @@
+import Feed
 package import FeedStore
 import Kafka
 import Service
@@ -25,6 +26,8 @@ package struct WorkerFigures: Sendable {
   var withdrawnInARow = 0
   /// When something was committed last, in milliseconds since 1970 UTC; 0 if nothing was.
   var lastCommit: Int64 = 0
+  /// Fields of events that had no effect, and how often they occurred.
+  var ignoredFields: [IgnoredFields.Name: Int] = [:]
   var rebalances: [RebalanceKind: Int] = [:]
   var replacements: [ReplacementReason: Int] = [:]
   package var content = StoreContent()
@@ -55,6 +58,7 @@ package struct WorkerFigures: Sendable {
     transactions.merge(other.transactions, uniquingKeysWith: +)
     withdrawnInARow = max(withdrawnInARow, other.withdrawnInARow)
     lastCommit = max(lastCommit, other.lastCommit)
+    ignoredFields.merge(other.ignoredFields, uniquingKeysWith: +)
     rebalances.merge(other.rebalances, uniquingKeysWith: +)
     replacements.merge(other.replacements, uniquingKeysWith: +)
     content = content.adding(other.content)

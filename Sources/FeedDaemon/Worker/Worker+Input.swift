@@ -37,8 +37,30 @@ extension Worker {
   /// Applies what was polled, until the group has to be polled again.
   func applySlice(to store: isolated FeedStore) throws -> WorkerEvent.Applied {
     batch.beginSlice(until: pollSchedule.dueTime)
+    defer { noteIgnoredFields(of: store) }
     if try store.apply(batch, time: .clock(clock.milliseconds())) == .flushDue { return .untilFlush }
     return batch.isUnfinished ? .slice : .everything
+  }
+
+  /// Logs the first of each field that had no effect, and reports how often they occurred.
+  private func noteIgnoredFields(of store: isolated FeedStore) {
+    let ignored = store.ignoredFields
+    let count = ignored.fields.reduce(ignored.otherCount) { $0 + $1.count }
+    guard count > ignoredFields.count else { return }
+    for field in ignored.fields[ignoredFields.logged...] {
+      guard let (partition, position) = field.first else { continue }
+      log.write(
+        .inputFieldIgnored,
+        "an event has a field that its operation does not have; it is ignored",
+        [
+          "operation": field.name.operation, "field": field.name.field,
+          "topic": String(decoding: position.topic, as: UTF8.self), "partition": partition,
+          "offset": position.offset,
+        ]
+      )
+    }
+    ignoredFields = (ignored.fields.count, count)
+    status.update { $0.ignoredFields = ignored.counts }
   }
 
   /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be

@@ -66,6 +66,9 @@ package final class Worker: @unchecked Sendable {
   /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
   var nextReminder: Int64 = 0
 
+  /// How many of the ignored fields were logged, and how often they occurred when that was reported.
+  var ignoredFields = (logged: 0, count: 0)
+
   /// What was done; made when the worker ends.
   var report = DaemonReport()
 

@@ -199,6 +199,9 @@ public actor FeedStore {
     }
   }
 
+  /// Fields of events that had no effect. Records that are read again count again.
+  public var ignoredFields: IgnoredFields { decoder.ignored }
+
   /// The most recently used directory, if it belongs to this partition.
   private func recentDirectory(of partition: Int32) -> FeedDirectory? {
     guard let recent, recent.partition == partition else { return nil }

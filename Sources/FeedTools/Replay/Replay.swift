@@ -59,6 +59,7 @@ public struct Replay: Sendable {
     try writer.finish()
     return ReplayReport(
       counters: store.counters,
+      ignoredFields: store.ignoredFields,
       feedCount: store.feedCount,
       stateBytes: store.stateBytes,
       bytesRead: reader.bytesRead,

@@ -56,6 +56,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case inputRetrying = "input.retrying"
   case inputError = "input.error"
   case inputRepeated = "input.repeated"
+  case inputFieldIgnored = "input.field-ignored"
   case inputRewindFailed = "input.rewind-failed"
   case inputResumeFailed = "input.resume-failed"
 
@@ -113,6 +114,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .restoreStaleEnd, .restoreTransactionLeftOpen, .standbyPartitionTooLarge, .standbyPartitionRestarted,
       .standbyPartitionDamaged,
       .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
+      .inputFieldIgnored,
       .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
       .transactionBatchTooLarge, .transactionRecordUndelivered, .transactionAborted,

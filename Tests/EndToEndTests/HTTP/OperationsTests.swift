@@ -99,7 +99,9 @@ struct OperationsTests {
     }
     let stop = StopRequest()
     let url = Mutex("")
-    var daemon = ground.daemon(stop: stop) { event in
+    let warnings = Mutex<[String]>([])
+    let log = Ground.log(.warning) { line in warnings.withLock { $0.append(line) } }
+    var daemon = ground.daemon(stop: stop, log: log) { event in
       if case .serving(let address) = event { url.withLock { $0 = address } }
     }
     daemon.supervisor = SupervisorSocket { $0 == "NOTIFY_SOCKET" ? supervisor.address : nil }
@@ -111,7 +113,7 @@ struct OperationsTests {
       [
         StoredRecord(partition: 0, timestamp: now, "a", upsert),
         StoredRecord(partition: 1, timestamp: now, "b", upsert),
-        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\"}"),
+        StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.delete\",\"item\":\"none\",\"x\":1}"),
         StoredRecord(partition: 1, timestamp: now, "b", "{\"op\":\"item.upsert\",\"item\":\"y\"}"),
       ],
       to: "feeds.items"
@@ -122,13 +124,14 @@ struct OperationsTests {
       "feedstore_kafka_round_trip_seconds_count{client=\"producer\"",
       "feedstore_input_lag_records{topic=\"feeds.items\",partition=\"1\"} 0"
     )
-    let bytes = 4 + upsert.utf8.count * 2 + 34 + 31
+    let bytes = 4 + upsert.utf8.count * 2 + 40 + 31
     for line in [
       "feedstore_ready 1", "feedstore_partitions_owned 2", "feedstore_partitions_stopped 0",
       "feedstore_input_bytes_total{topic=\"feeds.items\"} \(bytes)",
       "feedstore_input_records_total{topic=\"feeds.sections\"} 0",
       "feedstore_rejected_records_total{code=\"unknown-section\"} 1",
       "feedstore_noops_total{reason=\"unknown-item\"} 1",
+      "feedstore_ignored_fields_total{operation=\"item.delete\",field=\"x\"} 1",
       "feedstore_changesets_total{mode=\"reload\",reason=\"initial\"} 2",
       "feedstore_output_records_total 2", "feedstore_feeds 2", "feedstore_sections 2", "feedstore_items 2",
       "feedstore_commit_delay_seconds_count 4", "feedstore_rebalances_total{kind=\"assigned\"} 1",
@@ -144,6 +147,11 @@ struct OperationsTests {
     stop.request()
     let report = try await running.value
     #expect(report.counters.records == 4)
+    let ignored = warnings.withLock { $0.filter { $0.contains("event=input.field-ignored") } }
+    #expect(ignored.count == 1)
+    #expect(
+      ignored.first?.contains("operation=item.delete field=x topic=feeds.items partition=1 offset=1") == true
+    )
     let told = try await notices
     // Until the daemon is ready, it requests more time.
     let early = told.prefix { !$0.contains("READY=1") }

@@ -458,6 +458,13 @@ import Testing
     #expect(largest.report.counters.records == 1)
   }
 
+  @Test func `the report counts fields that are ignored`() async throws {
+    let line = #"{"key":"f","value":{"op":"section.upsert","section":"s","items":[],"x\u001b":1}}"#
+    let report = try await replay("\(line)\n\(line)\n").report.text
+    #expect(report.contains("section.upsert items 2, section.upsert x"), "\(report)")
+    #expect(!report.contains("\u{1B}"))
+  }
+
   @Test func `a message names the event's number, even in an array of one`() async throws {
     let result = try await replay(#"{"key":"f","value":[{"op":"item.upsert","item":"x"}]}"#)
     #expect(result.rejected.contains("event 0: field 'section' is missing"))
