@@ -21,12 +21,14 @@ enum ReplayCommand: Subcommand {
   )
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
-    let replay = Replay(
+    let configuration = try configuration(invocation)
+    var replay = Replay(
       inputs: invocation.arguments,
       output: invocation.value("output") ?? "-",
       rejected: invocation.value("rejected"),
-      options: try configuration(invocation).store
+      options: configuration.store
     )
+    replay.log = CommandLog.plain(configuration)
     let report = try await replay.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return invocation.flag("strict") && report.rejectedRecords > 0 ? .failed : .done

@@ -34,6 +34,7 @@ struct DaemonTests {
       StoredRecord(partition: 1, timestamp: time, "gone", nil),
     ]
     try ground.produce(records, to: "feeds.items")
+    let started = WallClock.milliseconds()
     let report = try await ground.runDaemon(applying: records.count)
     #expect(report.counters.records == records.count)
     #expect(report.counters.rejects == [.missingKey: 2, .invalidUTF8: 1, .invalidJSON: 1])
@@ -58,12 +59,34 @@ struct DaemonTests {
       #expect(found.headers["feedstore.error.message"]?.isEmpty == false)
       #expect(found.headers["feedstore.source.topic"] == "feeds.items")
       #expect(found.headers["feedstore.source.timestamp"] == String(time))
+      #expect((started...WallClock.milliseconds()).contains(found.timestamp), "the time of the rejection")
     }
 
     let changesets = try ground.contents(of: "feeds.changesets", partitions: 3)
     #expect(changesets.map(\.keyText) == ["k0/a"])
     #expect(changesets.first?.partition == 2)
     #expect(changesets.first?.timestamp == time + 5)
+  }
+
+  @Test func `a changeset's timestamp is its time, whatever the timestamps of records are`() async throws {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    let times: [(Int64, Int64, String)] = [
+      (-62_167_219_200_001, -62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
+      (-1, -1, "1969-12-31T23:59:59.999Z"),
+      (253_402_300_800_000, 253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+    ]
+    for (number, time) in times.enumerated() {
+      let section = "{\"op\":\"section.upsert\",\"section\":\"s\"}"
+      try ground.produce(
+        [StoredRecord(partition: 0, timestamp: time.0, "f\(number)", section)],
+        to: "feeds.items"
+      )
+    }
+    _ = try await ground.runDaemon(applying: times.count)
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
+    #expect(changesets.map(\.timestamp) == times.map(\.1))
+    #expect(changesets.map { $0.headers["ce_time"] } == times.map(\.2))
   }
 
   @Test func `different partition counts are refused before anything is read`() async throws {

@@ -117,7 +117,7 @@ struct PublicationWriterTests {
       #expect(stored.map(\.timestamp) == written.records.map(\.timestamp))
       for (number, record) in stored.enumerated() {
         #expect(record.headers["ce_source"] == "/test")
-        #expect(record.headers["ce_id"] == "feed@feeds.items/0@1/\(number)")
+        #expect(record.headers["ce_id"] == "feed@feeds.items:1000/0@1/\(number)")
       }
 
       let rejected = try written.ground.contents(of: "feeds.rejected", partitions: 3)

@@ -62,25 +62,24 @@ struct RejectsTests {
     ).run()
   }
 
-  @Test func `rejected records are listed, also by code and time`() async throws {
+  @Test func `rejected records are listed, also by code and by the time of the rejection`() async throws {
+    let started = WallClock.milliseconds()
     let ground = try await Self.written()
     defer { ground.cluster.stop() }
     let (lines, report) = try await Self.list(ground)
     #expect(report.records == 2 && lines.count == 2)
-    #expect(
-      lines[0].hasPrefix(
-        #"{"partition":0,"offset":0,"time":"2026-11-20T10:00:00.000Z","code":"unknown-section""#
-      )
-    )
+    #expect(lines[0].hasPrefix(#"{"partition":0,"offset":0,"time":""#))
+    #expect(lines[0].contains(#","code":"unknown-section""#))
+    #expect(lines[0].hasSuffix(#""timestamp":1795168800000}}"#), "the source's")
     #expect(
       lines[1].contains(#""code":"invalid-json""#) && lines[1].contains(#""key":"shop","valueBytes":7"#)
     )
     #expect(report.text.contains("invalid-json"))
     let invalid = try await Self.list(ground) { $0.code = "invalid-json" }
     #expect(invalid.lines == [lines[1]])
-    let late = try await Self.list(ground) { $0.sinceMilliseconds = 1_795_168_801_000 }
-    #expect(late.lines == [lines[1]])
-    #expect(try await Self.list(ground) { $0.sinceMilliseconds = 1_795_168_801_001 }.lines == [])
+    #expect(try await Self.list(ground) { $0.sinceMilliseconds = started }.lines == lines)
+    let later = WallClock.milliseconds() + 1
+    #expect(try await Self.list(ground) { $0.sinceMilliseconds = later }.lines == [])
   }
 
   @Test func `a listing ends when its output is closed`() async throws {

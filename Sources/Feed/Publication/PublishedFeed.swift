@@ -198,7 +198,7 @@ public final class PublishedFeed {
   private func note(_ position: RecordPosition) {
     if isCreated { beginLife() }
     windowThrough.raise(position.topic, to: position.offset)
-    windowTime = max(windowTime, position.timestamp)
+    windowTime = max(windowTime, position.time)
   }
 
   private func apply(

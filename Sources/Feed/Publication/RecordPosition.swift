@@ -17,6 +17,10 @@ public struct RecordPosition: Sendable {
     self.taken = taken ?? timestamp
   }
 
+  /// The timestamp, or the nearest time in the years 0 to 9999: what everything but the epoch is computed from.
+  @inline(__always)
+  public var time: Int64 { TimestampFormat.nearest(timestamp) }
+
   /// `topic:taken/offset`, which names an epoch. The time tells it from that of a record with the same offset in a topic
   /// that was created again.
   var epoch: [UInt8] { topic + Array(":\(taken)/\(offset)".utf8) }

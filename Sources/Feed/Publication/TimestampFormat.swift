@@ -5,9 +5,15 @@ public enum TimestampFormat {
   /// The first and last milliseconds since 1970 that RFC 3339 can write: years 0 to 9999.
   public static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
+  /// The nearest time within `range`.
+  @inline(__always)
+  public static func nearest(_ milliseconds: Int64) -> Int64 {
+    min(max(milliseconds, range.lowerBound), range.upperBound)
+  }
+
   /// Appends the text; a time outside of `range` is written as the nearest inside.
   public static func append(_ milliseconds: Int64, to output: ByteWriter) {
-    let milliseconds = min(max(milliseconds, range.lowerBound), range.upperBound)
+    let milliseconds = nearest(milliseconds)
     let dayLength: Int64 = 86_400_000
     let days = milliseconds >= 0 ? milliseconds / dayLength : (milliseconds - dayLength + 1) / dayLength
     let inDay = milliseconds - days * dayLength

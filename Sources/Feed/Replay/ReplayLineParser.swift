@@ -92,7 +92,7 @@ public final class ReplayLineParser {
     let partition =
       try integer("partition", envelope.partition, text, in: 0...Int64(Int32.max)).map(Int32.init) ?? 0
     let explicitOffset = try integer("offset", envelope.offset, text, in: 0...ReplayLineParser.maxOffset)
-    let timestamp = try integer("ts", envelope.timestamp, text, in: TimestampFormat.range) ?? lastTimestamp
+    let timestamp = try integer("ts", envelope.timestamp, text, in: .min ... .max) ?? lastTimestamp
     try checkHeaders(envelope.headers, text)
     let key = try key(envelope, text)
     let value = try value(envelope, text, isUTF8: isUTF8)

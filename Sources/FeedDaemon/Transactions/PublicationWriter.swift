@@ -110,7 +110,7 @@ struct PublicationWriter {
       key: key.bytes,
       value: value.bytes,
       headers: headers,
-      timestampMilliseconds: record.timestamp
+      timestampMilliseconds: record.time
     )
   }
 }

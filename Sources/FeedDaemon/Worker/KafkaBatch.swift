@@ -137,8 +137,8 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
       position: RecordPosition(
         topic: topicName(at: message.topicIndex),
         offset: message.offset,
-        // -1 says that the record has none.
-        timestamp: max(0, currentTimestamp),
+        // -1 if the record has none.
+        timestamp: currentTimestamp,
         taken: polled
       ),
       key: message.key.map { ByteSpan($0) },

@@ -1,3 +1,4 @@
+import Feed
 import FeedKafka
 import FeedStore
 import Kafka

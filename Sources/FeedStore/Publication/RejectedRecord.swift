@@ -9,6 +9,8 @@ public struct RejectedRecord: Sendable, Equatable {
   public var offset: Int64
   /// The source record's timestamp, in milliseconds since 1970.
   public var timestamp: Int64
+  /// When it was rejected: by the daemon's clock, or in a replay its own timestamp.
+  public var time: Int64
   public var key: [UInt8]?
   public var value: [UInt8]?
 
@@ -18,6 +20,7 @@ public struct RejectedRecord: Sendable, Equatable {
     partition = record.partition
     offset = record.position.offset
     timestamp = record.position.timestamp
+    time = TimestampFormat.nearest(record.position.taken)
     key = record.key.map { Array($0.buffer) }
     value = record.valueBytes.map { Array($0.buffer) }
   }

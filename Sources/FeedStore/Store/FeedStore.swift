@@ -121,7 +121,7 @@ public actor FeedStore {
     while let record = try batch.current() {
       let now: Int64
       switch time {
-      case .records: now = record.position.timestamp
+      case .records: now = record.position.time
       case .clock(let clock): now = clock
       }
       if coalescer.isFlushDue(at: now) { return .flushDue }

@@ -17,11 +17,15 @@ final class PublishRun {
   private var progress: ProgressBar
   /// The headers of the current record.
   private var headers = HeaderList()
+  /// The timestamp of the record before.
+  private var previousTimestamp: Int64?
   private let startedAt = MonotonicClock.nanoseconds()
 
   /// The maximum time of one blocking call, so that a stop request is noticed.
   private static let sliceMilliseconds: Int64 = 100
   private static let closeMilliseconds: Int32 = 5_000
+  /// A longer wait for a record is logged.
+  private static let longWaitMilliseconds: Int64 = 60_000
   /// The number of records between two polls for delivery reports.
   private static let pollInterval = 256
 
@@ -74,11 +78,27 @@ final class PublishRun {
 
   /// Waits until a record is due or a stop is requested.
   private func pace(_ timestamp: Int64) throws {
+    defer { previousTimestamp = timestamp }
+    var isTold = false
     while !publisher.stop.isRequested {
       let now = MonotonicClock.milliseconds()
       guard let wait = pacer?.wait(for: timestamp, now: now), wait > 0 else { return }
+      if !isTold, wait > Self.longWaitMilliseconds { tellWait(wait, timestamp) }
+      isTold = true
       try poll(min(wait, Self.sliceMilliseconds))
     }
+  }
+
+  private func tellWait(_ milliseconds: Int64, _ timestamp: Int64) {
+    publisher.log.write(
+      .publishWaitingForTime,
+      """
+      \(reader.place): waiting for the timestamp \(ReplayReader.text(timestamp)), after \
+      \(previousTimestamp.map(ReplayReader.text) ?? "none"); nothing is sent until then; raise --speed, or correct the \
+      timestamps
+      """,
+      ["wait": LogFigure.duration(milliseconds: milliseconds)]
+    )
   }
 
   private func send(_ record: InputRecord) throws {

@@ -7,7 +7,7 @@ import Kafka
 /// Anyone with write access to that topic can write anything, so its headers are untrusted input.
 struct RejectedCopy: Sendable, Equatable {
   var place: RejectedPlace
-  /// The copy's timestamp, which the daemon takes from the rejected record. Milliseconds since 1970.
+  /// When the record was rejected, in milliseconds since 1970.
   var timestampMilliseconds: Int64
   var key: [UInt8]?
   var value: [UInt8]?

@@ -1,5 +1,5 @@
 public import FeedStore
-import Service
+public import Service
 
 /// Runs the whole pipeline on files, without Kafka: protocol, section 8, `feedstore replay`.
 public struct Replay: Sendable {
@@ -10,6 +10,8 @@ public struct Replay: Sendable {
   /// The output file for rejected records; nil to discard them.
   public var rejected: String?
   public var options: FeedStoreOptions
+  /// Told of timestamps that keep changes waiting; nil if nobody is.
+  public var log: Log?
   /// The size of each read in bytes; it does not affect the output.
   var chunkBytes = 1 << 20
 
@@ -36,6 +38,9 @@ public struct Replay: Sendable {
       chunkBytes: chunkBytes
     )
     try reader.checkPaths()
+    if let log, options.coalescing.windowMilliseconds > 0 {
+      reader.onJumpBack = { log.write(.replayTimeJumped, $0) }
+    }
     let writer = try ReplayWriter(options: options, output: output, rejected: rejected)
     var progress = ProgressBar("replaying", total: reader.totalBytes, now: started)
     do {

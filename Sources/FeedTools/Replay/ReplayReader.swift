@@ -30,6 +30,15 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   /// The bytes read so far, from all files, as they are stored.
   public private(set) var bytesRead: Int64 = 0
 
+  /// Told of timestamps that go back by more than a minute: of the first one until the latest is reached again.
+  var onJumpBack: ((String) -> Void)?
+  private var latest: (time: Int64, fileNumber: Int, lineNumber: Int)?
+  private var isBehind = false
+  private var jumpCount = 0
+
+  private static let jumpMilliseconds: Int64 = 60_000
+  private static let mostJumps = 10
+
   /// The size of each read in bytes.
   private let chunkBytes: Int
   /// Longer lines are rejected; simdjson indexes at most 4 GiB.
@@ -85,13 +94,40 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
       } catch {
         throw ReplayError(
           .invalidLine,
-          "\(name):\(lineNumber): the line \(error.problem)",
+          "\(place): the line \(error.problem)",
           problem: error.problem
         )
       }
-      if let record { return record }
+      if let record {
+        if onJumpBack != nil { noteTime(record.position) }
+        return record
+      }
     }
     return nil
+  }
+
+  private func noteTime(_ position: RecordPosition) {
+    guard let latest, position.time < latest.time else {
+      latest = (position.time, fileNumber, lineNumber)
+      isBehind = false
+      return
+    }
+    guard !isBehind, latest.time - position.time > Self.jumpMilliseconds else { return }
+    isBehind = true
+    jumpCount += 1
+    guard jumpCount <= Self.mostJumps else { return }
+    onJumpBack?(
+      """
+      \(place): the timestamp is \(Self.text(position.timestamp)), after \(Self.text(latest.time)) in \
+      \(Self.name(paths[latest.fileNumber])):\(latest.lineNumber); a replay counts time by timestamps, so until they have \
+      caught up, changes wait for coalesce.maxRecords, coalesce.maxBytes or the end; correct the timestamp, or sort the lines
+      """
+    )
+  }
+
+  /// A timestamp as number and text.
+  static func text(_ timestamp: Int64) -> String {
+    "\(timestamp) (\(Timestamp.rfc3339(milliseconds: TimestampFormat.nearest(timestamp))))"
   }
 
   public func advance() { record = nil }
@@ -110,7 +146,10 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
 
   // MARK: Lines
 
-  private var name: String { path == "-" ? "standard input" : path }
+  private var name: String { Self.name(path) }
+  private static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
+  /// The current file and line.
+  var place: String { "\(name):\(lineNumber)" }
 
   /// The next line without its line feed; nil after the last line of the last file.
   private func nextLine() throws(ReplayError) -> ByteSpan? {

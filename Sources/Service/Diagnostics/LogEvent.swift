@@ -88,6 +88,10 @@ public enum LogEvent: String, Sendable, CaseIterable {
   // `feedstore publish` and `feedstore rejects publish`.
   case publishWaitingForBrokers = "publish.waiting-for-brokers"
   case publishRecordUndelivered = "publish.record-undelivered"
+  case publishWaitingForTime = "publish.waiting-for-time"
+
+  // `feedstore replay`.
+  case replayTimeJumped = "replay.time-jumped"
 
   // The process ends.
   case shutdownRequested = "shutdown.requested"
@@ -119,7 +123,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
       .transactionBatchTooLarge, .transactionRecordUndelivered, .transactionAborted,
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
-      .publishWaitingForBrokers:
+      .publishWaitingForBrokers, .publishWaitingForTime, .replayTimeJumped:
       .warning
     case .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
       .httpFollowerFailed,

@@ -33,11 +33,11 @@ public struct Oracle: Sendable {
   /// Takes a record, and returns the flushes that it causes.
   public mutating func take(_ record: OracleRecord) -> OracleStep {
     var flushBefore: OracleFlush?
-    let isDue = record.timestamp > due || record.timestamp == due && keeps(.dueAtRecord)
+    let isDue = record.time > due || record.time == due && keeps(.dueAtRecord)
     var early: OracleOutcome?
     if waiting > 0, isDue || coalescing.windowMilliseconds == 0 && keeps(.windowOfZero) {
       if !keeps(.dueBeforeTaken) { early = apply(record) }
-      let time = keeps(.dueNotWhenFlushed) ? due : record.timestamp
+      let time = keeps(.dueNotWhenFlushed) ? due : record.time
       flushBefore = flush()
       noteDue(time, flushBefore)
     }
@@ -48,9 +48,9 @@ public struct Oracle: Sendable {
       waitingBytes > coalescing.maxBytes || waitingBytes == coalescing.maxBytes && keeps(.maxBytes)
     if areMany || areLong {
       let time =
-        record.timestamp < due
-        ? (keeps(.countFlushDueThen) ? record.timestamp : due)
-        : keeps(.countFlushNotLater) ? due : record.timestamp
+        record.time < due
+        ? (keeps(.countFlushDueThen) ? record.time : due)
+        : keeps(.countFlushNotLater) ? due : record.time
       flushAfter = flush()
       noteDue(time, flushAfter)
     }
@@ -84,7 +84,7 @@ public struct Oracle: Sendable {
   /// Applies a record, which then waits for the next flush, even if it was rejected.
   public mutating func apply(_ record: OracleRecord) -> OracleOutcome {
     let before = (firstTimestamp, waiting, waitingBytes)
-    if waiting == 0 { firstTimestamp = record.timestamp }
+    if waiting == 0 { firstTimestamp = record.time }
     waiting += 1
     waitingBytes += keeps(.keysCount) ? record.byteCount : record.value?.count ?? 0
     do {

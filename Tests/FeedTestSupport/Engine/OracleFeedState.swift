@@ -30,7 +30,7 @@ struct OracleFeedState: Sendable, Equatable {
   mutating func take(_ record: OracleRecord) {
     let offset = taken[record.topic] ?? record.offset
     taken[record.topic] = keeps(.throughIsGreatest) ? max(record.offset, offset) : record.offset
-    time = keeps(.timeIsGreatest) ? max(record.timestamp, time ?? record.timestamp) : record.timestamp
+    time = keeps(.timeIsGreatest) ? max(record.time, time ?? record.time) : record.time
   }
 
   /// Ends the window. Returns its change, if any.

@@ -24,6 +24,9 @@ public struct OracleRecord: Sendable, Equatable {
     self.value = value
   }
 
+  /// The timestamp, or the nearest time in the years 0 to 9999.
+  public var time: Int { min(max(timestamp, -62_167_219_200_000), 253_402_300_799_999) }
+
   /// The size of key and value, in bytes.
   public var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) }
 

@@ -2,6 +2,7 @@ import Feed
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Synchronization
 import Testing
 
 @testable import FeedTools
@@ -72,6 +73,7 @@ import Testing
     (#"{"key":"a"}"#, "neither 'value' nor 'payload'"),
     (#"{"key":"a","value":null,"payload":null}"#, "both 'value' and 'payload'"),
     (#"{"key":1,"value":null}"#, "'key'"), (#"{"key":"a","value":null,"ts":1.5}"#, "'ts'"),
+    (#"{"key":"a","value":null,"ts":9223372036854775808}"#, "'ts'"),
     (#"{"key":"a","value":null,"offset":-1}"#, "'offset'"),
     (#"{"key":"a","value":null,"partition":"0"}"#, "'partition'"),
     (#"{"key":"a","value":null,"topic":null}"#, "'topic'"), (#"{"key":"a","payload":{}}"#, "'payload'"),
@@ -264,14 +266,14 @@ import Testing
     let (half, mark) = (input.utf8.count / 2, Array("\u{FEFF}".utf8))
     let members =
       try compressed(mark + Array(input.utf8.prefix(half))) + compressed(input.utf8.dropFirst(half))
-    for bytes in [mark + input.utf8, try compressed(input.utf8), members] {
+    for bytes in [mark + Array(input.utf8), try compressed(input.utf8), members] {
       for chunkBytes in [1, 7, 1000, 1 << 20] {
         let read = try await replay(bytes, chunkBytes: chunkBytes)
         #expect(read.output == whole.output && read.rejected == whole.rejected, "read by \(chunkBytes) bytes")
         #expect(read.report.bytesRead == bytes.count)
       }
     }
-    for bytes in [members.dropLast(), members.prefix(12), members + [1, 2, 3]] {
+    for bytes in [Array(members.dropLast()), Array(members.prefix(12)), members + [1, 2, 3]] {
       let error = await #expect(throws: ReplayError.self) { try await replay(bytes) }
       let isDamaged = error?.message.contains("in: the gzip data is damaged: incorrect header") == true
       let isIncomplete = error?.message.contains("in: the gzip data ends too early") == true
@@ -456,6 +458,65 @@ import Testing
     }
     let largest = try await replay("\(line),\"offset\":9223372036854775806}\n")
     #expect(largest.report.counters.records == 1)
+  }
+
+  @Test
+  func `timestamps outside of the years 0 to 9999 count as the nearest within, and the output is right`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    let event = #"{"op":"item.upsert","item":"a","section":"s","data":"#
+    var lines: [String] = []
+    for (number, ts) in [Int64.min, -62_167_219_200_001, -1, 253_402_300_800_000, .max].enumerated() {
+      lines += [#"{"ts":\#(ts),"key":"f","value":\#(event)\#(number)}}"#, #"{"key":"f","value":1}"#]
+    }
+    var replay = Replay(
+      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
+      output: folder.path("out"),
+      rejected: folder.path("rejected"),
+      options: FeedStoreOptions()
+    )
+    replay.options.coalescing.windowMilliseconds = 0
+    replay.options.keyframe.maxBytesRatio = 100
+    _ = try await replay.run()
+    func times(_ name: String) throws -> [String] {
+      try folder.read(name).split(separator: "\n").map {
+        String($0.firstMatch(of: /"ts":(-?[0-9]+),/)?.1 ?? "")
+      }
+    }
+    let (first, last) = ("-62167219200000", "253402300799999")
+    #expect(try times("out") == [first, first, "-1", last, last])
+    #expect(try times("rejected") == [first, first, "-1", last, last])
+    #expect(try folder.read("out").contains(#""time":"0000-01-01T00:00:00.000Z""#))
+    #expect(try folder.read("rejected").contains(#""feedstore.source.timestamp","9223372036854775807""#))
+    #expect(try await VerifiedReplay.verify([folder.path("out")], replay.options).told == [])
+  }
+
+  @Test func `a jump back of the timestamps is told once, with both lines`() async throws {
+    let told = Mutex<[String]>([])
+    let folder = try TemporaryFolder()
+    let lines = [1_000, 4_102_444_800_000, 2_000, 1_500, 4_102_444_800_001, 4_102_444_740_001, 3_000].map {
+      #"{"ts":\#($0),"key":"f","value":{"op":"feed.clear"}}"#
+    }
+    var replay = Replay(
+      inputs: [try folder.file("in", lines.joined(separator: "\n").utf8)],
+      output: "/dev/null",
+      rejected: nil,
+      options: FeedStoreOptions()
+    )
+    replay.log = Log(
+      output: DiagnosticOutput(isTerminal: false) { line in told.withLock { $0.append(line) } }
+    )
+    _ = try await replay.run()
+    let warnings = told.withLock { $0 }
+    #expect(warnings.count == 2)
+    for part in [
+      "in:3: the timestamp is 2000 (1970-01-01T00:00:02.000Z), after 4102444800000 (2100-01-01T00:00:00.000Z) in /",
+      "in:2; ", "event=replay.time-jumped",
+    ] {
+      #expect(warnings.first?.contains(part) == true, "\(warnings)")
+    }
+    #expect(warnings.last?.contains("in:7: the timestamp is 3000") == true)
   }
 
   @Test func `the report counts fields that are ignored`() async throws {
