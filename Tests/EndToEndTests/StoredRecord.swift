@@ -50,3 +50,8 @@ struct StoredRecord: Equatable {
   var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
   var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
 }
+
+extension String {
+  /// Without the times in epochs: a daemon takes them from its clock, and a replay from the records.
+  var withoutEpochTimes: String { replacing(/(feeds\.[a-z]+):-?[0-9]+\//) { "\($0.1)/" } }
+}

@@ -11,7 +11,7 @@ package struct TopicInspection {
   /// The timeout for topic metadata, which includes connecting to the brokers.
   static let metadataMilliseconds: Int32 = 15_000
   /// The timeout for topic settings. Some clusters never answer.
-  static let settingsMilliseconds: Int32 = 5_000
+  package static let settingsMilliseconds: Int32 = 5_000
 
   package init(admin: AdminClient, topics: [String], log: Log) {
     self.admin = admin

@@ -39,8 +39,8 @@ public struct TopicSetup: Sendable {
 
   /// Queries the cluster, creates missing topics if requested, and queries again.
   ///
-  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached, or the number of partitions
-  ///   does not match. The report includes topics that could not be created.
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached, the number of partitions
+  ///   does not match, or topics are to be created on an embedded broker. The report includes topics that could not be created.
   public func run() async throws -> TopicReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("topics") { try work(settings) }
@@ -49,6 +49,14 @@ public struct TopicSetup: Sendable {
   private func work(_ settings: KafkaSettings) throws -> TopicReport {
     let admin = try AdminClient(configuration: settings.admin, log: log.kafkaHandler)
     defer { try? admin.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    if creates,
+      try admin.isOnEmbeddedCluster(timeoutMilliseconds: TopicInspection.settingsMilliseconds)
+    {
+      throw DaemonError(
+        .missingTopic,
+        "an embedded broker cannot create topics; it has those of the daemon's configuration, so set topics.* there"
+      )
+    }
     let requirements = TopicRequirements(configuration.store, batchBytes: settings.batchBytes)
     let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
     let wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)

@@ -22,6 +22,14 @@ public final class AdminClient {
     handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { _ in }
   }
 
+  /// Whether the brokers are those of an ``EmbeddedCluster``. Waits for their metadata; false if there is none in time.
+  public func isOnEmbeddedCluster(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
+    let client = try client("read the cluster's id")
+    guard let text = rd_kafka_clusterid(client, timeoutMilliseconds) else { return false }
+    defer { rd_kafka_mem_free(client, text) }
+    return String(cString: text).hasPrefix(EmbeddedCluster.idPrefix)
+  }
+
   /// Creates topics and waits until the cluster has accepted them.
   ///
   /// It may take another moment until every broker knows the topics: see `waitForTopics`.
