@@ -230,8 +230,8 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "CRdkafka", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
-        "FeedTools",
+        "CRdkafka", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore",
+        "FeedTestSupport", "FeedTools",
         "Kafka", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings

@@ -118,6 +118,13 @@ class Cluster:
             raise errors.KafkaError(errors.TOPIC_ALREADY_EXISTS)
         self.topics[name] = topic.Topic(max(count, 1), settings)
 
+    def extend(self, name, count):
+        if name not in self.topics:
+            raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION)
+        if count <= len(self.topics[name].partitions):
+            raise errors.KafkaError(errors.INVALID_PARTITIONS)
+        self.topics[name].extend(count)
+
     def delete(self, name):
         if self.topics.pop(name, None) is None:
             raise errors.KafkaError(errors.UNKNOWN_TOPIC_OR_PARTITION)

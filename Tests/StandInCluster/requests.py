@@ -605,6 +605,23 @@ async def _delete_topics(broker, version, reader, writer):
     writer.array(names, one)
 
 
+async def _create_partitions(broker, version, reader, writer):
+    def wanted():
+        return reader.text(), reader.i32(), reader.array(lambda: reader.array(reader.i32))
+
+    topics = reader.array(wanted)
+    reader.i32()
+    only_checks = reader.flag()
+    writer.i32(0)
+
+    def one(entry):
+        writer.text(entry[0])
+        writer.i16(errors.NONE if only_checks else _code(lambda: broker.cluster.extend(*entry[:2])))
+        writer.text(None)
+
+    writer.array(topics, one)
+
+
 async def _delete_records(broker, version, reader, writer):
     topics = _topics(reader, lambda: (reader.i32(), reader.i64()))
     writer.i32(0)
@@ -663,8 +680,8 @@ async def _describe_configs(broker, version, reader, writer):
 _API_VERSIONS = 18
 _NEVER = 99
 _OPEN_TO_ALL = (17, _API_VERSIONS, 36)
-# Topics are created, deleted and described.
-_ADMINISTRATIVE = (19, 20, 32)
+# Topics are created, deleted, described and extended.
+_ADMINISTRATIVE = (19, 20, 32, 37)
 # By API key: the minimum and maximum version, the first flexible one, and the handler.
 _HANDLERS = {
     0: (3, 7, _NEVER, _produce),
@@ -692,4 +709,5 @@ _HANDLERS = {
     28: (0, 3, 3, _transaction_offsets),
     32: (0, 1, _NEVER, _describe_configs),
     36: (0, 1, _NEVER, _sasl_authenticate),
+    37: (0, 0, _NEVER, _create_partitions),
 }

@@ -6,7 +6,7 @@ import unittest
 import uuid
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 SERVERS = {"bootstrap.servers": os.environ["FEEDSTORE_TEST_BOOTSTRAP"]}
 TIMEOUT = 300
@@ -157,6 +157,33 @@ class StandInTests(unittest.TestCase):
             small.produce(topic, "x" * 400, partition=0)
         small.commit_transaction(TIMEOUT)
         self.wait_to_read(topic, ["x" * 400] * 3)
+
+    def test_partitions_are_added_to_a_topic_and_never_taken_away(self):
+        topic = self.make_topic()
+        admin = AdminClient(SERVERS)
+        admin.create_partitions([NewPartitions(topic, 3)])[topic].result(TIMEOUT)
+        self.assertEqual(sorted(admin.list_topics(topic).topics[topic].partitions), [0, 1, 2])
+        producer = Producer(SERVERS)
+        producer.produce(topic, "new", partition=2)
+        self.assertEqual(producer.flush(TIMEOUT), 0)
+        with self.assertRaises(KafkaException) as raised:
+            admin.create_partitions([NewPartitions(topic, 3)])[topic].result(TIMEOUT)
+        self.assertEqual(raised.exception.args[0].name(), "INVALID_PARTITIONS")
+
+    def test_a_topic_that_is_created_again_is_empty_and_its_offsets_are_forgotten(self):
+        topic = self.make_topic()
+        producer = Producer(SERVERS)
+        producer.produce(topic, "old", partition=0)
+        self.assertEqual(producer.flush(TIMEOUT), 0)
+        reader = Consumer(SERVERS | {"group.id": topic, "enable.auto.commit": False})
+        self.addCleanup(reader.close)
+        reader.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
+        admin = AdminClient(SERVERS)
+        admin.delete_topics([topic])[topic].result(TIMEOUT)
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(TIMEOUT)
+        self.assertEqual(self.read(topic), [])
+        (found,) = reader.committed([TopicPartition(topic, 0)], TIMEOUT)
+        self.assertEqual(found.offset, -1001)
 
     def test_cleaning_keeps_the_last_record_of_each_key(self):
         topic = self.make_topic(cleanup_policy="compact", segment_ms="1")

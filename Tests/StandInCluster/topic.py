@@ -23,9 +23,14 @@ class Topic:
     def __init__(self, count, settings):
         # The topic's own settings.
         self.settings = settings
+        self.partitions = []
+        self.extend(count)
+
+    def extend(self, count):
+        """Adds partitions up to a number."""
         size = int(self.setting("max.message.bytes"))
         segment = int(self.setting("segment.bytes"))
-        self.partitions = [partition.Partition(size, segment) for _ in range(count)]
+        self.partitions += [partition.Partition(size, segment) for _ in range(count - len(self.partitions))]
 
     @property
     def all_settings(self):

@@ -18,6 +18,12 @@ final class ChangesetFollower {
   /// When that is told next, in milliseconds of the monotonic clock.
   private var nextProgress: Int64 = 0
 
+  /// How many partitions the topic had when all of them were asked for; nil if some were.
+  private var followedCount: Int32?
+  /// When to look next whether it has more, in milliseconds of the monotonic clock.
+  private var nextLook: Int64 = 0
+
+  private static let lookMilliseconds: Int64 = 5_000
   private static let progressMilliseconds: Int64 = 20
   private static let pollMilliseconds: Int32 = 100
   /// The timeout of one request. The follower checks for a stop between requests and then repeats the request.
@@ -50,7 +56,9 @@ final class ChangesetFollower {
       switch board.takeRequest() {
       case .stop: return
       case .follow(let partitions): try assign(partitions)
-      case .none: try await read()
+      case .none:
+        try await read()
+        try followNewPartitions()
       }
     }
   }
@@ -118,8 +126,25 @@ final class ChangesetFollower {
 
   // MARK: Partitions
 
+  /// Follows partitions that the topic has got since, if all are to be followed.
+  private func followNewPartitions() throws {
+    let now = MonotonicClock.milliseconds()
+    guard let followedCount, now >= nextLook else { return }
+    nextLook = now + Self.lookMilliseconds
+    let metadata = try? consumer.metadataByName([topic], timeoutMilliseconds: Self.questionMilliseconds)
+    guard let count = metadata?.partitionCounts[topic], count > followedCount else { return }
+    log(
+      .warning,
+      "PARTITIONS",
+      "\(topic) had \(followedCount) partitions and has \(count) now; the new ones are followed as well. "
+        + "Feeds whose keys hash to another partition since then begin anew there, and their old copies stay"
+    )
+    try assign(nil)
+  }
+
   private func assign(_ asked: Set<Int32>?) throws {
     guard let count = try partitionCount() else { return }
+    followedCount = asked == nil ? count : nil
     let numbers = asked ?? Set(0..<count)
     if let stranger = numbers.first(where: { !(0..<count).contains($0) }) {
       throw FeedClientError(

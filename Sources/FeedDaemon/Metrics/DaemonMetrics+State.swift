@@ -42,6 +42,12 @@ extension DaemonMetrics {
         "Partitions whose feeds could not be restored.",
         sum.stopped.count
       ),
+      Self.one(
+        .gauge,
+        "feedstore_topics_changed",
+        "Topics whose number of partitions has changed.",
+        status.topicChanges.count
+      ),
       Self.family(
         .counter,
         "feedstore_rebalances",

@@ -36,7 +36,7 @@ struct Restoration {
   /// What is to be done next.
   enum Step: Equatable {
     case nothing
-    /// Ask for the committed offsets, then ``locate(_:)``.
+    /// Ask for the committed offsets, then ``locate(_:)``; or ``stop(partition:_:)``.
     case locate([TopicPartition])
     /// Ask where an input partition begins and ends, then ``measure(_:_:)``.
     case measure(TopicPartition)
@@ -187,6 +187,11 @@ struct Restoration {
     return offset > ends.high
   }
 
+  /// What was committed with an input partition's offset.
+  func metadata(of input: TopicPartition) -> CommitMetadata {
+    CommitMetadata(entries[input.partition]?.committed[input]?.metadata ?? "")
+  }
+
   /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
   func leastEnd(of partition: Int32) -> Int64 {
     (entries[partition]?.committed ?? [:])
@@ -263,7 +268,7 @@ struct Restoration {
   /// The partition's feeds cannot be restored.
   mutating func stop(partition: Int32, _ error: DaemonError) {
     switch entries[partition]?.state {
-    case .bounding, .reading: entries[partition]?.state = .stopped(error)
+    case .locating, .bounding, .reading: entries[partition]?.state = .stopped(error)
     default: preconditionFailure("a stop of partition \(partition), which is not restored")
     }
   }

@@ -1,14 +1,15 @@
 /// Whether the daemon lives and is ready, and why not.
 ///
 /// It lives as long as every worker comes back to its loop. It is ready when every worker has its share of the partitions,
-/// and the feeds of those are restored; a share may be empty.
+/// and the feeds of those are restored; a share may be empty. It is not while topics have other partitions than it works
+/// with.
 package struct DaemonHealth: Equatable {
   /// Why something is not as it should be.
   package struct Reason: Equatable, Encodable {
     /// A stable word.
     let code: String
-    /// The worker's number.
-    let worker: Int
+    /// The worker's number; nil if it is about the whole process.
+    var worker: Int?
     /// A sentence for people.
     package let detail: String
   }
@@ -35,9 +36,10 @@ package struct DaemonHealth: Equatable {
   private(set) var isStarted = true
 
   /// - Parameters:
+  ///   - topics: those whose partitions have changed.
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
   ///   - isStopping: whether the end was asked for.
-  init(_ workers: [Worker], longestSilence: Int64, isStopping: Bool) {
+  init(_ workers: [Worker], topics: [TopicChanges.Change] = [], longestSilence: Int64, isStopping: Bool) {
     for worker in workers {
       if worker.silence > longestSilence { deaths.append(Self.death(worker)) }
       if isStopping {
@@ -47,8 +49,14 @@ package struct DaemonHealth: Equatable {
       }
       if worker.phase != .running { isStarted = false }
     }
-    if isStopping { isStarted = false }
+    if isStopping {
+      isStarted = false
+    } else {
+      obstacles += topics.map { Reason(code: Self.changedTopic, detail: $0.description) }
+    }
   }
+
+  static let changedTopic = "partitions-changed"
 
   var isLive: Bool { deaths.isEmpty }
   package var isReady: Bool { obstacles.isEmpty }
@@ -119,6 +127,6 @@ extension DaemonStatus {
         silence: worker.silence(at: now)
       )
     }
-    return DaemonHealth(views, longestSilence: longestSilence, isStopping: isStopping)
+    return DaemonHealth(views, topics: topicChanges, longestSilence: longestSilence, isStopping: isStopping)
   }
 }

@@ -10,6 +10,8 @@ package final class DaemonStatus: Sendable {
     var served = ServedPartitions()
     var standby: (any PartitionFollower)?
     var rejections = RecentRejections()
+    /// Nil until a worker has found the topics.
+    var topics: TopicChanges?
   }
 
   private let state = Mutex(State())
@@ -53,6 +55,25 @@ package final class DaemonStatus: Sendable {
 
   /// The newest rejected records.
   package var rejections: RecentRejections { state.withLock(\.rejections) }
+
+  /// Topics whose number of partitions has changed.
+  package var topicChanges: [TopicChanges.Change] { state.withLock { $0.topics?.all ?? [] } }
+
+  /// The topics as the first worker has found them.
+  func found(_ topics: TopicChanges) {
+    state.withLock { if $0.topics == nil { $0.topics = topics } }
+  }
+
+  /// Notes what has changed since; nothing before the topics are found.
+  func changeTopics(
+    _ note: (inout TopicChanges) -> [TopicChanges.Change]
+  ) -> [TopicChanges.Change] {
+    state.withLock { state in
+      guard var topics = state.topics else { return [] }
+      defer { state.topics = topics }
+      return note(&topics)
+    }
+  }
 
   /// The partitions to serve.
   package var served: ServedPartitions { state.withLock(\.served) }

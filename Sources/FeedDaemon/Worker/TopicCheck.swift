@@ -4,9 +4,10 @@ import Kafka
 import Service
 
 /// Looks at the topics' settings when a daemon starts, warns of what it cannot work with, and tells the workers
-/// how large rejected records may be.
+/// how large rejected records may be. Then it looks every few seconds whether the topics still have the same
+/// partitions.
 ///
-/// It stops nobody: a cluster may not tell settings, or only to others. Partitions are left to
+/// It stops nobody: a cluster may not tell settings, or only to others. What the partitions are at the start is left to
 /// ``TopicLayout``, which does stop a daemon.
 package struct TopicCheck: Sendable {
   let settings: KafkaSettings
@@ -21,7 +22,11 @@ package struct TopicCheck: Sendable {
 
   private var log: Log { environment.log }
 
-  /// Asks once, on a thread of its own, and gives up soon.
+  /// How often the partitions are asked for: as often as consumers ask by themselves.
+  private static let watchSeconds = 5
+  private static let answerMilliseconds: Int32 = 1_000
+
+  /// Asks for the settings once, and gives up soon; for the partitions until the task is cancelled. On a thread of its own.
   package func run() async {
     let thread = WorkerThread(name: "topics")
     defer { thread.stop() }
@@ -31,7 +36,27 @@ package struct TopicCheck: Sendable {
       } catch {
         log.write(.startupTopicsUnchecked, "topic settings were not checked", ["error": error])
       }
+      await watch()
     }
+  }
+
+  /// What keeps the brokers from answering, the workers tell.
+  private func watch() async {
+    // A consumer, because its requests create no topics.
+    guard let client = try? Consumer(configuration: settings.reader, log: { _, _, _ in }) else { return }
+    let batch = client.makeBatch(capacity: 1)
+    while (try? await Task.sleep(for: .seconds(Self.watchSeconds))) != nil {
+      do throws(KafkaError) {
+        // Discards what the client reports.
+        try client.poll(into: batch, timeoutMilliseconds: 0)
+        let metadata = try client.metadataByName(
+          options.topics.distinct,
+          timeoutMilliseconds: Self.answerMilliseconds
+        )
+        log.write(environment.status.changeTopics { $0.note(metadata) })
+      } catch {}
+    }
+    try? client.close(timeoutMilliseconds: Self.answerMilliseconds)
   }
 
   private func work() throws(KafkaError) {
@@ -53,5 +78,14 @@ package struct TopicCheck: Sendable {
       )
     }
     try admin.close(timeoutMilliseconds: 1_000)
+  }
+}
+
+extension Log {
+  /// Reports topics whose partitions have changed.
+  func write(_ changes: [TopicChanges.Change]) {
+    for change in changes {
+      write(.topicsPartitionsChanged, "the partitions of a topic have changed", change.fields)
+    }
   }
 }

@@ -156,7 +156,11 @@ extension Worker {
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
     let entries = offsets(store).map {
       let end = writer?.ends.endIfCommitted(of: $0.partition)
-      let metadata = CommitMetadata(changesetsEnd: end, author: author).text
+      let metadata = CommitMetadata(
+        changesetsEnd: end,
+        partitions: writer?.layout.inputPartitions,
+        author: author
+      ).text
       return ($0.topicPartition, CommittedOffset($0.offset, metadata: metadata))
     }
     return Dictionary(entries) { $1 }

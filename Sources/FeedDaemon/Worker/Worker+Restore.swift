@@ -62,7 +62,7 @@ extension Worker {
       restoreFailures = 0
       doubtfulSince = nil
     } catch let error as KafkaError {
-      guard mayPass(error) else { throw DaemonError(error) }
+      guard mayPass(error) else { throw explained(error) }
       pauseRestoring(.restoreRetrying, "transient Kafka error; retrying", ["error": error])
     } catch let stale as StaleAnswer {
       pauseRestoring(
@@ -102,6 +102,20 @@ extension Worker {
     }
   }
 
+  /// Says what has become of the topics, if a partition that was assigned does not exist.
+  private func explained(_ error: KafkaError) -> DaemonError {
+    guard [.unknownPartition, .unknownTopic, .unknownTopicOrPartition].contains(error.kind) else {
+      return DaemonError(error)
+    }
+    do {
+      let metadata = try consumer.metadata(options.topics.distinct, timeoutMilliseconds: askMilliseconds)
+      _ = try TopicLayout(options.topics, metadata)
+    } catch let problem as DaemonError {
+      return problem
+    } catch {}
+    return DaemonError(error)
+  }
+
   /// Whether what is doubtful, and has been since the last step that was not, is so for less than this time.
   private func isInDoubt(_ milliseconds: Int64) -> Bool {
     let now = clock.milliseconds()
@@ -114,8 +128,15 @@ extension Worker {
     switch step {
     case .nothing: break
     case .locate(let inputs):
+      if let layout = writer?.layout, let new = inputs.first(where: { $0.partition >= layout.inputPartitions }) {
+        return stopPartition(new.partition, layout.unexpected(new.partition, options.topics))
+      }
       do throws(KafkaError) {
         restoration.locate(try consumer.committed(inputs, timeoutMilliseconds: askMilliseconds))
+        for input in inputs where isCommittedWithFewerPartitions(input) {
+          let earlier = restoration.metadata(of: input).partitions ?? 0
+          log.write(environment.status.changeTopics { $0.note(earlierInputs: earlier) })
+        }
       } catch {
         if error.kind == .timedOut { endAbandonedTransactions(of: inputs) }
         throw error
@@ -156,6 +177,12 @@ extension Worker {
     case .resume(let starts):
       try resume(at: starts, store)
     }
+  }
+
+  /// Whether the inputs had fewer partitions when an offset was committed.
+  private func isCommittedWithFewerPartitions(_ input: TopicPartition) -> Bool {
+    guard let earlier = restoration.metadata(of: input).partitions, let writer else { return false }
+    return earlier < writer.layout.inputPartitions
   }
 
   /// Nothing has come of what is read: an open transaction may keep it back.
@@ -254,8 +281,10 @@ extension Worker {
     try consumer.seek(starts.map(\.position), timeoutMilliseconds: askMilliseconds)
     try consumer.resume(starts.map(\.position.topicPartition))
     restoreResult.starts = starts.map(\.position)
-    // What is lost and passed over is not to be missed again at the next start.
-    for start in starts where start.isLoss { cover(start.position, store) }
+    // What is lost and passed over, or has changed, is not to be noticed again at the next start.
+    for start in starts where start.isLoss || isCommittedWithFewerPartitions(start.position.topicPartition) {
+      cover(start.position, store)
+    }
     restoration.finish()
     let now = clock.milliseconds()
     let numbers = Set(starts.map(\.position.partition))

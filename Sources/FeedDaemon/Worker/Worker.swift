@@ -170,7 +170,9 @@ package final class Worker: @unchecked Sendable {
           try idleBatch.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
           continue
         }
-        return try TopicLayout(options.topics, metadata)
+        let layout = try TopicLayout(options.topics, metadata)
+        environment.status.found(TopicChanges(options.topics, metadata))
+        return layout
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
         // What refuses the connection is told by the client.
         if !error.isConnectionFault {

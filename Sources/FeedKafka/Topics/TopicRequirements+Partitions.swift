@@ -51,7 +51,10 @@ extension TopicRequirements {
       return requirement(
         .must,
         "a feed's records must have the same partition number in both inputs",
-        "re-create it with \(most), because adding partitions would move existing feeds"
+        """
+        add partitions up to \(most) with: kafka-topics --alter --topic \(topic) --partitions \(most); existing feeds \
+        whose keys then hash to another partition begin anew there
+        """
       )
     case (.changesets, let most?) where partitions < most:
       return requirement(

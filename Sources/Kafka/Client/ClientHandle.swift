@@ -63,12 +63,41 @@ final class ClientHandle {
   /// It requests all topics and filters the result, because requesting a topic by name can create it.
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     let action = "read the metadata of \(topics.joined(separator: ", "))"
-    let metadata = try ask(action, Deadline(milliseconds: timeoutMilliseconds))
+    var result = TopicMetadata()
+    try ask(action, Deadline(milliseconds: timeoutMilliseconds), topics, into: &result)
+    result.missing = topics.filter { result.partitionCounts[$0] == nil }
+    return result
+  }
+
+  /// The same for a consumer, whose requests create no topics. It requests only these topics, one after the other.
+  func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    var result = TopicMetadata()
+    for name in topics {
+      let action = "read the metadata of \(name)"
+      guard let topic = rd_kafka_topic_new(client, name, nil) else {
+        throw .make(KafkaErrorCode(rd_kafka_last_error()), action)
+      }
+      defer { rd_kafka_topic_destroy(topic) }
+      try ask(action, deadline, [name], only: topic, into: &result)
+    }
+    result.missing = topics.filter { result.partitionCounts[$0] == nil }
+    return result
+  }
+
+  /// Requests metadata, and notes those of the wanted topics that exist.
+  private func ask(
+    _ action: String,
+    _ deadline: Deadline,
+    _ topics: [String],
+    only topic: OpaquePointer? = nil,
+    into result: inout TopicMetadata
+  ) throws(KafkaError) {
+    let metadata = try ask(action, deadline, only: topic)
     defer { rd_kafka_metadata_destroy(metadata) }
     context.faults.connected()
 
     let wanted = Set(topics)
-    var result = TopicMetadata()
     for index in 0..<Int(metadata?.pointee.topic_cnt ?? 0) {
       guard let answer = metadata?.pointee.topics[index], let text = answer.topic else { continue }
       let name = String(cString: text)
@@ -82,20 +111,19 @@ final class ClientHandle {
         throw .make(KafkaErrorCode(answer.err), "read the metadata of \(name)")
       }
     }
-    result.missing = topics.filter { result.partitionCounts[$0] == nil }
-    return result
   }
 
-  /// Requests all metadata. Ends before the deadline if no broker accepts the client.
+  /// Requests the metadata of one topic, or of all. Ends before the deadline if no broker accepts the client.
   private func ask(
     _ action: String,
-    _ deadline: Deadline
+    _ deadline: Deadline,
+    only topic: OpaquePointer?
   ) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata>? {
     var slice = Self.firstSliceMilliseconds
     while true {
       var metadata: UnsafePointer<rd_kafka_metadata>?
       let timeout = min(max(1, deadline.remainingMilliseconds), slice)
-      let code = rd_kafka_metadata(client, 1, nil, &metadata, timeout)
+      let code = rd_kafka_metadata(client, topic == nil ? 1 : 0, topic, &metadata, timeout)
       do throws(KafkaError) {
         try KafkaError.check(code, client: client, action)
         return metadata

@@ -237,6 +237,15 @@ public final class Consumer {
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
+  /// The same for regular checks: it requests only these topics, whatever else the cluster has.
+  public func metadataByName(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
+    _ = try client("read metadata")
+    return try handle?.metadataByName(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
+  }
+
   /// Leaves the group and releases all resources; a second call does nothing.
   ///
   /// The partitions are given up without another rebalance. The consumer's batches are recycled first.

@@ -12,6 +12,9 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case startupTopicMismatch = "startup.topic-mismatch"
   case startupTopicsUnchecked = "startup.topics-unchecked"
 
+  // The topics' partitions change while the process runs.
+  case topicsPartitionsChanged = "topics.partitions-changed"
+
   // The configuration is read.
   case configUnknownVariable = "config.unknown-variable"
   case configReloaded = "config.reloaded"
@@ -125,7 +128,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
       .publishWaitingForBrokers, .publishWaitingForTime, .replayTimeJumped:
       .warning
-    case .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
+    case .topicsPartitionsChanged, .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
       .httpFollowerFailed,
       .embeddedRequestRefused, .kafkaClientError, .kafkaClientConnectionRefused, .publishRecordUndelivered,
       .shutdownTimedOut, .shutdownFailed:
@@ -139,7 +142,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
   /// events that an operator waits for: after a reload, and while a start waits for topics.
   public var isCounted: Bool {
     switch self {
-    case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics: false
+    case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics, .topicsPartitionsChanged:
+      false
     default: level >= .warning
     }
   }

@@ -183,6 +183,24 @@ struct RestorationTests {
     #expect(alone.step == .nothing)
   }
 
+  @Test func `a partition that is not to be read is left out before its offsets are asked for`() {
+    var restoration = Restoration()
+    restoration.assign([Self.items(0), Self.items(7)])
+    restoration.stop(partition: 7, Self.unreadable)
+    #expect(restoration.step == .locate([Self.items(0)]))
+    #expect(restoration.stopped == [7: Self.unreadable])
+  }
+
+  @Test func `what was committed with an offset is known until the partition goes`() {
+    var restoration = Restoration()
+    restoration.assign([Self.items(0)])
+    #expect(restoration.metadata(of: Self.items(0)) == CommitMetadata(""))
+    restoration.locate([Self.items(0): CommittedOffset(5, metadata: "partitions=2")])
+    #expect(restoration.metadata(of: Self.items(0)).partitions == 2)
+    restoration.release([0])
+    #expect(restoration.metadata(of: Self.items(0)) == CommitMetadata(""))
+  }
+
   private static let unreadable = DaemonError(.unreadableChangesets, "no record")
 
   @Test func `an empty partition is not read`() {

@@ -63,6 +63,17 @@ import Testing
     #expect(health.isReady)
   }
 
+  @Test func `it is not ready while topics have other partitions than at its start`() {
+    let change = TopicChanges.Change(topic: "feeds.items", before: 1, after: 4, remedy: "restart it")
+    let health = DaemonHealth([Self.worker(.running)], topics: [change], longestSilence: 1_000, isStopping: false)
+    #expect(!health.isReady && health.isStarted && health.isLive)
+    #expect(health.obstacles.map(\.code) == ["partitions-changed"])
+    #expect(health.obstacles.map(\.worker) == [nil])
+    #expect(
+      health.obstacles.map(\.detail) == ["topic feeds.items had 1 partition and has 4 now: restart it"]
+    )
+  }
+
   @Test func `it is not ready once it was asked to stop`() {
     let health = Self.health(Self.worker(.running), isStopping: true)
     #expect(health.obstacles.map(\.code) == ["stopping"])

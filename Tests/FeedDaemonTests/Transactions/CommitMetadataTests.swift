@@ -11,6 +11,11 @@ struct CommitMetadataTests {
       "changesets=12 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),
     (CommitMetadata(changesetsEnd: 12, author: nil), "changesets=12"),
+    (
+      CommitMetadata(changesetsEnd: 12, partitions: 4, author: author),
+      "changesets=12 partitions=4 member=feedstore-1a2b producer=feeds-host 1 x-0"
+    ),
+    (CommitMetadata(changesetsEnd: nil, partitions: 4, author: nil), "partitions=4"),
     (CommitMetadata(changesetsEnd: nil, author: author), "member=feedstore-1a2b producer=feeds-host 1 x-0"),
     (CommitMetadata(changesetsEnd: nil, author: nil), ""),
   ])
@@ -20,7 +25,7 @@ struct CommitMetadataTests {
   }
 
   @Test(arguments: [
-    "7", "changesets=", "changesets=x", "other=7", "member=", "member=a", "member=a producer=",
+    "7", "changesets=", "changesets=x", "partitions=x", "other=7", "member=", "member=a", "member=a producer=",
     "member= producer=b",
     "producer=b",
   ])

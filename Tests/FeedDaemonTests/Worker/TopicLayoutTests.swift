@@ -30,13 +30,16 @@ struct TopicLayoutTests {
     let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(3, 12, 12, 1)) }
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.sections has 3 partitions and feeds.items has 12") == true)
-    #expect(error?.message.contains("create feeds.sections again with 12") == true)
+    #expect(error?.message.contains("add partitions to feeds.sections up to 12") == true)
+    #expect(error?.message.contains("begin anew there, and their old copies stay") == true)
   }
 
   @Test func `too few partitions for the changesets are refused with both counts`() {
     let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(6, 6, 4, 1)) }
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.changesets has 4 partitions, fewer than the 6") == true)
+    #expect(error?.message.contains("add partitions up to 6") == true)
+    #expect(error?.message.contains("begin anew there, and their old copies stay") == true)
   }
 
   @Test func `every topic that is missing is named`() {
