@@ -9,9 +9,16 @@ final class ChangesetDecoder {
   private let spelled = ByteWriter(capacity: 64 << 10)
 
   /// What is decoded is valid until the next value is, as long as the value's bytes stay.
-  func decode(_ value: ByteSpan) throws(Violation) -> ChangesetForm {
+  ///
+  /// - Parameter mayForget: whether `through` may lack records that were taken.
+  func decode(_ value: ByteSpan, mayForget: Bool) throws(Violation) -> ChangesetForm {
     arena.reset()
-    return try ChangesetForm(try ChangesetDecoder.index(value, indexer), arena: arena, spelled: spelled)
+    return try ChangesetForm(
+      try ChangesetDecoder.index(value, indexer),
+      arena: arena,
+      spelled: spelled,
+      mayForget: mayForget
+    )
   }
 
   /// Adds the lists of an earlier part, whose form was checked; they point to its bytes.

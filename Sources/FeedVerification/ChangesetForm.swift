@@ -17,7 +17,8 @@ struct ChangesetForm {
   /// - Parameters:
   ///   - text: must stay valid as long as this is used.
   ///   - spelled: is overwritten.
-  init(_ text: JSONText, arena: ScratchArena, spelled: ByteWriter) throws(Violation) {
+  ///   - mayForget: whether `through` may lack records that were taken.
+  init(_ text: JSONText, arena: ScratchArena, spelled: ByteWriter, mayForget: Bool) throws(Violation) {
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw Violation("the value is not valid: \(fault.explanation)")
     }
@@ -34,7 +35,7 @@ struct ChangesetForm {
     self.through = through
     try ChangesetForm.checkMode(record)
     try ChangesetForm.checkRevision(record)
-    try ChangesetForm.checkThrough(through, epoch: record.epoch)
+    try ChangesetForm.checkThrough(through, epoch: record.epoch, mayForget: mayForget)
 
     spelled.removeAll()
     var spelling = ChangesetSpelling(spelled)
@@ -101,7 +102,11 @@ struct ChangesetForm {
     guard record.mode != .delete || record.parts == 1 else { throw Violation("a deletion has parts") }
   }
 
-  private static func checkThrough(_ through: [TopicOffset], epoch: ByteSpan) throws(Violation) {
+  private static func checkThrough(
+    _ through: [TopicOffset],
+    epoch: ByteSpan,
+    mayForget: Bool
+  ) throws(Violation) {
     for (one, other) in zip(through, through.dropFirst())
     where !one.topic.lexicographicallyPrecedes(other.topic) {
       throw Violation("through is not sorted: \"\(one.name)\" stands before \"\(other.name)\"")
@@ -117,6 +122,7 @@ struct ChangesetForm {
         "the epoch is \(epoch.quotedForMessage()), expected a topic, milliseconds and an offset: \"topic:0/0\""
       )
     }
+    if mayForget { return }
     guard let newest = through.offset(Array(names[0].utf8)), newest >= offset else {
       throw Violation(
         "through does not reach the record that the epoch \(epoch.quotedForMessage()) names"

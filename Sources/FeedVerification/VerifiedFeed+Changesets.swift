@@ -111,7 +111,9 @@ extension VerifiedFeed {
       try noteGap("revision \(record.revision) comes after revision \(current)", context)
       return false
     }
-    try checkThrough(form, known.replica.through)
+    if !context.options.mayForgetInput || !hasForgotten(form, known.replica.through) {
+      try checkThrough(form, known.replica.through)
+    }
     return true
   }
 
@@ -135,6 +137,11 @@ extension VerifiedFeed {
     guard form.through == known.replica.through else {
       throw Violation("the keyframe's through is not that of the changeset before")
     }
+  }
+
+  /// Whether `through` has begun again for a topic.
+  private func hasForgotten(_ form: ChangesetForm, _ before: [TopicOffset]) -> Bool {
+    before.contains { entry in form.through.offset(entry.topic).map { $0 < entry.offset } ?? true }
   }
 
   private func checkThrough(_ form: ChangesetForm, _ before: [TopicOffset]) throws(Violation) {

@@ -1,7 +1,9 @@
 import FeedClient
 import FeedStore
 import FeedTestSupport
+import Foundation
 import ObservationSupport
+import ProcessSupport
 import Synchronization
 import Testing
 
@@ -80,6 +82,35 @@ extension OnCluster {
       }
     }
 
+    @Test func `an input that was created again stops a start, and its feeds go on with it if so configured`()
+      async throws
+    {
+      let life = try await RecreatedInput()
+      try await life.run(until: "old5") { try life.publish("old1", "old2", "old3", "old4", "old5") }
+      try life.topics.recreate(life.topics.names.items)
+      // The group's offsets are gone with the topic.
+      let refused = try life.command(["run"])
+      let problem =
+        "\(life.topics.names.items) [0] ends at 0, but feeds have taken records of it up to offset 4"
+      try BrokerFailure.check(
+        refused.exitCode == 1 && refused.error.contains(problem),
+        "exit code \(refused.exitCode): \(refused.error)"
+      )
+      // New records have offsets that old ones had.
+      try await life.run(["kafka.onLostInput": "continue"], until: "new2") {
+        try life.publish("new1", "new2")
+      }
+      // That is known from then on, while some feeds still say what they have taken of the old topic.
+      try life.publish("new3", feed: "sports")
+      try await life.run(until: "new4") { try life.publish("new4") }
+      let items = try life.items(of: "news") + life.items(of: "sports")
+      try BrokerFailure.check(
+        items == ["old1", "old2", "old3", "old4", "old5", "new1", "new2", "new4", "new3"],
+        "\(items)"
+      )
+      try life.topics.delete()
+    }
+
     @Test func `whoever follows all partitions follows those that are added`() async throws {
       var options = RunOptions()
       options.partitions = 1
@@ -113,5 +144,42 @@ extension OnCluster {
         }
       }
     }
+  }
+}
+
+/// A daemon, one after another, on topics of which one is created again.
+private final class RecreatedInput: Sendable {
+  let topics = TestTopics("recreated", partitions: 1)
+  private let folder = FileManager.default.temporaryDirectory
+
+  init() async throws { try await topics.create() }
+
+  func publish(_ items: String..., feed: String = "news") throws {
+    try topics.produce(items.count) { number in
+      (0, feed, #"{"op":"item.upsert","item":"\#(items[number])","section":"s"}"#)
+    }
+  }
+
+  func command(_ arguments: [String]) throws -> CommandRun {
+    try CommandRun(arguments + Build.options(topics.settings), in: folder)
+  }
+
+  /// The ids of a feed's items, as they are published.
+  func items(of feed: String) throws -> [String] {
+    let text = try command(["follow", feed, "--snapshot", "--json"]).output
+    return text.matches(of: /"id":"((?:old|new)[0-9])"/).map { String($0.1) }
+  }
+
+  /// Runs a daemon until it has published an item.
+  func run(_ settings: [String: String] = [:], until item: String, _ body: () throws -> Void) async throws {
+    let path = folder.appendingPathComponent("\(topics.prefix).log").path
+    let member = try Member("member", topics.settings.merging(settings) { $1 }, logPath: path)
+    try body()
+    while try !items(of: "news").contains(item) {
+      try BrokerFailure.check(member.end == nil, "the daemon has ended: \(member.endText); see \(path)")
+    }
+    member.askToStop()
+    while member.end == nil { await Task.yield() }
+    try BrokerFailure.check(member.end == .exited(0), "\(member.endText); see \(path)")
   }
 }

@@ -1,3 +1,4 @@
+import Feed
 import FeedConfiguration
 import FeedDaemon
 import FeedPipeline
@@ -66,6 +67,46 @@ struct InputStartOnClusterTests {
     }.run()
     #expect(report.counters.records == 0)
     #expect(report.counters.flushes == 1)
+  }
+
+  /// What a daemon has published of a feed whose last record was the one with offset 41.
+  private static let published = StoredRecord(
+    "k0/a",
+    #"{"feed":"a","epoch":"feeds.items/40","revision":1,"base":0,"mode":"reload","reason":"initial","time":"2026-11-20T10:00:00.000Z","through":{"feeds.items":41},"checksum":"00000000","sections":[]}"#
+  )
+
+  @Test
+  func `an input that ends before what feeds have taken stops the daemon, without a committed offset too`()
+    async throws
+  {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    try ground.produce([Self.published], to: "feeds.changesets")
+    try ground.produce([Self.record], to: "feeds.items")
+    let error = await #expect(throws: DaemonError.self) { try await ground.runDaemon(applying: 1) }
+    #expect(error?.code == .lostInput)
+    for text in ["feeds.items [0] ends at 1", "up to offset 41", "onLostInput", "topics.changesets"] {
+      #expect(error?.message.contains(text) == true, "\(text): \(error?.message ?? "")")
+    }
+  }
+
+  @Test func `if so configured, feeds forget what they have taken of an input that begins again`()
+    async throws
+  {
+    var ground = try Ground()
+    defer { ground.cluster.stop() }
+    ground.configuration.lostInput = .continue
+    try ground.produce([Self.published], to: "feeds.changesets")
+    try ground.produce([Self.record], to: "feeds.items")
+    let lines = Mutex<[String]>([])
+    let log = Ground.log(.warning) { line in lines.withLock { $0.append(line) } }
+    let report = try await ground.runDaemon(applying: 1, log: log)
+    #expect(lines.withLock { $0 }.count { $0.contains("event=input.lost") && $0.contains("offset 41") } == 1)
+    #expect(report.counters.noOps[.alreadyApplied] == nil)
+    #expect(report.feeds.map(\.sectionCount) == [1])
+    let changesets = try ground.contents(of: "feeds.changesets", partitions: 1)
+    #expect(changesets.last?.valueText?.contains(#""revision":2,"#) == true)
+    #expect(changesets.last?.valueText?.contains(#""through":{"feeds.items":0}"#) == true)
   }
 
   @Test func `changesets that end before the committed position stop their partition, and no other`()

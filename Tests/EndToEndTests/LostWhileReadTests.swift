@@ -77,9 +77,8 @@ struct LostWhileReadTests {
       try await Self.run(ground) { low, received in low + received > Self.recordCount }
     }
     #expect(error?.code == .lostInput)
-    #expect(error?.message.contains("input is lost while it is read") == true)
-    #expect(error?.message.contains("feeds.items [0]") == true)
-    #expect(error?.message.contains("start feedstore again") == true)
+    #expect(error?.message.contains("input is lost: of feeds.items [0], offsets 0 to ") == true)
+    #expect(error?.message.contains("kafka.onLostInput") == true)
   }
 
   @Test func `input that is lost while it is read is skipped if so configured`() async throws {

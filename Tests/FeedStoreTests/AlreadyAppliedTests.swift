@@ -65,6 +65,22 @@ import Testing
     #expect(next.contains(#""through":{"feeds.items":7,"feeds.sections":3}"#))
   }
 
+  @Test func `a topic whose offsets begin again is forgotten, and others are not`() async throws {
+    let input = try await quietFeed()
+    try await input.apply(#"{"op":"section.reload","section":"s"}"#, 3, topic: "feeds.sections")
+    _ = await input.publish()
+    await input.store.forgetTaken(of: Array("feeds.items".utf8), partition: 0)
+    try await input.apply(Self.insert, 0)
+    #expect(await input.alreadyApplied == 0)
+    try await input.apply(#"{"op":"section.reload","section":"s"}"#, 3, topic: "feeds.sections")
+    #expect(await input.alreadyApplied == 1)
+    let value = try #require(await input.publish().first ?? nil)
+    #expect(value.contains(#""through":{"feeds.items":0,"feeds.sections":3}"#))
+    // From here on as always.
+    try await input.apply(Self.delete, 0)
+    #expect(await input.alreadyApplied == 2)
+  }
+
   @Test func `a rollback forgets what was not confirmed, and nothing else`() async throws {
     let input = try await quietFeed()
     try await input.apply(Self.insert, 7)

@@ -103,6 +103,12 @@ public final class PublishedFeed {
     return false
   }
 
+  /// Forgets which records of a topic were taken: the topic's offsets have begun again.
+  public func forgetTaken(of topic: [UInt8]) {
+    version?.through.removeAll { $0.topic == topic }
+    unpublishedThrough.removeAll { $0.topic == topic }
+  }
+
   /// Applies the record that the decoder holds, all of it or nothing.
   ///
   /// - Parameters:

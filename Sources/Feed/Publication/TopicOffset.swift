@@ -45,7 +45,7 @@ extension [TopicOffset] {
 
   /// Raises a topic's offset, keeping the list sorted by name.
   @inline(__always)
-  mutating func raise(_ topic: [UInt8], to offset: Int64) {
+  package mutating func raise(_ topic: [UInt8], to offset: Int64) {
     // Mostly there is one topic.
     if count == 1, TopicOffset.isSame(self[0].topic, topic) {
       self[0].offset = Swift.max(self[0].offset, offset)

@@ -12,14 +12,26 @@ struct InputStart: Equatable {
     case noneCommitted
     /// Input is gone, and the reading goes on without it; in words.
     case lost(String)
+    /// The topic ends before what was read of it, because it was truncated or created again: its offsets have begun again.
+    /// In words.
+    case restarted(String)
   }
 
   let position: TopicPartitionOffset
-  let finding: Finding
+  /// Where the partition ends.
+  let end: Int64
+  private(set) var finding: Finding
 
   /// Whether input is passed over that is gone.
   var isLoss: Bool {
-    if case .lost = finding { true } else { false }
+    switch finding {
+    case .lost, .restarted: true
+    case .committed, .noneCommitted: false
+    }
+  }
+
+  var isRestarted: Bool {
+    if case .restarted = finding { true } else { false }
   }
 
   /// - Parameters:
@@ -32,52 +44,77 @@ struct InputStart: Equatable {
     _ ends: Watermarks,
     _ policy: LostInputPolicy
   ) throws(DaemonError) {
+    end = ends.high
     guard let committed else {
       position = TopicPartitionOffset(partition, offset: ends.low)
       finding = .noneCommitted
       return
     }
-    guard let loss = Self.loss(partition, committed, ends) else {
-      position = TopicPartitionOffset(partition, offset: committed)
-      finding = .committed
-      return
-    }
-    guard policy == .continue else {
-      throw DaemonError(.lostInput, "\(loss); \(Self.remedy(committed, ends))")
-    }
-    position = TopicPartitionOffset(partition, offset: ends.low)
-    finding = .lost(loss)
+    finding = Self.finding(partition, committed, ends)
+    try Self.check(finding, ends, policy)
+    position = TopicPartitionOffset(partition, offset: finding == .committed ? committed : ends.low)
   }
 
-  /// What is missing, in words; nil if nothing is.
-  private static func loss(_ partition: TopicPartition, _ committed: Int64, _ ends: Watermarks) -> String? {
-    if committed < ends.low {
-      let count = ends.low - committed
-      let range = count == 1 ? "offset \(committed)" : "offsets \(committed) to \(ends.low - 1)"
-      return """
-        input is lost: of \(partition), \(range) (\(Quantity.count(count)) in all) are gone before they were \
-        read: the group has committed \(committed), and the topic begins at \(ends.low)
-        """
-    }
-    if committed > ends.high {
-      return """
-        input is lost: \(partition) ends at \(ends.high), but the group has committed \(committed), \
-        \(Quantity.count(committed - ends.high)) beyond: the topic was truncated or recreated
-        """
-    }
-    return nil
-  }
-
-  private static func remedy(_ committed: Int64, _ ends: Watermarks) -> String {
-    if committed > ends.high {
-      return """
-        feeds pass over records up to the offsets they have taken, so going on would lose what is new: set \
-        kafka.group.id and topics.changesets to new names, so that all feeds are rebuilt from the input
-        """
-    }
-    return """
-      send again what is missing and reset the group's offset, or set kafka.onLostInput to \
-      "continue" to go on at the earliest record, offset \(ends.low), without it
+  /// Notes that feeds have taken a record that the partition, as it is now, does not reach.
+  ///
+  /// - Parameters:
+  ///   - taken: the offset of that record, by the feeds' `through`.
+  /// - Throws: ``DaemonError`` with both offsets, if the policy is to fail.
+  mutating func restart(taken: Int64, _ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
+    finding = .restarted(
       """
+      input is lost: \(position.topicPartition) ends at \(ends.high), but feeds have taken records of it up to offset \
+      \(taken) (`through`): the topic was truncated or recreated
+      """
+    )
+    try Self.check(finding, ends, policy)
+  }
+
+  /// What has become of the records after an offset that was read up to; exactly what is missing.
+  static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
+    if offset < ends.low {
+      let count = ends.low - offset
+      let range = count == 1 ? "offset \(offset)" : "offsets \(offset) to \(ends.low - 1)"
+      return .lost(
+        """
+        input is lost: of \(partition), \(range) (\(Quantity.count(count)) in all) are gone before they were \
+        read: the group has committed \(offset), and the topic begins at \(ends.low)
+        """
+      )
+    }
+    if offset > ends.high {
+      return .restarted(
+        """
+        input is lost: \(partition) ends at \(ends.high), but the group has committed \(offset), \
+        \(Quantity.count(offset - ends.high)) beyond: the topic was truncated or recreated
+        """
+      )
+    }
+    return .committed
+  }
+
+  /// - Throws: ``DaemonError`` for a loss, if the policy is to fail.
+  static func check(_ finding: Finding, _ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) {
+    guard policy == .fail else { return }
+    switch finding {
+    case .committed, .noneCommitted: return
+    case .lost(let loss):
+      throw DaemonError(
+        .lostInput,
+        """
+        \(loss); send again what is missing and reset the group's offset, or set kafka.onLostInput to \
+        "continue" to go on at the earliest record, offset \(ends.low), without it
+        """
+      )
+    case .restarted(let loss):
+      throw DaemonError(
+        .lostInput,
+        """
+        \(loss); set kafka.onLostInput to "continue" for a start, so that the feeds stay as they are and what the topic \
+        has now is applied to them; or set kafka.group.id and topics.changesets to new names, so that all feeds are \
+        rebuilt from the input
+        """
+      )
+    }
   }
 }

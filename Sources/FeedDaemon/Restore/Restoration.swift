@@ -192,6 +192,9 @@ struct Restoration {
     CommitMetadata(entries[input.partition]?.committed[input]?.metadata ?? "")
   }
 
+  /// Where the reading of a partition's input begins, once that is known.
+  func starts(of partition: Int32) -> [InputStart] { entries[partition]?.starts ?? [] }
+
   /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
   func leastEnd(of partition: Int32) -> Int64 {
     (entries[partition]?.committed ?? [:])
@@ -212,6 +215,25 @@ struct Restoration {
     entry.state = entry.starts.count < entry.inputs.count ? .measuring(entry.starts.count) : .bounding
     entries[number] = entry
     return start
+  }
+
+  /// Feeds of a partition have taken a record that its input does not reach.
+  ///
+  /// - Parameter ends: where the input begins and ends now.
+  /// - Returns: where its reading begins.
+  /// - Throws: ``DaemonError`` if the policy is to fail.
+  mutating func restart(
+    _ input: TopicPartition,
+    taken: Int64,
+    _ ends: Watermarks,
+    _ policy: LostInputPolicy
+  ) throws(DaemonError) -> InputStart {
+    guard var entry = entries[input.partition],
+      let index = entry.starts.firstIndex(where: { $0.position.topicPartition == input })
+    else { preconditionFailure("a restart of \(input), whose ends are not known") }
+    try entry.starts[index].restart(taken: taken, ends, policy)
+    entries[input.partition] = entry
+    return entry.starts[index]
   }
 
   /// The ends of the changesets partition are known.

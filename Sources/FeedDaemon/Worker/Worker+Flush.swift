@@ -154,14 +154,15 @@ extension Worker {
     _ membership: any GroupMembership
   ) -> [TopicPartition: CommittedOffset] {
     let author = membership.member.map { CommitMetadata.Author(member: $0, producer: transactionalID) }
-    let entries = offsets(store).map {
-      let end = writer?.ends.endIfCommitted(of: $0.partition)
+    let entries = offsets(store).map { position in
       let metadata = CommitMetadata(
-        changesetsEnd: end,
+        changesetsEnd: writer?.ends.endIfCommitted(of: position.partition),
         partitions: writer?.layout.inputPartitions,
+        // Behind it, nothing is left to be read that a feed could take for something that it has taken.
+        forgotten: forgotten[position.topicPartition].flatMap { position.offset <= $0 ? $0 : nil },
         author: author
-      ).text
-      return ($0.topicPartition, CommittedOffset($0.offset, metadata: metadata))
+      )
+      return (position.topicPartition, CommittedOffset(position.offset, metadata: metadata.text))
     }
     return Dictionary(entries) { $1 }
   }
@@ -254,6 +255,11 @@ extension Worker {
   func rewind(to positions: [TopicPartitionOffset]) -> Bool {
     dropInput()
     do throws(KafkaError) {
+      if mayHaveRestarted {
+        mayHaveRestarted = false
+        // The feeds have to forget what they have taken.
+        if try hasRestarted(positions) { return false }
+      }
       try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
       return true
     } catch {

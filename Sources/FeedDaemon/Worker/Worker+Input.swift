@@ -1,4 +1,5 @@
 import Feed
+import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
@@ -13,6 +14,7 @@ extension Worker {
     environment.backlog?.read(machine.positions.read, by: identity.number)
     noteBacklog(of: store)
     if let repeated {
+      mayHaveRestarted = lostInput == .continue
       log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated])
     } else if !batch.isEmpty {
       onEvent(.received(records: batch.count))
@@ -87,10 +89,7 @@ extension Worker {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
       if error.kind == .autoOffsetReset {
-        throw DaemonError(
-          .lostInput,
-          "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
-        )
+        throw explained(lost: error)
       }
       if error.kind == .inconsistentGroupProtocol {
         // It takes this member in when the last of the others has left.
@@ -108,5 +107,35 @@ extension Worker {
         log.write(.inputError, "Kafka error", ["error": error])
       }
     }
+  }
+
+  /// What is missing of the input that is read.
+  private func explained(lost error: KafkaError) -> DaemonError {
+    do throws(DaemonError) {
+      for position in machine.positions.resume {
+        let input = position.topicPartition
+        guard let ends = try? reader().ends(of: input, timeoutMilliseconds: Self.callMilliseconds) else {
+          continue
+        }
+        try InputStart.check(InputStart.finding(input, position.offset, ends), ends, .fail)
+      }
+    } catch {
+      return error
+    }
+    return DaemonError(
+      .lostInput,
+      "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
+    )
+  }
+
+  /// Whether a topic ends before what is committed, so that nothing can be read from there.
+  func hasRestarted(_ positions: [TopicPartitionOffset]) throws(KafkaError) -> Bool {
+    defer { endReading() }
+    for position in positions {
+      let input = position.topicPartition
+      let ends = try reader().ends(of: input, timeoutMilliseconds: Self.callMilliseconds)
+      if case .restarted = InputStart.finding(input, position.offset, ends) { return true }
+    }
+    return false
   }
 }

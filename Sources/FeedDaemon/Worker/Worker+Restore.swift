@@ -33,6 +33,7 @@ extension Worker {
   /// Partitions were assigned: nothing of them is handed out before they are restored.
   func beginRestoring(_ partitions: [TopicPartition]) throws(KafkaError) {
     try consumer.pause(partitions)
+    for partition in partitions { forgotten[partition] = nil }
     if !restoration.isUnderWay { progress = RestoreProgress(now: clock.milliseconds()) }
     restoration.assign(partitions)
   }
@@ -45,7 +46,7 @@ extension Worker {
     endReading()
   }
 
-  private func endReading() {
+  func endReading() {
     if restoration.isUnderWay { return }
     changesets = nil
     restoreQuietSince = nil
@@ -128,7 +129,9 @@ extension Worker {
     switch step {
     case .nothing: break
     case .locate(let inputs):
-      if let layout = writer?.layout, let new = inputs.first(where: { $0.partition >= layout.inputPartitions }) {
+      if let layout = writer?.layout,
+        let new = inputs.first(where: { $0.partition >= layout.inputPartitions })
+      {
         return stopPartition(new.partition, layout.unexpected(new.partition, options.topics))
       }
       do throws(KafkaError) {
@@ -216,7 +219,7 @@ extension Worker {
     stopPartition(target.partition, .cutChangesets(target, end: ends.high, least: least))
   }
 
-  private func reader() throws(KafkaError) -> any RestoredChangesets {
+  func reader() throws(KafkaError) -> any RestoredChangesets {
     if let changesets { return changesets }
     let reader = try environment.clients.makeChangesets(settings, topic: options.topics.changesets, log: log)
     changesets = reader
@@ -239,11 +242,37 @@ extension Worker {
     do throws(ReplicaFault) {
       // The rest is taken over in the next step.
       if try store.restoreNext() { return }
-      restoration.takeOver(partition: partition)
     } catch {
       if let takingOver { stopPartition(partition, takingOver.failure(error)) }
+      takingOver = nil
+      return
     }
+    try compareWithInput(partition, store)
+    restoration.takeOver(partition: partition)
     takingOver = nil
+  }
+
+  /// Compares what the feeds of a partition have taken with where its input ends. If offsets have begun again, the feeds
+  /// forget what they have taken, or they would pass over what is new.
+  private func compareWithInput(_ partition: Int32, _ store: isolated FeedStore) throws {
+    for start in restoration.starts(of: partition) {
+      let input = start.position.topicPartition
+      let topic = Array(input.topic.utf8)
+      guard let taken = store.restoredThrough.first(where: { $0.topic == topic })?.offset else { continue }
+      var limit = taken
+      if !start.isRestarted, let known = restoration.metadata(of: input).forgotten,
+        start.position.offset <= known
+      {
+        limit = known
+      } else if !start.isRestarted {
+        // As measured before: meanwhile, a new topic may have grown. A broker that does not lead the partition any more would have
+        // named an end before the committed offset.
+        if taken < start.end { continue }
+        tell(try restoration.restart(input, taken: taken, Watermarks(low: 0, high: start.end), lostInput))
+      }
+      store.forgetTaken(of: topic, partition: partition)
+      forgotten[input] = limit
+    }
   }
 
   /// Leaves a partition alone whose feeds cannot be restored: its input stays paused and uncommitted, and the others go
@@ -328,7 +357,7 @@ extension Worker {
         "no committed offset; starting at the earliest record",
         ["start": start.position]
       )
-    case .lost(let loss):
+    case .lost(let loss), .restarted(let loss):
       log.write(.inputLost, loss + "; continuing without it", ["start": start.position])
     }
   }

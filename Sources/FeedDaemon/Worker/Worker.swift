@@ -52,6 +52,10 @@ package final class Worker: @unchecked Sendable {
   var changesets: (any RestoredChangesets)?
   /// The partition of which the store takes over feeds; nil when there is none.
   var takingOver: ChangesetPartition?
+  /// Inputs whose offsets have begun again, and up to where feeds may still say that they have taken records of before.
+  var forgotten: [TopicPartition: Int64] = [:]
+  /// Whether older offsets have come than were read, which may be because a topic was created again.
+  var mayHaveRestarted = false
   /// What came of the present step, apart from what `restoration` was told.
   var restoreResult = WorkerEvent.RestoreResult()
   /// How often in a row that step has failed.

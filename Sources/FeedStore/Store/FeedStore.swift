@@ -13,6 +13,8 @@ public actor FeedStore {
   private var directories: [Int32: FeedDirectory] = [:]
   /// The partition that is being restored.
   private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
+  /// For each topic, the newest record that feeds of the partition have taken that was restored last.
+  public private(set) var restoredThrough: [TopicOffset] = []
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
@@ -59,6 +61,7 @@ public actor FeedStore {
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
+    restoredThrough = []
   }
 
   /// Takes over the next few feeds.
@@ -68,7 +71,10 @@ public actor FeedStore {
   public func restoreNext() throws(ReplicaFault) -> Bool {
     guard let (partition, replicas, directory) = restoring else { return false }
     do throws(ReplicaFault) {
-      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) { directory.insert(feed) }
+      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
+        directory.insert(feed)
+        for entry in feed.version?.through ?? [] { restoredThrough.raise(entry.topic, to: entry.offset) }
+      }
     } catch {
       restoring = nil
       throw error
@@ -79,6 +85,15 @@ public actor FeedStore {
     recent = nil
     restoring = nil
     return false
+  }
+
+  /// Has the feeds of a partition forget which records of a topic they have taken, because the topic's offsets have begun
+  /// again. Nothing of the partition may be waiting.
+  public func forgetTaken(of topic: [UInt8], partition: Int32) {
+    checkNoFlush()
+    precondition(!waiting.has(partition: partition), "records of the partition are waiting")
+    guard let directory = directories[partition] else { return }
+    for feed in directory.feeds { feed.forgetTaken(of: topic) }
   }
 
   /// Removes the feeds of a partition that was revoked, or that will be restored again. Other partitions are not

@@ -128,7 +128,8 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
       .publishWaitingForBrokers, .publishWaitingForTime, .replayTimeJumped:
       .warning
-    case .topicsPartitionsChanged, .configReloadFailed, .groupProtocolMismatch, .partitionStopped, .partitionStillStopped, .inputError,
+    case .topicsPartitionsChanged, .configReloadFailed, .groupProtocolMismatch, .partitionStopped,
+      .partitionStillStopped, .inputError,
       .httpFollowerFailed,
       .embeddedRequestRefused, .kafkaClientError, .kafkaClientConnectionRefused, .publishRecordUndelivered,
       .shutdownTimedOut, .shutdownFailed:

@@ -24,7 +24,9 @@ extension BrokerRun {
     let ends = try await ends(of: [topics.names.changesets])
     for (input, offset) in committed {
       let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
-      let least = offset.metadata.wholeMatch(of: /changesets=([0-9]+)( partitions=[0-9]+)?( member=.+ producer=.+)?/).flatMap {
+      let least = offset.metadata.wholeMatch(
+        of: /changesets=([0-9]+)( partitions=[0-9]+)?( member=.+ producer=.+)?/
+      ).flatMap {
         Int64($0.1)
       }
       try BrokerFailure.check(

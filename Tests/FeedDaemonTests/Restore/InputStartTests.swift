@@ -54,9 +54,29 @@ struct InputStartTests {
   @Test func `a topic that ends before what is committed was truncated or recreated`() throws {
     let error = #expect(throws: DaemonError.self) { try found(25, 0, 20, .fail) }
     #expect(error?.message.contains("ends at 20, but the group has committed 25, 5 beyond") == true)
-    // To go on would pass over what is new.
     #expect(error?.message.contains("topics.changesets") == true)
-    #expect(error?.message.contains("onLostInput") == false)
-    #expect(try found(25, 0, 20, .continue).position.offset == 0)
+    #expect(error?.message.contains("onLostInput") == true)
+    let start = try found(25, 0, 20, .continue)
+    #expect(start.position.offset == 0)
+    #expect(start.isLoss && start.isRestarted)
+    #expect(try !found(7, 10, 20, .continue).isRestarted, "what is left are the same records")
+  }
+
+  @Test(arguments: [nil, 2] as [Int64?])
+  func `a topic that ends before what feeds have taken was truncated or recreated`(committed: Int64?) throws {
+    var start = try found(committed, 0, 3, .continue)
+    let ends = Watermarks(low: 0, high: 3)
+    let before = start
+    let error = #expect(throws: DaemonError.self) { try start.restart(taken: 41, ends, .fail) }
+    #expect(error?.code == .lostInput)
+    for text in [
+      "feeds.items [3] ends at 3", "up to offset 41 (`through`)", "kafka.onLostInput", "kafka.group.id",
+    ] {
+      #expect(error?.message.contains(text) == true, "\(text)")
+    }
+    start = before
+    try start.restart(taken: 41, ends, .continue)
+    #expect(start.isRestarted && start.isLoss)
+    #expect(start.position == before.position, "records of the new topic may be committed already")
   }
 }

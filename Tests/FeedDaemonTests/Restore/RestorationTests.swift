@@ -183,6 +183,21 @@ struct RestorationTests {
     #expect(alone.step == .nothing)
   }
 
+  @Test func `input that feeds have read beyond its end begins again, if so configured`() throws {
+    var restoration = Restoration()
+    let ends = Watermarks(low: 0, high: 3)
+    restoration.assign([Self.items(0), Self.sections(0)])
+    restoration.locate([:])
+    for _ in 0..<2 { try restoration.measure(ends, .fail) }
+    #expect(restoration.starts(of: 0).map(\.end) == [3, 3])
+    #expect(throws: DaemonError.self) {
+      _ = try restoration.restart(Self.sections(0), taken: 7, ends, .fail)
+    }
+    let start = try restoration.restart(Self.sections(0), taken: 7, ends, .continue)
+    #expect(start.position.topicPartition == Self.sections(0))
+    #expect(restoration.starts(of: 0).map(\.isRestarted) == [false, true])
+  }
+
   @Test func `a partition that is not to be read is left out before its offsets are asked for`() {
     var restoration = Restoration()
     restoration.assign([Self.items(0), Self.items(7)])

@@ -65,7 +65,12 @@ import Testing
 
   @Test func `it is not ready while topics have other partitions than at its start`() {
     let change = TopicChanges.Change(topic: "feeds.items", before: 1, after: 4, remedy: "restart it")
-    let health = DaemonHealth([Self.worker(.running)], topics: [change], longestSilence: 1_000, isStopping: false)
+    let health = DaemonHealth(
+      [Self.worker(.running)],
+      topics: [change],
+      longestSilence: 1_000,
+      isStopping: false
+    )
     #expect(!health.isReady && health.isStarted && health.isLive)
     #expect(health.obstacles.map(\.code) == ["partitions-changed"])
     #expect(health.obstacles.map(\.worker) == [nil])

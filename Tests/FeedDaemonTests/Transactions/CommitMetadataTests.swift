@@ -16,6 +16,10 @@ struct CommitMetadataTests {
       "changesets=12 partitions=4 member=feedstore-1a2b producer=feeds-host 1 x-0"
     ),
     (CommitMetadata(changesetsEnd: nil, partitions: 4, author: nil), "partitions=4"),
+    (
+      CommitMetadata(changesetsEnd: 12, partitions: 4, forgotten: 41, author: author),
+      "changesets=12 partitions=4 forgotten=41 member=feedstore-1a2b producer=feeds-host 1 x-0"
+    ),
     (CommitMetadata(changesetsEnd: nil, author: author), "member=feedstore-1a2b producer=feeds-host 1 x-0"),
     (CommitMetadata(changesetsEnd: nil, author: nil), ""),
   ])
@@ -25,7 +29,8 @@ struct CommitMetadataTests {
   }
 
   @Test(arguments: [
-    "7", "changesets=", "changesets=x", "partitions=x", "other=7", "member=", "member=a", "member=a producer=",
+    "7", "changesets=", "changesets=x", "partitions=x", "other=7", "member=", "member=a",
+    "member=a producer=",
     "member= producer=b",
     "producer=b",
   ])

@@ -111,6 +111,41 @@ import Testing
     }
   }
 
+  @Test func `through may begin again in a topic, as after lost input, and not in a file`() {
+    func line(_ revision: Int, _ key: String, _ value: String) -> Line {
+      let time = "1970-01-01T00:00:00.000Z"
+      let headers = [
+        ("content-type", "application/json"), ("ce_specversion", "1.0"), ("ce_type", "feedstore.changeset"),
+        ("ce_source", "/feedstore"), ("ce_id", "f@feeds.items/5@\(revision)/0"), ("ce_subject", "f"),
+        ("ce_time", time), ("ce_sequence", "0000000000000000000\(revision)"),
+      ]
+      let head = #"{"feed":"f","epoch":"feeds.items/5","revision":\#(revision),"base":\#(revision - 1),"#
+      return Line(
+        offset: Int64(revision - 1),
+        key: Array(key.utf8),
+        value: Array((head + value.replacing("TIME", with: time)).utf8),
+        headers: headers.map { JudgedHeader($0.0, Array($0.1.utf8)) }
+      )
+    }
+    let lines = [
+      line(
+        1,
+        "k0/f",
+        #""mode":"reload","reason":"initial","time":"TIME","through":{"feeds.items":5},"checksum":"1932377a","sections":[{"id":"s","data":null,"items":[{"id":"a","kind":"","data":null},{"id":"b","kind":"","data":null},{"id":"c","kind":"","data":null}]}]}"#
+      ),
+      line(
+        2,
+        "d1/f",
+        #""mode":"reconfigure","time":"TIME","through":{"feeds.items":0},"checksum":"1932377a","items":{"reconfigure":[{"id":"a","section":"s","index":0,"data":1}]}}"#
+      ),
+    ]
+    var options = options(.keyframes)
+    options.keyframes = KeyframePolicy()
+    #expect(verify(lines, options) == [])
+    options.mayBeCompacted = false
+    #expect(verify(lines, options).map(\.message).first?.contains("through") == true)
+  }
+
   @Test func `a gap in a file is a fault even if a reload closes it`() async throws {
     let replay = try await VerifiedReplay(seed: 76, .keyframes, count: 400)
     let lines = try #require(try partitions(replay).values.first)
