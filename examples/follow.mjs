@@ -25,9 +25,11 @@ import { parsedWithText, Replica, ReplicaFault } from '../web/replica.js';
  *   `must-refetch` (until the next `applied` there is nothing newer than what was shown).
  * @param {(status: number, answer: string) => void} options.onRefusal Why the feed is not available; reported once
  *   until that changes: 404 if there is no such feed, 401 if the token is refused, which ends it. It retries after all others.
+ * @param {(partition: number, others: number[]) => void} [options.onOthers] Other partitions have the id, too, by a mistake of
+ *   its producers; the feed of `partition` is followed.
  * @param {(url: string, isReached: boolean) => void} [options.onAttempt] Whether a daemon responded, for each attempt.
  */
-function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
+function follow(server, feed, { token, onNews, onRefusal, onOthers, onAttempt }) {
   const replica = new Replica(feed);
   // Whether to report it if the feed is gone. The replica cannot tell: `must-refetch` empties it.
   let isShown = false;
@@ -36,11 +38,13 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
   let refusal;
   /** @type {EventStream} */
   let stream;
+  // Selects the partition, if several have the feed's id: each has another feed.
+  let query = '';
 
   const connect = (/** @type {string} */ url) => {
     stream?.close();
     let isConnecting = false;
-    stream = new EventStream(`${url}/v1/feeds/${encodeURIComponent(feed)}/changes`, {
+    stream = new EventStream(`${url}/v1/feeds/${encodeURIComponent(feed)}/changes${query}`, {
       headers: () => (token ? { Authorization: `Bearer ${token}` } : {}),
       onEvent: ({ name, data }) => take(name, data),
       onState: ({ state, status, problem }) => {
@@ -65,6 +69,11 @@ function follow(server, feed, { token, onNews, onRefusal, onAttempt }) {
         // The next message is a reload, which must be accepted whatever its revision.
         replica.remove();
         return onNews('must-refetch', replica);
+      case 'other-partitions': {
+        const { partition, otherPartitions } = JSON.parse(data);
+        query = `?partition=${partition}`;
+        return onOthers?.(partition, otherPartitions);
+      }
       case 'moved': {
         const { url } = JSON.parse(data);
         if (url) connect(url);
@@ -159,6 +168,10 @@ for (const feed of feeds) {
       const isNews = !isReached && !unreached.has(url);
       if (isNews) console.error(`follow.mjs: cannot reach ${url}; trying again, less and less often, up to every 30 s`);
       unreached[isReached ? 'delete' : 'add'](url);
+    },
+    onOthers: (partition, others) => {
+      console.error(`follow.mjs: ${feed} is in the partitions ${[partition, ...others].sort((a, b) => a - b).join(', ')}: `
+        + `separate feeds with the same id; the one in partition ${partition} is followed`);
     },
     onRefusal: (status, answer) => {
       if (status === 401) process.exitCode = 1;

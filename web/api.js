@@ -56,6 +56,8 @@ export class Api {
     this.#onTokenNeeded(wasRefused);
   }
 
-  /** @param {string} feed */
-  changesPath(feed) { return `/v1/feeds/${encodeURIComponent(feed)}/changes`; }
+  /** @param {string} feed @param {number | null} [partition] By default the lowest that has the feed. */
+  changesPath(feed, partition = null) {
+    return `/v1/feeds/${encodeURIComponent(feed)}/changes${partition === null ? '' : `?partition=${partition}`}`;
+  }
 }

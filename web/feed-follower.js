@@ -50,6 +50,8 @@ const noCounts = { delete: 0, insert: 0, move: 0, reconfigure: 0, reload: 0 };
  */
 
 export class FeedFollower {
+  /** @type {number[]} Further partitions with a feed of the same id. */
+  otherPartitions = [];
   /** The newest state, kept while a new one is loading. */
   replica;
   /** @type {number | undefined} The feed's partition, once the server has told it. */
@@ -109,6 +111,9 @@ export class FeedFollower {
       if (this.#isStale) return;
       this.#refetches = 0;
       this.#options.onStanding('live', {});
+    } else if (name === 'other-partitions') {
+      this.otherPartitions = value?.otherPartitions ?? [];
+      this.partition = value?.partition ?? this.partition;
     } else if (name === 'must-refetch') {
       this.#becomeStale(`the server began again: ${value?.reason ?? 'it gave no reason'}`);
     } else if (name === 'moved') {

@@ -15,6 +15,17 @@ const interval = 2000;
 /** As the server compares. @param {string} text */
 const lowercased = (text) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
+/**
+ * The fragment of the page's address that selects a feed.
+ * @param {string} feed @param {number | null} partition Null if no other partition has the id.
+ */
+const fragmentOf = (feed, partition) =>
+  `#feed=${encodeURIComponent(feed)}${partition === null ? '' : `&partition=${partition}`}`;
+
+/** The same id in several partitions is several feeds. @param {any} feed */
+const keyOf = ({ feed, partition, otherPartitions }) =>
+  fragmentOf(feed, otherPartitions === undefined ? null : partition);
+
 export class FeedList {
   #api;
   #onCount;
@@ -30,7 +41,7 @@ export class FeedList {
   #answer = null;
   /** @type {{ feed: any, isCurrent: boolean } | null} The open feed according to its stream; without `feed` it does not exist. */
   #open = null;
-  /** @type {string | null} */
+  /** @type {string | null} Its fragment. */
   #selected = null;
   /** @type {any} */
   #timer = null;
@@ -107,14 +118,14 @@ export class FeedList {
     this.#timer = setTimeout(() => this.refresh(), wait);
   }
 
-  /** @param {string | null} feed */
-  select(feed) {
-    this.#selected = feed;
+  /** @param {string | null} feed @param {number | null} [partition] */
+  select(feed, partition = null) {
+    this.#selected = feed === null ? null : fragmentOf(feed, partition);
     this.#open = null;
     if (this.#answer !== null) this.#show(this.#answer);
-    for (const [id, { link }] of this.#shown) setAttribute(link, 'aria-current', id === feed ? 'page' : null);
-    this.#rove(this.#linkOf(feed) ?? this.#links()[0]);
-    this.#linkOf(feed)?.scrollIntoView({ block: 'nearest' });
+    for (const [key, { link }] of this.#shown) setAttribute(link, 'aria-current', key === this.#selected ? 'page' : null);
+    this.#rove(this.#linkOf(this.#selected) ?? this.#links()[0]);
+    this.#linkOf(this.#selected)?.scrollIntoView({ block: 'nearest' });
   }
 
   /**
@@ -125,7 +136,7 @@ export class FeedList {
   showOpen(feed, { isCurrent }) {
     if (this.#selected === null) return;
     this.#open = { feed, isCurrent };
-    const shown = this.#shown.get(this.#selected);
+    const shown = this.#shown.get(feed === null ? this.#selected : keyOf(feed));
     if (this.#answer === null) return;
     if (shown === undefined || feed === null) this.#show(this.#answer);
     else if (isCurrent) this.#fill(shown, feed);
@@ -155,7 +166,11 @@ export class FeedList {
     for (;;) {
       const parameters = new URLSearchParams({ limit: String(Math.min(maxPageSize, wanted - feeds.length)) });
       if (search !== '') parameters.set('search', search);
-      if (feeds.length > 0) parameters.set('after', feeds[feeds.length - 1].feed);
+      if (feeds.length > 0) {
+        const { feed, partition, otherPartitions } = feeds[feeds.length - 1];
+        parameters.set('after', feed);
+        if (otherPartitions !== undefined) parameters.set('partition', partition);
+      }
       const answer = await this.#api.get(`/v1/feeds?${parameters}`);
       feeds.push(...answer.feeds);
       const isAll = answer.next === undefined || answer.feeds.length === 0;
@@ -170,7 +185,8 @@ export class FeedList {
   #withOpen(listed, search, isAll) {
     if (this.#open === null) return listed;
     const { feed, isCurrent } = this.#open;
-    const at = listed.findIndex((it) => it.feed === this.#selected);
+    const key = feed === null ? this.#selected : keyOf(feed);
+    const at = listed.findIndex((it) => keyOf(it) === key);
     if (at >= 0 && !isCurrent) return listed;
     const others = listed.filter((_, index) => index !== at);
     if (feed === null || !lowercased(feed.feed).includes(lowercased(search))) return others;
@@ -183,15 +199,15 @@ export class FeedList {
   #show({ feeds: listed, count: total, search, isAll }) {
     const feeds = this.#withOpen(listed, search, isAll);
     const isApart = feeds.length > listed.length && !isAll && feeds[0] === this.#open?.feed;
-    const ids = new Set(feeds.map(({ feed }) => feed));
-    for (const [id, { element }] of this.#shown) {
-      if (ids.has(id)) continue;
+    const keys = new Set(feeds.map(keyOf));
+    for (const [key, { element }] of this.#shown) {
+      if (keys.has(key)) continue;
       element.remove();
-      this.#shown.delete(id);
+      this.#shown.delete(key);
     }
     let next = this.#list.firstElementChild;
     for (const feed of feeds) {
-      const shown = this.#shown.get(feed.feed) ?? this.#makeFeed(feed.feed);
+      const shown = this.#shown.get(keyOf(feed)) ?? this.#makeFeed(feed.feed, keyOf(feed));
       this.#fill(shown, feed);
       setAttribute(shown.element, 'class', isApart && feed === feeds[0] ? 'apart' : null);
       if (shown.element === next) next = next.nextElementSibling;
@@ -213,25 +229,26 @@ export class FeedList {
     if (document.activeElement === this.#search) this.focus();
   }
 
-  /** @param {string} id */
-  #makeFeed(id) {
+  /** @param {string} id @param {string} fragment */
+  #makeFeed(id, fragment) {
     const facts = make('span', { class: 'facts' });
     const link = make(
-      'a', { href: `#feed=${encodeURIComponent(id)}`, 'data-feed': id, tabindex: '-1', title: id },
+      'a', { href: fragment, 'data-feed': id, tabindex: '-1', title: id },
       make('bdi', { class: 'id' }, visible(id)), facts,
     );
-    setAttribute(link, 'aria-current', id === this.#selected ? 'page' : null);
+    setAttribute(link, 'aria-current', fragment === this.#selected ? 'page' : null);
     const shown = { element: make('li', {}, link), link, feed: null, facts };
-    this.#shown.set(id, shown);
+    this.#shown.set(fragment, shown);
     return shown;
   }
 
   /** @param {{ link: any, feed: any, facts: any }} shown @param {any} feed */
   #fill(shown, feed) {
-    const { revision, items, time, standing } = feed;
+    const { revision, items, time, standing, partition, otherPartitions } = feed;
     const when = age(Math.max(0, Date.now() - Date.parse(time)));
     const facts = `${counted(items, 'item')} · rev ${count(revision)} · ${when}`;
-    setText(shown.facts, standing === 'must-refetch' ? 'must refetch' : facts);
+    const also = otherPartitions === undefined ? '' : `⚠ partition ${partition}, also in ${otherPartitions.join(', ')} · `;
+    setText(shown.facts, also + (standing === 'must-refetch' ? 'must refetch' : facts));
     setAttribute(shown.link, 'data-standing', standing);
     if (shown.feed !== null && shown.feed.revision !== revision) {
       const shadow = 'inset 3px 0 0';
@@ -250,8 +267,8 @@ export class FeedList {
   /** @returns {any[]} */
   #links() { return [...this.#list.querySelectorAll('a')]; }
 
-  /** @param {string | null} feed */
-  #linkOf(feed) { return feed === null ? undefined : this.#shown.get(feed)?.link; }
+  /** @param {string | null} fragment */
+  #linkOf(fragment) { return fragment === null ? undefined : this.#shown.get(fragment)?.link; }
 
   /**
    * Makes a link the one that Tab reaches.

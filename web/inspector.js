@@ -35,6 +35,8 @@ const standingTexts = {
 
 /** @type {FeedFollower | null} */
 let follower = null;
+/** @type {string | null} The path of its stream. */
+let shownPath = null;
 /** @type {ReturnType<typeof requestPlace> | null} */
 let place = null;
 let placeTimer = 0;
@@ -58,15 +60,15 @@ const list = new FeedList({
 
 // The selected feed.
 
-/** @returns {string | null} */
+/** @returns {{ feed: string | null, partition: number | null }} The partition only if others have the id, too. */
 function feedOfFragment() {
-  const found = /^#feed=(.+)$/.exec(location.hash);
-  if (found === null) return null;
+  const found = /^#feed=(.+?)(?:&partition=([0-9]+))?$/.exec(location.hash);
   try {
-    return decodeURIComponent(found[1]);
+    if (found !== null) return { feed: decodeURIComponent(found[1]), partition: found[2] ? Number(found[2]) : null };
   } catch {
-    return null;
+    // Not an address of this page.
   }
+  return { feed: null, partition: null };
 }
 
 // Connections. A page that is hidden gives its stream up, and resumes it when it is visible again.
@@ -120,20 +122,22 @@ function disconnect() {
 }
 
 function showFeed() {
-  const feed = feedOfFragment();
-  if (feed !== null && feed === follower?.feed) return;
+  const { feed, partition } = feedOfFragment();
+  const path = feed === null ? null : api.changesPath(feed, partition);
+  if (path !== null && path === shownPath) return;
+  shownPath = path;
   follower?.close();
   follower = null;
   announcer.reset();
   timeline.clear();
   hideNotice();
-  list.select(feed);
+  list.select(feed, partition);
   setAttribute(document.body, 'data-feed', feed);
   byId('welcome').hidden = feed !== null;
   byId('feed-content').hidden = feed === null;
   byId('timeline-pane').hidden = feed === null;
   document.title = feed === null ? 'FeedStore inspector' : `${visible(feed)} – FeedStore inspector`;
-  if (feed === null) {
+  if (feed === null || path === null) {
     disconnect();
     showPane('feeds');
     return;
@@ -144,7 +148,7 @@ function showFeed() {
   current = null;
   isFaulty = false;
   const made = new FeedFollower(feed, {
-    path: api.changesPath(feed),
+    path,
     headers: () => api.headers(),
     onRefused: () => api.refused(),
     onStanding: (standing, detail) => {
@@ -192,10 +196,15 @@ function showFacts() {
   setAttribute(byId('fact-through'), 'title', through && `Includes the input up to these offsets: ${through}`);
   setText(byId('fact-epoch'), replica.epoch ?? '–');
   setText(byId('fact-checksum'), replica.checksum ?? '–');
+  const { otherPartitions } = follower;
   const isCurrent = current !== null && ['live', 'behind'].includes(current.standing);
   list.showOpen(replica.revision === null ? null : {
     feed: follower.feed, revision, items: itemCount, time: replica.time, standing: 'up-to-date',
+    ...(otherPartitions.length > 0 && { partition: follower.partition, otherPartitions }),
   }, { isCurrent });
+  byId('also').hidden = otherPartitions.length === 0;
+  setText(byId('also'), `⚠ the same id is in ${otherPartitions.length === 1 ? 'partition' : 'partitions'} `
+    + `${otherPartitions.join(', ')}: another feed, by a mistake of its producers`);
   showAge();
   showPlaceholder();
 }

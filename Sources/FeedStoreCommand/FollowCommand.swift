@@ -10,9 +10,10 @@ enum FollowCommand: Subcommand {
     summary: "Prints the changesets of feeds as they arrive.",
     discussion: """
       Reads topics.changesets, and prints the state of the feeds named (of all without a name) and then each \
-      changeset: a line for people on a terminal, elsewhere JSON, which is the changesets as they are. A state \
-      is a reload with the reason "keyframe". What is no changeset has the fields feed and error: \
-      absent (there is no such feed, or not any more) or must-refetch.
+      changeset: a line for people on a terminal, elsewhere JSON, which is the changesets as they are, after a \
+      member partition. A state is a reload with the reason "keyframe". What is no changeset has the fields \
+      partition, feed and error: absent (there is no such feed, or not any more) or must-refetch. The same id in \
+      several partitions is a mistake of producers: each has a feed of its own, and a warning says so.
 
       With --screen, draws one feed in place and marks what happened to its elements: + inserted, \
       ↕ moved, ~ reconfigured, ! reloaded. There are no colours if NO_COLOR is set to any text or TERM is dumb.

@@ -10,8 +10,9 @@ enum InspectCommand: Subcommand {
     summary: "Shows what the changesets topic stores for a feed.",
     discussion: """
       Reads topics.changesets to its end, and prints the feed's epoch and revision, how far its input is \
-      included, its sizes, and what was written since its last reload. Exits with 1 if there is no such feed, or \
-      if nothing comes from the brokers for 30 s.
+      included, its sizes, and what was written since its last reload. If several partitions have the id, which is \
+      a mistake of producers, it shows the feed of each. Exits with 1 if there is no such feed, or if nothing comes \
+      from the brokers for 30 s.
       """,
     arguments: ArgumentSpecification("FEED", maximum: 1, help: "The feed's id."),
     options: configurationOptions

@@ -111,13 +111,13 @@ struct FollowTests {
 
     let history = Output(lines: topic.count)
     try await following(ground, [], .json, history, beginsWithHistory: true).run()
-    #expect(history.all == topic)
+    #expect(history.all == topic.map { "{\"partition\":0," + $0.dropFirst() })
 
     let lines = Output(lines: 2)
     try await following(ground, [], .lines(isColoured: false), lines).run()
     #expect(
-      lines.all.map { $0.split(separator: " ").prefix(4).joined(separator: " ") } == [
-        "a rev 2 present", "b rev 1 present",
+      lines.all.map { $0.split(separator: " ").prefix(5).joined(separator: " ") } == [
+        "a [0] rev 2 present", "b [0] rev 1 present",
       ]
     )
 
@@ -125,13 +125,56 @@ struct FollowTests {
     #expect(
       try await following(ground, ["b", "c"], .lines(isColoured: false), state).printSnapshot() == ["c"]
     )
-    #expect(state.all == ["b  rev 1  1 items", "   s  null", "     x    1"])
+    #expect(state.all == ["b [0]  rev 1  1 items", "   s  null", "     x    1"])
 
     let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
     let report = try #require(try await inspection.run())
     for line in ["standing", "up to date", "feeds.items:", "/0", "2026-11-20T10:00:00.002Z"] {
       #expect(report.contains(line))
     }
+  }
+
+  @Test func `the commands show the feeds of each partition that has an id, and warn`() async throws {
+    var ground = try Ground(partitions: 3)
+    defer { ground.cluster.stop() }
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    let records = (0...2).map { Self.record("dup", "in-\($0)", 0, partition: $0) }
+    try ground.produce(records, to: "feeds.items")
+    ground.configuration.store.coalescing.maxRecords = records.count
+    let warnings = Output()
+    // A log of its own for each command, as it counts repetitions.
+    func log() -> Log {
+      Log(level: .warning, output: DiagnosticOutput(isTerminal: false) { _ = warnings.write($0) })
+    }
+    _ = try await ground.runDaemon(applying: records.count, log: log())
+    func told() -> Int {
+      warnings.all.count { $0.contains("event=input.feed-in-several-partitions") && $0.contains("0, 1, 2") }
+    }
+    #expect(told() == 1, "\(warnings.all)")
+
+    func items(_ output: Output) -> [String] {
+      output.all.sorted().compactMap { line in
+        line.firstMatch(of: /^\{"partition":([0-9]).*"(in-[0-9])"/).map { "\($0.1) \($0.2)" }
+      }
+    }
+    let all = ["0 in-0", "1 in-1", "2 in-2"]
+    for names in [[], ["dup"]] {
+      let live = Output(lines: 3)
+      try await following(ground, names, .json, live).run()
+      #expect(items(live) == all)
+      // The first starts without the file, the second from it.
+      let state = Output()
+      var following = following(ground, names, .json, state, state: path)
+      following.log = log()
+      #expect(try await following.printSnapshot() == [])
+      #expect(items(state) == all)
+    }
+    #expect(told() == 3, "\(warnings.all)")
+    let inspection = FeedInspection(ground.configuration, feed: "dup", stop: StopRequest(), log: Ground.quiet)
+    let report = try #require(try await inspection.run())
+    let places = report.matches(of: /also in +(\d, \d): these are separate feeds/).map { String($0.1) }
+    #expect(places == ["1, 2", "0, 2", "0, 1"], "\(report)")
   }
 
   @Test func `the commands explain why a changeset is a difference`() async throws {

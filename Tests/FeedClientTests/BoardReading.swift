@@ -4,26 +4,26 @@ import Feed
 @testable import FeedClient
 
 extension FeedBoard {
-  /// A board with one partition, opened as by the reader.
-  static func opened(bootstrapped: Bool = true) -> FeedBoard {
+  /// A board with one partition or more, opened as by the reader.
+  static func opened(partitions: Set<Int32> = [0], bootstrapped: Bool = true) -> FeedBoard {
     let board = FeedBoard(partitions: nil)
     _ = board.takeRequest()
-    board.open([0], beginnings: [0: 0])
-    if bootstrapped { board.endPartition() }
+    board.open(partitions, beginnings: [:])
+    if bootstrapped { for number in partitions { board.endPartition(number) } }
     return board
   }
 
-  /// Applies records to partition 0, as the reader does.
+  /// Applies records to a partition, as the reader does.
   @discardableResult
-  func take(_ records: some Sequence<ChangesetSource.Record>) -> [Taken] {
+  func take(_ records: some Sequence<ChangesetSource.Record>, partition: Int32 = 0) -> [Taken] {
     records.map { record in
-      let offset = positions[0] ?? 0
+      let offset = positions[partition] ?? 0
       return record.key.withUnsafeBytes { key in
         guard let value = record.value else {
-          return take(0, offset: offset, key: ByteSpan(key), value: nil)
+          return take(partition, offset: offset, key: ByteSpan(key), value: nil)
         }
         return value.withUnsafeBytes { value in
-          take(0, offset: offset, key: ByteSpan(key), value: ByteSpan(value)) {
+          take(partition, offset: offset, key: ByteSpan(key), value: ByteSpan(value)) {
             record.plan?.withUnsafeBytes { ChangesetPlan(ByteSpan($0), indexer: JSONIndexer()) }
           }
         }
@@ -34,8 +34,8 @@ extension FeedBoard {
   /// The number of pending updates of each subscriber.
   var waitingCounts: [Int] { withState { $0.subscribers.values.map(\.mailbox.updateCount) } }
 
-  func endPartition() {
-    noteEnd(0, offset: positions[0] ?? 0)
+  func endPartition(_ number: Int32 = 0) {
+    noteEnd(number, offset: positions[number] ?? 0)
     updateStanding()
   }
 

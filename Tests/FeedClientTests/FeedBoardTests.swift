@@ -41,7 +41,7 @@ struct FeedBoardTests {
     #expect(snapshot.itemIdentifiers == ["x", "y"])
     #expect(snapshot.data(ofItem: "x")?.description == "{\"n\":1,\"p\":\"\"}")
     #expect(snapshot.checksum == board.content(of: ByteText("a"))?.description.checksum)
-    guard case .absent(_, let deletion?) = updates[1] else {
+    guard case .absent(_, _, let deletion?) = updates[1] else {
       Issue.record("a deletion with its changeset")
       return
     }
@@ -302,6 +302,56 @@ struct FeedBoardTests {
     #expect(try await next(2, &iterator).map(\.summary) == ["b present 1", "c present 1"])
     board.finish(.stopped)
     #expect(try await iterator.next() == nil)
+  }
+
+  @Test func `the same id in several partitions is several feeds, each delivered once, and is reported once`()
+    async throws
+  {
+    let board = FeedBoard.opened(partitions: [0, 1, 2], bootstrapped: false)
+    let sources = [ChangesetSource(), ChangesetSource()]
+    var all = board.updates().makeAsyncIterator()
+    var named = board.updates(of: ["a", "none"]).makeAsyncIterator()
+    for number in 0...1 as ClosedRange<Int32> {
+      board.take(
+        try await sources[Int(number)].flush(("a", ChangesetSource.item("in-\(number)"))),
+        partition: number
+      )
+      board.endPartition(number)
+    }
+    // Not before it is known what all partitions have.
+    #expect(board.takeSharedIDs() == [])
+    board.endPartition(2)
+    let messages = board.takeSharedIDs()
+    #expect(messages.count == 1)
+    #expect(messages.first?.hasPrefix("feed \"a\" is in the partitions 0, 1: ") == true)
+    #expect(board.sharedIDCount == 1)
+    #expect(board.partitions(of: ByteText("a")) == [0, 1])
+    var late = board.updates(of: ["a"]).makeAsyncIterator()
+
+    func told(_ updates: [FeedUpdate]) -> [String] {
+      updates.map {
+        "\($0.partition ?? -1) \($0.summary) \($0.snapshot?.itemIdentifiers.first?.description ?? "")"
+      }
+    }
+    let states = ["0 a present 1 in-0", "1 a present 1 in-1"]
+    #expect(told(try await next(2, &all)) == states)
+    #expect(told(try await next(3, &named)) == states + ["-1 none absent "])
+    #expect(told(try await next(2, &late)) == states)
+    // Both have the same epoch and revision, and continue by themselves.
+    board.take(try await sources[1].flush(("a", ChangesetSource.item("more"))), partition: 1)
+    board.take(try await sources[0].flush(("a", nil)))
+    let changes = ["1 a diff 2 in-1", "0 a absent "]
+    #expect(told(try await next(2, &all)) == changes)
+    #expect(told(try await next(2, &named)) == changes)
+    #expect(board.sharedIDCount == 0)
+    #expect(board.content(of: ByteText("a"))?.description.partition == 1)
+    #expect(board.content(of: ByteText("a"), in: 0) == nil)
+    // Again, in another partition, which then goes.
+    board.take(try await ChangesetSource().flush(("a", ChangesetSource.item("in-2"))), partition: 2)
+    #expect(board.takeSharedIDs().count == 1)
+    board.open([0, 1], beginnings: [:])
+    #expect(board.sharedIDCount == 0)
+    #expect(told(try await next(1, &named)) == ["2 a absent "])
   }
 
   @Test func `a cancelled subscriber stops waiting`() async throws {

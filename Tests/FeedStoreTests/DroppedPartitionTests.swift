@@ -4,16 +4,55 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-/// Partitions that are dropped while others stay.
+/// Partitions that are dropped while others stay, and ids that several have.
 struct DroppedPartitionTests {
-  private func record(_ offset: Int, partition: Int) -> OracleRecord {
+  private func record(
+    _ offset: Int,
+    partition: Int,
+    key: String? = nil,
+    _ value: String? = nil
+  ) -> OracleRecord {
     OracleRecord(
       topic: "feeds.items",
       partition: partition,
       offset: offset,
-      key: Array("feed-\(partition)".utf8),
-      value: Array(#"{"op":"item.upsert","section":"s","item":"i\#(offset)"}"#.utf8)
+      key: Array((key ?? "feed-\(partition)").utf8),
+      value: Array((value ?? #"{"op":"item.upsert","section":"s","item":"i\#(offset)"}"#).utf8)
     )
+  }
+
+  private func publish(_ store: FeedStore, _ records: [OracleRecord]) async throws {
+    _ = try await store.apply(RecordBatch(records), time: .clock(1_000))
+    _ = await store.published()
+  }
+
+  @Test func `an id in several partitions is reported once, and counts until it is in one`() async throws {
+    let store = FeedStore(options: FeedStoreOptions())
+    try await publish(store, [record(0, partition: 0, key: "dup"), record(0, partition: 1)])
+    #expect(await store.takeSharedIDs() == [])
+    try await publish(store, (1...2).map { record(1, partition: $0, key: "dup") })
+    let messages = await store.takeSharedIDs()
+    #expect(messages.count == 1)
+    #expect(messages.first?.hasPrefix("feed \"dup\" is in the partitions 0, 1, 2: ") == true)
+    try await publish(store, [record(2, partition: 1, key: "dup"), record(2, partition: 2)])
+    #expect(await store.takeSharedIDs() == [])
+    #expect(await store.content.sharedIDs == 1)
+    try await publish(store, [record(3, partition: 1, key: "dup", #"{"op":"feed.delete"}"#)])
+    #expect(await store.content.sharedIDs == 1)
+    await store.drop(partition: 2)
+    #expect(await store.content.sharedIDs == 0)
+
+    // The same for what is restored.
+    let replicas = ReplicaPartition()
+    for record in try await ChangesetSource().flush(("dup", ChangesetSource.item("x"))) {
+      _ = try record.key.withUnsafeBytes { key in
+        try record.value?.withUnsafeBytes { try replicas.apply(key: ByteSpan(key), value: ByteSpan($0)) }
+      }
+    }
+    nonisolated(unsafe) let read = replicas
+    try await store.restore(partition: 2, from: read)
+    #expect(await store.takeSharedIDs().count == 1)
+    #expect(await store.content.sharedIDs == 1)
   }
 
   @Test func `a dropped partition loses its feeds, and others keep theirs and their pending changes`()

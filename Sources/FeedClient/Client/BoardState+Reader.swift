@@ -22,8 +22,9 @@ extension BoardState {
     ends: [Int32: Int64] = [:],
     loaded: [Int32: LoadedPartition] = [:]
   ) {
-    for number in partitions.keys where !numbers.contains(number) { drop(number) }
-    for number in numbers where partitions[number] == nil {
+    let gone = partitions.keys.filter { !numbers.contains($0) }.sorted()
+    let dropped = Set(gone.flatMap { drop($0) })
+    for number in numbers.sorted() where partitions[number] == nil {
       let adopted = adopted.removeValue(forKey: number)
       let isUsable = adopted?.isWithin(low: beginnings[number] ?? 0, high: ends[number] ?? -1) == true
       let partition = FollowedPartition(
@@ -38,7 +39,7 @@ extension BoardState {
       deliverLoadedFeeds(partition)
     }
     isOpen = true
-    deliverAbsentFeeds()
+    deliverAbsentFeeds(except: dropped)
     updateStanding()
   }
 
@@ -47,15 +48,24 @@ extension BoardState {
     guard historyCount > 0 else { return }
     for feed in partition.feeds {
       forEachListener(to: feed) { subscriber in
-        if subscriber.mailbox.options.beginsWithHistory { subscriber.mailbox.addNewest(feed) }
+        if subscriber.mailbox.options.beginsWithHistory {
+          subscriber.mailbox.addNewest(FeedAddress(partition.number, feed))
+        }
       }
     }
   }
 
   /// Drops a partition and reports its feeds as absent.
-  private mutating func drop(_ number: Int32) {
-    guard let partition = partitions.removeValue(forKey: number) else { return }
-    for feed in partition.feeds { forEachListener(to: feed) { $0.mailbox.addNewest(feed) } }
+  ///
+  /// - Returns: its feeds.
+  @discardableResult
+  private mutating func drop(_ number: Int32) -> [ByteText] {
+    guard let partition = partitions.removeValue(forKey: number) else { return [] }
+    sharedIDs.remove(number)
+    for feed in partition.feeds {
+      forEachListener(to: feed) { $0.mailbox.addNewest(FeedAddress(number, feed)) }
+    }
+    return partition.feeds
   }
 
   // MARK: Records
@@ -88,7 +98,7 @@ extension BoardState {
         lastIdle: lastIdle,
         plan: plan
       )
-      if let news { deliver(news, of: partition) }
+      if let news { note(news, of: partition) }
       return .taken
     } catch {
       return .unreadable(error)
@@ -101,20 +111,46 @@ extension BoardState {
       return
     }
     for feed in partition.feeds {
+      noteSharedID(feed)
       let isLost = partition.reasonForLoss(of: feed) != nil
       forEachListener(to: feed) { subscriber in
-        if isLost || !subscriber.mailbox.options.beginsWithHistory { subscriber.mailbox.addNewest(feed) }
+        if isLost || !subscriber.mailbox.options.beginsWithHistory {
+          subscriber.mailbox.addNewest(FeedAddress(number, feed))
+        }
       }
     }
     deliverAbsentFeeds()
   }
 
   /// Once all partitions are known, reports `absent` to subscribers that requested a feed that does not exist.
-  private mutating func deliverAbsentFeeds() {
-    guard isOpen, partitions.values.allSatisfy(\.isBootstrapped) else { return }
-    for feed in listeners.keys where !isKnown(feed) {
-      forEachListener(to: feed) { $0.mailbox.addNewest(feed) }
+  ///
+  /// - Parameter told: feeds that were just reported.
+  private mutating func deliverAbsentFeeds(except told: Set<ByteText> = []) {
+    guard areKnown else { return }
+    for feed in listeners.keys where !isKnown(feed) && !told.contains(feed) {
+      forEachListener(to: feed, byName: true) { $0.mailbox.addNewest(FeedAddress(nil, feed)) }
     }
+  }
+
+  /// Looks for a feed, which has come into being or is gone, in all partitions that have been read to their ends. Before
+  /// that, a feed may belong to the past. O(p) for p partitions.
+  private mutating func noteSharedID(_ feed: ByteText) {
+    guard partitions.count > 1 else { return }
+    let numbers = partitions.values.filter { $0.isBootstrapped && $0.hasReplica(of: feed) }.map(\.number)
+    sharedIDs.note(feed, in: numbers)
+  }
+
+  mutating func takeSharedIDs() -> [String] { areKnown ? sharedIDs.takeNews() : [] }
+
+  private mutating func note(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+    if partition.isBootstrapped {
+      switch news {
+      case .changed(let feed, let changeset) where changeset.change.mode == .reload: noteSharedID(feed)
+      case .changedUnseen(let feed, .reload), .removed(let feed, _): noteSharedID(feed)
+      case .changed, .changedUnseen, .lost: break
+      }
+    }
+    if partition.isBootstrapped || historyCount > 0 { deliver(news, of: partition) }
   }
 
   private mutating func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
@@ -124,20 +160,29 @@ extension BoardState {
       let snapshot = changeset.change.mode == .reload ? partition.content(of: feed)?.snapshot : nil
       deliver(feed, of: partition) { subscriber in
         let snapshot = subscriber.mailbox.options.hasSnapshots ? snapshot : nil
-        subscriber.mailbox.add(.changed(changeset, snapshot), of: feed, byteCount: changeset.change.byteCount)
+        subscriber.mailbox.add(
+          .changed(changeset, snapshot),
+          of: FeedAddress(partition.number, feed),
+          byteCount: changeset.change.byteCount
+        )
       }
-    case .changedUnseen(let feed): deliver(feed, of: partition) { $0.mailbox.addNewest(feed) }
+    case .changedUnseen(let feed, _):
+      deliver(feed, of: partition) { $0.mailbox.addNewest(FeedAddress(partition.number, feed)) }
     case .lost(let feed, let reason):
       // Before the end of the partition, a later reload replaces what compaction removed.
       guard partition.isBootstrapped else { return }
       deliver(feed, of: partition) {
-        $0.mailbox.add(.mustRefetch(feed: feed.string, reason: reason), of: feed, byteCount: 0)
+        $0.mailbox.add(
+          .mustRefetch(feed: feed.string, partition: partition.number, reason: reason),
+          of: FeedAddress(partition.number, feed),
+          byteCount: 0
+        )
       }
     case .removed(let feed, let changeset):
       deliver(feed, of: partition) {
         $0.mailbox.add(
-          .absent(feed: feed.string, changeset: changeset),
-          of: feed,
+          .absent(feed: feed.string, partition: partition.number, changeset: changeset),
+          of: FeedAddress(partition.number, feed),
           byteCount: changeset?.count ?? 0
         )
       }
@@ -155,7 +200,13 @@ extension BoardState {
   }
 
   /// Updates each subscriber of a feed, then wakes those that have something to take.
-  private mutating func forEachListener(to feed: ByteText, _ body: (inout Subscriber) -> Void) {
+  ///
+  /// - Parameter byName: only those that requested the feed.
+  private mutating func forEachListener(
+    to feed: ByteText,
+    byName: Bool = false,
+    _ body: (inout Subscriber) -> Void
+  ) {
     func change(_ number: Int) {
       guard var subscriber = subscribers.removeValue(forKey: number) else { return }
       body(&subscriber)
@@ -165,7 +216,7 @@ extension BoardState {
       }
       subscribers[number] = subscriber
     }
-    for number in listenersToAll { change(number) }
+    if !byName { for number in listenersToAll { change(number) } }
     for number in listeners[feed] ?? [] { change(number) }
   }
 

@@ -9,11 +9,13 @@ extension BoardState {
     let number = takeNumber()
     var mailbox = Mailbox(options)
     if !options.beginsWithHistory {
-      for partition in partitions.values where partition.isBootstrapped {
-        for feed in partition.feeds where feeds?.contains(feed) != false { mailbox.addNewest(feed) }
+      for partition in sortedPartitions where partition.isBootstrapped {
+        for feed in partition.feeds where feeds?.contains(feed) != false {
+          mailbox.addNewest(FeedAddress(partition.number, feed))
+        }
       }
-      if isOpen, partitions.values.allSatisfy(\.isBootstrapped) {
-        for feed in feeds ?? [] { mailbox.addNewest(feed) }
+      if areKnown {
+        for feed in feeds ?? [] where !isKnown(feed) { mailbox.addNewest(FeedAddress(nil, feed)) }
       }
     }
     subscribers[number] = Subscriber(feeds: feeds, mailbox: mailbox)
@@ -58,18 +60,19 @@ extension BoardState {
   }
 
   /// Replaces a subscriber's pending updates of a feed with the feed's newest state.
-  mutating func passOver(_ feed: ByteText, for number: Int) {
+  mutating func passOver(_ feed: FeedAddress, for number: Int) {
     subscribers[number]?.mailbox.addNewest(feed)
   }
 
-  private func newest(_ feed: ByteText, passedOver: Int, for subscriber: Subscriber) -> FeedUpdate {
-    for partition in partitions.values
-    where partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory {
-      if let reason = partition.reasonForLoss(of: feed) {
-        return .mustRefetch(feed: feed.string, reason: reason)
+  private func newest(_ feed: FeedAddress, passedOver: Int, for subscriber: Subscriber) -> FeedUpdate {
+    if let partition = feed.partition.flatMap({ partitions[$0] }),
+      partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory
+    {
+      if let reason = partition.reasonForLoss(of: feed.id) {
+        return .mustRefetch(feed: feed.id.string, partition: partition.number, reason: reason)
       }
-      if let content = partition.content(of: feed) { return .present(content, passedOver: passedOver) }
+      if let content = partition.content(of: feed.id) { return .present(content, passedOver: passedOver) }
     }
-    return .absent(feed: feed.string, changeset: nil)
+    return .absent(feed: feed.id.string, partition: feed.partition, changeset: nil)
   }
 }

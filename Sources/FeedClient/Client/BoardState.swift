@@ -13,6 +13,8 @@ struct BoardState: @unchecked Sendable {
   var lastIdle: Int64 = 0
 
   var partitions: [Int32: FollowedPartition] = [:]
+  /// The ids that several partitions have.
+  var sharedIDs = SharedIDs()
   /// What others have read of partitions that may be followed next.
   var adopted: [Int32: AdoptedPartition] = [:]
   /// Whether `partitions` reflects the request; false until the first partitions are open.
@@ -75,6 +77,7 @@ struct BoardState: @unchecked Sendable {
     endBefore = end
     self.end = nil
     partitions = [:]
+    sharedIDs = SharedIDs()
     adopted = [:]
     isOpen = false
     standing = .bootstrapping
@@ -86,10 +89,21 @@ struct BoardState: @unchecked Sendable {
     request = .follow(wanted)
   }
 
-  /// The partition that has the feed. If several have it, which producers should avoid, the lowest.
-  func lowest(_ feed: ByteText) -> FollowedPartition? {
-    partitions.values.lazy.filter { $0.hasReplica(of: feed) }.min { $0.number < $1.number }
+  /// The partitions in the order of their numbers.
+  var sortedPartitions: [FollowedPartition] { partitions.values.sorted { $0.number < $1.number } }
+
+  /// The partitions that have a feed, lowest first.
+  func partitions(of feed: ByteText) -> [Int32] {
+    partitions.values.lazy.filter { $0.hasReplica(of: feed) }.map(\.number).sorted()
   }
+
+  /// The partition with a number, or the lowest one that has a feed.
+  func partition(of feed: ByteText, _ number: Int32?) -> FollowedPartition? {
+    (number ?? partitions(of: feed).first).flatMap { partitions[$0] }
+  }
+
+  /// Whether all partitions have been read to their ends once.
+  var areKnown: Bool { isOpen && partitions.values.allSatisfy(\.isBootstrapped) }
 
   /// Whether the feed exists or has a recorded loss.
   func isKnown(_ feed: ByteText) -> Bool {

@@ -83,6 +83,7 @@ final class ChangesetFollower {
       }
     }
     board.updateStanding()
+    for message in board.takeSharedIDs() { log(.warning, SharedIDs.facility, message) }
     tellProgress()
   }
 

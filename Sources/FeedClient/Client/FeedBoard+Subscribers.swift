@@ -22,7 +22,7 @@ extension FeedBoard {
   func next(for number: Int) -> Delivery { withState { $0.next(for: number) } }
 
   /// Replaces a subscriber's pending updates of a feed with the feed's newest state.
-  func passOver(_ feed: ByteText, for number: Int) { withState { $0.passOver(feed, for: number) } }
+  func passOver(_ feed: FeedAddress, for number: Int) { withState { $0.passOver(feed, for: number) } }
 
   /// Waits until the subscriber has something to take, reading has ended, or the task is cancelled.
   func wait(for number: Int) async {

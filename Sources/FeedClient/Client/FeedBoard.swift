@@ -71,10 +71,19 @@ final class FeedBoard: Sendable {
     }.sorted { $0.number < $1.number }
   }
 
-  /// The description of a feed; nil if the feed is not known.
-  func description(of feed: ByteText) -> FeedDescription? {
-    withState { $0.lowest(feed)?.description(of: feed) }
+  /// The partitions that have a feed, lowest first.
+  func partitions(of feed: ByteText) -> [Int32] { withState { $0.partitions(of: feed) } }
+
+  /// The description of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
+  func description(of feed: ByteText, in partition: Int32? = nil) -> FeedDescription? {
+    withState { $0.partition(of: feed, partition)?.description(of: feed) }
   }
+
+  /// Messages about ids that several partitions have, once all partitions are known.
+  func takeSharedIDs() -> [String] { withState { $0.takeSharedIDs() } }
+
+  /// The number of ids that several partitions have.
+  var sharedIDCount: Int { withState { $0.sharedIDs.count } }
 
   /// The followed partitions, sorted by number; nil until they are known.
   var openedPartitions: [Int32]? { withState { $0.isOpen ? $0.partitions.keys.sorted() : nil } }
@@ -84,8 +93,8 @@ final class FeedBoard: Sendable {
     withState { $0.partitions[number]?.capture(lastIdle: $0.lastIdle) }
   }
 
-  /// The current content of a feed; nil if the feed is not known.
-  func content(of feed: ByteText) -> FeedContent? {
-    withState { $0.lowest(feed)?.content(of: feed) }
+  /// The current content of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
+  func content(of feed: ByteText, in partition: Int32? = nil) -> FeedContent? {
+    withState { $0.partition(of: feed, partition)?.content(of: feed) }
   }
 }

@@ -196,8 +196,19 @@ public final class FeedClient: Sendable {
   /// The followed partitions, sorted by number.
   public var partitions: [PartitionDescription] { board.partitionDescriptions }
 
+  /// The partitions that have a feed, lowest first. If there are several, each has a feed of its own: producers choose
+  /// the partition of its id by different rules, which they must not do. The log says so once.
+  public func partitions(of feed: String) -> [Int32] { board.partitions(of: ByteText(feed)) }
+
   /// The description of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
-  public func description(of feed: String) -> FeedDescription? { board.description(of: ByteText(feed)) }
+  ///
+  /// - Parameter partition: by default the lowest that has the feed.
+  public func description(of feed: String, in partition: Int32? = nil) -> FeedDescription? {
+    board.description(of: ByteText(feed), in: partition)
+  }
+
+  /// The number of ids that several of the followed partitions have.
+  package var sharedIDCount: Int { board.sharedIDCount }
 
   /// All known feeds, sorted by partition and then by the bytes of their ids. Reading pauses while one partition is
   /// listed, in O(n log n) for its n feeds.
@@ -208,5 +219,9 @@ public final class FeedClient: Sendable {
   public func contents() -> [FeedContent] { board.collect { $0.contents } }
 
   /// The current content of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
-  public func content(of feed: String) -> FeedContent? { board.content(of: ByteText(feed)) }
+  ///
+  /// - Parameter partition: by default the lowest that has the feed.
+  public func content(of feed: String, in partition: Int32? = nil) -> FeedContent? {
+    board.content(of: ByteText(feed), in: partition)
+  }
 }

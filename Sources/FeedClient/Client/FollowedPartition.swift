@@ -37,7 +37,7 @@ final class FollowedPartition {
   enum News {
     case changed(ByteText, FeedChangeset)
     /// The feed changed, but the change was not kept.
-    case changedUnseen(ByteText)
+    case changedUnseen(ByteText, ChangesetMode)
     case lost(ByteText, reason: String)
     /// The feed was removed. `changeset` is nil if the deletion was found without its record.
     case removed(ByteText, changeset: [UInt8]?)
@@ -169,11 +169,13 @@ final class FollowedPartition {
   ) -> News? {
     lost[feed] = nil
     let earlier = parts.removeValue(forKey: feed) ?? []
-    guard keepsChanges, let value else { return nil }
+    guard keepsChanges, let value else { return .changedUnseen(feed, change.mode) }
     // Parts of a changeset that was never completed do not belong to this one.
     let values = (value.count == change.byteCount ? [] : earlier) + [Array(value.buffer)]
     let isWhole = values.reduce(0) { $0 + $1.count } == change.byteCount
-    guard isWhole, change.mode == .reload || change.difference != nil else { return .changedUnseen(feed) }
+    guard isWhole, change.mode == .reload || change.difference != nil else {
+      return .changedUnseen(feed, change.mode)
+    }
     return .changed(
       feed,
       FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: offset)
@@ -205,7 +207,7 @@ final class FollowedPartition {
   /// All feeds that exist or are lost.
   var feeds: [ByteText] {
     let known = replicas.replicas.map { ByteText($0.feed) }
-    return known + lost.keys.filter { replicas.replica(of: $0.string) == nil }
+    return known + lost.keys.filter { replicas.replica(of: $0.string) == nil }.sorted()
   }
 
   /// Why a feed cannot be followed until its next reload; nil if it can.

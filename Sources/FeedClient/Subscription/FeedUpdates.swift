@@ -19,7 +19,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
     let subscription: FeedSubscription
     /// The last state of each feed. Unless the subscriber keeps a copy, this is the only reference, and differences are
     /// applied in place.
-    private var snapshots: [ByteText: Snapshot] = [:]
+    private var snapshots: [FeedAddress: Snapshot] = [:]
 
     init(subscription: FeedSubscription) { self.subscription = subscription }
 
@@ -39,7 +39,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
         case .update(let update):
           guard subscription.options.hasSnapshots else { return update }
           if let completed = completed(update) { return completed }
-          subscription.board.passOver(ByteText(update.feed), for: subscription.number)
+          subscription.board.passOver(update.address, for: subscription.number)
         case .ended(nil): return nil
         case .ended(let error?): throw error
         case .nothingYet: await subscription.board.wait(for: subscription.number)
@@ -51,7 +51,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
     /// The update with the resulting snapshot; nil if the snapshot cannot apply it. A replica accepts a difference with
     /// two entries for one place, which a snapshot rejects.
     private mutating func completed(_ update: FeedUpdate) -> FeedUpdate? {
-      let feed = ByteText(update.feed)
+      let feed = update.address
       switch update {
       case .present, .changed(_, .some): snapshots[feed] = update.snapshot
       case .absent: snapshots[feed] = nil
@@ -63,7 +63,7 @@ public struct FeedUpdates: AsyncSequence, Sendable {
       return update
     }
 
-    private mutating func apply(_ difference: SnapshotDifference, to feed: ByteText) -> Bool {
+    private mutating func apply(_ difference: SnapshotDifference, to feed: FeedAddress) -> Bool {
       do throws(SnapshotError) {
         // In place: a copy taken out would be a second reference, and all of it would be copied.
         try snapshots[feed]?.apply(difference)

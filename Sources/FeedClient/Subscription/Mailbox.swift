@@ -2,28 +2,28 @@ import Feed
 
 /// The pending updates of one subscriber, and the feeds whose newest state it receives instead.
 ///
-/// The options limit the updates. For a feed that is delivered as its newest state, only the id is queued, so there are
+/// The options limit the updates. For a feed that is delivered as its newest state, only its address is queued, so there are
 /// at most as many of those as feeds.
 struct Mailbox {
   /// One delivery.
   enum Delivery {
     case update(FeedUpdate)
     /// The state of a feed at the time of delivery, which replaces so many updates.
-    case newest(ByteText, passedOver: Int)
+    case newest(FeedAddress, passedOver: Int)
   }
 
   private struct Waiting {
     let number: Int
-    let feed: ByteText
+    let feed: FeedAddress
     let update: FeedUpdate
     let byteCount: Int
   }
 
   let options: SubscriptionOptions
   private var updates = Queue<Waiting>()
-  private var feeds = Queue<(number: Int, feed: ByteText)>()
+  private var feeds = Queue<(number: Int, feed: FeedAddress)>()
   /// For each feed in `feeds`, the number of updates that were replaced.
-  private var passedOver: [ByteText: Int] = [:]
+  private var passedOver: [FeedAddress: Int] = [:]
   private var byteCount = 0
   /// Numbers the entries, to deliver them in order.
   private var nextNumber = 0
@@ -40,7 +40,7 @@ struct Mailbox {
 
   /// Queues an update. If the queue is full, the policy `coalesces` replaces the feed's updates with its newest state;
   /// with `pausesReading`, the reader must check ``isFull`` first.
-  mutating func add(_ update: FeedUpdate, of feed: ByteText, byteCount size: Int) {
+  mutating func add(_ update: FeedUpdate, of feed: FeedAddress, byteCount size: Int) {
     if let count = passedOver[feed] {
       passedOver[feed] = count + 1
     } else if isFull, options.slowPolicy == .coalesces {
@@ -53,7 +53,7 @@ struct Mailbox {
   }
 
   /// Queues the newest state of a feed in place of its pending updates.
-  mutating func addNewest(_ feed: ByteText) {
+  mutating func addNewest(_ feed: FeedAddress) {
     guard passedOver[feed] == nil else { return }
     let dropped = updates.removeAll { $0.feed == feed }
     for update in dropped { byteCount -= update.byteCount }

@@ -61,6 +61,12 @@ extension DaemonMetrics {
   func state(_ sum: WorkerFigures) -> [MetricFamily] {
     [
       Self.one(.gauge, "feedstore_feeds", "Feeds that exist.", sum.content.feeds),
+      Self.one(
+        .gauge,
+        "feedstore_feed_ids_in_several_partitions",
+        "Feed ids that several partitions have, which is a mistake of producers.",
+        sharedIDs?() ?? sum.content.sharedIDs
+      ),
       Self.one(.gauge, "feedstore_sections", "Sections of all feeds.", sum.content.sections),
       Self.one(.gauge, "feedstore_items", "Items of all feeds.", sum.content.items),
       Self.one(

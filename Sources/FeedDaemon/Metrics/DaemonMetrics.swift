@@ -7,6 +7,8 @@ package struct DaemonMetrics: Sendable {
   let topics: TopicNames
   /// `limits.maxStateBytes`.
   let stateLimit: Int
+  /// Ids that several of the partitions that are served have; nil if none are served.
+  let sharedIDs: (@Sendable () -> Int)?
   let health: @Sendable () -> DaemonHealth
   let http: @Sendable () -> HTTPCounters
 
@@ -14,12 +16,14 @@ package struct DaemonMetrics: Sendable {
     status: DaemonStatus,
     topics: TopicNames,
     stateLimit: Int,
+    sharedIDs: (@Sendable () -> Int)?,
     health: @escaping @Sendable () -> DaemonHealth,
     http: @escaping @Sendable () -> HTTPCounters
   ) {
     self.status = status
     self.topics = topics
     self.stateLimit = stateLimit
+    self.sharedIDs = sharedIDs
     self.health = health
     self.http = http
   }

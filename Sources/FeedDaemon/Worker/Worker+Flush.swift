@@ -186,6 +186,7 @@ extension Worker {
     let counters = store.counters
     environment.status.committed(counters, rejected: rejected, by: identity.number)
     status.committed(flushClock, store.content, &batch.taken) { consumer.topicName(at: $0) }
+    tellSharedIDs(store)
     onEvent(.committed(counters))
   }
 

@@ -331,6 +331,7 @@ extension Worker {
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
     environment.status.restored(numbers, by: identity.number)
     status.update { [content = store.content] in $0.content = content }
+    tellSharedIDs(store)
     if !restoration.isUnderWay { tellRestored() }
   }
 

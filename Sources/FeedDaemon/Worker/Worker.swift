@@ -17,6 +17,9 @@ import Service
 package final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
   let lostInput: LostInputPolicy
+  /// Whether it reports ids that several of its partitions have. If feeds are served, their follower does, which sees the
+  /// partitions of all workers.
+  private let reportsSharedIDs: Bool
   private let startupTimeoutMilliseconds: Int64
   let settings: KafkaSettings
   let identity: WorkerIdentity
@@ -108,6 +111,7 @@ package final class Worker: @unchecked Sendable {
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
     lostInput = configuration.lostInput
+    reportsSharedIDs = !configuration.http.isEnabled || !configuration.http.servesFeeds
     startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
     backlog = BacklogWatch(maxRecords: options.coalescing.maxRecords)
     var member = settings.member(identity, url: configuration.http.feedsURL)
@@ -185,6 +189,13 @@ package final class Worker: @unchecked Sendable {
       }
     }
     return nil
+  }
+
+  /// Reports ids that several partitions have.
+  func tellSharedIDs(_ store: isolated FeedStore) {
+    for message in store.takeSharedIDs() where reportsSharedIDs {
+      log.write(.inputFeedInSeveralPartitions, message)
+    }
   }
 
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.

@@ -25,10 +25,10 @@ final class ReloadCache: Sendable {
   }
 
   private struct State {
-    var reloads: [ByteText: Known] = [:]
+    var reloads: [FeedAddress: Known] = [:]
     var order = EvictionOrder()
     var keptByteCount = 0
-    var makers: [ByteText: (maker: Maker, users: Int)] = [:]
+    var makers: [FeedAddress: (maker: Maker, users: Int)] = [:]
   }
 
   private let client: FeedClient
@@ -67,7 +67,7 @@ final class ReloadCache: Sendable {
 
   /// The current state of a feed; nil if the feed is not known. Encodes it on the caller's thread, in O(n) for n
   /// elements, unless this version is cached or being sent.
-  func current(of feed: ByteText) -> Current? {
+  func current(of feed: FeedAddress) -> Current? {
     if let known = known(feed) { return known }
     let maker = state.withLock { state in
       let entry = state.makers[feed] ?? (Maker(), 0)
@@ -92,21 +92,21 @@ final class ReloadCache: Sendable {
     }
   }
 
-  private func known(_ feed: ByteText) -> Current? {
-    guard let description = client.description(of: feed.string),
+  private func known(_ feed: FeedAddress) -> Current? {
+    guard let description = client.description(of: feed.id.string, in: feed.partition),
       let reload = state.withLock({ $0.reloads[feed]?.reload }), reload.version == FeedVersion(description)
     else { return nil }
     return Current(reload: reload, position: description.position)
   }
 
-  private func make(_ feed: ByteText) -> Current? {
-    guard let content = client.content(of: feed.string) else { return nil }
+  private func make(_ feed: FeedAddress) -> Current? {
+    guard let content = client.content(of: feed.id.string, in: feed.partition) else { return nil }
     let reload = FeedReload(FeedVersion(content.description), content.reloadDocument(), ledger)
     state.withLock { keep(reload, of: feed, &$0) }
     return Current(reload: reload, position: content.description.position)
   }
 
-  private func keep(_ reload: FeedReload, of feed: ByteText, _ state: inout State) {
+  private func keep(_ reload: FeedReload, of feed: FeedAddress, _ state: inout State) {
     forget(feed, &state)
     let isKept = reload.byteCount <= keptLimit
     let number = state.order.append(feed)
@@ -120,7 +120,7 @@ final class ReloadCache: Sendable {
     state.order.forgetGone(keeping: reloads.count) { reloads[$0]?.number == $1 }
   }
 
-  private func forget(_ feed: ByteText, _ state: inout State) {
+  private func forget(_ feed: FeedAddress, _ state: inout State) {
     guard let known = state.reloads.removeValue(forKey: feed) else { return }
     state.keptByteCount -= known.kept?.byteCount ?? 0
   }

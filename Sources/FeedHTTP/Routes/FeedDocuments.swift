@@ -26,8 +26,10 @@ enum FeedDocuments {
     let items: Int
     let checksum: String
     let standing: String
+    /// Absent if there are none.
+    let otherPartitions: [Int32]?
 
-    init(_ description: FeedDescription) {
+    init(_ description: FeedDescription, otherPartitions: [Int32]) {
       feed = description.feed
       partition = description.partition
       epoch = description.epoch
@@ -37,6 +39,7 @@ enum FeedDocuments {
       items = description.itemCount
       checksum = Replica.hexadecimal(description.checksum)
       standing = FeedDocuments.name(description.standing)
+      self.otherPartitions = otherPartitions.isEmpty ? nil : otherPartitions
     }
   }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class FeedListing: Sendable {
   /// The feeds at one moment.
   struct Feeds: Sendable {
-    /// Sorted by the bytes of their ids. If two partitions have the same id, the lower partition's feed is listed.
+    /// Sorted by the bytes of their ids, and those of the same id by partition.
     let all: [FeedDescription]
     let sectionCount: Int
     let itemCount: Int
@@ -55,8 +55,9 @@ final class FeedListing: Sendable {
   ///
   /// - Parameters:
   ///   - after: the id after which the page begins; nil for the first page.
+  ///   - partition: begins with higher partitions that have the same id; nil to begin with the next id.
   ///   - search: a text that the ids must contain, ignoring the case of ASCII letters; nil for all feeds.
-  func page(after: String?, search: String?, limit: Int) -> Page {
+  func page(after: String?, partition: Int32?, search: String?, limit: Int) -> Page {
     var feeds = feeds.all[...]
     if let search, !search.isEmpty {
       let wanted = search.utf8.map(Self.lowercased)
@@ -64,8 +65,8 @@ final class FeedListing: Sendable {
     }
     let count = feeds.count
     if let after {
-      let after = ByteText(after)
-      let start = feeds.partitioningIndex { after < ByteText($0.feed) }
+      let after = (ByteText(after), partition ?? .max)
+      let start = feeds.partitioningIndex { after < (ByteText($0.feed), $0.partition) }
       feeds = feeds[start...]
     }
     return Page(feeds: Array(feeds.prefix(limit)), count: count, hasMore: feeds.count > limit)
@@ -75,11 +76,7 @@ final class FeedListing: Sendable {
     let sorted = descriptions.map { (ByteText($0.feed), $0) }.sorted {
       ($0.0, $0.1.partition) < ($1.0, $1.1.partition)
     }
-    var all: [FeedDescription] = []
-    all.reserveCapacity(sorted.count)
-    for (id, description) in sorted where all.last.map({ ByteText($0.feed) != id }) ?? true {
-      all.append(description)
-    }
+    let all = sorted.map(\.1)
     return Feeds(
       all: all,
       sectionCount: all.reduce(0) { $0 + $1.sectionCount },

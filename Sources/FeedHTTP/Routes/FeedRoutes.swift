@@ -43,11 +43,18 @@ struct FeedRoutes: Sendable {
   }
 
   private func list(_ request: HTTPRequest, limit: Int) -> HTTPResponse {
+    let after = request.queryValue("after")
+    let partition: Int32?
+    switch requestedPartition(request) {
+    case .success(let number): partition = number
+    case .failure(let refusal): return refusal.response
+    }
     let search = request.queryValue("search")
-    let page = listing.page(after: request.queryValue("after"), search: search, limit: limit)
+    let page = listing.page(after: after, partition: partition, search: search, limit: limit)
     var next: String?
     if page.hasMore, let last = page.feeds.last {
       var parts = ["after=" + PercentEncoding.encode(last.feed), "limit=\(limit)"]
+      if !feeds.otherPartitions(last).isEmpty { parts.append("partition=\(last.partition)") }
       if let search { parts.append("search=" + PercentEncoding.encode(search)) }
       next = "/v1/feeds?" + parts.joined(separator: "&")
     }
@@ -55,52 +62,95 @@ struct FeedRoutes: Sendable {
       FeedDocuments.FeedList(
         standing: FeedDocuments.name(feeds.standing),
         count: page.count,
-        feeds: page.feeds.map(FeedDocuments.FeedEntry.init),
+        feeds: page.feeds.map {
+          FeedDocuments.FeedEntry($0, otherPartitions: feeds.otherPartitions($0))
+        },
         next: next
       )
     )
   }
 
-  private func state(_ request: HTTPRequest) -> HTTPResponse {
+  private struct Refusal: Error { let response: HTTPResponse }
+
+  /// The parameter `partition`; nil if it is absent.
+  private func requestedPartition(_ request: HTTPRequest) -> Result<Int32?, Refusal> {
+    guard let text = request.queryValue("partition") else { return .success(nil) }
+    if let number = Int32(text), number >= 0 { return .success(number) }
+    let detail = "partition is \(text.debugDescription); expected a number from 0"
+    return .failure(Refusal(response: .problem(status: 400, code: "invalid-parameter", detail: detail)))
+  }
+
+  /// Answers a request for a feed that is served here.
+  ///
+  /// - Parameter body: its argument tells whether a version that the client has may be one of another partition's feed:
+  ///   several have the id, and the client has not chosen one.
+  private func feed(
+    _ request: HTTPRequest,
+    _ body: (FeedDescription, _ others: [Int32], _ isAmbiguous: Bool) -> HTTPResponse,
+    orIfNowhere: ((ByteText, _ partition: Int32?) -> HTTPResponse)? = nil
+  ) -> HTTPResponse {
     let feed = ByteText(request.parameters["feed"] ?? "")
-    switch feeds.place(of: feed) {
-    case .here(.mustRefetch):
-      return unavailable(
-        code: "stale",
-        "the feed is stale, because changesets are missing; it is served again after its next reload"
-      )
-    case .here:
-      guard let description = feeds.client.description(of: feed.string) else { return unknown(feed) }
+    let partition: Int32?
+    switch requestedPartition(request) {
+    case .success(let number): partition = number
+    case .failure(let refusal): return refusal.response
+    }
+    switch feeds.place(of: feed, in: partition) {
+    case .here(let description):
+      let others = feeds.otherPartitions(description)
+      var response = body(description, others, partition == nil && !others.isEmpty)
+      response.headers.append(HTTPField("Feedstore-Partition", String(description.partition)))
+      if !others.isEmpty {
+        response.headers.append(HTTPField("Feedstore-Other-Partitions", SharedIDs.list(others)))
+      }
+      return response
+    case .elsewhere(let partition): return moved(feed, partition)
+    case .notYet: return restoring
+    case .nowhere: return orIfNowhere?(feed, partition) ?? unknown(feed)
+    }
+  }
+
+  private static func lastVersion(_ request: HTTPRequest) -> FeedVersion? {
+    request.header("Last-Event-ID").flatMap { FeedVersion($0) }
+  }
+
+  private func state(_ request: HTTPRequest) -> HTTPResponse {
+    feed(request) { description, _, isAmbiguous in
+      if description.standing == .mustRefetch {
+        return unavailable(
+          code: "stale",
+          "the feed is stale, because changesets are missing; it is served again after its next reload"
+        )
+      }
+      let feed = FeedAddress(description.partition, ByteText(description.feed))
       // Answered before encoding anything, if the client already has this version.
       let version = FeedVersion(description).text
-      if request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
-      guard let current = feeds.reloads.current(of: feed) else { return unknown(feed) }
+      if !isAmbiguous, request.isKnown(entityTag: version) { return .unchanged(entityTag: version) }
+      guard let current = feeds.reloads.current(of: feed) else { return unknown(feed.id) }
       guard feeds.reloads.makeRoom(for: current.reload) else { return tooMuch }
       var response = HTTPResponse(
         contentType: "application/json",
         content: current.reload.document,
-        entityTag: current.reload.version.text
+        entityTag: isAmbiguous ? nil : current.reload.version.text
       )
-      response.cacheControl = "no-cache"
+      if !isAmbiguous { response.cacheControl = "no-cache" }
       response.onTransfer = { [reload = current.reload] in reload.lend(to: $0, byteCount: $1) }
       return response
-    case .elsewhere(let partition): return moved(feed, partition)
-    case .notYet: return restoring
-    case .nowhere: return unknown(feed)
     }
   }
 
   private func changes(_ request: HTTPRequest) -> HTTPResponse {
-    let feed = ByteText(request.parameters["feed"] ?? "")
-    let version = request.header("Last-Event-ID").flatMap { FeedVersion($0) }
-    let stream = HTTPResponse.events { [streams] stream in streams.add(stream, to: feed, after: version) }
-    switch feeds.place(of: feed) {
-    case .here: return stream
-    // A browser's EventSource would give up, although the feed may be created again.
-    case .nowhere where version.map { streams.hasDeletion(of: feed, after: $0) } == true: return stream
-    case .elsewhere(let partition): return moved(feed, partition)
-    case .notYet: return restoring
-    case .nowhere: return unknown(feed)
+    feed(request) { description, others, isAmbiguous in
+      let feed = FeedAddress(description.partition, ByteText(description.feed))
+      let version = isAmbiguous ? nil : Self.lastVersion(request)
+      return .events { [streams] stream in streams.add(stream, to: feed, besides: others, after: version) }
+    } orIfNowhere: { id, partition in
+      // A browser's EventSource would give up, although the feed may be created again.
+      guard let version = Self.lastVersion(request),
+        let feed = (partition.map { [$0] } ?? feeds.partitions.sorted()).lazy
+          .map({ FeedAddress($0, id) }).first(where: { streams.hasDeletion(of: $0, after: version) })
+      else { return unknown(id) }
+      return .events { [streams] stream in streams.add(stream, to: feed, after: version) }
     }
   }
 
@@ -131,7 +181,8 @@ struct FeedRoutes: Sendable {
       members: url.map { ["url": $0] } ?? [:]
     )
     if let url {
-      response.headers = [HTTPField("Location", "\(url)/v1/feeds/\(PercentEncoding.encode(feed.string))")]
+      let path = "/v1/feeds/\(PercentEncoding.encode(feed.string))?partition=\(partition)"
+      response.headers = [HTTPField("Location", url + path)]
     }
     return response
   }

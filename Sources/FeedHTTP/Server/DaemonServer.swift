@@ -1,4 +1,5 @@
 import Feed
+import FeedClient
 package import FeedConfiguration
 package import FeedDaemon
 package import FeedKafka
@@ -64,10 +65,13 @@ package final class DaemonServer: Sendable {
       health: health,
       counters: { counters.value }
     )
+    var sharedIDs: (@Sendable () -> Int)?
+    if let client = feeds?.feeds.client { sharedIDs = { client.sharedIDCount } }
     let metrics = DaemonMetrics(
       status: status,
       topics: configuration.store.topics,
       stateLimit: configuration.store.limits.maxStateBytes,
+      sharedIDs: sharedIDs,
       health: health,
       http: { counters.value }
     )

@@ -4,7 +4,8 @@ import Synchronization
 /// Feeds that this instance served and another one serves now, up to a limit.
 final class MovedFeeds: Sendable {
   private struct State {
-    var partitions: [ByteText: Int32] = [:]
+    var partitions: [ByteText: Set<Int32>] = [:]
+    var count = 0
     var urls: [Int32: String] = [:]
   }
 
@@ -17,8 +18,8 @@ final class MovedFeeds: Sendable {
   /// Records the feeds of partitions that were revoked.
   func add(_ feeds: [(feed: ByteText, partition: Int32)]) {
     state.withLock { state in
-      for (feed, partition) in feeds where state.partitions.count < limit {
-        state.partitions[feed] = partition
+      for (feed, partition) in feeds where state.count < limit {
+        if state.partitions[feed, default: []].insert(partition).inserted { state.count += 1 }
       }
     }
   }
@@ -27,7 +28,10 @@ final class MovedFeeds: Sendable {
   func remove(_ partitions: Set<Int32>) {
     guard !partitions.isEmpty else { return }
     state.withLock { state in
-      state.partitions = state.partitions.filter { !partitions.contains($0.value) }
+      state.partitions = state.partitions.mapValues { $0.subtracting(partitions) }.filter {
+        !$0.value.isEmpty
+      }
+      state.count = state.partitions.values.reduce(0) { $0 + $1.count }
       for partition in partitions { state.urls[partition] = nil }
     }
   }
@@ -39,8 +43,8 @@ final class MovedFeeds: Sendable {
   /// them.
   func note(_ urls: [Int32: String]) { state.withLock { $0.urls.merge(urls) { $1 } } }
 
-  /// The partition with which a feed moved; nil if it did not.
-  func partition(of feed: ByteText) -> Int32? { state.withLock { $0.partitions[feed] } }
+  /// The partitions with which a feed moved.
+  func partitions(of feed: ByteText) -> Set<Int32> { state.withLock { $0.partitions[feed] ?? [] } }
 
   /// The address that serves a partition; nil if it is not known.
   func url(of partition: Int32) -> String? { state.withLock { $0.urls[partition] } }

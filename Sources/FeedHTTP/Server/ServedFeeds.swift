@@ -12,7 +12,7 @@ struct ServedFeeds: Sendable {
 
   /// Where a feed is served.
   enum Place: Equatable {
-    case here(FeedStanding)
+    case here(FeedDescription)
     /// Another instance serves its partition.
     case elsewhere(partition: Int32)
     /// Not known until all partitions have been read.
@@ -20,15 +20,26 @@ struct ServedFeeds: Sendable {
     case nowhere
   }
 
-  func place(of feed: ByteText) -> Place {
+  /// - Parameter partition: nil for the lowest that has the feed, here or elsewhere. So an instance does not answer for
+  ///   another one's feed with a different feed of the same id.
+  func place(of feed: ByteText, in partition: Int32? = nil) -> Place {
     // Evaluated before the client's feeds, which change later.
     let isComplete = isComplete
-    if let description = client.description(of: feed.string) {
-      // Until its partition has been read to the end, a feed passes through old states.
-      return description.standing == .bootstrapping ? .notYet : .here(description.standing)
+    let moved = moved.partitions(of: feed)
+    if let number = partition ?? moved.union(client.partitions(of: feed.string)).min() {
+      if let description = client.description(of: feed.string, in: number) {
+        // Until its partition has been read to the end, a feed passes through old states.
+        return description.standing == .bootstrapping ? .notYet : .here(description)
+      }
+      if moved.contains(number) { return .elsewhere(partition: number) }
     }
-    if let partition = moved.partition(of: feed) { return .elsewhere(partition: partition) }
     return isComplete ? .nowhere : .notYet
+  }
+
+  /// The other partitions with a feed of the same id, as far as this instance knows.
+  func otherPartitions(_ feed: FeedDescription) -> [Int32] {
+    moved.partitions(of: ByteText(feed.feed)).union(client.partitions(of: feed.feed))
+      .subtracting([feed.partition]).sorted()
   }
 
   /// The followed partitions.

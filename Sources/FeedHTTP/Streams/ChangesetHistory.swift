@@ -10,7 +10,7 @@ struct ChangesetHistory {
   }
 
   private let limit: Int
-  private var kept: [ByteText: Queue<Kept>] = [:]
+  private var kept: [FeedAddress: Queue<Kept>] = [:]
   private(set) var order = EvictionOrder()
   /// The number of changesets.
   private var count = 0
@@ -20,7 +20,7 @@ struct ChangesetHistory {
   init(limit: Int) { self.limit = limit }
 
   /// Adds a changeset, which must continue from the feed's last one.
-  mutating func append(_ changeset: StreamedChangeset, of feed: ByteText) {
+  mutating func append(_ changeset: StreamedChangeset, of feed: FeedAddress) {
     guard changeset.byteCount <= limit else {
       // A reload does not continue from earlier changesets.
       return removeAll(of: feed)
@@ -35,7 +35,7 @@ struct ChangesetHistory {
   mutating func removeAll() { self = ChangesetHistory(limit: limit) }
 
   /// Drops a feed's changesets; the next one does not continue from them.
-  mutating func removeAll(of feed: ByteText) {
+  mutating func removeAll(of feed: FeedAddress) {
     guard let removed = kept.removeValue(forKey: feed)?.all else { return }
     for kept in removed { byteCount -= kept.changeset.byteCount }
     count -= removed.count
@@ -46,16 +46,16 @@ struct ChangesetHistory {
   /// The changesets after a reader's version.
   ///
   /// - Returns: nil if they are not in the history.
-  func changesets(of feed: ByteText, after version: FeedVersion) -> [StreamedChangeset]? {
+  func changesets(of feed: FeedAddress, after version: FeedVersion) -> [StreamedChangeset]? {
     guard let all = kept[feed]?.all.map(\.changeset) else { return nil }
     if let first = all.firstIndex(where: { $0.base == version }) { return Array(all[first...]) }
     return all.last?.version == version ? [] : nil
   }
 
   /// Whether the feed is known to be deleted, and was not created again.
-  func endsWithDeletion(_ feed: ByteText) -> Bool { kept[feed]?.last?.changeset.isDeletion == true }
+  func endsWithDeletion(_ feed: FeedAddress) -> Bool { kept[feed]?.last?.changeset.isDeletion == true }
 
-  private mutating func remove(_ feed: ByteText, number: Int) {
+  private mutating func remove(_ feed: FeedAddress, number: Int) {
     guard kept[feed]?.first?.number == number, let oldest = kept[feed]?.removeFirst() else { return }
     byteCount -= oldest.changeset.byteCount
     count -= 1

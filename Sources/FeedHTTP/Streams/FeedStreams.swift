@@ -47,15 +47,27 @@ final class FeedStreams: Sendable {
     for feed in feeds { end(feed, telling: StreamNotice.mustRefetch(feed, reason: reason)) }
   }
 
+  private func description(of feed: FeedAddress) -> FeedDescription? {
+    client.description(of: feed.id.string, in: feed.partition)
+  }
+
   // MARK: Readers
 
   /// Adds a reader.
   ///
-  /// - Parameter version: the version that it has; nil for none.
-  func add(_ stream: EventStream, to feed: ByteText, after version: FeedVersion?) {
+  /// - Parameters:
+  ///   - others: further partitions that have a feed of the same id.
+  ///   - version: the version that it has; nil for none.
+  func add(
+    _ stream: EventStream,
+    to feed: FeedAddress,
+    besides others: [Int32] = [],
+    after version: FeedVersion?
+  ) {
+    if !others.isEmpty { _ = stream.write(StreamNotice.otherPartitions(feed, others)) }
     let (number, isLagging) = delivery.withLock {
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
-      $0.add(stream, to: feed, after: version, current: client.description(of: feed.string))
+      $0.add(stream, to: feed, after: version, current: description(of: feed))
     }
     stream.onEnd { [weak self] _ in self?.delivery.withLock { $0.remove(number, of: feed) } }
     if isLagging { sendStateWhenDrained(to: [(number, stream)], of: feed) }
@@ -63,7 +75,7 @@ final class FeedStreams: Sendable {
   }
 
   /// Whether a reader that reconnects can be told that the feed was deleted.
-  func hasDeletion(of feed: ByteText, after version: FeedVersion) -> Bool {
+  func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
   }
 
@@ -71,10 +83,9 @@ final class FeedStreams: Sendable {
 
   /// Delivers one update from the client.
   func deliver(_ update: FeedUpdate) {
-    let feed = ByteText(update.feed)
-    let step = StreamStep(update, current: client.description(of: update.feed))
+    let feed = update.address
+    let step = StreamStep(update, current: description(of: feed))
     switch step {
-    case .pass: return
     // A reader that reconnects starts with the current state.
     case .end: return end(feed)
     case .changeset(let changeset):
@@ -89,7 +100,7 @@ final class FeedStreams: Sendable {
 
   // MARK: State
 
-  private func sendStateWhenDrained(to readers: [StreamDelivery.Numbered], of feed: ByteText) {
+  private func sendStateWhenDrained(to readers: [StreamDelivery.Numbered], of feed: FeedAddress) {
     for (number, stream) in readers {
       let isWaiting = stream.notifyWhenDrained { [weak self] in self?.sendState(to: number, stream, of: feed)
       }
@@ -98,7 +109,7 @@ final class FeedStreams: Sendable {
   }
 
   /// Sends a lagging reader the feed's current state. O(n) for n elements, unless this version is cached or being sent.
-  private func sendState(to number: Int, _ stream: EventStream, of feed: ByteText) {
+  private func sendState(to number: Int, _ stream: EventStream, of feed: FeedAddress) {
     for _ in 0..<Self.attempts {
       guard let breaks = delivery.withLock({ $0.breaks(of: feed) }) else { return }
       guard let current = reloads.current(of: feed) else { return endOne(stream, feed) }
@@ -111,7 +122,7 @@ final class FeedStreams: Sendable {
           after: breaks,
           to: number,
           of: feed,
-          current: client.description(of: feed.string)
+          current: description(of: feed)
         )
       }
       switch sending {
@@ -130,16 +141,17 @@ final class FeedStreams: Sendable {
   /// Ends the streams of feeds that moved to another instance.
   func move(_ feeds: [(feed: ByteText, partition: Int32)], to url: (Int32) -> String?) {
     for (feed, partition) in feeds {
-      end(feed, telling: StreamNotice.moved(feed, partition: partition, url: url(partition)))
+      let notice = StreamNotice.moved(feed, partition: partition, url: url(partition))
+      end(FeedAddress(partition, feed), telling: notice)
     }
   }
 
   /// Ends the streams of a feed that no longer exists.
-  private func end(_ feed: ByteText) {
+  private func end(_ feed: FeedAddress) {
     end(feed, telling: StreamNotice.mustRefetch(feed, reason: Self.absence))
   }
 
-  private func end(_ feed: ByteText, telling event: EncodedEvent) {
+  private func end(_ feed: FeedAddress, telling event: EncodedEvent) {
     for stream in delivery.withLock({ $0.end(feed) }) {
       // If the queue is full, the notice replaces it: the reader starts over in any case.
       if stream.write(event) == .full { stream.replaceQueued(with: event) }
@@ -147,7 +159,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  private func endOne(_ stream: EventStream, _ feed: ByteText, reason: String = absence) {
+  private func endOne(_ stream: EventStream, _ feed: FeedAddress, reason: String = absence) {
     stream.replaceQueued(with: StreamNotice.mustRefetch(feed, reason: reason))
     stream.close()
   }
@@ -168,9 +180,9 @@ final class FeedStreams: Sendable {
     }
   }
 
-  private func sendUpToDate(_ feed: ByteText) {
+  private func sendUpToDate(_ feed: FeedAddress) {
     let full = delivery.withLock {
-      $0.sendUpToDate(feed, current: client.description(of: feed.string), standing: client.standing)
+      $0.sendUpToDate(feed, current: description(of: feed), standing: client.standing)
     }
     for (number, stream) in full {
       let isWaiting = stream.notifyWhenDrained { [weak self] in self?.resendUpToDate(number, of: feed) }
@@ -178,7 +190,7 @@ final class FeedStreams: Sendable {
     }
   }
 
-  private func resendUpToDate(_ number: Int, of feed: ByteText) {
+  private func resendUpToDate(_ number: Int, of feed: FeedAddress) {
     // The reader may have begun to lag since its queue was full; then it receives the feed's state instead.
     if let lagging = delivery.withLock({ $0.resendUpToDate(number, of: feed) }) {
       sendState(to: number, lagging, of: feed)

@@ -28,19 +28,19 @@ struct StreamDelivery {
     case isGone
   }
 
-  private var feeds: [ByteText: StreamedFeed] = [:]
+  private var feeds: [FeedAddress: StreamedFeed] = [:]
   private var history: ChangesetHistory
   private var nextNumber = 0
   /// Feeds with readers that may have to be told that they are up to date.
-  private(set) var awaitingNotice: Set<ByteText> = []
+  private(set) var awaitingNotice: Set<FeedAddress> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
 
   /// Whether a feed has readers.
-  func isRead(_ feed: ByteText) -> Bool { feeds[feed] != nil }
+  func isRead(_ feed: FeedAddress) -> Bool { feeds[feed] != nil }
 
   /// How often a feed was lost or removed; nil if it has no readers.
-  func breaks(of feed: ByteText) -> Int? { feeds[feed]?.breaks }
+  func breaks(of feed: FeedAddress) -> Int? { feeds[feed]?.breaks }
 
   // MARK: Readers
 
@@ -53,7 +53,7 @@ struct StreamDelivery {
   /// - Returns: the reader's number, and whether the caller must send it the feed's state.
   mutating func add(
     _ stream: EventStream,
-    to feed: ByteText,
+    to feed: FeedAddress,
     after version: FeedVersion?,
     current: FeedDescription?
   ) -> (number: Int, isLagging: Bool) {
@@ -74,11 +74,11 @@ struct StreamDelivery {
   }
 
   /// Whether a reader with this version, of a feed that does not exist, can be told of its deletion.
-  func hasDeletion(of feed: ByteText, after version: FeedVersion) -> Bool {
+  func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     history.endsWithDeletion(feed) && history.changesets(of: feed, after: version) != nil
   }
 
-  mutating func remove(_ number: Int, of feed: ByteText) {
+  mutating func remove(_ number: Int, of feed: FeedAddress) {
     feeds[feed]?.readers[number] = nil
     if feeds[feed]?.readers.isEmpty == true { feeds[feed] = nil }
   }
@@ -90,7 +90,7 @@ struct StreamDelivery {
   /// - Parameter step: any step except `end`, which ``end(_:)`` handles.
   /// - Returns: readers that began to lag, to which the caller must send the feed's state; nil if the feed has no
   ///   readers.
-  mutating func take(_ step: StreamStep, of feed: ByteText) -> [Numbered]? {
+  mutating func take(_ step: StreamStep, of feed: FeedAddress) -> [Numbered]? {
     var streamed = feeds.removeValue(forKey: feed) ?? StreamedFeed()
     let before = Set(streamed.readers.lazy.filter(\.value.isLagging).map(\.key))
     switch step {
@@ -115,7 +115,7 @@ struct StreamDelivery {
     case .forget:
       history.removeAll(of: feed)
       streamed.breaks += 1
-    case .end, .pass: break
+    case .end: break
     }
     guard !streamed.readers.isEmpty else { return nil }
     feeds[feed] = streamed
@@ -127,7 +127,7 @@ struct StreamDelivery {
   /// Removes a feed that no longer exists.
   ///
   /// - Returns: the streams of its readers, which the caller must end.
-  mutating func end(_ feed: ByteText) -> [EventStream] {
+  mutating func end(_ feed: FeedAddress) -> [EventStream] {
     history.removeAll(of: feed)
     return feeds.removeValue(forKey: feed)?.readers.values.map(\.stream) ?? []
   }
@@ -135,7 +135,7 @@ struct StreamDelivery {
   /// Drops the history.
   ///
   /// - Returns: the feeds with readers, which the caller must end.
-  mutating func reset() -> [ByteText] {
+  mutating func reset() -> [FeedAddress] {
     history.removeAll()
     return Array(feeds.keys)
   }
@@ -151,7 +151,7 @@ struct StreamDelivery {
     _ state: ReloadCache.Current,
     after breaks: Int,
     to number: Int,
-    of feed: ByteText,
+    of feed: FeedAddress,
     current description: FeedDescription?
   ) -> Sending {
     guard let streamed = feeds[feed], var reader = streamed.readers[number], reader.isLagging else {
@@ -186,7 +186,7 @@ struct StreamDelivery {
   ///   - standing: the client's, for a feed that does not exist.
   /// - Returns: readers with a full queue, which the caller must tell later.
   mutating func sendUpToDate(
-    _ feed: ByteText,
+    _ feed: FeedAddress,
     current description: FeedDescription?,
     standing: FeedStanding
   ) -> [Numbered] {
@@ -220,7 +220,7 @@ struct StreamDelivery {
   /// Retries the message for a reader whose queue was full and is now empty.
   ///
   /// - Returns: its stream, if it has begun to lag meanwhile and must receive the feed's state instead.
-  mutating func resendUpToDate(_ number: Int, of feed: ByteText) -> EventStream? {
+  mutating func resendUpToDate(_ number: Int, of feed: FeedAddress) -> EventStream? {
     guard let reader = feeds[feed]?.readers[number] else { return nil }
     if reader.isLagging { return reader.stream }
     feeds[feed]?.readers[number]?.hasUpToDateNotice = false

@@ -1,4 +1,5 @@
 import Feed
+import FeedClient
 import Service
 
 /// Messages of a stream other than changesets (docs/http.md).
@@ -6,19 +7,28 @@ enum StreamNotice {
   /// Everything that was published has been sent.
   ///
   /// - Parameter partition: the feed's; nil if the feed was deleted.
-  static func upToDate(_ feed: ByteText, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
+  static func upToDate(_ feed: FeedAddress, _ version: FeedVersion, partition: Int32?) -> EncodedEvent {
     let place = partition.map { ",\"partition\":\($0)" } ?? ""
     return event(
       "up-to-date",
       """
-      {"feed":\(quoted(feed.string))\(place),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
+      {"feed":\(quoted(feed.id.string))\(place),"epoch":\(quoted(version.epoch)),"revision":\(version.revision)}
       """
     )
   }
 
   /// The state sent so far is outdated.
-  static func mustRefetch(_ feed: ByteText, reason: String) -> EncodedEvent {
-    event("must-refetch", "{\"feed\":\(quoted(feed.string)),\"reason\":\(quoted(reason))}")
+  static func mustRefetch(_ feed: FeedAddress, reason: String) -> EncodedEvent {
+    event("must-refetch", "{\"feed\":\(quoted(feed.id.string)),\"reason\":\(quoted(reason))}")
+  }
+
+  /// Further partitions have a feed of the same id, which is a mistake of producers.
+  static func otherPartitions(_ feed: FeedAddress, _ others: [Int32]) -> EncodedEvent {
+    let partition = feed.partition.map { "\"partition\":\($0)," } ?? ""
+    return event(
+      "other-partitions",
+      "{\"feed\":\(quoted(feed.id.string)),\(partition)\"otherPartitions\":[\(SharedIDs.list(others))]}"
+    )
   }
 
   /// Another instance serves the feed.

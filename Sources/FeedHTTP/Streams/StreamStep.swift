@@ -1,4 +1,3 @@
-import Feed
 import FeedClient
 import Service
 
@@ -17,33 +16,23 @@ enum StreamStep: Sendable {
   case forget
   /// The feed is gone for an unknown reason: its streams end.
   case end
-  /// Does not concern readers.
-  case pass
 
   /// - Parameter current: the client's current description of the feed, which may be newer than the update.
   init(_ update: FeedUpdate, current: FeedDescription?) {
     switch update {
     case .changed(let changeset, _):
-      self = Self.isServed(changeset.partition, current) ? .changeset(StreamedChangeset(changeset)) : .pass
+      self = .changeset(StreamedChangeset(changeset))
     case .present(let content, _):
-      let description = content.description
-      self =
-        Self.isServed(description.partition, current)
-        ? .jump(FeedVersion(description), position: description.position) : .pass
-    case .mustRefetch(let feed, let reason):
+      self = .jump(FeedVersion(content.description), position: content.description.position)
+    case .mustRefetch(_, _, let reason):
       // If the feed's reload has arrived meanwhile, it is the next update.
       let isOld = current.map { $0.standing == .mustRefetch } != false
-      self = isOld ? .notice(StreamNotice.mustRefetch(ByteText(feed), reason: reason)) : .forget
-    case .absent(_, let changeset?):
+      self = isOld ? .notice(StreamNotice.mustRefetch(update.address, reason: reason)) : .forget
+    case .absent(_, _, let changeset?):
       self = StreamedChangeset(deletion: changeset).map { .deletion($0, reborn: current?.epoch) } ?? .end
     // The reason is unknown: the partition was revoked or recreated. A reader that reconnects starts with the current
     // state.
-    case .absent(_, nil): self = .end
+    case .absent(_, _, nil): self = .end
     }
-  }
-
-  /// If two partitions have the same id, the lower partition's feed is served.
-  private static func isServed(_ partition: Int32, _ current: FeedDescription?) -> Bool {
-    current.map { $0.partition < partition } != true
   }
 }

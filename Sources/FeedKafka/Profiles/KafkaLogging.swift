@@ -1,3 +1,4 @@
+import Feed
 package import Kafka
 import Service
 
@@ -21,6 +22,7 @@ extension Log {
     // A transaction must be aborted, for example by a rebalance. Fatal errors have a higher severity.
     case .error where facility == "TXNERR": .kafkaClientWarning
     case .emergency, .alert, .critical, .error: .kafkaClientError
+    case .warning where facility == SharedIDs.facility: .inputFeedInSeveralPartitions
     case .warning: .kafkaClientWarning
     // librdkafka's notices help only in diagnosing librdkafka.
     case .notice, .info, .debug: .kafkaClientDebug

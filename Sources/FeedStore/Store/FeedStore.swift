@@ -18,6 +18,8 @@ public actor FeedStore {
   /// The memory for all feeds' data.
   private let blocks = BlockPool()
   private let share: StateShare
+  /// The ids that several of its partitions have.
+  private var sharedIDs = SharedIDs()
   /// The most recently used entry of `directories`. Records of one partition arrive in groups.
   @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
   @exclusivity(unchecked) private var waiting = WaitingRecords()
@@ -60,6 +62,7 @@ public actor FeedStore {
   /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
   public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
     precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
+    sharedIDs.remove(partition)
     restoring = (partition, replicas, FeedDirectory(blocks: blocks))
     restoredThrough = []
   }
@@ -74,9 +77,11 @@ public actor FeedStore {
       for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
         directory.insert(feed)
         for entry in feed.version?.through ?? [] { restoredThrough.raise(entry.topic, to: entry.offset) }
+        noteSharedID(feed.id, of: partition, exists: true)
       }
     } catch {
       restoring = nil
+      sharedIDs.remove(partition)
       throw error
     }
     if replicas.hasFeedsLeft { return true }
@@ -121,6 +126,7 @@ public actor FeedStore {
   private func removeDirectory(of partition: Int32) -> FeedDirectory? {
     guard let directory = directories.removeValue(forKey: partition) else { return nil }
     recent = nil
+    sharedIDs.remove(partition)
     share.add(-directory.stateBytes)
     return directory
   }
@@ -274,6 +280,9 @@ public actor FeedStore {
           continue
         }
         count(outcome)
+        if outcome.mode == .delete || outcome.reason == .initial {
+          noteSharedID(feed.id, of: partition, exists: feed.exists)
+        }
         flush.isWriting = true
       }
       if !publisher.writeNext(to: buffer) {
@@ -382,6 +391,17 @@ public actor FeedStore {
     precondition(!isFlushing, "a flush is in progress; confirm it or roll it back first")
   }
 
+  // MARK: Shared ids
+
+  /// Looks for an id, whose feed has come into being or is gone, in the other partitions.
+  private func noteSharedID(_ id: ByteSpan, of partition: Int32, exists: Bool) {
+    let others = directories.keys.filter { $0 != partition && directories[$0]?.feed(id)?.exists == true }
+    if !others.isEmpty { sharedIDs.note(ByteText(id), in: exists ? others + [partition] : others) }
+  }
+
+  /// Messages about ids that several partitions have, which is always a mistake of producers: one for each id.
+  public func takeSharedIDs() -> [String] { sharedIDs.takeNews() }
+
   // MARK: Inspection
 
   /// The size of the feeds' state in bytes, by the formula of `StateSize`.
@@ -394,6 +414,7 @@ public actor FeedStore {
   public var content: StoreContent {
     var content = StoreContent()
     content.bytes = stateBytes
+    content.sharedIDs = sharedIDs.count
     for directory in directories.values {
       content.feeds += directory.existingCount
       content.sections += directory.sectionCount

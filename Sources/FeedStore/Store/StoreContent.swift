@@ -6,6 +6,8 @@ public struct StoreContent: Sendable, Equatable {
   public var items = 0
   /// Bytes, by the formula of `StateSize`.
   public var bytes = 0
+  /// Ids that several of a store's partitions have.
+  public var sharedIDs = 0
 
   public init() {}
 
@@ -16,6 +18,7 @@ public struct StoreContent: Sendable, Equatable {
     sum.sections += other.sections
     sum.items += other.items
     sum.bytes += other.bytes
+    sum.sharedIDs += other.sharedIDs
     return sum
   }
 }

@@ -8,9 +8,9 @@ public struct FeedFollowing: Sendable {
   public enum Form: Sendable, Equatable {
     /// One readable line for each update.
     case lines(isColoured: Bool)
-    /// Changesets as they are on the topic, one per line.
+    /// Changesets as they are on the topic, one per line, with their partition.
     case json
-    /// One feed, redrawn in place after each update.
+    /// One feed, redrawn in place after each update; if several partitions have its id, one below the other.
     case screen
   }
 
@@ -66,19 +66,28 @@ public struct FeedFollowing: Sendable {
     if form == .screen { _ = write(TerminalScreen.enter) }
     defer { if form == .screen { _ = write(TerminalScreen.leave) } }
     try await session.run { _ in
+      var shown: [Int32?: FeedUpdate] = [:]
       for try await update in updates {
-        guard write(text(of: update)) else { return }
+        if form == .screen {
+          // Partitions take the place of "no such feed".
+          shown[update.partition] = update
+          if shown.count > 1 { shown[nil] = nil }
+        }
+        guard write(text(of: update, Array(shown.values))) else { return }
       }
     }
   }
 
-  private func text(of update: FeedUpdate) -> String {
+  /// - Parameter shown: the latest update of each partition, for the screen.
+  private func text(of update: FeedUpdate, _ shown: [FeedUpdate]) -> String {
     switch form {
-    case .lines(let isColoured): UpdateText(isColoured: isColoured).line(update) + "\n"
-    case .json: UpdateJSON.lines(update)
+    case .lines(let isColoured): return UpdateText(isColoured: isColoured).line(update) + "\n"
+    case .json: return UpdateJSON.lines(update)
     case .screen:
-      TerminalScreen.draw(
-        ScreenFrame(update, columns: StandardOutput.columns, rows: StandardOutput.rows),
+      let rows = StandardOutput.rows / max(1, shown.count)
+      return TerminalScreen.draw(
+        shown.sorted { $0.partition ?? 0 < $1.partition ?? 0 }
+          .map { ScreenFrame($0, columns: StandardOutput.columns, rows: rows) },
         isColoured: StandardOutput.hasColours
       )
     }
@@ -97,9 +106,11 @@ public struct FeedFollowing: Sendable {
         return []
       }
       return names.filter { name in
-        guard let content = client.content(of: name) else { return true }
-        _ = write(text(of: content))
-        return false
+        let partitions = client.partitions(of: name)
+        for content in partitions.compactMap({ client.content(of: name, in: $0) }) {
+          _ = write(text(of: content))
+        }
+        return partitions.isEmpty
       }
     }
   }

@@ -3,7 +3,7 @@ import FeedClient
 public import FeedConfiguration
 public import Service
 
-/// `feedstore inspect`: the state of one feed on the changesets topic.
+/// `feedstore inspect`: the state of one feed on the changesets topic, in each partition that has it.
 public struct FeedInspection: Sendable {
   public var configuration: PipelineConfiguration
   public var feed: String
@@ -27,16 +27,24 @@ public struct FeedInspection: Sendable {
   public func run() async throws -> String? {
     let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
-      client.content(of: feed).map(Self.report)
+      let partitions = client.partitions(of: feed)
+      let reports = partitions.compactMap { number in
+        client.content(of: feed, in: number)
+          .map { Self.report($0, otherPartitions: partitions.filter { $0 != number }) }
+      }
+      return reports.isEmpty ? nil : reports.joined(separator: "\n")
     }
   }
 
-  static func report(_ content: FeedContent) -> String {
+  static func report(_ content: FeedContent, otherPartitions: [Int32] = []) -> String {
     let description = content.description
     let version = description.version
     var table = ReportTable(UpdateText.printable(description.feed))
     table.add("standing", text: description.standing.text)
     table.add("partition", text: String(description.partition))
+    if !otherPartitions.isEmpty {
+      table.add("also in", text: "\(SharedIDs.list(otherPartitions)): \(SharedIDs.meaning)")
+    }
     table.add("epoch", text: UpdateText.printable(description.epoch))
     table.add("revision", count: description.revision)
     table.add("time", text: Timestamp.rfc3339(milliseconds: description.timeMilliseconds))

@@ -6,14 +6,14 @@ enum FollowLine {
   /// The line for a change.
   ///
   /// - Parameter plan: why it was published this way; appended to the line.
-  static func text(of change: ReplicaChange, _ plan: ChangesetPlan? = nil) -> String {
+  static func text(of change: ReplicaChange, in partition: Int32, _ plan: ChangesetPlan? = nil) -> String {
     let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
     let details = change.mode == .reload ? "the whole feed" : entries(of: change)
     let bytes = Quantity.bytes(change.byteCount)
     let why = plan.map { "  " + PlanText.sentence($0, change.reason) } ?? ""
     return text(
       time(of: change.time),
-      change.feed,
+      name(change.feed, in: partition),
       "rev \(change.revision)",
       mode,
       padded(details, 52) + "  " + (plan == nil ? bytes : padded(bytes, 8)) + why
@@ -29,6 +29,11 @@ enum FollowLine {
   ) -> String {
     padded(time, 12) + "  " + padded(feed, 16) + "  " + padded(revision, 7) + "  " + padded(mode, 18) + "  "
       + details
+  }
+
+  /// A feed and its partition: `news [1]`.
+  static func name(_ feed: String, in partition: Int32?) -> String {
+    feed + (partition.map { " [\($0)]" } ?? "")
   }
 
   /// The entries of a difference in words: `insert 2, move 1`.

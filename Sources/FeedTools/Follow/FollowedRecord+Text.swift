@@ -4,12 +4,14 @@ extension FollowedRecord {
   /// The record as a readable line; nil if there is nothing to show.
   ///
   /// ```
-  /// 10:00:01.250  newsroom/home     rev 12   diff               insert 2, move 1               1.3 kB
+  /// 10:00:01.250  newsroom/home [0]  rev 12   diff               insert 2, move 1               1.3 kB
   /// ```
   package var text: String? {
     switch self {
-    case .changeset(_, .applied(let change), let plan): FollowLine.text(of: change, plan)
-    case .changeset(_, .removed(let feed), _): FollowLine.text("", feed, "", "delete", "the feed is gone")
+    case .changeset(let partition, .applied(let change), let plan):
+      FollowLine.text(of: change, in: partition, plan)
+    case .changeset(let partition, .removed(let feed), _):
+      FollowLine.text("", FollowLine.name(feed, in: partition), "", "delete", "the feed is gone")
     case .changeset(_, .gap(let replica, let base), _):
       FollowLine.text(
         "",

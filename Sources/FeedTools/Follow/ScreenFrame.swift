@@ -31,13 +31,14 @@ struct ScreenFrame: Equatable {
   }
 
   private static func title(of update: FeedUpdate) -> String {
-    switch update {
+    let name = FollowLine.name(update.feed, in: update.partition)
+    return switch update {
     case .present(let content, _):
-      "\(update.feed)  rev \(content.description.revision)  \(content.description.itemCount) items"
+      "\(name)  rev \(content.description.revision)  \(content.description.itemCount) items"
     case .changed(let changeset, _):
-      FollowLine.text(of: changeset.change)
-    case .mustRefetch(let feed, let reason): "\(feed)  must refetch: \(reason)"
-    case .absent(let feed, _): "\(feed)  there is no such feed"
+      FollowLine.text(of: changeset.change, in: changeset.partition)
+    case .mustRefetch(_, _, let reason): "\(name)  must refetch: \(reason)"
+    case .absent: "\(name)  there is no such feed"
     }
   }
 

@@ -5,9 +5,9 @@ enum TerminalScreen {
   /// Restores the cursor and the normal screen.
   static let leave = "\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Overwrites the previous frame line by line, to avoid flicker.
-  static func draw(_ frame: ScreenFrame, isColoured: Bool = true) -> String {
-    let lines = frame.lines.map { line in
+  /// Overwrites the previous frames line by line, to avoid flicker.
+  static func draw(_ frames: [ScreenFrame], isColoured: Bool = true) -> String {
+    let lines = frames.flatMap(\.lines).map { line in
       guard isColoured, let colour = colour(of: line.mark) else { return line.text }
       return "\u{1B}[\(colour)m\(line.text)\u{1B}[0m"
     }

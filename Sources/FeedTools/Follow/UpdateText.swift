@@ -14,13 +14,14 @@ struct UpdateText {
   }
 
   private func parts(_ update: FeedUpdate) -> (colour: Int, text: String) {
+    let name = FollowLine.name(update.feed, in: update.partition)
     switch update {
     case .present(let content, let passedOver):
       let description = content.description
       let details =
         "\(Quantity.count(description.sectionCount)) sections, \(Quantity.count(description.itemCount)) items"
         + (passedOver > 0 ? ", in place of \(passedOver) updates" : "")
-      return (34, FollowLine.text("", description.feed, "rev \(description.revision)", "present", details))
+      return (34, FollowLine.text("", name, "rev \(description.revision)", "present", details))
     case .changed(let changeset, _):
       let colour =
         switch changeset.change.mode {
@@ -29,12 +30,12 @@ struct UpdateText {
         case .reload: 33
         case .delete: 31
         }
-      return (colour, FollowLine.text(of: changeset.change, changeset.plan))
-    case .mustRefetch(let feed, let reason):
-      return (35, FollowLine.text("", feed, "", "must refetch", reason))
-    case .absent(let feed, let changeset):
+      return (colour, FollowLine.text(of: changeset.change, in: changeset.partition, changeset.plan))
+    case .mustRefetch(_, _, let reason):
+      return (35, FollowLine.text("", name, "", "must refetch", reason))
+    case .absent(_, _, let changeset):
       let details = changeset == nil ? "there is no such feed" : "the feed was deleted"
-      return (31, FollowLine.text("", feed, "", "absent", details))
+      return (31, FollowLine.text("", name, "", "absent", details))
     }
   }
 

@@ -60,6 +60,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case inputError = "input.error"
   case inputRepeated = "input.repeated"
   case inputFieldIgnored = "input.field-ignored"
+  case inputFeedInSeveralPartitions = "input.feed-in-several-partitions"
   case inputRewindFailed = "input.rewind-failed"
   case inputResumeFailed = "input.resume-failed"
 
@@ -122,6 +123,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
       .standbyPartitionDamaged,
       .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
       .inputFieldIgnored,
+      .inputFeedInSeveralPartitions,
       .inputRewindFailed, .inputResumeFailed,
       .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
       .transactionBatchTooLarge, .transactionRecordUndelivered, .transactionAborted,

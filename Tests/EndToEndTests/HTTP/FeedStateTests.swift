@@ -54,12 +54,15 @@ struct FeedStateTests {
   @Test func `feeds are listed page by page, ordered by the bytes of their ids`() async throws {
     let ground = try ServedGround(partitions: 2)
     // Two are canonically equivalent, and equal as strings.
-    let names = ["B", "a/b", "a b", "c&d=e", "e\u{301}", "\u{e9}", "z"]
+    var names = ["B", "a/b", "a b", "c&d=e", "e\u{301}", "\u{e9}", "z"]
     for (index, name) in names.enumerated() {
       let partition = Int32(index % 2)
       try ground.publish(try await source.flush((name, Self.item)), partition: partition)
     }
-    while try !ground.ask("GET /v1/feeds").text.hasPrefix("{\"count\":7") { await Task.yield() }
+    // The same id in another partition is another feed.
+    try ground.publish(try await ChangesetSource().flush(("c&d=e", Self.item)), partition: 0)
+    names.append("c&d=e")
+    while try !ground.ask("GET /v1/feeds").text.hasPrefix("{\"count\":8") { await Task.yield() }
     let sorted = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     var path: String? = "/v1/feeds?limit=3"
     var found: [String] = []
@@ -72,6 +75,9 @@ struct FeedStateTests {
       #expect(page.count == names.count)
     }
     #expect(pages == 3)
+    let one = try Page(ground.ask("GET /v1/feeds?after=c%26d%3De&limit=1&partition=0")).feeds.first
+    #expect(one?.feed == "c&d=e" && one?.partition == 1 && one?.otherPartitions == [0])
+    #expect(try Page(ground.ask("GET /v1/feeds?after=c%26d%3De&limit=1")).feeds.first?.feed == "e\u{301}")
     #expect(found.map { Array($0.utf8) } == sorted.map { Array($0.utf8) })
     let searched = try Page(ground.ask("GET /v1/feeds?search=%2FB&limit=1"))
     #expect(searched.feeds.map(\.feed) == ["a/b"])

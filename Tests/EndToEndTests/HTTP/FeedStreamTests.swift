@@ -208,21 +208,56 @@ struct FeedStreamTests {
     while let message = try await reader.next() { #expect(message.name == "up-to-date") }
   }
 
-  @Test func `if two partitions have the same id, the lower partition's feed is served`() async throws {
+  @Test func `the same id in two partitions is two feeds, with streams and histories of their own`()
+    async throws
+  {
     let other = ChangesetSource()
     let ground = try ServedGround(partitions: 2)
-    try ground.publish(try await other.flush(("a", change(0))), partition: 1)
-    try ground.publish(try await flush("a", change(1), change(2)))
-    _ = try await ground.tag(of: "a", containing: "\"revision\":2,")
-    let reader = try await ground.follow("a")
-    #expect(try await reader.nextChangeset()?.contains("\"revision\":2,") == true)
-    try ground.publish(try await other.flush(("a", change(7))), partition: 1)
-    try ground.publish(try await other.flush(("a", nil)), partition: 1)
-    try ground.publish(try await flush("b", change(0)), partition: 1)
-    _ = try await ground.ask("GET /v1/feeds/b", until: 200)
-    let records = try await flush("a", change(3))
-    try ground.publish(records)
-    #expect(try await reader.nextChangeset() == ServedGround.values(records).first)
+    try ground.publish(try await other.flush(("a", ChangesetSource.item("in-1"))), partition: 1)
+    try ground.publish(try await flush("a", ChangesetSource.item("in-0")))
+    _ = try await ground.ask("GET /v1/feeds/a?partition=0", until: 200)
+    let high = try await ground.ask("GET /v1/feeds/a?partition=1", until: 200)
+    let low = try ground.ask("GET /v1/feeds/a?partition=0")
+    #expect(low["Feedstore-Partition"] == "0" && low["Feedstore-Other-Partitions"] == "1")
+    #expect(high["Feedstore-Partition"] == "1" && high["Feedstore-Other-Partitions"] == "0")
+    #expect(low.text.contains("in-0") && high.text.contains("in-1"))
+    // Epoch and revision are equal, so a tag says nothing without the partition.
+    let tag = try #require(low["ETag"])
+    #expect(high["ETag"] == tag)
+    #expect(try ground.ask("GET /v1/feeds/a?partition=1", "If-None-Match: \(tag)").status == 304)
+    let unnamed = try ground.ask("GET /v1/feeds/a", "If-None-Match: \(tag)")
+    #expect(unnamed.status == 200 && unnamed.text.contains("in-0") && unnamed["ETag"] == nil)
+    #expect(unnamed["Feedstore-Other-Partitions"] == "1")
+    #expect(try ground.ask("GET /v1/feeds/a?partition=2").status == 404)
+    #expect(try ground.ask("GET /v1/feeds/a?partition=x").status == 400)
+
+    // Each stream has its own changesets, and resumes from its own history.
+    let readers = [
+      try await ground.follow("a", "?partition=0"), try await ground.follow("a", "?partition=1"),
+    ]
+    for (number, reader) in readers.enumerated() {
+      let notice = try #require(try await reader.next(named: "other-partitions"))
+      #expect(notice.data == "{\"feed\":\"a\",\"partition\":\(number),\"otherPartitions\":[\(1 - number)]}")
+      #expect(try await reader.nextChangeset()?.contains("in-\(number)") == true)
+    }
+    let records = [try await flush("a", change(3)), try await other.flush(("a", change(7)))]
+    for (number, records) in records.enumerated() { try ground.publish(records, partition: Int32(number)) }
+    for (records, reader) in zip(records, readers) {
+      #expect(try await reader.nextChangeset() == ServedGround.values(records).first)
+    }
+    let version = String(tag.dropFirst().dropLast())
+    let resumed = try await ground.follow("a", "?partition=1", after: version)
+    #expect(try await resumed.nextChangeset() == ServedGround.values(records[1]).first)
+    let begun = try await ground.follow("a", after: version)
+    #expect(try await begun.nextChangeset()?.contains("\"mode\":\"reload\"") == true)
+    // A deletion ends neither the other feed nor its stream.
+    try ground.publish(try await flush("a", nil))
+    #expect(try await readers[0].nextChangeset()?.contains("\"mode\":\"delete\"") == true)
+    let more = try await other.flush(("a", change(8)))
+    try ground.publish(more, partition: 1)
+    #expect(try await readers[1].nextChangeset() == ServedGround.values(more).first)
+    let single = try await ground.ask("GET /v1/feeds/a", until: 200)
+    #expect(single["Feedstore-Partition"] == "1" && single["Feedstore-Other-Partitions"] == nil)
     await ground.end()
   }
 }

@@ -8,6 +8,7 @@ struct Page: Decodable {
     let partition: Int
     let revision: Int
     let items: Int
+    let otherPartitions: [Int]?
   }
 
   let count: Int

@@ -112,13 +112,14 @@ final class ServedGround {
   /// Opens a stream of a feed, once the feed is known.
   func follow(
     _ feed: String,
+    _ query: String = "",
     after version: String? = nil,
     receiveBufferBytes: Int32? = nil
   ) async throws
     -> EventReader
   {
-    _ = try await ask("GET /v1/feeds/\(PercentEncoding.encode(feed))", until: 200)
-    return try #require(try await open(feed, after: version, receiveBufferBytes: receiveBufferBytes))
+    _ = try await ask("GET /v1/feeds/\(PercentEncoding.encode(feed))\(query)", until: 200)
+    return try #require(try await open(feed, query, after: version, receiveBufferBytes: receiveBufferBytes))
   }
 
   /// The tag of a feed's state without quotes, once the state contains a text.
@@ -135,6 +136,7 @@ final class ServedGround {
   /// Opens a stream; nil if that is refused.
   func open(
     _ feed: String,
+    _ query: String = "",
     after version: String? = nil,
     receiveBufferBytes: Int32? = nil
   ) async throws
@@ -143,7 +145,7 @@ final class ServedGround {
     let path = PercentEncoding.encode(feed)
     let client = try HTTPTestClient(port: port, receiveBufferBytes: receiveBufferBytes)
     let condition = version.map { "Last-Event-ID: \($0)\r\n" } ?? ""
-    try client.send("GET /v1/feeds/\(path)/changes HTTP/1.1\r\nHost: localhost\r\n\(condition)\r\n")
+    try client.send("GET /v1/feeds/\(path)/changes\(query) HTTP/1.1\r\nHost: localhost\r\n\(condition)\r\n")
     let reader = EventReader(client)
     return try await reader.status() == 200 ? reader : nil
   }

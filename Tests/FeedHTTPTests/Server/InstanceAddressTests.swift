@@ -35,14 +35,15 @@ struct InstanceAddressTests {
 
   @Test func `a bounded number of moved feeds is remembered, until they are assigned again`() {
     let moved = MovedFeeds(limit: 2)
-    moved.add([("a", 1), ("b", 2), ("c", 2)].map { (feed: ByteText($0.0), partition: $0.1) })
-    #expect(moved.partition(of: ByteText("a")) == 1)
-    #expect(moved.partition(of: ByteText("c")) == nil)
+    moved.add([("a", 1), ("a", 2), ("b", 2)].map { (feed: ByteText($0.0), partition: $0.1) })
+    #expect(moved.partitions(of: ByteText("a")) == [1, 2])
+    #expect(moved.partitions(of: ByteText("b")) == [])
     moved.note([1: "http://a", 2: "http://b"])
     #expect(moved.url(of: 1) == "http://a")
     moved.remove([1])
-    #expect(moved.partition(of: ByteText("a")) == nil)
+    #expect(moved.partitions(of: ByteText("a")) == [2])
     #expect(moved.url(of: 1) == nil)
-    #expect(moved.partition(of: ByteText("b")) == 2)
+    moved.add([(feed: ByteText("b"), partition: 3)])
+    #expect(moved.partitions(of: ByteText("b")) == [3])
   }
 }

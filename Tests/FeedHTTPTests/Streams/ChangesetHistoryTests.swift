@@ -1,10 +1,11 @@
 import Feed
 import Testing
 
+@testable import FeedClient
 @testable import FeedHTTP
 
 struct ChangesetHistoryTests {
-  private let feed = ByteText("a")
+  private let feed = FeedAddress(0, ByteText("a"))
 
   private func changeset(_ revision: UInt64, epoch: String = "e/1", bytes: Int = 100) -> StreamedChangeset {
     StreamedChangeset(
@@ -32,6 +33,9 @@ struct ChangesetHistoryTests {
     #expect(missed(history, after: 8) == [])
     #expect(missed(history, after: 9) == nil)
     #expect(missed(history, after: 7, epoch: "e/2") == nil)
+    // The same id and the same epoch in another partition.
+    let other = FeedAddress(1, feed.id)
+    #expect(history.changesets(of: other, after: FeedVersion(epoch: "e/1", revision: 7)) == nil)
     history.removeAll(of: feed)
     #expect(missed(history, after: 7) == nil)
     #expect(history.byteCount == 0)
@@ -39,7 +43,7 @@ struct ChangesetHistoryTests {
 
   @Test func `the oldest changesets of all feeds are dropped first, and the limit holds`() {
     var history = ChangesetHistory(limit: 4_000)
-    let other = ByteText("b")
+    let other = FeedAddress(0, ByteText("b"))
     history.append(changeset(1), of: feed)
     for revision in 1...9 as ClosedRange<UInt64> {
       history.append(changeset(revision), of: other)
@@ -59,14 +63,17 @@ struct ChangesetHistoryTests {
 
   @Test func `removed changesets are not counted any more`() {
     var history = ChangesetHistory(limit: 1_000_000)
-    history.append(changeset(1), of: ByteText("b"))
+    history.append(changeset(1), of: FeedAddress(0, ByteText("b")))
     for revision in 1...10_000 as ClosedRange<UInt64> {
       history.append(changeset(revision), of: feed)
       if revision % 3 == 0 { history.removeAll(of: feed) }
     }
     #expect(history.order.count < 100)
     #expect(missed(history, after: 9_999) == [10_000])
-    #expect(history.changesets(of: ByteText("b"), after: FeedVersion(epoch: "e/1", revision: 0))?.count == 1)
+    #expect(
+      history.changesets(of: FeedAddress(0, ByteText("b")), after: FeedVersion(epoch: "e/1", revision: 0))?
+        .count == 1
+    )
   }
 
   @Test func `a changeset too large for the history is not kept, nor are those before it`() {

@@ -7,7 +7,7 @@ import Testing
 
 /// What the readers of a feed are sent, step by step, without a client or HTTP.
 struct StreamDeliveryTests {
-  private static let feed = ByteText("f")
+  private static let feed = FeedAddress(0, ByteText("f"))
   private var delivery = StreamDelivery(maxHistoryBytes: 100_000)
   private let queue = ReaderQueue()
 
@@ -40,7 +40,7 @@ struct StreamDeliveryTests {
     _ revision: UInt64,
     _ standing: FeedStanding = .upToDate
   ) -> FeedDescription {
-    .made(of: feed.string, revision: revision, standing)
+    .made(of: feed.id.string, revision: revision, standing)
   }
 
   private static func notice(_ text: String) -> StreamStep {

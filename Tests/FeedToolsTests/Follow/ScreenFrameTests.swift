@@ -85,12 +85,12 @@ struct ScreenFrameTests {
 
   @Test func `a frame is drawn over the previous one`() throws {
     let frame = try frame(rows: 4, columns: 20)
-    let drawn = TerminalScreen.draw(frame)
+    let drawn = TerminalScreen.draw([frame])
     #expect(drawn.hasPrefix("\u{1B}[H"))
     #expect(drawn.hasSuffix("\u{1B}[J"))
     #expect(drawn.split(separator: "\r\n").allSatisfy { $0.contains("\u{1B}[K") })
     #expect(drawn.contains("\u{1B}[36m"))
-    #expect(!TerminalScreen.draw(frame, isColoured: false).contains(/\x1b\[[0-9]*m/))
+    #expect(!TerminalScreen.draw([frame], isColoured: false).contains(/\x1b\[[0-9]*m/))
   }
 }
 

@@ -69,7 +69,7 @@ struct Follower {
         // A diffable data source has no call for this: reconfigure the header if it is on screen.
         lines += line("new data of sections", difference.sections.reconfigures.map(\.id))
       }
-    case .mustRefetch(_, let reason):
+    case .mustRefetch(_, _, let reason):
       lines.append("\(update.feed) is old until its next reload: \(reason)")
     case .absent:
       lines.append("\(update.feed) is gone")
