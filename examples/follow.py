@@ -27,7 +27,7 @@ class Feed:
         # None until the first reload arrives.
         self.epoch, self.revision, self.is_stale = None, 0, False
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
-        self.parts = {}
+        self.parts = []
 
     def apply(self, changeset):
         """Applies one record's value; returns the outcome: applied, skipped, waiting, removed or gap."""
@@ -43,21 +43,20 @@ class Feed:
                 return "skipped"
         if not is_reload and (not is_same or self.is_stale or changeset["base"] != self.revision):
             return self.gap()
-        if changeset.get("parts", 1) > 1:
-            name = tuple(changeset.get(field) for field in ("epoch", "revision", "mode", "reason", "parts"))
-            if changeset["part"] == 0:
-                self.parts = {name: []}
-            if len(self.parts.get(name, [])) != changeset["part"]:
-                return self.gap()
-            self.parts.setdefault(name, []).append(changeset)
-            if len(self.parts[name]) < changeset["parts"]:
-                return "waiting"
-            changeset = join(self.parts[name])
-        self.parts = {}
-        if changeset["mode"] == "reload":
-            self.reload(changeset.get("sections", []))
+        part = changeset.get("part", 0)
+        if part == 0:
+            self.parts = []
+        if len(self.parts) != part or any(
+                self.parts[0].get(field) != changeset.get(field) for field in SAME_IN_PARTS if self.parts):
+            return self.gap()
+        self.parts.append(changeset)
+        if len(self.parts) < changeset.get("parts", 1):
+            return "waiting"
+        parts, self.parts = self.parts, []
+        if is_reload:
+            self.reload([section for part in parts for section in listed(part, "sections")])
         else:
-            self.change(changeset.get("sections", {}), changeset.get("items", {}))
+            self.change(join(parts, "sections"), join(parts, "items"))
         if self.checksum() != changeset["checksum"]:
             raise ValueError(f"feed {changeset['feed']}, revision {changeset['revision']}: the checksum differs")
         self.epoch, self.revision, self.is_stale = changeset["epoch"], changeset["revision"], False
@@ -65,22 +64,22 @@ class Feed:
 
     def gap(self):
         """Marks the replica as stale: no change can be applied until the next reload."""
-        self.is_stale, self.parts = True, {}
+        self.is_stale, self.parts = True, []
         return "gap"
 
     def reload(self, sections):
         self.order, self.sections, self.items, self.contents = [], {}, {}, {}
         for section in sections:
             if "data" in section:
-                once(self.sections, section["id"])
+                once(self.sections, text(section, "id"))
                 self.order.append(section["id"])
                 self.sections[section["id"]], self.items[section["id"]] = section["data"], []
             else:  # it continues in the next part
                 check(self.order, len(self.order) - 1, section["id"])
-            for item in section.get("items", []):
-                once(self.contents, item["id"])
+            for item in listed(section, "items"):
+                once(self.contents, text(item, "id"))
                 self.items[section["id"]].append(item["id"])
-                self.contents[item["id"]] = (item["kind"], item["data"])
+                self.contents[item["id"]] = (text(item, "kind", 0), item["data"])
 
     def change(self, sections, items):
         # First remove everything that is deleted or moved: these positions refer to the old order.
@@ -104,7 +103,7 @@ class Feed:
         coming += [(entry["to"], entry["id"]) for entry in sections.get("move", [])]
         self.order = merged(self.order, coming)
         for entry in sections.get("insert", []):
-            once(self.items, entry["id"])
+            once(self.items, text(entry, "id"))
             self.items[entry["id"]] = []
         coming = {}
         for entry in items.get("insert", []):
@@ -121,8 +120,8 @@ class Feed:
             for entry in items.get(name, []):
                 check(self.items[entry["section"]], entry["index"], entry["id"])
                 if name == "insert":
-                    once(self.contents, entry["id"])
-                kind = entry["kind"] if "kind" in entry else self.contents[entry["id"]][0]
+                    once(self.contents, text(entry, "id"))
+                kind = self.contents[entry["id"]][0] if name == "reconfigure" else text(entry, "kind", 0)
                 self.contents[entry["id"]] = (kind, entry["data"])
 
     def checksum(self):
@@ -145,8 +144,11 @@ class Feed:
             for section in self.order]
 
 
+SAME_IN_PARTS = ("epoch", "revision", "mode", "reason", "parts", "checksum")
+
+
 def check(ids, index, identifier):
-    if not 0 <= index < len(ids) or ids[index] != identifier:
+    if type(index) is not int or not 0 <= index < len(ids) or ids[index] != identifier:
         raise ValueError(f"{identifier} is not at {index}")
 
 
@@ -170,7 +172,7 @@ def merged(ids, places):
     # One pass: list.insert would shift the rest of the list for each of them.
     result, used = [], 0
     for inserted, (index, identifier) in enumerate(sorted(places)):
-        before = index - inserted  # so many of the old ids come before it
+        before = index - inserted if type(index) is int else -1  # so many of the old ids come before it
         if not used <= before <= len(ids):
             raise ValueError(f"{identifier} cannot be put at {index}")
         result += ids[used:before]
@@ -179,18 +181,25 @@ def merged(ids, places):
     return result + ids[used:]
 
 
-def join(parts):
-    """Joins the parts of a changeset."""
-    whole = dict(parts[0])
-    for part in parts[1:]:
-        for field in ("sections", "items"):
-            if whole["mode"] == "reload":
-                whole[field] = whole.get(field, []) + part.get(field, [])
-            else:
-                lists = whole[field] = dict(whole.get(field, {}))
-                for name, entries in part.get(field, {}).items():
-                    lists[name] = lists.get(name, []) + entries
-    return whole
+def join(parts, field):
+    """Joins the lists of sections or of items in all parts of a difference."""
+    return {
+        name: [entry for part in parts for entry in listed(part.get(field, {}), name)]
+        for name in ("delete", "insert", "move", "reconfigure", "reload")}
+
+
+def listed(value, name):
+    """The elements of a list, which may be absent."""
+    if not isinstance(value, dict) or not isinstance(value.get(name, []), list):
+        raise ValueError(f"{name} is not a list")
+    return value.get(name, [])
+
+
+def text(entry, name, fewest=1):
+    """An id or a kind."""
+    if not isinstance(entry[name], str) or not fewest <= len(entry[name].encode()) <= 255:
+        raise ValueError(f"{name} is no text of {fewest} to 255 bytes")
+    return entry[name]
 
 
 class Refused(Exception):
@@ -202,6 +211,8 @@ MOST_DIGITS, MOST_LEVELS = 600, 100
 
 
 def integer(text):
+    if text == "-0":
+        return -0.0
     return int(text) if len(text) <= MOST_DIGITS else text
 
 
@@ -288,8 +299,10 @@ def written(document):
 
 
 KEY = re.compile(r"(?P<kind>k0|[kd][1-9][0-9]{0,6})/(?P<feed>.+)", re.DOTALL)
+TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 FIELDS = {
-    "feed": str, "epoch": str, "revision": int, "base": int, "mode": str, "time": str, "through": dict, "checksum": str}
+    "feed": str, "epoch": str, "revision": int, "base": int, "mode": str, "reason": str, "time": str, "through": dict,
+    "checksum": str, "part": int, "parts": int}
 
 
 def parse_key(key):
@@ -300,15 +313,23 @@ def parse_key(key):
     return match["kind"], match["feed"]
 
 
-def parse_changeset(value, feed):
-    changeset = parse(value)
-    for field, kind in FIELDS.items():
-        if not isinstance(changeset.get(field), kind):
+def parse_changeset(value, kind, feed):
+    changeset = {"part": 0, "parts": 1, "reason": "", **parse(value)}
+    for field, type_ in FIELDS.items():
+        if type(changeset.get(field)) is not type_ or type_ is int and not 0 <= changeset[field] < 2**53:
             raise ValueError(f"{field} is missing, or of the wrong type")
+    through = changeset["through"]
+    if len(through) > 200 or not all(map(TOPIC.fullmatch, through)) or any(
+            type(offset) is not int or not 0 <= offset < 2**53 for offset in through.values()):
+        raise ValueError("through has something else than offsets of topics")
+    if not re.fullmatch("[0-9a-f]{8}", changeset["checksum"]):
+        raise ValueError("checksum is not eight hexadecimal digits")
     if changeset["feed"] != feed or changeset["mode"] not in ("reconfigure", "diff", "reload", "delete"):
         raise ValueError("it is of another feed, or of a mode that is not known")
-    if not 0 <= changeset.get("part", 0) < changeset.get("parts", 1):
+    if not changeset["part"] < changeset["parts"] <= 1_000_001:
         raise ValueError("there is no such part")
+    if kind != f"k{changeset['part']}" if changeset["mode"] == "reload" else kind[0] != "d":
+        raise ValueError("its key is that of another record")
     return changeset
 
 
@@ -368,7 +389,7 @@ def take(message, feeds, on_change):
             # Only a deletion makes deltas null, so a feed without a state is not waited for any more.
             outcome = "removed" if kind == "k0" or kind[0] == "d" and feed.epoch is None else "skipped"
         else:
-            changeset = parse_changeset(message.value(), name)
+            changeset = parse_changeset(message.value(), kind, name)
             outcome = feed.apply(changeset)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as fault:
         # An invalid changeset, or one that does not fit: the feed's next reload corrects it.

@@ -276,7 +276,8 @@ class ListEdit {
     const result = [];
     let [nextTaken, nextPlaced] = [0, 0];
     for (let at = 0; at <= base.length; at++) {
-      for (; placed[nextPlaced]?.index === result.length; nextPlaced++) {
+      // Not `===`: -0 is no position.
+      for (; Object.is(placed[nextPlaced]?.index, result.length); nextPlaced++) {
         displaced.push(result.length);
         result.push(placed[nextPlaced].element);
       }
@@ -506,6 +507,11 @@ export class Replica {
   /** The checksum of the order and the kinds; null without a state. */
   get checksum() { return this.#state === null ? null : hexadecimal(this.#state.checksum); }
 
+  /** Whether changes were missed, so that only a reload is applied; also without a state. */
+  get isStale() { return this.#isStale; }
+  /** Whether some parts of a changeset have arrived, and not all. */
+  get isWaiting() { return this.#parts.length > 0; }
+
   /** @param {string} id */
   section(id) { return this.#state?.sectionsById.get(id); }
 
@@ -517,21 +523,38 @@ export class Replica {
    *
    * @param {string | object} changeset JSON text, or the object that `JSON.parse` or `parsedWithText` makes of it.
    * @returns {Outcome}
-   * @throws {ReplicaFault} If it is not a changeset, or is another feed's; nothing has changed then.
+   * @throws {ReplicaFault} If it is not a changeset, or is another feed's; the replica is stale then.
    */
   apply(changeset) {
-    const record = checked(changeset);
-    if (record.feed !== this.feed) {
-      throw new ReplicaFault('invalid-changeset', `expected feed ${quoted(this.feed)}, found ${quoted(record.feed)}`);
+    let record;
+    try {
+      record = checked(changeset);
+      if (record.feed !== this.feed) {
+        throw new ReplicaFault('invalid-changeset', `expected feed ${quoted(this.feed)}, found ${quoted(record.feed)}`);
+      }
+    } catch (fault) {
+      this.becomeStale();
+      throw fault;
     }
     const outcome = this.#take(record);
     const isAnswered = record.mode === 'reload' && outcome.type !== 'waiting';
     if (this.status !== 'must-refetch' || isAnswered) this.#isRefetchAsked = false;
+    this.#askForRefetch();
+    return outcome;
+  }
+
+  /** Notes that something was missed: no difference is applied until the next reload. */
+  becomeStale() {
+    this.#isStale = true;
+    this.#parts = [];
+    this.#askForRefetch();
+  }
+
+  #askForRefetch() {
     if (this.status === 'must-refetch' && !this.#isRefetchAsked) {
       this.#isRefetchAsked = true;
       this.#onRefetch?.(this);
     }
-    return outcome;
   }
 
   /**
@@ -552,8 +575,8 @@ export class Replica {
     if (record.mode !== 'delete') return this.#takeDelta(record);
     if (this.#state === null || record.epoch === this.epoch) return this.remove();
     // The deletion of an unknown epoch, which implies that the current one ended before it.
-    this.#miss(record);
-    return { type: 'skipped', feed: this.feed };
+    this.#gap(record);
+    return { type: 'other-epoch', feed: this.feed };
   }
 
   /** @param {Changeset} record @returns {Outcome} */
@@ -576,7 +599,7 @@ export class Replica {
     const state = this.#state;
     if (state === null) return this.#gap(record);
     if (record.epoch !== this.epoch) {
-      this.#miss(record);
+      this.#gap(record);
       return { type: 'other-epoch', feed: this.feed };
     }
     if (record.revision <= (this.revision ?? 0)) return { type: 'skipped', feed: this.feed };
@@ -596,7 +619,7 @@ export class Replica {
     const [first = record] = this.#parts;
     const isNext = this.#parts.length === record.part && first.epoch === record.epoch
       && first.revision === record.revision && first.mode === record.mode && first.reason === record.reason
-      && first.parts === record.parts;
+      && first.parts === record.parts && first.checksum === record.checksum;
     if (!isNext) return this.#gap(record);
     this.#parts.push(record);
     if (this.#parts.length < record.parts) {
@@ -616,7 +639,7 @@ export class Replica {
 
   /** @param {Changeset} record @returns {Outcome} */
   #gap(record) {
-    if (record.mode !== 'reload') this.#isStale = true;
+    this.#isStale = true;
     this.#parts = [];
     this.#miss(record);
     return { type: 'gap', feed: this.feed, revision: this.revision, base: record.base };
@@ -666,7 +689,8 @@ export class ReplicaPartition {
    * @param {string} key `k<part>/<feed>` or `d<n>/<feed>`.
    * @param {string | object | null} value A changeset as text or parsed, or null for a Kafka null.
    * @returns {Outcome}
-   * @throws {ReplicaFault} If the record is not valid on a changesets topic; nothing has changed then.
+   * @throws {ReplicaFault} If the record is not valid on a changesets topic; the feed in its key, if there is one, is stale
+   *   then.
    */
   apply(key, value) {
     const [, kind, number, feed] = /^(k(?=0\/)|[kd](?=[1-9]))([0-9]{1,7})\/(.+)$/s.exec(key) ?? [];
@@ -682,13 +706,19 @@ export class ReplicaPartition {
       this.#replicas.delete(feed);
       return replica.remove();
     }
-    const record = checked(value);
-    if (record.mode === 'reload' ? kind !== 'k' || Number(number) !== record.part : kind !== 'd') {
-      throw new ReplicaFault('invalid-changeset', `the key ${quoted(key)} is not that of its value`);
+    this.#replicas.set(feed, replica);
+    let record;
+    try {
+      record = checked(value);
+      if (record.mode === 'reload' ? kind !== 'k' || Number(number) !== record.part : kind !== 'd') {
+        throw new ReplicaFault('invalid-changeset', `the key ${quoted(key)} is not that of its value`);
+      }
+    } catch (fault) {
+      replica.becomeStale();
+      throw fault;
     }
     const outcome = replica.apply(record);
-    if (record.mode === 'delete' && replica.status === 'bootstrapping') this.#replicas.delete(feed);
-    else this.#replicas.set(feed, replica);
+    if (replica.status === 'bootstrapping' && !replica.isStale && !replica.isWaiting) this.#replicas.delete(feed);
     return outcome;
   }
 }
@@ -709,24 +739,30 @@ const greatestKeyNumber = 1_000_000;
  */
 
 /** @param {unknown} value @returns {value is number} */
-const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isCount = (value) => Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
+/** @param {unknown} value */
+const isString = (value) => typeof value === 'string';
 /** @param {unknown} value */
 const isText = (value) => typeof value === 'string' && value !== '';
 /** @param {unknown} value */
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const mostTopics = 200;
+const topicName = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}$/;
+
 /** @type {Record<string, (value: any) => boolean>} */
 const headFields = {
   feed: isText,
-  epoch: isText,
+  epoch: isString,
   revision: isCount,
   base: isCount,
   part: isCount,
-  parts: isCount,
+  parts: (value) => isCount(value) && value <= greatestKeyNumber + 1,
   mode: (value) => ['reconfigure', 'diff', 'reload', 'delete'].includes(value),
-  reason: (value) => value === undefined || isText(value),
-  time: isText,
-  through: isObject,
+  reason: (value) => value === undefined || isString(value),
+  time: isString,
+  through: (value) => isObject(value) && Object.keys(value).length <= mostTopics
+    && Object.entries(value).every(([topic, offset]) => topicName.test(topic) && isCount(offset)),
   checksum: (value) => typeof value === 'string' && /^[0-9a-f]{8}$/.test(value),
 };
 
@@ -878,6 +914,7 @@ const noEntries = { delete: [], insert: [], move: [], reconfigure: [], reload: [
  * @param {any[]} parts @returns {EntryLists}
  */
 function joined(parts) {
+  for (const part of parts) if (part !== undefined && !isObject(part)) throw invalid('lists', part);
   /** @param {keyof EntryLists} name */
   const list = (name) => parts.flatMap((part) => entriesOf(part?.[name]));
   return {

@@ -20,7 +20,12 @@ enum FollowCommand: Subcommand {
       """,
     arguments: ArgumentSpecification("FEED", minimum: 0, help: "Ids of feeds; by default all feeds."),
     options: [
-      .flag("snapshot", help: "Prints the state and ends; fails if the brokers send nothing for 30 s."),
+      .flag(
+        "snapshot",
+        help:
+          "Prints the state and ends. Exits with 1 if a feed does not exist or is outdated, which its line says, "
+          + "or if the brokers send nothing for 30 s."
+      ),
       .value(
         "from",
         "WHEN",
@@ -56,11 +61,9 @@ enum FollowCommand: Subcommand {
       try await following.run()
       return .done
     }
-    let missing = try await following.printSnapshot()
-    for feed in missing {
-      DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
-    }
-    return missing.isEmpty ? .done : .failed
+    let problems = try await following.printSnapshot()
+    for problem in problems { DiagnosticOutput.standardError.write(line: "feedstore: \(problem)") }
+    return problems.isEmpty ? .done : .failed
   }
 
   private static func form(_ invocation: CommandInvocation) throws(UsageError) -> FeedFollowing.Form {

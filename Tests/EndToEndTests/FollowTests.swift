@@ -123,7 +123,9 @@ struct FollowTests {
 
     let state = Output()
     #expect(
-      try await following(ground, ["b", "c"], .lines(isColoured: false), state).printSnapshot() == ["c"]
+      try await following(ground, ["b", "c"], .lines(isColoured: false), state).printSnapshot() == [
+        "there is no feed \"c\""
+      ]
     )
     #expect(state.all == ["b [0]  rev 1  1 items", "   s  null", "     x    1"])
 
@@ -175,6 +177,39 @@ struct FollowTests {
     let report = try #require(try await inspection.run())
     let places = report.matches(of: /also in +(\d, \d): these are separate feeds/).map { String($0.1) }
     #expect(places == ["1, 2", "0, 2", "0, 1"], "\(report)")
+  }
+
+  @Test func `a state that is outdated is marked, also where there is none`() async throws {
+    let ground = try Ground()
+    defer { ground.cluster.stop() }
+    func changeset(_ feed: String, _ revision: Int, _ mode: String) -> StoredRecord {
+      let head =
+        "{\"feed\":\"\(feed)\",\"epoch\":\"feeds.items/0\",\"revision\":\(revision),\"base\":\(revision - 1),"
+        + "\"mode\":\"\(mode)\",\"time\":\"2026-11-20T10:00:00.000Z\",\"through\":{},\"checksum\":\"00000000\"}"
+      return StoredRecord(partition: 0, timestamp: 1, mode == "reload" ? "k0/\(feed)" : "d1/\(feed)", head)
+    }
+    try ground.produce(
+      [
+        changeset("a", 1, "reload"), changeset("a", 3, "diff"), changeset("b", 2, "diff"),
+        changeset("c", 1, "reload"),
+      ],
+      to: "feeds.changesets"
+    )
+    let json = Output()
+    let problems = try await following(ground, [], .json, json).printSnapshot()
+    #expect(problems.map { String($0.prefix(12)) } == ["feed \"a\" [0]", "feed \"b\" [0]"])
+    let beginnings = [
+      "{\"partition\":0,\"stale\":true,\"feed\":\"a\"", "{\"partition\":0,\"feed\":\"c\",\"epoch\"",
+      "{\"partition\":0,\"feed\":\"b\",\"error\":\"must-refetch\"",
+    ]
+    #expect(json.all.count == 3 && zip(json.all, beginnings).allSatisfy { $0.hasPrefix($1) }, "\(json.all)")
+    let lines = Output()
+    #expect(
+      try await following(ground, ["a", "b"], .lines(isColoured: false), lines).printSnapshot().count == 2
+    )
+    #expect(lines.all.allSatisfy { $0.contains("  must refetch: ") })
+    let inspection = FeedInspection(ground.configuration, feed: "b", stop: StopRequest(), log: Ground.quiet)
+    #expect(try await inspection.run()?.contains("must refetch") == true)
   }
 
   @Test func `the commands explain why a changeset is a difference`() async throws {

@@ -35,11 +35,13 @@ class Message:
 
 
 def answer(feed):
+    feed = feed or follow.Feed()
+    state = {"epoch": None, "stale": feed.is_stale, "waiting": feed.parts != []}
     # A stale feed may be partially changed, and is not written.
-    if feed is None or feed.epoch is None or feed.is_stale:
-        return {"epoch": None, "stale": feed is not None and feed.is_stale}
+    if feed.epoch is None or feed.is_stale:
+        return state
     return {
-        "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum(), "stale": False,
+        **state, "epoch": feed.epoch, "revision": feed.revision, "checksum": feed.checksum(),
         "sections": json.loads(follow.written(feed.document()))}
 
 

@@ -97,7 +97,7 @@ class Records(unittest.TestCase):
         ]:
             with self.subTest(value[:40]):
                 feeds, told, warnings = self.take(
-                    Message("k0/f", reload("f")), Message("d1/f", value), Message("d2/f", reload("f", revision=3)))
+                    Message("k0/f", reload("f")), Message("d1/f", value), Message("k0/f", reload("f", revision=3)))
                 self.assertEqual(told, [(0, "f", "reload")] * 2)
                 self.assertIn("partition 0, offset 7 is skipped", warnings)
                 self.assertEqual(feeds[0, "f"].revision, 3)

@@ -47,6 +47,17 @@ extension FeedBoard {
   }
 }
 
+extension ChangesetSource.Record {
+  /// The same changeset with another revision.
+  func revised(_ revision: Int) -> Self {
+    let text = String(decoding: value ?? [], as: UTF8.self).replacing(
+      /"revision":[0-9]+/,
+      with: "\"revision\":\(revision)"
+    )
+    return Self(key: key, value: Array(text.utf8))
+  }
+}
+
 extension FeedUpdate {
   /// A short description of the update.
   var summary: String {

@@ -112,6 +112,64 @@ struct FeedBoardTests {
     #expect(try await next(2, &iterator).map(\.summary) == ["a must refetch", "b present 4"])
   }
 
+  @Test func `what the protocol's table makes of damaged records is what subscribers are told`() async throws
+  {
+    let first = try await source.flush(("a", ChangesetSource.item("x")))
+    let difference = try await source.flush(("a", ChangesetSource.item("y")))
+    let reload = try await source.flush(("a", "{\"op\":\"feed.reload\"}"))
+    func other(
+      _ record: ChangesetSource.Record,
+      _ old: String,
+      _ new: String,
+      key: String? = nil
+    )
+      -> ChangesetSource.Record
+    {
+      let text = String(decoding: record.value ?? [], as: UTF8.self)
+      return ChangesetSource.Record(
+        key: key.map { Array($0.utf8) } ?? record.key,
+        value: Array(text.replacing(old, with: new).utf8)
+      )
+    }
+    let deletion = other(difference[0], "\"mode\":\"diff\"", "\"mode\":\"delete\"")
+    let cases: [(damage: [ChangesetSource.Record], told: [String])] = [
+      // Malformed: it takes no difference until the next reload.
+      (
+        first + [other(difference[0], "\"time\"", "\"t\"")] + difference + reload,
+        ["a must refetch", "a reload 3"]
+      ),
+      // A later part without the first.
+      (
+        first + [other(reload[0], "\"mode\"", "\"part\":1,\"parts\":2,\"mode\"", key: "k1/a")] + difference
+          + reload,
+        ["a must refetch", "a reload 3"]
+      ),
+      // A deletion of another epoch.
+      (
+        first + [other(deletion, "feeds.items:", "feeds.items:9")] + difference + reload,
+        ["a must refetch", "a reload 3"]
+      ),
+      // No way back to an older revision.
+      (
+        first + difference + [other(difference[0], "\"base\":1", "\"base\":8").revised(9)] + first,
+        ["a diff 2", "a must refetch"]
+      ),
+      // A difference without a state, and its deletion; a null under k1 says nothing.
+      (difference + [ChangesetSource.Record(key: Array("k1/a".utf8), value: nil)], ["a must refetch"]),
+      (difference + [deletion], ["a must refetch", "a absent"]),
+    ]
+    for (damage, told) in cases {
+      let board = FeedBoard.opened()
+      var iterator = board.updates().makeAsyncIterator()
+      board.take(damage)
+      var summaries: [String] = []
+      while !board.waitingCounts.allSatisfy({ $0 == 0 }), let update = try await iterator.next() {
+        summaries.append(update.summary)
+      }
+      #expect(summaries.filter { $0 != "a reload 1" } == told)
+    }
+  }
+
   @Test func `parts are joined, and delivered as they were written`() async throws {
     let source = ChangesetSource(maxMessageBytes: 1_000)
     board.endPartition()

@@ -47,7 +47,9 @@ import Testing
       + #"[{"id":"s","data":null,"items":[{"id":"a","kind":"","data":null},{"id":"b","kind":"","data":null}]}]}"#
     // The error of the first attempt contains the right checksum.
     guard
-      case .mismatch(let fault) = try replicas.apply(record("k0/f", reload.replacing("CHECKSUM", with: "0")))
+      case .mismatch(let fault) = try replicas.apply(
+        record("k0/f", reload.replacing("CHECKSUM", with: "00000000"))
+      )
     else {
       Issue.record("a reload with a wrong checksum was taken")
       return

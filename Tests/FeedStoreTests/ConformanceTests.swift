@@ -24,8 +24,6 @@ import Testing
   @Test(arguments: names)
   func `every record leads to the vector's state`(name: String) throws {
     var partitions: [Int: ReplicaPartition] = [:]
-    // Feeds with a refused record; a replica does not remember those.
-    var refused: Set<OracleFeedKey> = []
     for (number, line) in try Self.lines("replica/\(name)").enumerated() {
       let place: Comment = "\(name), line \(number + 1)"
       var reader = ReplayLines()
@@ -48,7 +46,6 @@ import Testing
         #expect(throws: ReplicaFault.self, place) { try outcome.get() }
         continue
       }
-      let key = OracleFeedKey(partition: record.partition, id: feed)
       let isRefused = if case .failure = outcome { true } else { false }
       let isMismatch = if case .success(.mismatch) = outcome { true } else { false }
       if then.last("refused") != nil {
@@ -57,20 +54,14 @@ import Testing
         #expect(!isRefused, place)
       }
       let replica = partition.replica(of: String(decoding: feed, as: UTF8.self))
-      let lack = partition.lack(of: feed.withUnsafeBytes { ByteText(ByteSpan($0)) })
-      if isRefused {
-        refused.insert(key)
-      } else if case .success(.applied) = outcome {
-        refused.remove(key)
-      } else if replica == nil, lack == nil {
-        refused.remove(key)
-      }
+      let id = feed.withUnsafeBytes { ByteText(ByteSpan($0)) }
+      let isStale = partition.staleReason(of: id) != nil
       #expect(replica?.epoch == then.last("epoch")?.string, place)
       #expect(replica.map { "\($0.revision)" } == text(then, "revision"), place)
       #expect(replica.map { Replica.hexadecimal($0.checksum) } == text(then, "checksum"), place)
-      let isIncomplete =
-        then.last("stale")?.content == .boolean(true) || then.last("waiting")?.content == .boolean(true)
-      #expect((lack != nil || refused.contains(key)) == isIncomplete, place)
+      #expect(.boolean(isStale) == then.last("stale")?.content, place)
+      let isIncomplete = isStale || then.last("waiting")?.content == .boolean(true)
+      #expect((partition.lack(of: id) != nil || isStale) == isIncomplete, place)
       if let sections = then.last("sections") {
         #expect(replica?.oracleFeed.sectionsText == sections.minified, place)
       }

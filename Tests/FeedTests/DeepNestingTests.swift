@@ -153,7 +153,7 @@ import Testing
     func saved(_ replicas: ReplicaPartition) -> [UInt8] {
       var writer = SavedStateWriter(header)
       writer.append(SavedPartition(number: 0, position: 1, behind: [:], asOf: 0))
-      for feed in replicas.savedFeeds { writer.append(feed, lost: nil) }
+      for feed in replicas.savedFeeds { writer.append(feed) }
       writer.finish()
       return Array(writer.output.written.buffer)
     }

@@ -105,7 +105,7 @@ SLOW = [
     unittest("image", "PackageTests", "test_image", "test_kubernetes"),
     # Builds an earlier commit.
     upgrade(),
-    swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests)"),
+    swift("units", "--filter", "^(FeedTests|FeedVerificationTests|FeedStoreTests|FeedToolsTests|FeedClientTests.DamagedLogTests)"),
     fuzz(seconds=60),
     simulation(seconds=120),
     # Also the blocks that build a package, and the web site.

@@ -195,7 +195,7 @@ test('of another epoch, a reload is applied, but not deltas and deletions', () =
   const other = { epoch: 'feeds.items/77' };
   assert.equal(replica.apply({ ...second, ...other }).type, 'other-epoch');
   assert.deepEqual([replica.status, replica.revision, asked], ['must-refetch', 1, [1]]);
-  assert.equal(replica.apply({ ...second, ...other, mode: 'delete', checksum: '00000000' }).type, 'skipped');
+  assert.equal(replica.apply({ ...second, ...other, mode: 'delete', checksum: '00000000' }).type, 'other-epoch');
   assert.equal(replica.itemCount, 9);
   assert.equal(replica.apply({ ...first, ...other }).type, 'applied');
   assert.equal(replica.epoch, 'feeds.items/77');
@@ -264,9 +264,8 @@ test('a split reload is applied when complete, and a section can continue in the
   assert.equal(torn.status, 'must-refetch');
 });
 
-test('an invalid changeset is refused, and changes nothing', () => {
-  const { replica } = replicaAfter(first);
-  const before = contentOf(replica);
+test('an invalid changeset is refused, and makes the replica stale', () => {
+  const before = contentOf(replicaAfter(first).replica);
   const bad = [
     '{', '[]', 'null', '7', { ...second, mode: 'patch' }, { ...second, revision: -1 }, { ...second, base: '1' },
     { ...second, checksum: 'ABCDEF00' }, { ...second, feed: 'g' }, { ...second, part: 2, parts: 2 },
@@ -275,10 +274,11 @@ test('an invalid changeset is refused, and changes nothing', () => {
     }),
   ];
   for (const value of bad) {
+    const { replica, asked } = replicaAfter(first);
     assert.throws(() => replica.apply(value), { name: 'ReplicaFault', code: 'invalid-changeset' });
+    assert.deepEqual([contentOf(replica), replica.status, asked], [before, 'must-refetch', [1]]);
+    assert.equal(replica.apply(second).type, 'gap');
   }
-  assert.deepEqual([contentOf(replica), replica.status], [before, 'up-to-date']);
-  assert.equal(replica.apply(second).type, 'applied');
 });
 
 test('the key assigns a record to its feed', () => {

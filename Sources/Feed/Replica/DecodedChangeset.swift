@@ -16,6 +16,8 @@ package struct DecodedChangeset {
   package private(set) var parts = 1
   package private(set) var mode = ChangesetMode.diff
   package private(set) var reason: ReloadReason?
+  /// The same as it is spelled; empty if there is none.
+  package private(set) var reasonText = ByteSpan.empty
   package private(set) var time = ByteSpan.empty
   private var through: Field = (0, 0)
   package private(set) var checksum: UInt32 = 0
@@ -31,7 +33,7 @@ package struct DecodedChangeset {
     }
     // By field, as one may stand twice.
     var required: UInt8 = 0
-    try text.forEachMember(of: root, arena: arena) { name, field throws(ReplicaFault) in
+    try forEachMember((root, text.tokenAfterValue(root))) { name, field throws(ReplicaFault) in
       if let number = try read(name, field) { required |= 1 << number }
     }
     guard required == .max else {
@@ -74,7 +76,11 @@ package struct DecodedChangeset {
       try readThrough(name, field)
       return 6
     } else if name.matches("checksum") {
-      guard let checksum = UInt32(try string(name, field).text, radix: 16) else { throw invalid(name, field) }
+      let digits = try string(name, field)
+      // Eight digits in lower case, as it is spelled.
+      guard let checksum = UInt32(digits.text, radix: 16), digits.text == Replica.hexadecimal(checksum) else {
+        throw invalid(name, field)
+      }
       self.checksum = checksum
       return 7
     } else {
@@ -90,7 +96,8 @@ package struct DecodedChangeset {
       parts = Int(try integer(name, field))
     } else if name.matches("reason") {
       // A later minor version may have others; a reload is a reload.
-      reason = ReloadReason(rawValue: try string(name, field).text)
+      reasonText = try string(name, field)
+      reason = ReloadReason(rawValue: reasonText.text)
     } else if name.matches("sections") {
       sections = field
     } else if name.matches("items") {
@@ -99,8 +106,9 @@ package struct DecodedChangeset {
   }
 
   private mutating func readThrough(_ name: ByteSpan, _ field: Field) throws(ReplicaFault) {
+    guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid(name, field) }
     var count = 0
-    try forEachMember(field) { topic, offset throws(ReplicaFault) in
+    try text.forEachMember(of: field.first, arena: arena) { topic, offset throws(ReplicaFault) in
       _ = try integer(topic, offset)
       count += 1
       // Otherwise what a store goes on from could be too large for its changesets.
@@ -162,7 +170,25 @@ package struct DecodedChangeset {
     _ body: (ByteSpan, Field) throws(ReplicaFault) -> Void
   ) throws(ReplicaFault) {
     guard text.character(field.first) == UInt8(ascii: "{") else { throw invalid("object", field) }
-    try text.forEachMember(of: field.first, arena: arena, body)
+    try text.forEachMember(of: field.first, arena: arena) { name, value throws(ReplicaFault) in
+      do throws(ReplicaFault) {
+        try body(name, value)
+      } catch {
+        // Of members with the same name the last one counts.
+        guard isRepeated(name, after: value) else { throw error }
+      }
+    }
+  }
+
+  /// Whether an object has a member of a name behind the value of one.
+  @inline(never)
+  private func isRepeated(_ name: ByteSpan, after value: Field) -> Bool {
+    var token = value.end
+    while text.character(token) == UInt8(ascii: ",") {
+      if text.string(token + 1, arena: arena).hasSameBytes(as: name) { return true }
+      token = text.tokenAfterValue(token + 3)
+    }
+    return false
   }
 
   /// The elements of an array.

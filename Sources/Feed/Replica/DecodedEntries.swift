@@ -52,22 +52,33 @@ package struct DecodedEntries {
     // Taken out, not copied.
     var read = Lists()
     swap(&read, &lists)
+    let starts = (
+      read.deletes.count, read.inserts.count, read.moves.count, read.reconfigures.count, read.reloads.count
+    )
     try record.forEachMember(field) { name, list throws(ReplicaFault) in
-      try record.forEachElement(list) { element throws(ReplicaFault) in
-        var entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
-        try DecodedEntries.checkContent(entry, of: name, isOfItems: isOfItems)
-        if name.matches("delete") {
-          (entry.fromSection, entry.from) = (entry.toSection, entry.to)
-          read.deletes.append(entry)
-        } else if name.matches("insert") {
-          read.inserts.append(entry)
-        } else if name.matches("move") {
-          read.moves.append(entry)
-        } else if name.matches("reconfigure") {
-          read.reconfigures.append(entry)
-        } else if name.matches("reload") {
-          read.reloads.append(entry)
+      func append(to entries: inout [Entry], from start: Int) throws(ReplicaFault) {
+        // Of lists with the same name the last one counts.
+        entries.removeSubrange(start...)
+        try record.forEachElement(list) { element throws(ReplicaFault) in
+          let entry = try DecodedEntries.entry(record, element, isOfItems: isOfItems)
+          try DecodedEntries.checkContent(entry, of: name, isOfItems: isOfItems)
+          entries.append(entry)
         }
+      }
+      if name.matches("delete") {
+        try append(to: &read.deletes, from: starts.0)
+        for index in starts.0..<read.deletes.count {
+          read.deletes[index].fromSection = read.deletes[index].toSection
+          read.deletes[index].from = read.deletes[index].to
+        }
+      } else if name.matches("insert") {
+        try append(to: &read.inserts, from: starts.1)
+      } else if name.matches("move") {
+        try append(to: &read.moves, from: starts.2)
+      } else if name.matches("reconfigure") {
+        try append(to: &read.reconfigures, from: starts.3)
+      } else if name.matches("reload") {
+        try append(to: &read.reloads, from: starts.4)
       }
     }
     lists = read

@@ -33,8 +33,11 @@ extension FeedState {
       }
       return section
     }
+    guard let data else {
+      throw ReplicaFault(.invalidChangeset, "section \(id.quotedForMessage()) lacks its data")
+    }
     let section = makeSection(id, ByteHash.of(id))
-    setContent(section: section, data: data ?? FeedState.null)
+    setContent(section: section, data: data)
     attach(section, .sections, at: Rank(sectionCount))
     return section
   }
@@ -68,8 +71,8 @@ extension FeedState {
     _ element: DecodedChangeset.Field
   ) throws(ReplicaFault) -> ElementHandle {
     var id = ByteSpan.empty
-    var kind = ByteSpan.empty
-    var data = FeedState.null
+    var kind: ByteSpan?
+    var data: ByteSpan?
     try record.forEachMember(element) { name, field throws(ReplicaFault) in
       if name.matches("id") {
         id = try record.string(name, field)
@@ -79,8 +82,11 @@ extension FeedState {
         data = record.data(field)
       }
     }
-    guard (1...255).contains(id.count), kind.count <= 255 else {
-      throw ReplicaFault(.invalidChangeset, "an item's id must have 1 to 255 bytes, and its kind at most 255")
+    guard (1...255).contains(id.count), let kind, kind.count <= 255, let data else {
+      throw ReplicaFault(
+        .invalidChangeset,
+        "an item must have data, an id of 1 to 255 bytes, and a kind of at most 255"
+      )
     }
     let hash = ByteHash.of(id)
     guard items.find(id, hash) == nil else {

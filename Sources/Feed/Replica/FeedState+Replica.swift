@@ -19,12 +19,14 @@ extension FeedState {
       let section = try present(entry, sections, .sections)
       if let data = entry.data { setContent(section: section, data: data) }
     }
-    for entry in entries.items.reconfigures + entries.items.reloads {
+    // A reconfigured item keeps its kind.
+    let reconfigures = entries.items.reconfigures
+    for (number, entry) in (reconfigures + entries.items.reloads).enumerated() {
       guard let section = sections.findPresent(entry.toSection) else {
         throw FeedState.unknownSection(entry)
       }
       let item = try present(entry, items, .items(of: section))
-      setContent(item: item, kind: entry.kind, data: entry.data)
+      setContent(item: item, kind: number < reconfigures.count ? nil : entry.kind, data: entry.data)
     }
   }
 

@@ -5,6 +5,8 @@ final class FollowedFeed {
   private let ownedID: OwnedSpan
   /// The feed as it was last known; nil before the first reload and after a deletion.
   @exclusivity(unchecked) var replica: Replica?
+  /// Nil if it is not stale.
+  @exclusivity(unchecked) var staleness: Staleness? { didSet { replica?.isStale = staleness != nil } }
   /// The changeset of which parts are missing.
   @exclusivity(unchecked) var pending: PendingParts?
   /// Nil if all that was read is nulls.
@@ -24,6 +26,7 @@ final class FollowedFeed {
     id = ByteText(other.bytes)
     ownedID = OwnedSpan(other.bytes)
     replica = other.replica.map { [id] in Replica(sharing: $0, feed: id.string) }
+    staleness = other.staleness
     pending = other.pending?.copy()
     keys = other.keys?.copy()
     knownRevision = other.knownRevision
@@ -32,7 +35,7 @@ final class FollowedFeed {
   /// The bytes of the id; they live as long as this.
   var bytes: ByteSpan { ownedID.span }
   /// Whether nothing is left to remember.
-  var isForgettable: Bool { replica == nil && pending == nil && keys == nil }
+  var isForgettable: Bool { replica == nil && staleness == nil && pending == nil && keys == nil }
 
   /// Whether a record, of the epoch of `keys`, counts in them already.
   func knowsKeys(of record: DecodedChangeset) -> Bool {
@@ -55,7 +58,7 @@ final class FollowedFeed {
       return "has \(pending.received) of the \(pending.parts) parts of revision \(pending.revision)"
     }
     guard let replica else { return "has changes without a reload that they start from" }
-    if replica.isStale { return "lacks the changes after revision \(replica.revision)" }
+    if staleness != nil { return "lacks the changes after revision \(replica.revision)" }
     guard keys.epoch == replica.epoch else {
       return "was re-created, but its first reload is missing"
     }

@@ -9,7 +9,7 @@ public final class Replica {
   /// For each input topic, the newest record that the state includes.
   @exclusivity(unchecked) public private(set) var through: [TopicOffset] = []
   /// Whether deltas were missed, so that nothing can be applied until the next reload.
-  @exclusivity(unchecked) public private(set) var isStale = false
+  @exclusivity(unchecked) public internal(set) var isStale = false
   /// The greatest timestamp of what the state's changeset includes, in milliseconds since 1970.
   @exclusivity(unchecked) public private(set) var timeMilliseconds: Int64
   /// Shared with the snapshots that were taken, until the next changeset.
@@ -81,35 +81,35 @@ public final class Replica {
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)
-    isStale = false
   }
-
-  /// Notes that a delta was missed.
-  func markStale() { isStale = true }
 
   /// Applies a complete difference whose base is the replica's revision.
   ///
-  /// - Throws: the mismatch; the replica is then as it was, and stale.
+  /// - Throws: the mismatch; the replica is then as it was.
   package func apply(_ entries: DecodedEntries, _ record: DecodedChangeset) throws(ReplicaFault) {
     let state = ownState()
     do throws(ReplicaFault) {
       try state.apply(entries)
       guard state.totals.checksum == record.checksum else {
-        throw ReplicaFault(
-          .checksum,
-          "feed \(record.feed.quotedForMessage()) revision \(record.revision): the checksum is "
-            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))"
-        )
+        throw Replica.mismatch(of: state.totals.checksum, record)
       }
     } catch {
       state.rollBack()
-      isStale = true
       throw error
     }
     storage.confirm()
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)
+  }
+
+  /// The fault of a state that does not have a record's checksum.
+  static func mismatch(of checksum: UInt32, _ record: DecodedChangeset) -> ReplicaFault {
+    ReplicaFault(
+      .checksum,
+      "feed \(record.feed.quotedForMessage()) revision \(record.revision): the checksum is "
+        + "\(hexadecimal(checksum)), expected \(hexadecimal(record.checksum))"
+    )
   }
 
   /// A checksum as changesets spell it: eight lower-case hexadecimal digits.

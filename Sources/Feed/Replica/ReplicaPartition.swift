@@ -147,6 +147,26 @@ public final class ReplicaPartition {
     }
   }
 
+  /// Whether the last record made a feed stale that was not.
+  package private(set) var hasBecomeStale = false
+
+  /// Why a feed is stale; nil if it is not.
+  package func staleReason(of feed: ByteText) -> String? {
+    feed.withBytes { feeds[BytesKey($0)]?.staleness?.text }
+  }
+
+  /// The feeds that have a replica or are stale, sorted by the bytes of their ids.
+  package var knownFeeds: [ByteText] {
+    sortedFeeds.lazy.filter { $0.replica != nil || $0.staleness != nil }.map(\.id)
+  }
+
+  /// The stale feeds without a replica, with the reason.
+  package var staleFeedsWithoutReplica: [(feed: ByteText, reason: String)] {
+    sortedFeeds.compactMap { feed in
+      feed.replica == nil ? feed.staleness.map { (feed.id, $0.text) } : nil
+    }
+  }
+
   /// What a feed's records lack for its state to be the newest, in words; nil if nothing, or if there is no such feed.
   package func lack(of feed: ByteText) -> String? {
     feed.withBytes { feeds[BytesKey($0)]?.lack }
@@ -166,7 +186,7 @@ public final class ReplicaPartition {
         snapshot: replica.snapshot(),
         version: version,
         timeMilliseconds: replica.timeMilliseconds,
-        isStale: replica.isStale
+        lost: feed.staleness?.text
       )
     }
   }
@@ -176,11 +196,12 @@ public final class ReplicaPartition {
   /// - Parameters:
   ///   - record: the reload in one piece that it was saved as.
   ///   - version: its keys on the topic; epoch, revision and `through` are the record's.
+  ///   - lost: why it is stale; nil if it is not.
   /// - Throws: what is wrong with the reload; then there is still no such feed.
   func restore(
     _ record: DecodedChangeset,
     _ version: PublishedVersion,
-    isStale: Bool
+    lost: String?
   ) throws(ReplicaFault) {
     guard record.mode == .reload, record.parts == 1 else {
       throw ReplicaFault(.invalidChangeset, "a feed is saved as something else than a reload in one piece")
@@ -191,14 +212,22 @@ public final class ReplicaPartition {
     }
     defer {
       recount(feed)
-      forgetIfEmpty(feed)
+      if feed.isForgettable { feeds[BytesKey(feed.bytes)] = nil }
     }
-    if case .mismatch(let fault) = try applyReload(record, feed, .empty) { throw fault }
+    if case .mismatch(let fault) = takeReload(record, feed, .empty) {
+      feed.staleness = nil
+      throw fault
+    }
     guard let replica = feed.replica else { preconditionFailure("a reload in one piece was not taken") }
     var version = version
     version.epoch = replica.epoch
     feed.keys = FeedKeys(version)
-    if isStale { replica.markStale() }
+    feed.staleness = lost.map { .saved($0) }
+  }
+
+  /// Takes over a feed that was saved without a state.
+  func restore(_ id: ByteText, lost: String) {
+    id.withBytes { followed($0).staleness = .saved(lost) }
   }
 
   // MARK: Records
@@ -208,8 +237,10 @@ public final class ReplicaPartition {
   /// - Parameters:
   ///   - key: the record's key.
   ///   - value: the changeset, or nil for a Kafka null.
-  /// - Throws: a ``ReplicaFault`` for a record that does not belong on a changesets topic; nothing has changed then.
+  /// - Throws: a ``ReplicaFault`` for a record that does not belong on a changesets topic. If its key names a feed, the feed is
+  ///   stale then.
   public func apply(key: ByteSpan, value: ByteSpan?) throws(ReplicaFault) -> ReplicaOutcome {
+    hasBecomeStale = false
     guard let recordKey = RecordKey(key) else {
       throw ReplicaFault(
         .invalidKey,
@@ -218,21 +249,26 @@ public final class ReplicaPartition {
     }
     guard let value else { return applyNull(recordKey) }
     arena.reset()
-    let record = try decode(value)
-    guard record.feed.hasSameBytes(as: recordKey.feed) else {
-      throw ReplicaFault(
-        .invalidChangeset,
-        "the key names feed \(recordKey.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
-      )
+    let record: DecodedChangeset
+    do throws(ReplicaFault) {
+      record = try decode(value, under: recordKey)
+    } catch {
+      noteMalformed(recordKey.feed, error)
+      throw error
     }
     let feed = followed(recordKey.feed)
     defer { recount(feed) }
     if feed.keys?.isOfEpoch(record) != true { feed.keys = FeedKeys(epoch: record.epoch) }
     if !feed.knowsKeys(of: record) { feed.keys?.note(recordKey, record, byteCount: value.count) }
-    switch record.mode {
-    case .delete: return applyDelete(record, feed)
-    case .reload: return try applyReload(record, feed, value)
-    case .diff, .reconfigure: return try applyDelta(record, feed, value)
+    switch feed.decision(on: record) {
+    case .ignore: return .skipped
+    case .remove: return remove(feed)
+    case .becomeStale(let staleness): return becomeStale(feed, staleness)
+    case .replace(let fault):
+      becomeStale(feed, .fault(fault))
+      return takeReload(record, feed, value)
+    case .take:
+      return record.mode == .reload ? takeReload(record, feed, value) : takeDelta(record, feed, value)
     }
   }
 
@@ -243,21 +279,55 @@ public final class ReplicaPartition {
     return feed
   }
 
-  /// Forgets a feed of which nothing is left.
-  private func forgetIfEmpty(_ feed: FollowedFeed) {
-    if feed.isForgettable { feeds[BytesKey(feed.bytes)] = nil }
+  /// The changeset in a value, if it is one of the key's feed.
+  private func decode(_ value: ByteSpan, under key: RecordKey) throws(ReplicaFault) -> DecodedChangeset {
+    let text: JSONText
+    do throws(JSONFault) {
+      text = try indexer.validatedWithPairedSurrogates(value)
+    } catch {
+      throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(error.explanation)")
+    }
+    let record = try DecodedChangeset(text, arena: arena)
+    guard record.feed.hasSameBytes(as: key.feed) else {
+      throw ReplicaFault(
+        .invalidChangeset,
+        "the key names feed \(key.feed.quotedForMessage()), the value \(record.feed.quotedForMessage())"
+      )
+    }
+    guard key.kind == (record.mode == .reload ? .reload : .delta),
+      key.kind == .delta || key.number == record.part
+    else {
+      throw ReplicaFault(
+        .invalidChangeset,
+        "the key is that of \(key.kind == .reload ? "part \(key.number) of a reload" : "a delta"), the value is "
+          + "part \(record.part) of mode \(record.mode.rawValue)"
+      )
+    }
+    return record
   }
 
-  private func decode(_ value: ByteSpan) throws(ReplicaFault) -> DecodedChangeset {
-    do {
-      let text = try indexer.validatedWithPairedSurrogates(value)
-      return try DecodedChangeset(text, arena: arena)
-    } catch let fault as JSONFault {
-      throw ReplicaFault(.invalidChangeset, "the value is not JSON: \(fault.explanation)")
-    } catch let fault as ReplicaFault {
-      throw fault
-    } catch {
-      fatalError("unexpected error \(error)")
+  /// Makes the feed of a malformed record stale, unless its id is not UTF-8, so that there is no such feed.
+  private func noteMalformed(_ id: ByteSpan, _ fault: ReplicaFault) {
+    guard ByteText(id).withBytes({ $0.hasSameBytes(as: id) }) else { return }
+    let feed = followed(id)
+    becomeStale(feed, .fault(fault))
+    recount(feed)
+  }
+
+  /// Notes that changes of a feed were missed. The first reason stays until a reload ends it.
+  @discardableResult
+  private func becomeStale(_ feed: FollowedFeed, _ staleness: Staleness) -> ReplicaOutcome {
+    if feed.staleness == nil {
+      feed.staleness = staleness
+      hasBecomeStale = true
+    }
+    feed.pending = nil
+    switch staleness {
+    case .gap(let revision, let base): return .gap(replica: revision, base: base)
+    case .missingParts: return .gap(replica: feed.replica?.revision, base: feed.replica?.revision ?? 0)
+    case .otherEpoch: return .otherEpoch
+    case .fault(let fault): return .mismatch(fault)
+    case .saved: return .skipped
     }
   }
 
@@ -271,88 +341,48 @@ public final class ReplicaPartition {
 
   // MARK: Removal
 
-  /// A null under the first reload key removes the feed: a reader that slept through the deletion
-  /// sees only that.
   private func applyNull(_ key: RecordKey) -> ReplicaOutcome {
-    guard let feed = feeds[BytesKey(key.feed)] else { return .skipped }
-    defer {
-      recount(feed)
-      forgetIfEmpty(feed)
-    }
-    guard key.kind == .reload, key.number == 0 else {
-      // Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs to it.
-      if key.kind == .delta, feed.replica == nil {
-        feed.pending = nil
-        feed.keys = nil
-      }
+    guard let feed = feeds[BytesKey(key.feed)], case .remove = feed.decision(onNull: key) else {
       return .skipped
     }
-    let wasThere = feed.replica != nil
-    feed.pending = nil
-    feed.keys = nil
-    feed.replica = nil
-    return wasThere ? .removed(feed: feed.id.string) : .skipped
+    return remove(feed)
   }
 
-  private func applyDelete(_ record: DecodedChangeset, _ feed: FollowedFeed) -> ReplicaOutcome {
-    defer { forgetIfEmpty(feed) }
-    // Nothing but nulls follows; the first of them may be gone.
+  /// Forgets a feed, and whatever was read of it.
+  private func remove(_ feed: FollowedFeed) -> ReplicaOutcome {
+    let wasKnown = feed.replica != nil || feed.staleness != nil
     feed.pending = nil
-    if feed.replica == nil { feed.keys = nil }
-    guard let replica = feed.replica, replica.isOfEpoch(record) else { return .skipped }
     feed.replica = nil
+    feed.staleness = nil
     feed.keys = nil
-    return .removed(feed: feed.id.string)
+    recount(feed)
+    feeds[BytesKey(feed.bytes)] = nil
+    return wasKnown ? .removed(feed: feed.id.string) : .skipped
   }
 
-  // MARK: Reloads
+  // MARK: Parts
 
-  private func applyReload(
+  private func takeReload(
     _ record: DecodedChangeset,
     _ feed: FollowedFeed,
     _ value: ByteSpan
-  ) throws(ReplicaFault) -> ReplicaOutcome {
-    if let replica = feed.replica, replica.isOfEpoch(record), !replica.isStale {
-      if record.revision < replica.revision { return .skipped }
-      if record.revision == replica.revision {
-        // A keyframe changes nothing for a replica in step; it is a chance to notice that it is not.
-        guard record.checksum != replica.checksum else { return .skipped }
-        replica.markStale()
-      }
-    }
-    guard var parts = nextParts(record, feed) else {
-      // Compaction leaves later parts of older reloads; of a newer one something was lost.
-      feed.replica?.markStale()
-      return .skipped
-    }
-    guard let state = parts.state else { preconditionFailure("a reload without a state") }
-    do {
-      try state.append(reload: record)
-    } catch {
-      feed.replica?.markStale()
-      return .mismatch(error)
-    }
-    parts.received += 1
-    parts.byteCount += value.count
-    guard parts.received == parts.parts else {
+  ) -> ReplicaOutcome {
+    guard let parts = nextParts(record, feed, value) else { return missParts(record, feed) }
+    guard parts.isComplete else {
       feed.pending = parts
       return .waitingForParts(received: parts.received, of: parts.parts)
     }
-    guard state.totals.checksum == record.checksum else {
-      feed.replica?.markStale()
-      return .mismatch(
-        ReplicaFault(
-          .checksum,
-          "feed \(record.feed.quotedForMessage()) revision \(record.revision): the reload's checksum is "
-            + "\(Replica.hexadecimal(state.totals.checksum)), expected \(Replica.hexadecimal(record.checksum))"
-        )
-      )
+    guard let state = parts.state else { preconditionFailure("a reload without a state") }
+    let isRight = state.totals.checksum == record.checksum
+    if let fault = parts.fault ?? (isRight ? nil : Replica.mismatch(of: state.totals.checksum, record)) {
+      return becomeStale(feed, .fault(fault))
     }
     if let replica = feed.replica {
       replica.replace(with: state, record)
     } else {
       feed.replica = Replica(feed: feed.id.string, state: state, record)
     }
+    feed.staleness = nil
     return .applied(
       change(
         record,
@@ -364,45 +394,37 @@ public final class ReplicaPartition {
     )
   }
 
-  /// The parts that a record belongs to, taken out of the pending ones; nil where it is a later part
-  /// of a changeset whose first parts were missed.
-  private func nextParts(_ record: DecodedChangeset, _ feed: FollowedFeed) -> PendingParts? {
-    let parts = feed.pending
-    feed.pending = nil
-    if let parts, parts.continues(with: record) { return parts }
-    return record.part == 0 ? PendingParts(record) : nil
-  }
-
-  // MARK: Differences
-
-  private func applyDelta(
+  private func takeDelta(
     _ record: DecodedChangeset,
     _ feed: FollowedFeed,
     _ value: ByteSpan
-  ) throws(ReplicaFault) -> ReplicaOutcome {
-    guard let replica = feed.replica else { return .gap(replica: nil, base: record.base) }
-    guard replica.isOfEpoch(record) else { return .otherEpoch }
-    if record.revision <= replica.revision { return .skipped }
-    guard !replica.isStale, record.base == replica.revision else {
-      replica.markStale()
-      return .gap(replica: replica.revision, base: record.base)
-    }
+  ) -> ReplicaOutcome {
+    guard let replica = feed.replica else { preconditionFailure("a difference without a base") }
     if record.parts == 1 {
       feed.pending = nil
       return apply([], record, replica, feed, byteCount: value.count)
     }
-    guard var parts = nextParts(record, feed) else {
-      replica.markStale()
-      return .gap(replica: replica.revision, base: record.base)
-    }
-    parts.received += 1
-    parts.byteCount += value.count
-    guard parts.received == parts.parts else {
-      parts.values.append(OwnedSpan(value))
+    guard let parts = nextParts(record, feed, value) else { return missParts(record, feed) }
+    guard parts.isComplete else {
       feed.pending = parts
+      feed.pending?.values.append(OwnedSpan(value))
       return .waitingForParts(received: parts.received, of: parts.parts)
     }
     return apply(parts.values, record, replica, feed, byteCount: parts.byteCount)
+  }
+
+  /// The parts that a record belongs to, with it, taken out of the pending ones; nil if it is a later part of a changeset
+  /// whose first parts were missed.
+  private func nextParts(_ record: DecodedChangeset, _ feed: FollowedFeed, _ value: ByteSpan) -> PendingParts?
+  {
+    var parts = feed.pending.take()
+    if parts?.continues(with: record) != true { parts = record.part == 0 ? PendingParts(record) : nil }
+    parts?.append(record, byteCount: value.count)
+    return parts
+  }
+
+  private func missParts(_ record: DecodedChangeset, _ feed: FollowedFeed) -> ReplicaOutcome {
+    becomeStale(feed, .missingParts(revision: record.revision, before: record.part))
   }
 
   /// Joins the lists of all parts and applies them together.
@@ -419,8 +441,7 @@ public final class ReplicaPartition {
       try entries.append(last)
       try replica.apply(entries, last)
     } catch {
-      replica.markStale()
-      return .mismatch(error)
+      return becomeStale(feed, .fault(error))
     }
     return .applied(
       change(

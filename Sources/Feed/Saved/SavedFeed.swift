@@ -6,6 +6,6 @@ package struct SavedFeed: Sendable {
   package let version: PublishedVersion
   /// The `time` of that revision, since 1970.
   package let timeMilliseconds: Int64
-  /// Whether deltas were missed, so that it goes on with a reload only.
-  package let isStale: Bool
+  /// Why it is stale, so that it goes on with a reload only; nil if it is not.
+  package let lost: String?
 }

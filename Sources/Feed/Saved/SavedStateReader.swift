@@ -6,8 +6,8 @@ package final class SavedStateReader {
     case header(SavedStateHeader)
     /// The feeds that follow are of this partition.
     case partition(SavedPartition)
-    /// A feed, which is in the replicas now unless nothing is known of it, and why it cannot be followed.
-    case feed(ByteText, lost: String?)
+    /// A feed, which is in the replicas now.
+    case feed
     /// A feed that was not wanted.
     case passedOver
     case end
@@ -151,15 +151,18 @@ package final class SavedStateReader {
     }
     guard let id, reload != nil || lost != nil else { throw SavedStateFault("lacks the feed's state") }
     guard let replicas, feeds?.contains(id) != false else { return .passedOver }
-    guard let reload else { return .feed(id, lost: lost) }
+    guard let reload else {
+      if let lost { replicas.restore(id, lost: lost) }
+      return .feed
+    }
     do throws(ReplicaFault) {
       let record = try DecodedChangeset(text, at: reload.first, arena: arena)
       guard ByteText(record.feed) == id else { throw ReplicaFault(.invalidChangeset, "two feeds are named") }
-      try replicas.restore(record, version, isStale: isStale)
+      try replicas.restore(record, version, lost: lost ?? (isStale ? "changes of the feed were missed" : nil))
     } catch {
       throw SavedStateFault("has an inconsistent feed: \(error.message)")
     }
-    return .feed(id, lost: lost)
+    return .feed
   }
 
   private func readEnd(_ text: JSONText, _ expected: SavedStateChecksum) throws(SavedStateFault) {

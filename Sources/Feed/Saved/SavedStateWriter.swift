@@ -71,14 +71,12 @@ package struct SavedStateWriter {
   }
 
   /// Adds a feed of the partition begun last. O(n) in its size.
-  ///
-  /// - Parameter lost: why it cannot be followed; nil if it can.
-  package mutating func append(_ feed: SavedFeed, lost: String?) {
+  package mutating func append(_ feed: SavedFeed) {
     write { output in
       output.append("{\"feed\":")
       output.append(quoted: feed.id.string)
-      Self.append(lost: lost, to: output)
-      if feed.isStale { output.append(",\"stale\":true") }
+      Self.append(lost: feed.lost, to: output)
+      if feed.lost != nil { output.append(",\"stale\":true") }
       output.append(",\"deltaCount\":")
       output.append(decimal: feed.version.deltaCount)
       output.append(",\"deltaBytes\":")

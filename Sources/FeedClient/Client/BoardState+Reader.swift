@@ -88,21 +88,16 @@ extension BoardState {
       partition = FollowedPartition(number, position: offset, keeping: kept, asOf: lastIdle)
       partitions[number] = partition
     }
-    do throws(ReplicaFault) {
-      let keepsChanges = partition.isBootstrapped ? !subscribers.isEmpty : historyCount > 0
-      let news = try partition.take(
-        offset: offset,
-        key: key,
-        value: value,
-        keepsChanges: keepsChanges,
-        lastIdle: lastIdle,
-        plan: plan
-      )
-      if let news { note(news, of: partition) }
-      return .taken
-    } catch {
-      return .unreadable(error)
-    }
+    let (news, fault) = partition.take(
+      offset: offset,
+      key: key,
+      value: value,
+      keepsChanges: partition.isBootstrapped ? !subscribers.isEmpty : historyCount > 0,
+      lastIdle: lastIdle,
+      plan: plan
+    )
+    if let news { note(news, of: partition) }
+    return fault.map { .unreadable($0) } ?? .taken
   }
 
   /// Records that the reader reached the end of a partition.

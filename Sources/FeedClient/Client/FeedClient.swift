@@ -218,6 +218,10 @@ public final class FeedClient: Sendable {
   /// storage: a feed that changes while its snapshot is held is copied once.
   public func contents() -> [FeedContent] { board.collect { $0.contents } }
 
+  /// The feeds of which no state is known, as their records lack a reload or are malformed: updates of the kind
+  /// `mustRefetch`, sorted by partition and then by the bytes of the feeds' ids.
+  public func feedsWithoutContent() -> [FeedUpdate] { board.collect { $0.lossesWithoutContent } }
+
   /// The current content of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
   ///
   /// - Parameter partition: by default the lowest that has the feed.

@@ -17,8 +17,6 @@ final class FollowedPartition {
   private(set) var isBootstrapped = false
   private var isAtEnd = false
   private let replicas: ReplicaPartition
-  /// Feeds that cannot be followed until their next reload, with the reason.
-  private var lost: [ByteText: String] = [:]
   /// The parts received so far of incomplete changesets.
   private var parts: [ByteText: [[UInt8]]] = [:]
   /// The plans in the headers of their first parts.
@@ -30,7 +28,7 @@ final class FollowedPartition {
   /// Records that were read, and bytes of their keys and values.
   private var records = 0
   private var recordBytes = 0
-  /// The first reason why a store must not continue from these feeds: subscribers tolerate more than a store does.
+  /// The first reason why a store must not continue from these feeds: a record is malformed or does not fit.
   private var damage: String?
 
   /// What a record means to the subscribers of a feed.
@@ -63,7 +61,6 @@ final class FollowedPartition {
     savedPosition = loaded?.saved.position ?? 0
     behind = loaded?.saved.behind ?? [:]
     replicas = adopted?.replicas ?? loaded?.replicas ?? ReplicaPartition(describesChanges: false)
-    lost = loaded?.lost ?? [:]
   }
 
   var standing: FeedStanding { !isBootstrapped ? .bootstrapping : isAtEnd ? .upToDate : .catchingUp }
@@ -76,7 +73,7 @@ final class FollowedPartition {
   ///   - keepsChanges: whether to return the change, because a subscriber needs it.
   ///   - lastIdle: a time at which all available records had been read, in milliseconds since 1970.
   ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
-  /// - Throws: the fault, if the record is not a valid record of a changesets topic.
+  /// - Returns: what it means, and the fault if it is not a valid record of a changesets topic.
   func take(
     offset: Int64,
     key: ByteSpan,
@@ -84,24 +81,39 @@ final class FollowedPartition {
     keepsChanges: Bool,
     lastIdle: Int64 = 0,
     plan: () -> ChangesetPlan? = { nil }
-  ) throws(ReplicaFault) -> News? {
+  ) -> (news: News?, fault: ReplicaFault?) {
     position = offset + 1
     records += 1
     recordBytes += key.count + (value?.count ?? 0)
     if isAtEnd { asOf = max(asOf, lastIdle) }
     isAtEnd = false
     let feed = RecordKey(key).map { ByteText($0.feed) }
-    if let feed, isPassedOver(feed, offset) { return nil }
+    if let feed, isPassedOver(feed, offset) { return (nil, nil) }
     replicas.describesChanges = keepsChanges
-    let outcome: ReplicaOutcome
     do throws(ReplicaFault) {
-      outcome = try replicas.apply(key: key, value: value)
+      let outcome = try replicas.apply(key: key, value: value)
+      if case .mismatch(let fault) = outcome { noteDamage(fault, at: offset) }
+      guard let feed else { return (nil, nil) }
+      let news = news(of: feed, outcome, value, plan, offset: offset, keepsChanges: keepsChanges)
+      return (news ?? loss(of: feed), nil)
     } catch {
       noteDamage(error, at: offset)
-      throw error
+      if let feed {
+        noteParts(of: feed, nil, offset)
+        dropParts(of: feed)
+      }
+      return (feed.flatMap(loss), error)
     }
-    if case .mismatch(let fault) = outcome { noteDamage(fault, at: offset) }
-    guard let feed else { return nil }
+  }
+
+  private func news(
+    of feed: ByteText,
+    _ outcome: ReplicaOutcome,
+    _ value: ByteSpan?,
+    _ plan: () -> ChangesetPlan?,
+    offset: Int64,
+    keepsChanges: Bool
+  ) -> News? {
     noteParts(of: feed, outcome, offset)
     let isPlanUsed = keepsChanges || kept != nil
     switch outcome {
@@ -113,28 +125,31 @@ final class FollowedPartition {
       }
       return applied(change, feed, value, plan, offset: offset, keepsChanges: keepsChanges)
     case .removed:
-      lost[feed] = nil
-      parts[feed] = nil
-      plansOfParts[feed] = nil
+      dropParts(of: feed)
       lastChangesets[feed] = nil
       return .removed(feed, changeset: value.map { Array($0.buffer) })
-    case .skipped:
-      // These were deltas without a reload, left over from a feed that is now deleted.
-      guard value == nil, !lost.isEmpty, replicas.replica(of: feed.string) == nil else { return nil }
-      return lost.removeValue(forKey: feed) == nil ? nil : .removed(feed, changeset: nil)
+    case .skipped: return nil
     case .waitingForParts(let received, _):
       if received == 1 { plansOfParts[feed] = isPlanUsed ? plan() : nil }
       guard keepsChanges, let value else { return nil }
       if received == 1 { parts[feed] = [] }
       parts[feed]?.append(Array(value.buffer))
       return nil
-    case .gap(let revision?, let base):
-      return lose(feed, "the replica has revision \(revision), and the changeset has base \(base)")
-    case .gap(nil, let base):
-      return lose(feed, "a changeset with base \(base) arrived without a reload before it")
-    case .otherEpoch: return lose(feed, "a changeset of another epoch arrived without a reload before it")
-    case .mismatch(let fault): return lose(feed, fault.message)
+    case .gap, .otherEpoch, .mismatch:
+      dropParts(of: feed)
+      return nil
     }
+  }
+
+  /// The news that the last record made a feed stale.
+  private func loss(of feed: ByteText) -> News? {
+    guard replicas.hasBecomeStale, let reason = replicas.staleReason(of: feed) else { return nil }
+    return .lost(feed, reason: reason)
+  }
+
+  private func dropParts(of feed: ByteText) {
+    parts[feed] = nil
+    plansOfParts[feed] = nil
   }
 
   private func noteDamage(_ fault: ReplicaFault, at offset: Int64) {
@@ -149,8 +164,8 @@ final class FollowedPartition {
   }
 
   /// Keeps the offset of the first part of an incomplete changeset.
-  private func noteParts(of feed: ByteText, _ outcome: ReplicaOutcome, _ offset: Int64) {
-    if case .waitingForParts(1, _) = outcome {
+  private func noteParts(of feed: ByteText, _ outcome: ReplicaOutcome?, _ offset: Int64) {
+    if case .waitingForParts(1, _)? = outcome {
       firstParts[feed] = offset
     } else if replicas.isWaitingForParts(of: feed) {
       firstParts[feed] = firstParts[feed] ?? offset
@@ -167,7 +182,6 @@ final class FollowedPartition {
     offset: Int64,
     keepsChanges: Bool
   ) -> News? {
-    lost[feed] = nil
     let earlier = parts.removeValue(forKey: feed) ?? []
     guard keepsChanges, let value else { return .changedUnseen(feed, change.mode) }
     // Parts of a changeset that was never completed do not belong to this one.
@@ -180,14 +194,6 @@ final class FollowedPartition {
       feed,
       FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: offset)
     )
-  }
-
-  private func lose(_ feed: ByteText, _ reason: String) -> News? {
-    parts[feed] = nil
-    plansOfParts[feed] = nil
-    guard lost[feed] == nil else { return nil }
-    lost[feed] = reason
-    return .lost(feed, reason: reason)
   }
 
   /// Records that the partition was read to its end.
@@ -204,14 +210,18 @@ final class FollowedPartition {
 
   // MARK: Feeds
 
-  /// All feeds that exist or are lost.
-  var feeds: [ByteText] {
-    let known = replicas.replicas.map { ByteText($0.feed) }
-    return known + lost.keys.filter { replicas.replica(of: $0.string) == nil }.sorted()
-  }
+  /// All feeds that exist or are stale.
+  var feeds: [ByteText] { replicas.knownFeeds }
 
   /// Why a feed cannot be followed until its next reload; nil if it can.
-  func reasonForLoss(of feed: ByteText) -> String? { lost[feed] }
+  func reasonForLoss(of feed: ByteText) -> String? { replicas.staleReason(of: feed) }
+
+  /// The stale feeds without a content.
+  var lossesWithoutContent: [FeedUpdate] {
+    replicas.staleFeedsWithoutReplica.map {
+      .mustRefetch(feed: $0.feed.string, partition: number, reason: $0.reason)
+    }
+  }
 
   func hasReplica(of feed: ByteText) -> Bool { replicas.replica(of: feed.string) != nil }
 
@@ -235,6 +245,8 @@ final class FollowedPartition {
 
   private func description(_ replica: Replica) -> FeedDescription? {
     guard let version = replicas.version(of: replica.feed) else { return nil }
+    let feed = ByteText(replica.feed)
+    let outdated = reasonForLoss(of: feed)
     return FeedDescription(
       feed: replica.feed,
       partition: number,
@@ -244,8 +256,9 @@ final class FollowedPartition {
       sectionCount: replica.sectionCount,
       itemCount: replica.itemCount,
       checksum: replica.checksum,
-      standing: lost[ByteText(replica.feed)] == nil ? standing : .mustRefetch,
-      lastChangeset: lastChangesets[ByteText(replica.feed)]
+      standing: outdated == nil ? standing : .mustRefetch,
+      outdated: outdated,
+      lastChangeset: lastChangesets[feed]
     )
   }
 
@@ -289,7 +302,7 @@ final class FollowedPartition {
         asOf: isAtEnd ? max(asOf, lastIdle) : asOf
       ),
       feeds: replicas.savedFeeds,
-      lost: lost
+      lost: replicas.staleFeedsWithoutReplica
     )
   }
 }

@@ -20,6 +20,8 @@ public struct FeedDescription: Sendable, Equatable {
   public let checksum: UInt32
   /// How far behind the follower is with this feed.
   public let standing: FeedStanding
+  /// Why the state is outdated until the next reload; nil if it is not.
+  public let outdated: String?
   /// How the latest changeset was published, and why. Nil if the client does not follow feeds by name
   /// (``FeedClientOptions/feeds``), and for a feed that has not changed since it was loaded from a saved state.
   public let lastChangeset: LastChangeset?

@@ -4,8 +4,6 @@ import Feed
 struct LoadedPartition {
   let saved: SavedPartition
   let replicas: ReplicaPartition
-  /// Why feeds cannot be followed until their next reload.
-  var lost: [ByteText: String] = [:]
 
   init(_ saved: SavedPartition) {
     self.saved = saved

@@ -5,6 +5,6 @@ struct PartitionCapture: Sendable {
   let partition: SavedPartition
   /// Sorted by the bytes of their ids.
   let feeds: [SavedFeed]
-  /// Why feeds cannot be followed, including feeds without a replica.
-  let lost: [ByteText: String]
+  /// Stale feeds without a replica, with the reason.
+  let lost: [(feed: ByteText, reason: String)]
 }

@@ -43,15 +43,14 @@ struct StateSaver {
   ) throws(FileError) {
     writer.append(capture.partition)
     let lost = capture.lost
-    let known = Set(capture.feeds.lazy.filter { lost[$0.id] != nil }.map(\.id))
     // Each snapshot is released once written, so that its replica can be changed in place again.
     var feeds = Array(capture.feeds.reversed())
     _ = consume capture
     while let feed = feeds.popLast() {
-      writer.append(feed, lost: lost[feed.id])
+      writer.append(feed)
       try flushIfLarge(writer)
     }
-    for (feed, reason) in lost.sorted(by: { $0.key < $1.key }) where !known.contains(feed) {
+    for (feed, reason) in lost {
       writer.append(feed, lost: reason)
       try flushIfLarge(writer)
     }

@@ -1,3 +1,4 @@
+import Feed
 import FeedClient
 public import FeedConfiguration
 public import Service
@@ -93,31 +94,44 @@ public struct FeedFollowing: Sendable {
     }
   }
 
-  /// Prints the current state of the feeds.
+  /// Prints the current state of the feeds, also if it is outdated.
   ///
-  /// - Returns: the requested feeds that do not exist.
+  /// - Returns: what is wrong with it, in words: the requested feeds that do not exist, and those that are outdated.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers send
   ///   nothing, without printing anything.
   public func printSnapshot() async throws -> [String] {
     let session = try FollowSession(configuration, state: state, stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
-      guard let names else {
-        for content in client.contents() { _ = write(text(of: content)) }
-        return []
+      let contents =
+        names?.flatMap { name in
+          client.partitions(of: name).compactMap { client.content(of: name, in: $0) }
+        } ?? client.contents()
+      let ids = names.map { Set($0.map { ByteText($0) }) }
+      let lost = client.feedsWithoutContent().filter { ids?.contains(ByteText($0.feed)) != false }
+      let updates = contents.map { FeedUpdate.present($0, passedOver: 0) } + lost
+      for update in updates { _ = write(stateText(of: update)) }
+      let known = Set(updates.map { ByteText($0.feed) })
+      return (names ?? []).filter { !known.contains(ByteText($0)) }.map {
+        "there is no feed \($0.debugDescription)"
       }
-      return names.filter { name in
-        let partitions = client.partitions(of: name)
-        for content in partitions.compactMap({ client.content(of: name, in: $0) }) {
-          _ = write(text(of: content))
-        }
-        return partitions.isEmpty
-      }
+        + updates.compactMap(Self.outdated)
     }
   }
 
-  private func text(of content: FeedContent) -> String {
-    guard case .lines = form else { return UpdateJSON.lines(.present(content, passedOver: 0)) }
-    return ScreenFrame(.present(content, passedOver: 0), columns: .max, rows: .max).lines
-      .map { $0.text + "\n" }.joined()
+  /// That a feed is outdated, in words; nil if it is not.
+  private static func outdated(_ update: FeedUpdate) -> String? {
+    let reason: String? =
+      switch update {
+      case .present(let content, _): content.description.outdated
+      case .mustRefetch(_, _, let reason): reason
+      case .changed, .absent: nil
+      }
+    let name = FollowLine.name(update.feed.debugDescription, in: update.partition)
+    return reason.map { "feed \(name) is outdated until its next reload: \($0)" }
+  }
+
+  private func stateText(of update: FeedUpdate) -> String {
+    guard case .lines = form else { return UpdateJSON.lines(update) }
+    return ScreenFrame(update, columns: .max, rows: .max).lines.map { $0.text + "\n" }.joined()
   }
 }

@@ -28,11 +28,15 @@ public struct FeedInspection: Sendable {
     let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       let partitions = client.partitions(of: feed)
+      let lost = client.feedsWithoutContent().filter { ByteText($0.feed) == ByteText(feed) }.map {
+        UpdateText(isColoured: false).line($0)
+      }
       let reports = partitions.compactMap { number in
         client.content(of: feed, in: number)
           .map { Self.report($0, otherPartitions: partitions.filter { $0 != number }) }
       }
-      return reports.isEmpty ? nil : reports.joined(separator: "\n")
+      let all = reports + lost.map { $0 + "\n" }
+      return all.isEmpty ? nil : all.joined(separator: "\n")
     }
   }
 
@@ -41,6 +45,7 @@ public struct FeedInspection: Sendable {
     let version = description.version
     var table = ReportTable(UpdateText.printable(description.feed))
     table.add("standing", text: description.standing.text)
+    if let reason = description.outdated { table.add("outdated", text: UpdateText.printable(reason)) }
     table.add("partition", text: String(description.partition))
     if !otherPartitions.isEmpty {
       table.add("also in", text: "\(SharedIDs.list(otherPartitions)): \(SharedIDs.meaning)")

@@ -35,6 +35,7 @@ struct ScreenFrame: Equatable {
     return switch update {
     case .present(let content, _):
       "\(name)  rev \(content.description.revision)  \(content.description.itemCount) items"
+        + (content.description.outdated.map { "  must refetch: \($0)" } ?? "")
     case .changed(let changeset, _):
       FollowLine.text(of: changeset.change, in: changeset.partition)
     case .mustRefetch(_, _, let reason): "\(name)  must refetch: \(reason)"

@@ -13,8 +13,10 @@ final class StreamedReplica {
   /// Applies a message with a changeset.
   func take(_ message: EventReader.Message) throws {
     if let id = message.id { lastID = id }
-    // Any of the feed's keys is accepted, because the value identifies the changeset.
-    let key = Array("k0/\(feed)".utf8)
+    // On the topic, a part of a reload is under its number, and anything else under a delta's key.
+    let part = message.data.firstMatch(of: /^[^\[]*"part":([0-9]+)/).map { String($0.1) } ?? "0"
+    let isReload = message.data.contains(/^[^\[]*"mode":"reload"/)
+    let key = Array("\(isReload ? "k\(part)" : "d1")/\(feed)".utf8)
     let outcome = try key.withUnsafeBytes { key in
       try Array(message.data.utf8).withUnsafeBytes {
         try replicas.apply(key: ByteSpan(key), value: ByteSpan($0))

@@ -20,6 +20,7 @@ extension FeedDescription {
       itemCount: 0,
       checksum: 0,
       standing: standing,
+      outdated: standing == .mustRefetch ? "a gap" : nil,
       lastChangeset: nil
     )
   }

@@ -31,6 +31,69 @@ extension DamagedLogs {
       try field("checksum", "\"checksum\":\"843846d2\"", "\"checksum\":null"),
       try field("through", "\"through\":{\"feeds.items\":3}", "\"through\":3"),
       try field("data", ",\"data\":33", ""),
+      try field("time", "\"time\":\"1970-01-01T00:00:03.000Z\",", ""),
+      try field("epoch", "\"epoch\":\"feeds.items:0/0\",", ""),
+      try field("index", ",\"index\":1", ""),
+      try field("reason", "\"base\":2,", "\"base\":2,\"reason\":7,"),
+      try field("part-alone", "\"base\":2,", "\"base\":2,\"part\":1,"),
+      try field("through-offset", "{\"feeds.items\":3}", "{\"feeds.items\":\"3\"}"),
+      try field("checksum-case", "\"843846d2\"", "\"843846D2\""),
+      vector(
+        "field-kind",
+        "an item is reloaded without its kind",
+        ["11.7"],
+        try log.replacing("\"kind\":\"ad\",", with: "", at: at + 1)
+      ),
+      vector(
+        "field-old",
+        "a record that the table would ignore, without its time: the form comes first",
+        ["11.3", "11.7"],
+        ChangesetLog(
+          Array(log.lines[...at]) + [
+            try log.replacing("\"time\":\"1970-01-01T00:00:02.000Z\",", with: "", at: at - 1).lines[at - 1]
+          ] + Array(log.lines.dropFirst(at + 1))
+        )
+      ),
+      vector(
+        "not-needed",
+        "an old difference without its data: entries of what is ignored are not needed",
+        ["11.3", "11.7"],
+        ChangesetLog(
+          Array(log.lines[...(at + 1)]) + [try log.replacing(",\"data\":33", with: "", at: at).lines[at]]
+            + Array(log.lines.dropFirst(at + 2))
+        )
+      ),
+      vector(
+        "not-twice",
+        "a name twice: the last one counts",
+        ["11.7"],
+        try log.replacing("\"revision\":3", with: "\"revision\":\"9\",\"revision\":3", at: at)
+      ),
+      vector(
+        "value-utf8-in-string",
+        "a string that is not UTF-8",
+        ["11.7"],
+        log.with(
+          value: Array(
+            (log.lines[at].value ?? []).split(separator: Array("33".utf8)).joined(separator: [
+              0x22, 0xFF, 0x22,
+            ])
+          ),
+          at: at
+        )
+      ),
+      vector(
+        "key-of-reload",
+        "a difference under a key of a reload",
+        ["5.1", "11.7"],
+        log.with(key: "k0/news", at: at)
+      ),
+      vector(
+        "key-of-delta",
+        "a reload under a key of a difference",
+        ["5.1", "11.7"],
+        log.with(key: "d1/news", at: 0)
+      ),
     ]
     let keys = [
       "d02/news", "d0/news", "k01/news", "x1/news", "d1", "d2/", "/news", "d/news", "d1000001/news",
@@ -139,6 +202,42 @@ extension DamagedLogs {
         at: "4/0",
         "\"kind\":\"ad\"",
         "\"kind\":\"job\""
+      ),
+      vector("wrong-reload", "a reload with another checksum", ["11.6"], wrong),
+      try replacing(
+        "section-delete",
+        "a section is deleted at another position",
+        at: "6/0",
+        "{\"id\":\"more\",\"index\":2}",
+        "{\"id\":\"more\",\"index\":1}"
+      ),
+      try replacing(
+        "section-from",
+        "a section moves from another position",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"move\":[{\"id\":\"top\",\"from\":1,\"to\":0}]},\"items\":{"
+      ),
+      try replacing(
+        "section-to",
+        "a section moves beyond the end",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"move\":[{\"id\":\"more\",\"from\":1,\"to\":2}]},\"items\":{"
+      ),
+      try replacing(
+        "section-reconfigure",
+        "a section is reconfigured at another position",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"reconfigure\":[{\"id\":\"top\",\"index\":1,\"data\":1}]},\"items\":{"
+      ),
+      try replacing(
+        "move-twice",
+        "an item moves and is deleted",
+        at: "2/0",
+        "\"delete\":[",
+        "\"delete\":[{\"id\":\"a\",\"section\":\"top\",\"index\":0},"
       ),
       try replacing(
         "reload-twice",

@@ -33,7 +33,7 @@ struct DamagedLogs {
   }
 
   func vectors() throws(JudgeFailure) -> [ReplicaVector] {
-    try lost() + twice() + malformed() + wrong() + later()
+    try lost() + twice() + parts() + stale() + malformed() + wrong() + later()
   }
 
   func vector(
@@ -167,6 +167,92 @@ struct DamagedLogs {
         "a changeset whose first part came is interrupted by a reload",
         ["11.4"],
         order(Array(0...split) + [reload, reload + 1] + Array((split + 2)..<all.count))
+      ),
+    ]
+  }
+
+  // MARK: - Parts and stale feeds
+
+  /// A second part with another head.
+  private func parts() throws(JudgeFailure) -> [ReplicaVector] {
+    let reload = try place("5/0") + 1
+    let split = try place("7/0") + 1
+    func other(_ name: String, _ text: String, _ other: String, at: Int) throws(JudgeFailure) -> ReplicaVector
+    {
+      vector(
+        "parts-\(name)",
+        "the second part has another \(name)",
+        ["11.4"],
+        try log.replacing(text, with: other, at: at)
+      )
+    }
+    return [
+      try other("epoch", "feeds.items:0/0", "feeds.items:0/7", at: reload),
+      try other("revision", "\"revision\":5", "\"revision\":6", at: reload),
+      try other("reason", "\"requested\"", "\"bytes\"", at: reload),
+      try other("count", "\"parts\":2", "\"parts\":3", at: reload),
+      try other("checksum", "\"0fbb3901\"", "\"0fbb3902\"", at: reload),
+      try other("mode", "\"mode\":\"diff\"", "\"mode\":\"reconfigure\"", at: split),
+      vector(
+        "parts-ignored-between",
+        "an old difference between two parts is ignored, and the parts are kept",
+        ["11.3", "11.4"],
+        log.reading(Array(0..<split) + [split - 2] + Array(split..<log.lines.count))
+      ),
+      vector(
+        "parts-dropped",
+        "a difference between two parts of a reload drops the first, so the second makes the feed stale",
+        ["11.4"],
+        log.reading([0, 2, 3, 5, 4, 6, 7, 12, 13, 14, 15])
+      ),
+      vector(
+        "parts-without-first",
+        "a later part of a newer reload: stale, so the next difference is not applied",
+        ["11.4"],
+        log.reading([0, 2, 3, 6, 4, 12, 13, 14, 15])
+      ),
+    ]
+  }
+
+  /// What ends being stale, and what does not.
+  private func stale() throws(JudgeFailure) -> [ReplicaVector] {
+    let nulls = try place("11/0") + 1
+    let deletion = log.lines[nulls - 1]
+    func reading(_ places: [Int], _ more: [ChangesetLog.Line]) -> ChangesetLog {
+      ChangesetLog(log.reading(places).lines + more)
+    }
+    return [
+      vector(
+        "stale-null-d",
+        "a difference without a state, and a null under a delta's key: the feed is forgotten",
+        ["11.3"],
+        log.reading([3, nulls + 3])
+      ),
+      vector(
+        "stale-null-k1",
+        "a difference without a state, and a null under k1, which says nothing",
+        ["11.3"],
+        log.reading([3, nulls + 1, nulls])
+      ),
+      vector(
+        "stale-delete",
+        "a difference without a state, and a deletion: the feed is forgotten",
+        ["11.3"],
+        reading([3], [deletion])
+      ),
+      vector(
+        "stale-older-reload",
+        "a gap, and a reload that is older than the state: ignored",
+        ["11.3"],
+        log.reading([0, 2, 4, 0, 3, 5, 6, 7])
+      ),
+      vector(
+        "stale-by-deletion",
+        "a deletion of another epoch: stale, so the next difference is not applied",
+        ["11.3"],
+        ChangesetLog(
+          log.reading([0, 2]).lines + [Self.deletion(of: deletion)] + log.reading([3, 5, 6]).lines
+        )
       ),
     ]
   }

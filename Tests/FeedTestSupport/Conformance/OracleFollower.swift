@@ -10,7 +10,7 @@ public struct OracleFollower {
     var parts: [OracleJSON] = []
     public var isWaiting: Bool { !parts.isEmpty }
 
-    var checksum: String { OracleChecksum.text(state.map(OracleChecksum.of) ?? 0) }
+    public var checksum: String { OracleChecksum.text(state.map(OracleChecksum.of) ?? 0) }
   }
 
   /// The effect of a record.
@@ -37,8 +37,8 @@ public struct OracleFollower {
     let before = replica.state
     var isRefused = false
     if let value {
-      if let json = Self.changeset(value, of: id) {
-        replica = Self.take(json, replica)
+      if let json = Self.changeset(value, under: (kind, number, id)) {
+        replica = Self.take(json, replica, &isRefused)
       } else {
         isRefused = true
         replica.isStale = true
@@ -55,7 +55,7 @@ public struct OracleFollower {
 
   // MARK: - The table
 
-  private static func take(_ json: OracleJSON, _ replica: Replica) -> Replica {
+  private static func take(_ json: OracleJSON, _ replica: Replica, _ isRefused: inout Bool) -> Replica {
     let epoch = json.last("epoch")?.string ?? []
     let revision = number(json, "revision") ?? 0
     let mode = text(json, "mode")
@@ -68,28 +68,36 @@ public struct OracleFollower {
       if isSame, revision < replica.revision { return replica }
       if isSame, revision == replica.revision, !replica.isStale {
         if text(json, "checksum") == replica.checksum { return replica }
-        return takePart(json, stale, stale)
+        return takePart(json, stale, stale, &isRefused)
       }
     } else {
       guard replica.state != nil, isSame else { return stale }
       if revision <= replica.revision { return replica }
       if replica.isStale || number(json, "base") != replica.revision { return stale }
     }
-    return takePart(json, replica, stale)
+    return takePart(json, replica, stale, &isRefused)
   }
 
-  private static func takePart(_ json: OracleJSON, _ replica: Replica, _ stale: Replica) -> Replica {
+  private static func takePart(
+    _ json: OracleJSON,
+    _ replica: Replica,
+    _ stale: Replica,
+    _ isRefused: inout Bool
+  ) -> Replica {
     var next = replica
     let part = number(json, "part") ?? 0
     if part == 0 { next.parts = [] }
-    let names = ["epoch", "revision", "mode", "reason", "parts"]
+    let names = ["epoch", "revision", "mode", "reason", "parts", "checksum"]
     let continues = next.parts.first.map { first in
       names.allSatisfy { first.last($0)?.minified == json.last($0)?.minified }
     }
     guard part == next.parts.count, continues ?? true else { return stale }
     next.parts.append(json)
     guard next.parts.count == number(json, "parts") ?? 1 else { return next }
-    guard let state = try? NaiveReplica.apply(next.parts, to: next.state), state.hasUniqueIDs,
+    // What lacks a field of an entry is no changeset, either; that is seen when it is applied.
+    isRefused = !next.parts.allSatisfy(isFormed)
+    guard !isRefused, let state = try? NaiveReplica.apply(next.parts, to: next.state),
+      state.hasUniqueIDs, continuesRightly(next.parts),
       OracleChecksum.text(OracleChecksum.of(state)) == text(json, "checksum")
     else { return stale }
     return Replica(
@@ -115,40 +123,104 @@ public struct OracleFollower {
     return (kind, number, Array(key[(slash + 1)...]))
   }
 
-  /// The value, if it is a changeset of that feed.
-  private static func changeset(_ value: [UInt8], of feed: [UInt8]) -> OracleJSON? {
+  /// The value, if it is a changeset that belongs under that key.
+  private static func changeset(
+    _ value: [UInt8],
+    under key: (kind: String, number: Int, feed: [UInt8])
+  ) -> OracleJSON? {
     guard let json = try? OracleJSON.parse(value), case .object = json.content else { return nil }
     let strings = ["feed", "epoch", "mode", "time", "checksum"]
-    guard strings.allSatisfy({ json.last($0)?.string?.isEmpty == false }), json.last("feed")?.string == feed,
-      number(json, "revision") != nil, number(json, "base") != nil,
-      case .object? = json.last("through")?.content,
-      ["reconfigure", "diff", "reload", "delete"].contains(text(json, "mode")),
-      json.last("part") == nil || number(json, "part") != nil,
-      json.last("parts") == nil || number(json, "parts") != nil,
-      number(json, "part") ?? 0 < number(json, "parts") ?? 1
+    let checksum = text(json, "checksum")
+    let numbers = ["revision", "base", "part", "parts"]
+    let (part, parts) = (number(json, "part") ?? 0, number(json, "parts") ?? 1)
+    guard strings.allSatisfy({ json.last($0)?.string != nil }), json.last("feed")?.string == key.feed,
+      ["revision", "base"].allSatisfy({ json.last($0) != nil }),
+      numbers.allSatisfy({ json.last($0) == nil || number(json, $0) != nil }),
+      json.last("reason") == nil || json.last("reason")?.string != nil,
+      case .object(let offsets)? = json.last("through")?.content,
+      offsets.count <= 200,
+      offsets.allSatisfy({
+        Self.number($0.value) != nil && Self.isTopic(String(decoding: $0.name, as: UTF8.self))
+      }),
+      checksum.utf8.count == 8, checksum.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
+      part < parts, parts <= 1_000_001
     else { return nil }
-    return hasContent(json) ? json : nil
-  }
-
-  /// Whether an entry that must have content has it.
-  private static func hasContent(_ json: OracleJSON) -> Bool {
-    if text(json, "mode") == "reload" { return true }
-    let needs = [
-      "sections": ["insert": ["data"], "reconfigure": ["data"], "reload": ["data"]],
-      "items": ["insert": ["kind", "data"], "reconfigure": ["data"], "reload": ["kind", "data"]],
-    ]
-    return needs.allSatisfy { group, lists in
-      lists.allSatisfy { list, fields in
-        (json.last(group)?.last(list)?.elements ?? []).allSatisfy { entry in
-          fields.allSatisfy { entry.last($0) != nil }
-        }
-      }
+    switch text(json, "mode") {
+    case "reload": return key.kind == "k" && key.number == part ? json : nil
+    case "diff", "reconfigure", "delete": return key.kind == "d" ? json : nil
+    default: return nil
     }
   }
 
+  private static func isTopic(_ name: String) -> Bool {
+    name != "." && name != ".." && name.wholeMatch(of: /[A-Za-z0-9._\-]{1,249}/) != nil
+  }
+
+  /// Whether every entry of a record has the fields that are needed from it, of the right types.
+  private static func isFormed(_ json: OracleJSON) -> Bool {
+    if text(json, "mode") == "reload" {
+      return list(json, "sections") { section in
+        isID(section, "id")
+          && list(section, "items") { isID($0, "id") && isKind($0) && $0.last("data") != nil }
+      }
+    }
+    func isPlace(_ entry: OracleJSON?, _ group: String) -> Bool {
+      guard let entry else { return false }
+      return number(entry, "index") != nil && (group == "sections" || entry.last("section")?.string != nil)
+    }
+    return ["sections", "items"].allSatisfy { group in
+      guard let lists = json.last(group) else { return true }
+      guard case .object = lists.content else { return false }
+      let isOfItems = group == "items"
+      func isMoved(_ entry: OracleJSON, _ name: String) -> Bool {
+        isOfItems ? isPlace(entry.last(name), group) : number(entry, name) != nil
+      }
+      return list(lists, "delete") { isID($0, "id") && isPlace($0, group) }
+        && list(lists, "move") { isID($0, "id") && isMoved($0, "from") && isMoved($0, "to") }
+        && ["insert", "reconfigure", "reload"].allSatisfy { name in
+          list(lists, name) { entry in
+            let hasKind = !isOfItems || name == "reconfigure" || isKind(entry)
+            return isID(entry, "id") && isPlace(entry, group) && hasKind && entry.last("data") != nil
+          }
+        }
+    }
+  }
+
+  private static func list(_ json: OracleJSON, _ name: String, _ isFormed: (OracleJSON) -> Bool) -> Bool {
+    guard let list = json.last(name) else { return true }
+    guard let elements = list.elements else { return false }
+    return elements.allSatisfy {
+      if case .object = $0.content { isFormed($0) } else { false }
+    }
+  }
+
+  private static func isID(_ json: OracleJSON, _ name: String) -> Bool {
+    (1...255).contains(json.last(name)?.string?.count ?? 0)
+  }
+
+  private static func isKind(_ json: OracleJSON) -> Bool { (json.last("kind")?.string?.count ?? 256) <= 255 }
+
+  /// Whether each section of a reload without data continues the one before it.
+  private static func continuesRightly(_ parts: [OracleJSON]) -> Bool {
+    guard text(parts[0], "mode") == "reload" else { return true }
+    var previous: [UInt8]?
+    for section in parts.flatMap({ $0.last("sections")?.elements ?? [] }) {
+      let id = section.last("id")?.string
+      if section.last("data") == nil, id != previous { return false }
+      previous = id
+    }
+    return true
+  }
+
+  private static func number(_ json: OracleJSON) -> Int? {
+    guard json.content == .number, json.minified.allSatisfy({ (0x30...0x39).contains($0) }),
+      let number = Int(String(decoding: json.minified, as: UTF8.self)), number < 1 << 53
+    else { return nil }
+    return number
+  }
+
   private static func number(_ json: OracleJSON, _ name: String) -> Int? {
-    guard let value = json.last(name), value.content == .number else { return nil }
-    return Int(String(decoding: value.minified, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
+    json.last(name).flatMap { number($0) }
   }
 
   private static func text(_ json: OracleJSON, _ name: String) -> String {

@@ -82,7 +82,7 @@ public struct ReplicaVector: Sendable {
   }
 
   /// A member with bytes, as text or as base64 if they are not UTF-8.
-  private static func bytes(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
+  static func bytes(_ name: String, _ bytes: [UInt8]) -> [UInt8] {
     var text = OracleText()
     if OracleUTF8.isValid(bytes) {
       text.addField(name, string: bytes, isFirst: true)

@@ -79,7 +79,9 @@ public enum NaiveReplica {
       feed.sections.remove(at: index)
     }
     // Insert elements by their result positions, from the first.
-    var arriving = list("sections", "insert").map { (number($0, "index"), section($0)) }
+    var arriving = list("sections", "insert").map { entry in
+      (number(entry, "index"), OracleSection(id: id(entry), data: data(entry), items: []))
+    }
     for entry in list("sections", "move") {
       if let section = movedSections[id(entry)] { arriving.append((number(entry, "to"), section)) }
     }
@@ -107,11 +109,14 @@ public enum NaiveReplica {
       try check(isThere, "section", id(entry), index)
       feed.sections[index].data = data(entry)
     }
-    for entry in list("items", "reconfigure") + list("items", "reload") {
+    let reconfigured = list("items", "reconfigure")
+    for (position, entry) in (reconfigured + list("items", "reload")).enumerated() {
       let index = number(entry, "index")
       let place = try item(index, of: id(entry, "section"), in: feed, id(entry))
       feed.sections[place].items[index].data = data(entry)
-      if let kind = entry.last("kind")?.string { feed.sections[place].items[index].kind = kind }
+      if position >= reconfigured.count, let kind = entry.last("kind")?.string {
+        feed.sections[place].items[index].kind = kind
+      }
     }
     return feed
   }

@@ -123,7 +123,7 @@ import Testing
       #""checksum":"f631"#,
       "the checksum is f630e9de, expected f631e9de"
     ),
-    Plant("a checksum in capitals", 2, "f630e9de", "F630e9de", "‹F630e9de\""),
+    Plant("a checksum in capitals", 2, "f630e9de", "F630e9de", "is not valid: \"F630e9de\""),
     Plant(
       "a wrong reload's checksum",
       7,

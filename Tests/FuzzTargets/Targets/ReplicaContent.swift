@@ -21,7 +21,7 @@ struct ReplicaContent: Equatable {
         checksum: saved.snapshot.checksum,
         version: saved.version,
         timeMilliseconds: saved.timeMilliseconds,
-        isStale: saved.isStale
+        isStale: saved.lost != nil
       )
     }
   }

@@ -3,8 +3,7 @@
 /// A saved state that was loaded.
 struct SavedStateContent {
   private var header: SavedStateHeader?
-  private var partitions:
-    [(partition: SavedPartition, replicas: ReplicaPartition, lost: [ByteText: String])] = []
+  private var partitions: [(partition: SavedPartition, replicas: ReplicaPartition)] = []
 
   /// Loads lines, to which a matching last line is added.
   static func loadWithEnd(_ lines: [[UInt8]]) -> SavedStateContent? {
@@ -32,8 +31,7 @@ struct SavedStateContent {
     }
     switch line {
     case .header(let header): self.header = header
-    case .partition(let partition): partitions.append((partition, ReplicaPartition(), [:]))
-    case .feed(let feed, let lost?): partitions[partitions.count - 1].lost[feed] = lost
+    case .partition(let partition): partitions.append((partition, ReplicaPartition()))
     case .feed, .passedOver, .end: break
     }
   }
@@ -42,14 +40,10 @@ struct SavedStateContent {
   var saved: [UInt8] {
     guard let header else { return [] }
     var writer = SavedStateWriter(header)
-    for (partition, replicas, lost) in partitions {
+    for (partition, replicas) in partitions {
       writer.append(partition)
-      let feeds = replicas.savedFeeds
-      for feed in feeds { writer.append(feed, lost: lost[feed.id]) }
-      let known = Set(feeds.map(\.id))
-      for (feed, reason) in lost.sorted(by: { $0.key < $1.key }) where !known.contains(feed) {
-        writer.append(feed, lost: reason)
-      }
+      for feed in replicas.savedFeeds { writer.append(feed) }
+      for (feed, reason) in replicas.staleFeedsWithoutReplica { writer.append(feed, lost: reason) }
     }
     writer.finish()
     return Array(writer.output.written.buffer)
