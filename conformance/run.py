@@ -178,8 +178,9 @@ def differs(answer, then, known):
     """How an answer differs from what the vector says; None if it does not. `known` is the newest state of the feed."""
     if then is None:
         return None
-    if bool(answer.get("stale")) != then["stale"]:
-        return f"stale is {answer.get('stale')}, expected {then['stale']}"
+    for name in ("stale", "waiting"):
+        if answer.get(name, False) is not then[name]:
+            return f"{name} is {answer.get(name, False)}, expected {then[name]}"
     # What is stale may be kept or not.
     if then["stale"] and answer.get("epoch") is None:
         return None

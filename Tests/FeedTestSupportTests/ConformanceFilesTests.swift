@@ -5,8 +5,11 @@ import Testing
 /// The generated files in `conformance` equal the oracle's output. `FEEDSTORE_WRITE_CONFORMANCE=1` (`make conformance`)
 /// rewrites them; review the difference.
 @Suite struct ConformanceFilesTests {
+  private static let vectors = Result { try ConformanceVectors(folder: folder) }
+  private static let table = Result { try RuleTable(vectors.get()) }
+
   @Test func `vectors notice all rules but those of which it says why not`() throws {
-    let table = try RuleTable(ConformanceVectors(folder: Self.folder))
+    let table = try Self.table.get()
     for rule in Rule.allCases {
       let names = table.noticing[rule, default: []]
       #expect(names.isEmpty == (Rule.unseen[rule] != nil), "\(rule): \(rule.rawValue): \(names)")
@@ -18,7 +21,7 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("conformance")
 
   @Test func `the files equal the oracle's output`() throws {
-    let files = try ConformanceVectors(folder: Self.folder).files()
+    let files = try Self.vectors.get().files(Self.table.get())
     let writes = ProcessInfo.processInfo.environment["FEEDSTORE_WRITE_CONFORMANCE"] != nil
     for (name, expected) in files {
       let url = Self.folder.appendingPathComponent(name)

@@ -67,7 +67,7 @@ public struct ConformanceVectors: Sendable {
   // MARK: - Files
 
   /// All generated files, by their paths in the folder.
-  public func files() throws -> [String: [UInt8]] {
+  public func files(_ table: RuleTable) throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for store in stores {
       for (name, bytes) in try store.files() { files["store/\(store.name)/\(name)"] = bytes }
@@ -76,7 +76,7 @@ public struct ConformanceVectors: Sendable {
       files["replica/\(replica.name).ndjson"] = try replica.text(truth: truths[replica.name])
     }
     files["manifest.json"] = try manifest(generated: files)
-    files["rules.md"] = Array(try RuleTable(self).text.utf8)
+    files["rules.md"] = Array(table.text.utf8)
     return files
   }
 

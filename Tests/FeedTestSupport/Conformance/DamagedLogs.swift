@@ -33,7 +33,7 @@ struct DamagedLogs {
   }
 
   func vectors() throws(JudgeFailure) -> [ReplicaVector] {
-    try lost() + twice() + parts() + stale() + malformed() + wrong() + later()
+    try lost() + twice() + parts() + stale() + malformed() + wrong() + later() + small()
   }
 
   func vector(

@@ -32,7 +32,7 @@ public struct OracleFollower {
     guard let key, let (kind, number, id) = Self.parse(key) else {
       return Outcome(feed: nil, isRefused: true, isChanged: false)
     }
-    let feed = OracleFeedKey(partition: partition, id: id)
+    let feed = OracleFeedKey(partition: keeps(.replicasByPartition) ? partition : 0, id: id)
     var replica = replicas[feed] ?? Replica()
     let before = replica.state
     var isRefused = false
@@ -41,10 +41,13 @@ public struct OracleFollower {
         replica = Self.take(json, replica, &isRefused)
       } else {
         isRefused = true
-        replica.isStale = true
-        replica.parts = []
+        replica.isStale = replica.isStale || keeps(.malformedIsStale)
+        if keeps(.malformedDropsParts) { replica.parts = [] }
       }
-    } else if kind == "k" && number == 0 || kind == "d" && before == nil {
+    } else if kind == "k" && number == 0 && keeps(.nullOfReload)
+      || kind == "k" && number > 0 && !keeps(.nullOfOtherPart)
+      || kind == "d" && (before == nil && keeps(.nullWithoutState) || before != nil && !keeps(.nullOfDelta))
+    {
       replica = Replica()
     }
     let isKnown = replica.state != nil || replica.isStale || replica.isWaiting
@@ -61,19 +64,32 @@ public struct OracleFollower {
     let mode = text(json, "mode")
     var stale = replica
     stale.isStale = true
-    stale.parts = []
+    if keeps(.staleDropsParts) { stale.parts = [] }
     let isSame = replica.state != nil && replica.epoch == epoch
-    if mode == "delete" { return replica.state == nil || isSame ? Replica() : stale }
+    if mode == "delete" {
+      if replica.state == nil { return keeps(.deletionWithoutState) ? Replica() : stale }
+      if isSame { return keeps(.deletionRemoves) ? Replica() : replica }
+      return keeps(.deletionOfOtherEpoch) ? stale : replica
+    }
     if mode == "reload" {
-      if isSame, revision < replica.revision { return replica }
-      if isSame, revision == replica.revision, !replica.isStale {
-        if text(json, "checksum") == replica.checksum { return replica }
-        return takePart(json, stale, stale, &isRefused)
+      if isSame, revision < replica.revision {
+        if keeps(replica.isStale ? .olderReloadIfStale : .olderReload) { return replica }
+      } else if isSame, revision == replica.revision, !replica.isStale {
+        if text(json, "checksum") != replica.checksum {
+          return keeps(.reloadOfWrongReplica) ? takePart(json, stale, stale, &isRefused) : replica
+        }
+        if keeps(.keyframeInStep) { return replica }
+      } else if isSame, revision == replica.revision, !keeps(.reloadOfStale) {
+        return replica
+      } else if replica.state != nil, !isSame, !keeps(.reloadOfOtherEpoch) {
+        return stale
       }
     } else {
-      guard replica.state != nil, isSame else { return stale }
-      if revision <= replica.revision { return replica }
-      if replica.isStale || number(json, "base") != replica.revision { return stale }
+      if replica.state == nil, keeps(.deltaWithoutState) { return stale }
+      if replica.state != nil, !isSame, keeps(.deltaOfOtherEpoch) { return stale }
+      if isSame, revision <= replica.revision, keeps(.olderDelta) { return replica }
+      if replica.isStale, keeps(.deltaIfStale) { return stale }
+      if number(json, "base") != replica.revision, keeps(.deltaOfOtherBase) { return stale }
     }
     return takePart(json, replica, stale, &isRefused)
   }
@@ -86,20 +102,38 @@ public struct OracleFollower {
   ) -> Replica {
     var next = replica
     let part = number(json, "part") ?? 0
-    if part == 0 { next.parts = [] }
-    let names = ["epoch", "revision", "mode", "reason", "parts", "checksum"]
+    let isWhole = number(json, "parts") ?? 1 == 1
+    if part == 0, keeps(isWhole ? .wholeDropsParts : .firstPartDropsParts) { next.parts = [] }
+    let fields: [(String, Rule)] = [
+      ("epoch", .partsOfOneEpoch), ("revision", .partsOfOneRevision), ("mode", .partsOfOneMode),
+      ("reason", .partsOfOneReason), ("parts", .partsOfOneNumber), ("checksum", .partsOfOneChecksum),
+    ]
     let continues = next.parts.first.map { first in
-      names.allSatisfy { first.last($0)?.minified == json.last($0)?.minified }
+      fields.allSatisfy { name, rule in
+        first.last(name)?.minified == json.last(name)?.minified || !keeps(rule)
+      }
     }
-    guard part == next.parts.count, continues ?? true else { return stale }
+    guard part == next.parts.count || !keeps(.nextPart), continues ?? true else {
+      if keeps(.strangePartIsStale) { return stale }
+      next.parts = []
+      return next
+    }
     next.parts.append(json)
-    guard next.parts.count == number(json, "parts") ?? 1 else { return next }
+    guard next.parts.count >= number(json, "parts") ?? 1 || !keeps(.allParts) else { return next }
     // What lacks a field of an entry is no changeset, either; that is seen when it is applied.
     isRefused = !next.parts.allSatisfy(isFormed)
-    guard !isRefused, let state = try? NaiveReplica.apply(next.parts, to: next.state),
-      state.hasUniqueIDs, continuesRightly(next.parts),
+    guard !isRefused, let state = try? NaiveReplica.apply(next.parts, to: next.state) else { return stale }
+    let isReload = text(json, "mode") == "reload"
+    guard state.hasUniqueIDs || !keeps(isReload ? .reloadIDsUnique : .insertedIDsNew),
+      continuesRightly(next.parts) || !keeps(.sectionHasData),
       OracleChecksum.text(OracleChecksum.of(state)) == text(json, "checksum")
-    else { return stale }
+        || !keeps(isReload ? .reloadChecksum : .deltaChecksum)
+    else {
+      if keeps(.faultKeepsState) { return stale }
+      var wrong = stale
+      wrong.state = state
+      return wrong
+    }
     return Replica(
       state: state,
       epoch: json.last("epoch")?.string ?? [],
@@ -111,14 +145,14 @@ public struct OracleFollower {
 
   /// The letter, number and feed in a key.
   public static func parse(_ key: [UInt8]) -> (kind: String, number: Int, feed: [UInt8])? {
-    guard let slash = key.firstIndex(of: UInt8(ascii: "/")), slash >= 2, slash + 1 < key.count else {
-      return nil
-    }
+    let slash = keeps(.keyFirstSlash) ? key.firstIndex(of: 0x2F) : key.lastIndex(of: 0x2F)
+    guard let slash, slash >= 2, slash + 1 < key.count || !keeps(.keyWithFeed) else { return nil }
     let kind = String(decoding: key[..<1], as: UTF8.self)
     let digits = String(decoding: key[1..<slash], as: UTF8.self)
     guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
-      number <= 1_000_000,
-      String(number) == digits, kind == "k" || kind == "d" && number > 0
+      number <= 1_000_000 || !keeps(.keyNumberBounded), String(number) == digits || !keeps(.keyWithoutZeros),
+      kind == "k" || kind == "d" || !keeps(.keyLetters),
+      kind != "d" || number > 0 || !keeps(.keyOfDeltaFromOne)
     else { return nil }
     return (kind, number, Array(key[(slash + 1)...]))
   }
@@ -128,27 +162,50 @@ public struct OracleFollower {
     _ value: [UInt8],
     under key: (kind: String, number: Int, feed: [UInt8])
   ) -> OracleJSON? {
-    guard let json = try? OracleJSON.parse(value), case .object = json.content else { return nil }
-    let strings = ["feed", "epoch", "mode", "time", "checksum"]
-    let checksum = text(json, "checksum")
-    let numbers = ["revision", "base", "part", "parts"]
+    let readable = keeps(.changesetIsUTF8) ? value : Array(String(decoding: value, as: UTF8.self).utf8)
+    guard let json = try? OracleJSON.parse(readable), case .object = json.content else { return nil }
+    let isText = { (value: OracleJSON) in value.string != nil }
+    let isNumber = { (value: OracleJSON) in number(value) != nil }
+    let isObject = { (value: OracleJSON) in if case .object = value.content { true } else { false } }
+    let fields: [(name: String, needed: Rule, typed: Rule, hasType: (OracleJSON) -> Bool)] = [
+      ("feed", .needsFeed, .feedIsText, isText), ("epoch", .needsEpoch, .epochIsText, isText),
+      ("revision", .needsRevision, .revisionIsNumber, isNumber),
+      ("base", .needsBase, .baseIsNumber, isNumber),
+      ("mode", .needsMode, .modeIsText, isText), ("time", .needsTime, .timeIsText, isText),
+      ("through", .needsThrough, .throughIsObject, isObject),
+      ("checksum", .needsChecksum, .checksumIsText, isText),
+    ]
+    for field in fields {
+      guard let value = json.last(field.name) else {
+        if keeps(field.needed) { return nil } else { continue }
+      }
+      if !field.hasType(value), keeps(field.typed) { return nil }
+    }
+    if !text(json, "epoch").contains(":"), !keeps(.epochOfAnyForm) { return nil }
     let (part, parts) = (number(json, "part") ?? 0, number(json, "parts") ?? 1)
-    guard strings.allSatisfy({ json.last($0)?.string != nil }), json.last("feed")?.string == key.feed,
-      ["revision", "base"].allSatisfy({ json.last($0) != nil }),
-      numbers.allSatisfy({ json.last($0) == nil || number(json, $0) != nil }),
-      json.last("reason") == nil || json.last("reason")?.string != nil,
-      case .object(let offsets)? = json.last("through")?.content,
-      offsets.count <= 200,
-      offsets.allSatisfy({
-        Self.number($0.value) != nil && Self.isTopic(String(decoding: $0.name, as: UTF8.self))
-      }),
-      checksum.utf8.count == 8, checksum.utf8.allSatisfy({ "0123456789abcdef".utf8.contains($0) }),
-      part < parts, parts <= 1_000_001
+    guard json.last("feed")?.string ?? key.feed == key.feed || !keeps(.feedIsThatOfKey),
+      ["part", "parts"].allSatisfy({ json.last($0) == nil || number(json, $0) != nil })
+        || !keeps(.partsAreNumbers),
+      json.last("reason").map(isText) ?? true || !keeps(.reasonIsText),
+      part < parts || !keeps(.partBelowParts), parts <= 1_000_001
     else { return nil }
+    if case .object(let offsets)? = json.last("through")?.content {
+      guard offsets.allSatisfy({ isNumber($0.value) }) || !keeps(.throughOfNumbers) else { return nil }
+      guard offsets.count <= 200,
+        offsets.allSatisfy({ Self.isTopic(String(decoding: $0.name, as: UTF8.self)) })
+      else {
+        return nil
+      }
+    }
+    if let checksum = json.last("checksum")?.string {
+      let isHexadecimal = checksum.count == 8 && checksum.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+      guard isHexadecimal || !keeps(.checksumIsHexadecimal) else { return nil }
+    }
     switch text(json, "mode") {
-    case "reload": return key.kind == "k" && key.number == part ? json : nil
-    case "diff", "reconfigure", "delete": return key.kind == "d" ? json : nil
-    default: return nil
+    case "reload": return key.kind == "k" && key.number == part || !keeps(.keyOfReload) ? json : nil
+    case "diff", "reconfigure", "delete": return key.kind == "d" || !keeps(.keyOfDelta) ? json : nil
+    case "" where !keeps(json.last("mode") == nil ? .needsMode : .modeIsText): return json
+    default: return keeps(.modeKnown) ? nil : json
     }
   }
 
@@ -161,12 +218,15 @@ public struct OracleFollower {
     if text(json, "mode") == "reload" {
       return list(json, "sections") { section in
         isID(section, "id")
-          && list(section, "items") { isID($0, "id") && isKind($0) && $0.last("data") != nil }
+          && list(section, "items") {
+            isID($0, "id") && (isKind($0) && $0.last("data") != nil || !keeps(.reloadedItemIsWhole))
+          }
       }
     }
     func isPlace(_ entry: OracleJSON?, _ group: String) -> Bool {
       guard let entry else { return false }
-      return number(entry, "index") != nil && (group == "sections" || entry.last("section")?.string != nil)
+      return (number(entry, "index") != nil || !keeps(.entryHasIndex))
+        && (group == "sections" || entry.last("section")?.string != nil)
     }
     return ["sections", "items"].allSatisfy { group in
       guard let lists = json.last(group) else { return true }
@@ -180,7 +240,8 @@ public struct OracleFollower {
         && ["insert", "reconfigure", "reload"].allSatisfy { name in
           list(lists, name) { entry in
             let hasKind = !isOfItems || name == "reconfigure" || isKind(entry)
-            return isID(entry, "id") && isPlace(entry, group) && hasKind && entry.last("data") != nil
+            return isID(entry, "id") && isPlace(entry, group) && (hasKind || !keeps(.entryHasKind))
+              && (entry.last("data") != nil || !keeps(.entryHasData))
           }
         }
     }

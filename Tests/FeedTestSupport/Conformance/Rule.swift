@@ -1,4 +1,4 @@
-/// The rules of the protocol's chapters 2 to 5 (with those of others that vectors test): its section, and the
+/// The rules of the protocol's chapters 2 to 5 and 11 (with those of others that vectors test): its section, and the
 /// rule in short. The oracle can break each, to show which conformance vectors notice that.
 public enum Rule: String, CaseIterable, Sendable {
   // MARK: - Chapter 2
@@ -240,6 +240,7 @@ public enum Rule: String, CaseIterable, Sendable {
   case partsAreFull = "4.6 parts are as full as they can be"
   case fewestPartDigits = "4.6 parts has the fewest digits with which the changeset can be split"
   case continuedWithoutData = "4.6 a section that continues is listed again without data"
+  case epochOfAnyForm = "4.7 a follower compares epochs as texts, whatever their form"
   case epochOfLastCreation = "4.7 the last creation of an unpublished feed names its epoch"
 
   // MARK: - Chapter 5
@@ -248,6 +249,12 @@ public enum Rule: String, CaseIterable, Sendable {
   case deltaOfEachPart = "5.1 each part of a changeset is a delta record of its own"
   case reloadRestarts = "5.1 a reload restarts the numbers of delta records"
   case nullsOfShorterReload = "5.1 a reload of fewer parts is followed by nulls for the keys left over"
+  case keyLetters = "5.1 a key begins with k or d"
+  case keyWithoutZeros = "5.1 numbers have no zeros before them"
+  case keyNumberBounded = "5.1 numbers are at most 1000000"
+  case keyOfDeltaFromOne = "5.1 numbers of delta records begin at 1"
+  case keyWithFeed = "5.1 the feed's id has at least one byte"
+  case keyFirstSlash = "5.1 the feed's id is all that follows the first slash"
   case keyframeBase = "5.2 base and revision of a keyframe are the current revision"
   case keyframeByBytes = "5.2 a keyframe follows deltas of more than keyframe.maxBytesRatio times the reload"
   case keyframeBytesIsMore = "5.2 no keyframe follows deltas of exactly as many bytes"
@@ -280,6 +287,98 @@ public enum Rule: String, CaseIterable, Sendable {
   case unpublishedIsApplied = "6.2 published or not"
   case appliedOnlyWhileExisting = "6.2 a record is already applied only while the feed exists"
 
+  // MARK: - Chapter 11
+
+  case readCommitted = "11.1 a follower reads with isolation.level=read_committed"
+  case readFromReplicas = "11.1 it starts at the beginning, or at an offset saved together with its replicas"
+  case startsAnewAfterRetention = "11.1 it starts anew after more than delete.retention.ms"
+  case replicasByPartition = "11.1 it keeps replicas by partition and id"
+  case nullOfReload = "11.3 a null under k0 removes the feed"
+  case nullOfOtherPart = "11.3 a null under another k key is ignored"
+  case nullWithoutState = "11.3 a null under a d key without state: not stale, no parts"
+  case nullOfDelta = "11.3 a null under a d key with state is ignored"
+  case deletionWithoutState = "11.3 a deletion without state: not stale, no parts"
+  case deletionRemoves = "11.3 a deletion removes the feed"
+  case deletionOfOtherEpoch = "11.3 a deletion of another epoch: stale"
+  case olderDelta = "11.3 a difference of at most the replica's revision is ignored"
+  case deltaIfStale = "11.3 a stale replica takes no difference"
+  case deltaOfOtherBase = "11.3 a difference with another base: stale"
+  case deltaWithoutState = "11.3 a difference without state: stale"
+  case deltaOfOtherEpoch = "11.3 a difference of another epoch: stale"
+  case olderReload = "11.3 a reload of less than the replica's revision is ignored"
+  case olderReloadIfStale = "11.3 a stale replica ignores such a reload, too"
+  case keyframeInStep = "11.3 a keyframe in step is ignored"
+  case reloadOfWrongReplica = "11.3 a reload of the same revision with another checksum: stale, and taken"
+  case reloadOfStale = "11.3 a reload of a stale replica's revision is taken"
+  case reloadOfOtherEpoch = "11.3 a reload of another epoch is taken"
+  case staleDropsParts = "11.3 a replica that becomes stale drops its parts"
+  case partsOfOneEpoch = "11.4 parts have the same epoch"
+  case partsOfOneRevision = "11.4 parts have the same revision"
+  case partsOfOneMode = "11.4 parts have the same mode"
+  case partsOfOneReason = "11.4 parts have the same reason"
+  case partsOfOneNumber = "11.4 parts have the same number of parts"
+  case partsOfOneChecksum = "11.4 parts have the same checksum"
+  case firstPartDropsParts = "11.4 part 0 drops the parts of another changeset"
+  case wholeDropsParts = "11.4 a changeset without parts drops the parts of another one"
+  case nextPart = "11.4 a part that is not the next one is not taken"
+  case strangePartIsStale = "11.4 a part that is not the next one makes the replica stale"
+  case allParts = "11.4 a replica must not apply a changeset before all its parts have arrived"
+  case continuedSections = "11.4 a section without data continues the section before"
+  case deletedItemChecked = "11.5 1: the deleted item is at its position"
+  case movedItemChecked = "11.5 2: the moved item is at its position"
+  case deletedSectionChecked = "11.5 3: the deleted section is at its position"
+  case movedSectionChecked = "11.5 4: the moved section is at its position"
+  case baseAsAWhole = "11.5 5: steps 1 to 4 are complete before anything is removed"
+  case ascendingSections = "11.5 8: sections are put in ascending order"
+  case sectionPlaceExists = "11.5 8: a position is at most the length of the list"
+  case sectionPlacesDiffer = "11.5 8: no two sections have the same position"
+  case ascendingItems = "11.5 10: items are put in ascending order"
+  case targetSectionExists = "11.5 10: the section exists"
+  case itemPlaceExists = "11.5 10: a position is at most the length of the list"
+  case itemPlacesDiffer = "11.5 10: no two items have the same position"
+  case insertedIDsNew = "11.5 9: an inserted id is new"
+  case changedSectionChecked = "11.5 11: the reconfigured or reloaded section is at its position"
+  case reconfiguredItemChecked = "11.5 12: the reconfigured item is at its position"
+  case reconfiguredKindStays = "11.5 12: its kind stays"
+  case reloadedItemChecked = "11.5 13: the reloaded item is at its position"
+  case deltaChecksum = "11.5 14: the checksum is compared"
+  case faultKeepsState = "11.5 15: if a check failed, go back to the state before"
+  case reloadIDsUnique = "11.6 no id may occur twice"
+  case reloadChecksum = "11.6 the checksum of a reload is compared"
+  case malformedIsStale = "11.7 after a malformed record the feed is stale"
+  case malformedDropsParts = "11.7 a malformed record drops the parts of its feed"
+  case changesetIsUTF8 = "11.7 the value is UTF-8"
+  case needsFeed = "11.7 feed is required"
+  case needsEpoch = "11.7 epoch is required"
+  case needsRevision = "11.7 revision is required"
+  case needsBase = "11.7 base is required"
+  case needsMode = "11.7 mode is required"
+  case needsTime = "11.7 time is required"
+  case needsThrough = "11.7 through is required"
+  case needsChecksum = "11.7 checksum is required"
+  case feedIsText = "11.7 feed is a string"
+  case epochIsText = "11.7 epoch is a string"
+  case revisionIsNumber = "11.7 revision is an integer"
+  case baseIsNumber = "11.7 base is an integer"
+  case modeIsText = "11.7 mode is a string"
+  case timeIsText = "11.7 time is a string"
+  case throughIsObject = "11.7 through is an object"
+  case checksumIsText = "11.7 checksum is a string"
+  case partsAreNumbers = "11.7 part and parts are integers"
+  case partBelowParts = "11.7 part is less than parts"
+  case entryHasData = "11.7 an entry has the data that is needed"
+  case entryHasKind = "11.7 an entry has the kind that is needed"
+  case entryHasIndex = "11.7 an entry has the index that is needed"
+  case sectionHasData = "11.7 a section of a reload has data, unless it continues another"
+  case reloadedItemIsWhole = "11.7 an item of a reload has kind and data"
+  case feedIsThatOfKey = "11.7 feed is the feed in the key"
+  case modeKnown = "11.7 an unknown mode is not applied"
+  case reasonIsText = "11.7 reason is a string"
+  case throughOfNumbers = "11.7 the values of through are integers"
+  case checksumIsHexadecimal = "11.7 checksum is eight digits, hexadecimal in lower case"
+  case keyOfReload = "11.7 a part of a reload is under its k key"
+  case keyOfDelta = "11.7 a difference or deletion is under a d key"
+
   /// The section of the protocol.
   public var section: String { String(rawValue.prefix { $0 != " " }) }
   public var text: String { String(rawValue.dropFirst(section.count + 1)) }
@@ -289,6 +388,9 @@ public enum Rule: String, CaseIterable, Sendable {
     .noOpsCounted: "neither output nor rejected records have the counts; a replay's report has them",
     .copyIsExact: "`rejected.ndjson` has the codes; the page's worked example has a copy",
     .onlyGrowthLimited: "the settings of a vector do not change, so no feed is above a limit",
+    .readCommitted: "vectors have no transactions",
+    .readFromReplicas: "a vector begins at the beginning",
+    .startsAnewAfterRetention: "a vector begins at the beginning",
     .countFlushNotLater: "in a replay, a record that is later than the due time flushes the others before it",
     .lastDeltaReloads: "it takes a million records",
   ]

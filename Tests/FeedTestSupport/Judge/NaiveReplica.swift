@@ -16,7 +16,7 @@ public enum NaiveReplica {
     var feed = OracleFeed()
     for json in parts.flatMap({ $0.last("sections")?.elements ?? [] }) {
       // A continuation of the previous part: listed again, without data.
-      if json.last("data") == nil, feed.sections.last?.id == id(json) {
+      if json.last("data") == nil, feed.sections.last?.id == id(json), keeps(.continuedSections) {
         feed.sections[feed.sections.count - 1].items += section(json).items
       } else {
         feed.sections.append(section(json))
@@ -40,7 +40,7 @@ public enum NaiveReplica {
   private static func data(_ json: OracleJSON) -> [UInt8] { json.last("data")?.minified ?? [] }
 
   private static func number(_ json: OracleJSON, _ name: String) -> Int {
-    json.last(name).flatMap { Int(text($0.minified)) } ?? -1
+    json.last(name).flatMap { Int(text($0.minified)) } ?? (keeps(.entryHasIndex) ? -1 : 0)
   }
 
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -64,9 +64,11 @@ public enum NaiveReplica {
       leaving.append((id(from, "section"), number(from, "index"), id(entry)))
       moved[id(entry)] = base.item(id(entry))
     }
-    for (section, index, id) in leaving.sorted(by: { $0.index > $1.index }) {
-      let place = try item(index, of: section, in: feed, id)
-      feed.sections[place].items.remove(at: index)
+    if keeps(.baseAsAWhole) { leaving.sort { $0.index > $1.index } }
+    for (section, index, id) in leaving {
+      let rule = moved[id] == nil ? Rule.deletedItemChecked : .movedItemChecked
+      guard let place = try item(index, of: section, in: feed, id, rule) else { continue }
+      feed.sections[place.section].items.remove(at: place.index)
     }
     var movedSections: [[UInt8]: OracleSection] = [:]
     var leavingSections = list("sections", "delete").map { (number($0, "index"), id($0)) }
@@ -75,8 +77,9 @@ public enum NaiveReplica {
       movedSections[id(entry)] = feed.section(id(entry))
     }
     for (index, id) in leavingSections.sorted(by: { $0.0 > $1.0 }) {
-      try check(feed.sections.indices.contains(index) && feed.sections[index].id == id, "section", id, index)
-      feed.sections.remove(at: index)
+      let rule = movedSections[id] == nil ? Rule.deletedSectionChecked : .movedSectionChecked
+      guard let place = try section(index, in: feed, id, rule) else { continue }
+      feed.sections.remove(at: place)
     }
     // Insert elements by their result positions, from the first.
     var arriving = list("sections", "insert").map { entry in
@@ -85,53 +88,75 @@ public enum NaiveReplica {
     for entry in list("sections", "move") {
       if let section = movedSections[id(entry)] { arriving.append((number(entry, "to"), section)) }
     }
-    for (index, section) in arriving.sorted(by: { $0.0 < $1.0 }) {
-      let isFree = arriving.count { $0.0 == index } == 1
-      try check(isFree && (0...feed.sections.count).contains(index), "section", section.id, index)
-      feed.sections.insert(section, at: index)
+    if keeps(.ascendingSections) { arriving.sort { $0.0 < $1.0 } }
+    for (index, section) in arriving {
+      let isFree = arriving.count { $0.0 == index } == 1 || !keeps(.sectionPlacesDiffer)
+      let isPlace = (0...feed.sections.count).contains(index) || !keeps(.sectionPlaceExists)
+      try check(isFree && isPlace, "section", section.id, index)
+      feed.sections.insert(section, at: max(0, min(index, feed.sections.count)))
     }
     var arrivingItems = list("items", "insert").map { (id($0, "section"), number($0, "index"), item($0)) }
     for entry in list("items", "move") {
       guard let to = entry.last("to"), let item = moved[id(entry)] else { continue }
       arrivingItems.append((id(to, "section"), number(to, "index"), item))
     }
-    for (section, index, item) in arrivingItems.sorted(by: { $0.1 < $1.1 }) {
+    if keeps(.ascendingItems) { arrivingItems.sort { $0.1 < $1.1 } }
+    for (section, index, item) in arrivingItems {
       guard let place = feed.sectionIndex(of: section) else {
+        if !keeps(.targetSectionExists) { continue }
         throw JudgeFailure("item \(text(item.id)) goes to section \(text(section)), which is not there")
       }
-      let isFree = arrivingItems.count { $0.0 == section && $0.1 == index } == 1
-      try check(isFree && (0...feed.sections[place].items.count).contains(index), "item", item.id, index)
-      feed.sections[place].items.insert(item, at: index)
+      let count = feed.sections[place].items.count
+      let isFree =
+        arrivingItems.count { $0.0 == section && $0.1 == index } == 1 || !keeps(.itemPlacesDiffer)
+      let isPlace = (0...count).contains(index) || !keeps(.itemPlaceExists)
+      try check(isFree && isPlace, "item", item.id, index)
+      feed.sections[place].items.insert(item, at: max(0, min(index, count)))
     }
     for entry in list("sections", "reconfigure") + list("sections", "reload") {
-      let index = number(entry, "index")
-      let isThere = feed.sections.indices.contains(index) && feed.sections[index].id == id(entry)
-      try check(isThere, "section", id(entry), index)
-      feed.sections[index].data = data(entry)
+      let place = try section(number(entry, "index"), in: feed, id(entry), .changedSectionChecked)
+      if let place { feed.sections[place].data = data(entry) }
     }
-    let reconfigured = list("items", "reconfigure")
-    for (position, entry) in (reconfigured + list("items", "reload")).enumerated() {
-      let index = number(entry, "index")
-      let place = try item(index, of: id(entry, "section"), in: feed, id(entry))
-      feed.sections[place].items[index].data = data(entry)
-      if position >= reconfigured.count, let kind = entry.last("kind")?.string {
-        feed.sections[place].items[index].kind = kind
+    for (name, rule) in [("reconfigure", Rule.reconfiguredItemChecked), ("reload", .reloadedItemChecked)] {
+      for entry in list("items", name) {
+        let index = number(entry, "index")
+        guard let place = try item(index, of: id(entry, "section"), in: feed, id(entry), rule) else {
+          continue
+        }
+        feed.sections[place.section].items[place.index].data = data(entry)
+        if let kind = entry.last("kind")?.string, name == "reload" || !keeps(.reconfiguredKindStays) {
+          feed.sections[place.section].items[place.index].kind = kind
+        }
       }
     }
     return feed
   }
 
-  /// The position of the section that has this item at this index.
+  /// The position of an item that must be at this index; only without the rule it may be elsewhere, or nowhere.
   private static func item(
     _ index: Int,
     of section: [UInt8],
     in feed: OracleFeed,
-    _ id: [UInt8]
-  ) throws(JudgeFailure) -> Int {
-    let place = feed.sectionIndex(of: section)
-    let items = place.map { feed.sections[$0].items } ?? []
-    try check(items.indices.contains(index) && items[index].id == id, "item", id, index)
-    return place ?? 0
+    _ id: [UInt8],
+    _ rule: Rule
+  ) throws(JudgeFailure) -> OracleFeed.Location? {
+    if let place = feed.location(of: id), place.index == index, feed.sections[place.section].id == section {
+      return place
+    }
+    try check(!keeps(rule), "item", id, index)
+    return feed.location(of: id)
+  }
+
+  /// The position of a section that must be at this index, in the same way.
+  private static func section(
+    _ index: Int,
+    in feed: OracleFeed,
+    _ id: [UInt8],
+    _ rule: Rule
+  ) throws(JudgeFailure) -> Int? {
+    let place = feed.sectionIndex(of: id)
+    try check(place == index || !keeps(rule), "section", id, index)
+    return place
   }
 
   private static func check(
