@@ -76,7 +76,7 @@ struct NewTopicTests {
       stop: StopRequest(),
       log: Self.creating("late.followed", ground)
     ) { _ in true }
-    #expect(try await following.printSnapshot() == ["a"])
+    #expect(try await following.printSnapshot() == [#"there is no feed "a""#])
 
     ground.configuration.store.topics.rejected = "late.rejected"
     let listing = RejectedListing(
