@@ -78,9 +78,9 @@ package struct DecodedChangeset {
     } else if name.matches("checksum") {
       let digits = try string(name, field)
       // Eight digits in lower case, as it is spelled.
-      guard let checksum = UInt32(digits.text, radix: 16), digits.text == Replica.hexadecimal(checksum) else {
-        throw invalid(name, field)
-      }
+      guard digits.count == 8, digits.buffer.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }),
+        let checksum = UInt32(digits.text, radix: 16)
+      else { throw invalid(name, field) }
       self.checksum = checksum
       return 7
     } else {
