@@ -66,7 +66,7 @@ extension OnCluster {
         }
         let third = try run.start()
         try await run.wait("a report at the start") { _ in
-          third.lines(with: Self.event, "topic=\(names.items) before=2 after=4", "begin anew there") > 0
+          third.lines(with: Self.event, "topic=\(names.items) before=2 after=4", "start over there") > 0
         }
         run.load.start()
         try await run.waitForRecordsInAllPartitions()

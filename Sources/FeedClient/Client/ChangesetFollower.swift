@@ -138,7 +138,7 @@ final class ChangesetFollower {
       .warning,
       "PARTITIONS",
       "\(topic) had \(followedCount) partitions and has \(count) now; the new ones are followed as well. "
-        + "Feeds whose keys hash to another partition since then begin anew there, and their old copies stay"
+        + "Feeds whose keys hash to another partition since then start over there, and their old copies stay"
     )
     try assign(nil)
   }

@@ -105,7 +105,7 @@ package struct TopicChanges: Equatable {
     }
     if topics.inputs.contains(where: { changes[$0] != nil && count(of: $0) == known[$0] }) {
       return """
-        feeds whose keys hash to another partition since then begin anew there, and their old copies stay. \
+        feeds whose keys hash to another partition since then start over there, and their old copies stay. \
         \(TopicLayout.movedFeedsRemedy)
         """
     }
@@ -116,7 +116,7 @@ package struct TopicChanges: Equatable {
     let first = topics.inputs.compactMap { known[$0] }.min() ?? 0
     return """
       feeds whose keys now hash to partition \(first) or above are frozen, because feedstore does not read these \
-      partitions. \(addition) feedstore to read them. The feeds begin anew there, and their old copies stay. \
+      partitions. \(addition) feedstore to read them. The feeds start over there, and their old copies stay. \
       \(TopicLayout.movedFeedsRemedy)
       """
   }

@@ -32,7 +32,7 @@ struct TopicLayout: Equatable {
         topic \(topics.sections) has \(sections) partitions and \(topics.items) has \(items); \
         they must have equally many, so that a feed's records meet in one partition: \
         add partitions to \(sections < items ? topics.sections : topics.items) up to \(max(sections, items)). \
-        If there are feeds, those whose keys then hash to another partition begin anew there, and their old copies \
+        If there are feeds, those whose keys then hash to another partition start over there, and their old copies \
         stay. \(Self.movedFeedsRemedy)
         """
       )
@@ -44,7 +44,7 @@ struct TopicLayout: Equatable {
         """
         topic \(topics.changesets) has \(changesets) partitions, fewer than the \(items) of \(topics.items); \
         a feed's changesets go to the partition of its input: add partitions up to \(items). If the inputs had \
-        fewer when the feeds were made, feeds whose keys now hash to another partition begin anew there, and their \
+        fewer when the feeds were made, feeds whose keys now hash to another partition start over there, and their \
         old copies stay. \(Self.movedFeedsRemedy)
         """
       )
@@ -63,7 +63,7 @@ struct TopicLayout: Equatable {
       \(topics.inputs.joined(separator: " and ")) had \(inputPartitions) partitions when feedstore started, and now \
       partition \(number) is assigned: its records are not read. Make sure that the inputs and \(topics.changesets) have \
       equally many partitions, and restart feedstore to read them. Feeds whose keys now hash to another partition \
-      begin anew there, and their old copies stay. \(Self.movedFeedsRemedy)
+      start over there, and their old copies stay. \(Self.movedFeedsRemedy)
       """
     )
   }

@@ -53,7 +53,7 @@ extension TopicRequirements {
         "a feed's records must have the same partition number in both inputs",
         """
         add partitions up to \(most) with: kafka-topics --alter --topic \(topic) --partitions \(most); existing feeds \
-        whose keys then hash to another partition begin anew there
+        whose keys then hash to another partition start over there
         """
       )
     case (.changesets, let most?) where partitions < most:

@@ -7,7 +7,7 @@
 ///
 /// So a member that neither gains nor loses anything in a round takes it for the first of two, and joins again. If it was wrong,
 /// one more round takes place, in which nothing moves. It waits a little before, and so does a member that gives something up:
-/// a member that has not had its answer of the first round by then begins anew, after that second. The round after that
+/// a member that has not had its answer of the first round by then starts over, after that second. The round after that
 /// never causes another, and for some time no other does, so members cannot have each other join without end.
 package struct SecondJoin: Equatable {
   /// For at least so long after it has joined again a member does not do so once more.

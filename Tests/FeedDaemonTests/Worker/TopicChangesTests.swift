@@ -68,7 +68,7 @@ struct TopicChangesTests {
     #expect(changes.all.count == 4)
     for change in changes.all where change.topic != "feeds.rejected" {
       #expect(change.remedy.contains("are frozen"))
-      #expect(change.remedy.contains("Restart feedstore to read them. The feeds begin anew there"))
+      #expect(change.remedy.contains("Restart feedstore to read them. The feeds start over there"))
       #expect(change.remedy.contains("delete the old copies"))
     }
   }
@@ -114,7 +114,7 @@ struct TopicChangesTests {
     #expect(news.map(\.topic) == ["feeds.sections", "feeds.items"])
     #expect(news.map(\.before) == [2, 2] && news.map(\.after) == [4, 4])
     #expect(
-      news.first?.remedy.hasPrefix("feeds whose keys hash to another partition since then begin anew") == true
+      news.first?.remedy.hasPrefix("feeds whose keys hash to another partition since then start over") == true
     )
     #expect(changes.note(earlierInputs: 2).isEmpty)
     // What the brokers say is what the daemon has begun with.

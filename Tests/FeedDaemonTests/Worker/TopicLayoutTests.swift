@@ -31,7 +31,7 @@ struct TopicLayoutTests {
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.sections has 3 partitions and feeds.items has 12") == true)
     #expect(error?.message.contains("add partitions to feeds.sections up to 12") == true)
-    #expect(error?.message.contains("begin anew there, and their old copies stay") == true)
+    #expect(error?.message.contains("start over there, and their old copies stay") == true)
   }
 
   @Test func `too few partitions for the changesets are refused with both counts`() {
@@ -39,7 +39,7 @@ struct TopicLayoutTests {
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.changesets has 4 partitions, fewer than the 6") == true)
     #expect(error?.message.contains("add partitions up to 6") == true)
-    #expect(error?.message.contains("begin anew there, and their old copies stay") == true)
+    #expect(error?.message.contains("start over there, and their old copies stay") == true)
   }
 
   @Test func `every topic that is missing is named`() {
