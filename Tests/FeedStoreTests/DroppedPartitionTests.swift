@@ -86,4 +86,10 @@ struct DroppedPartitionTests {
     await store.checkInvariants()
     #expect(await store.summaries().map(\.feed) == ["feed-0"])
   }
+
+  @Test func `ids in several partitions are reported in the order of their bytes`() {
+    var ids = SharedIDs()
+    for id in ["b", "a", "c"] { ids.note(ByteText(id), in: [0, 1]) }
+    #expect(ids.takeNews().map { String($0.prefix(8)) } == ["a", "b", "c"].map { "feed \"\($0)\"" })
+  }
 }

@@ -5,7 +5,7 @@ package struct SharedIDs: Sendable {
   package static let facility = "FEEDID"
 
   private var partitions: [ByteText: Set<Int32>] = [:]
-  /// Those that were not reported yet, in the order in which they were found.
+  /// Those that were not reported yet.
   private var news: [ByteText] = []
 
   package init() {}
@@ -30,10 +30,11 @@ package struct SharedIDs: Sendable {
     }
   }
 
-  /// A message for each id that several partitions have had since the last call.
+  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: the order in
+  /// which they are found while feeds are restored is that of a hash table.
   package mutating func takeNews() -> [String] {
     defer { news = [] }
-    return news.compactMap { id in
+    return news.sorted().compactMap { id in
       partitions[id].map {
         "feed \(id.quotedForMessage) is in the partitions \(Self.list($0)): \(Self.meaning)"
       }
