@@ -61,15 +61,7 @@ struct EmbeddedInputTests {
   {
     let file = try DemoFile(Self.lines.joined(separator: "\n"))
     let report = try await Self.run { configuration in
-      var publisher = Publisher(
-        configuration,
-        inputs: [file.path],
-        speed: nil,
-        stop: StopRequest(),
-        log: Ground.quiet
-      )
-      publisher.showsProgress = false
-      let report = try await publisher.run()
+      let report = try await Ground.publish(file: file.path, configuration)
       #expect(report.records == Self.recordCount && report.undelivered == 0)
       return report.records
     }
@@ -106,16 +98,10 @@ struct EmbeddedInputTests {
       if !limits.isEmpty {
         configuration.kafka.append(ConfigurationPair(name: "compression.type", value: "gzip"))
       }
-      var publisher = Publisher(
-        configuration,
-        inputs: [file.path],
-        speed: nil,
-        stop: StopRequest(),
-        log: Ground.quiet
-      )
-      publisher.showsProgress = false
-      let publishing = publisher
-      let error = await #expect(throws: ReplayError.self) { try await publishing.run() }
+      let limited = configuration
+      let error = await #expect(throws: ReplayError.self) {
+        try await Ground.publish(file: file.path, limited)
+      }
       #expect(
         error?.message.hasPrefix("\(file.path):2: the record \(problem)") == true,
         "\(String(describing: error))"

@@ -101,12 +101,16 @@ struct Ground {
 
   /// Sends a replay file, as `feedstore publish` does.
   func publish(file: String) async throws -> PublishReport {
+    try await Self.publish(file: file, configuration)
+  }
+
+  static func publish(file: String, _ configuration: PipelineConfiguration) async throws -> PublishReport {
     var publisher = Publisher(
       configuration,
       inputs: [file],
       speed: nil,
       stop: StopRequest(),
-      log: Self.quiet
+      log: quiet
     )
     publisher.showsProgress = false
     return try await publisher.run()

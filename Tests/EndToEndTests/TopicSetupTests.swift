@@ -100,16 +100,9 @@ struct TopicSetupTests {
     _ = try await TopicSetup(configuration, creates: true, partitions: 1, log: Ground.quiet).run()
     let line = #"{"topic":"\#(topic)","key":"f","payload":"\#(String(repeating: "x", count: 1_300_000))"}"#
     let file = try DemoFile(line)
-    var publisher = Publisher(
-      configuration,
-      inputs: [file.path],
-      speed: nil,
-      stop: StopRequest(),
-      log: Ground.quiet
-    )
-    publisher.showsProgress = false
-    let publishing = publisher
-    let error = await #expect(throws: ReplayError.self) { try await publishing.run() }
+    let error = await #expect(throws: ReplayError.self) {
+      try await Ground.publish(file: file.path, configuration)
+    }
     let problem =
       "has 1300001 bytes, and max.message.bytes of \(topic) is 1048588; raise it, or send a smaller record"
     #expect(error?.message == "\(file.path):1: the record \(problem)")

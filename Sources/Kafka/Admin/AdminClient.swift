@@ -24,10 +24,11 @@ public final class AdminClient {
 
   /// Whether the brokers are those of an ``EmbeddedCluster``. Waits for their metadata; false if there is none in time.
   public func isOnEmbeddedCluster(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
-    let client = try client("read the cluster's id")
-    guard let text = rd_kafka_clusterid(client, timeoutMilliseconds) else { return false }
-    defer { rd_kafka_mem_free(client, text) }
-    return String(cString: text).hasPrefix(EmbeddedCluster.idPrefix)
+    let id = ClientHandle.clusterID(
+      try client("read the cluster's id"),
+      timeoutMilliseconds: timeoutMilliseconds
+    )
+    return EmbeddedCluster.isID(id)
   }
 
   /// Creates topics and waits until the cluster has accepted them.

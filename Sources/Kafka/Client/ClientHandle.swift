@@ -144,4 +144,12 @@ final class ClientHandle {
 
   private static let firstSliceMilliseconds: Int32 = 1_000
   private static let sliceMilliseconds: Int32 = 250
+
+  /// The id of a client's cluster from the last metadata response; waits for one if there was none. nil if there is none in
+  /// time, or the brokers are older than 0.10.
+  static func clusterID(_ client: OpaquePointer, timeoutMilliseconds: Int32 = 0) -> String? {
+    guard let text = rd_kafka_clusterid(client, timeoutMilliseconds) else { return nil }
+    defer { rd_kafka_mem_free(client, text) }
+    return String(cString: text)
+  }
 }

@@ -18,8 +18,8 @@ public final class EmbeddedCluster: Sendable {
   /// The number of brokers; their ids are 1, 2, ….
   public let brokerCount: Int
 
-  /// The beginning of the cluster's id, which librdkafka chooses.
-  static let idPrefix = "mockCluster"
+  /// Whether a cluster's id, which librdkafka chooses, is that of an embedded one.
+  static func isID(_ id: String?) -> Bool { id?.hasPrefix("mockCluster") == true }
 
   /// nil after stop. Locked, so that the cluster is not destroyed during a call.
   private let running: Mutex<Running?>

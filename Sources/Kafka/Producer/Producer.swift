@@ -73,7 +73,7 @@ public final class Producer {
   }
 
   /// Whether the last metadata response came from an ``EmbeddedCluster``.
-  public var isOnEmbeddedCluster: Bool { core.clusterID?.hasPrefix(EmbeddedCluster.idPrefix) == true }
+  public var isOnEmbeddedCluster: Bool { EmbeddedCluster.isID(core.clusterID) }
 
   /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(

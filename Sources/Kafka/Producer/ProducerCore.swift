@@ -94,11 +94,7 @@ final class ProducerCore {
   }
 
   /// The id of the cluster from the last metadata response; nil if there was none. Does not block.
-  var clusterID: String? {
-    guard let client = handle?.client, let text = rd_kafka_clusterid(client, 0) else { return nil }
-    defer { rd_kafka_mem_free(client, text) }
-    return String(cString: text)
-  }
+  var clusterID: String? { handle.flatMap { ClientHandle.clusterID($0.client) } }
 
   var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }
 

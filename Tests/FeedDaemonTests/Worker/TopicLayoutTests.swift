@@ -6,7 +6,7 @@ import Testing
 @testable import Kafka
 
 struct TopicLayoutTests {
-  private func metadata(
+  static func metadata(
     _ sections: Int32?,
     _ items: Int32?,
     _ changesets: Int32?,
@@ -21,13 +21,15 @@ struct TopicLayoutTests {
   }
 
   @Test func `equal inputs and enough outputs are accepted`() throws {
-    let layout = try TopicLayout(TopicNames(), metadata(6, 6, 8, 2))
+    let layout = try TopicLayout(TopicNames(), Self.metadata(6, 6, 8, 2))
     #expect(layout.inputPartitions == 6)
     #expect((0..<6).map { layout.rejectedPartition(of: $0) } == [0, 1, 0, 1, 0, 1])
   }
 
   @Test func `unequal inputs are refused with both counts`() {
-    let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(3, 12, 12, 1)) }
+    let error = #expect(throws: DaemonError.self) {
+      try TopicLayout(TopicNames(), Self.metadata(3, 12, 12, 1))
+    }
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.sections has 3 partitions and feeds.items has 12") == true)
     #expect(error?.message.contains("add partitions to feeds.sections up to 12") == true)
@@ -35,7 +37,7 @@ struct TopicLayoutTests {
   }
 
   @Test func `too few partitions for the changesets are refused with both counts`() {
-    let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(6, 6, 4, 1)) }
+    let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), Self.metadata(6, 6, 4, 1)) }
     #expect(error?.code == .partitionCounts)
     #expect(error?.message.contains("feeds.changesets has 4 partitions, fewer than the 6") == true)
     #expect(error?.message.contains("add partitions up to 6") == true)
@@ -43,7 +45,9 @@ struct TopicLayoutTests {
   }
 
   @Test func `every topic that is missing is named`() {
-    let error = #expect(throws: DaemonError.self) { try TopicLayout(TopicNames(), metadata(6, nil, 6, nil)) }
+    let error = #expect(throws: DaemonError.self) {
+      try TopicLayout(TopicNames(), Self.metadata(6, nil, 6, nil))
+    }
     #expect(error?.code == .missingTopic)
     #expect(error?.message.contains("topics feeds.items, feeds.rejected do not exist") == true)
   }
@@ -52,6 +56,6 @@ struct TopicLayoutTests {
     var topics = TopicNames()
     topics.sections = "feeds.items"
     #expect(topics.inputs == ["feeds.items"])
-    #expect(try TopicLayout(topics, metadata(nil, 2, 2, 1)).inputPartitions == 2)
+    #expect(try TopicLayout(topics, Self.metadata(nil, 2, 2, 1)).inputPartitions == 2)
   }
 }
