@@ -66,14 +66,14 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
-      name: "FeedDaemon",
+      name: "FeedWorker",
       dependencies: ["CBuild", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedHTTP",
       dependencies: [
-        "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore",
+        "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
         "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
@@ -87,16 +87,16 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .target(
-      name: "FeedPipeline",
+      name: "FeedDaemon",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedDaemon", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools", "Kafka",
+        "Feed", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools", "FeedWorker", "Kafka",
         "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .executableTarget(
       name: "FeedStoreCommand",
-      dependencies: ["FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedPipeline", "FeedTools", "Service"],
+      dependencies: ["FeedConfiguration", "FeedWorker", "FeedKafka", "FeedDaemon", "FeedTools", "Service"],
       swiftSettings: swiftSettings
     ),
 
@@ -186,16 +186,16 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(
-      name: "FeedDaemonTests",
+      name: "FeedWorkerTests",
       dependencies: [
-        "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+        "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
       ],
       exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedHTTPTests",
-      dependencies: ["Feed", "FeedClient", "FeedDaemon", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
+      dependencies: ["Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -210,8 +210,8 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedHTTP",
-        "FeedKafka", "FeedPipeline", "FeedStore", "FeedTestSupport", "FeedTools", "FeedVerification",
+        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedHTTP",
+        "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "FeedTools", "FeedVerification",
         "HTTPTestSupport", "Kafka", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
@@ -220,7 +220,7 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Feed", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "CRdkafka", "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport",
         "Kafka",
         "ObservationSupport", "Service", "SimulationSupport",
       ],
@@ -230,7 +230,7 @@ let package = Package(
     .testTarget(
       name: "BrokerTests",
       dependencies: [
-        "CRdkafka", "FeedClient", "FeedConfiguration", "FeedDaemon", "FeedKafka", "FeedStore",
+        "CRdkafka", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
         "FeedTestSupport", "FeedTools",
         "Kafka", "ObservationSupport", "ProcessSupport", "Service",
       ],

@@ -52,7 +52,7 @@ public struct ConfigurationSources: Sendable {
     let unknown = Self.variables.apply(environment, to: &document)
     for assignment in assignments { try document.set(assignment) }
     try document.resolve { environment[$0] }
-    let (configuration, readings) = try PipelineConfiguration.read(document)
+    let (configuration, readings) = try FeedStoreConfiguration.read(document)
     try configuration.checkKeyFiles()
     return LoadedConfiguration(configuration: configuration, readings: readings, unknownVariables: unknown)
   }
@@ -60,7 +60,7 @@ public struct ConfigurationSources: Sendable {
   /// The environment variables that set keys.
   public static let variables = ConfigurationVariables(
     prefix: variablePrefix,
-    keys: PipelineConfiguration.keys,
+    keys: FeedStoreConfiguration.keys,
     passedSection: "kafka",
     isPassed: KafkaConfiguration.knows,
     passedNames: kafkaNames,

@@ -6,7 +6,7 @@ extension KafkaSettings {
   /// Settings for an existing cluster, with the configured startup timeout.
   ///
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  package init(_ configuration: PipelineConfiguration) throws(ConfigurationError) {
+  package init(_ configuration: FeedStoreConfiguration) throws(ConfigurationError) {
     try self.init(configuration.kafka)
     connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
   }
@@ -15,7 +15,7 @@ extension KafkaSettings {
   ///
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
   package init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     embedded: [ConfigurationPair]?
   ) throws(ConfigurationError) {
     try self.init(configuration.kafka, embedded: embedded)

@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import Service
 import Synchronization
 
@@ -8,14 +8,14 @@ enum CommandLog {
   private static let current = Mutex<Log?>(nil)
 
   /// Creates the log. From then on, it also reports failures.
-  static func make(_ configuration: PipelineConfiguration) -> Log {
+  static func make(_ configuration: FeedStoreConfiguration) -> Log {
     let log = plain(configuration)
     current.withLock { $0 = log }
     return log
   }
 
   /// A separate log for warnings about the configuration.
-  static func plain(_ configuration: PipelineConfiguration) -> Log {
+  static func plain(_ configuration: FeedStoreConfiguration) -> Log {
     Log(level: configuration.logLevel, format: configuration.logFormat)
   }
 

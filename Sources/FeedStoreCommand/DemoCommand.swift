@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedTools
 import Service
 
@@ -64,7 +64,7 @@ enum DemoCommand: Subcommand {
   }
 
   /// The configuration, with defaults for a demo: windows that a person can follow, and only errors in the log.
-  private static func demoConfiguration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
+  private static func demoConfiguration(_ invocation: CommandInvocation) throws -> FeedStoreConfiguration {
     var sources = sources(invocation)
     if sources.file == nil {
       sources.command = ConfigurationSources.CommandSettings(

@@ -1,6 +1,6 @@
 import FeedDaemon
-import FeedPipeline
 import FeedTools
+import FeedWorker
 import Service
 
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.

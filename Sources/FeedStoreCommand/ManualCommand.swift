@@ -1,6 +1,6 @@
 import FeedConfiguration
 import FeedDaemon
-import FeedPipeline
+import FeedWorker
 import Service
 
 /// `feedstore manual`: prints the manual pages.

@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedTools
 import Service
 

@@ -1,4 +1,4 @@
-import FeedPipeline
+import FeedDaemon
 import Glibc
 import Service
 

@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FoundationEssentials
 import Service
 
@@ -19,7 +19,7 @@ extension Subcommand {
       .repeated(
         "set",
         "KEY=VALUE",
-        choices: PipelineConfiguration.keys.map { $0 + "=" },
+        choices: FeedStoreConfiguration.keys.map { $0 + "=" },
         help: "Sets one key; overrides the file and the environment."
       ),
     ]
@@ -35,11 +35,11 @@ extension Subcommand {
   }
 
   /// Loads the configuration, and logs warnings about it.
-  static func configuration(_ invocation: CommandInvocation) throws -> PipelineConfiguration {
+  static func configuration(_ invocation: CommandInvocation) throws -> FeedStoreConfiguration {
     try configuration(sources(invocation).load())
   }
 
-  static func configuration(_ loaded: LoadedConfiguration) -> PipelineConfiguration {
+  static func configuration(_ loaded: LoadedConfiguration) -> FeedStoreConfiguration {
     let log = CommandLog.plain(loaded.configuration)
     for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
     return loaded.configuration

@@ -1,6 +1,6 @@
 import FeedConfiguration
+import FeedDaemon
 import FeedKafka
-import FeedPipeline
 import FeedTools
 import Service
 

@@ -1,4 +1,4 @@
-import FeedDaemon
+import FeedWorker
 import Testing
 
 /// A point at which a daemon can be ended without warning.

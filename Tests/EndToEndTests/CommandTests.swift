@@ -1,6 +1,6 @@
 import FeedConfiguration
-import FeedDaemon
 import FeedTestSupport
+import FeedWorker
 import Foundation
 import Testing
 
@@ -108,6 +108,6 @@ final class CommandTests {
     let path = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     let run = try CommandRun(["manual", "--configuration", "/\(path)/config/feedstore.json5"], in: folder)
     #expect(run.exitCode == 0, "\(run.error)")
-    for key in PipelineConfiguration.keys { #expect(run.output.contains("\n.B \(key): "), "\(key)") }
+    for key in FeedStoreConfiguration.keys { #expect(run.output.contains("\n.B \(key): "), "\(key)") }
   }
 }

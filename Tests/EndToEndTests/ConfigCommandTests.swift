@@ -1,6 +1,6 @@
 import FeedConfiguration
+import FeedDaemon
 import FeedKafka
-import FeedPipeline
 import FeedTestSupport
 import FeedTools
 import Foundation
@@ -44,7 +44,7 @@ struct ConfigCommandTests {
     #expect(rows["kafka.group.id"] == ["\"g\"", "feedstore.json5:3"])
     #expect(rows["kafka.client.id"] == ["\"c\"", "FEEDSTORE_KAFKA_CLIENT_ID"])
     #expect(rows["planner.maxReloadRatio"] == ["3", "default"])
-    for key in PipelineConfiguration.keys { #expect(rows[key] != nil, "\(key)") }
+    for key in FeedStoreConfiguration.keys { #expect(rows[key] != nil, "\(key)") }
   }
 
   @Test func `secrets appear in no output and no error`() throws {

@@ -1,14 +1,14 @@
 import Feed
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedDaemon
 @testable import FeedKafka
+@testable import FeedWorker
 
 struct DaemonTests {
   @Test

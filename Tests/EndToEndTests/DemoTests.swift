@@ -1,17 +1,17 @@
-import FeedDaemon
 import FeedStore
+import FeedWorker
 import Service
 import Synchronization
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import FeedTools
 
 struct DemoTests {
   @Test func `at the end of the demo, the replicas equal the store`() async throws {
     let lines = Mutex<[String]>([])
-    let demo = Demo(PipelineConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) {
+    let demo = Demo(FeedStoreConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) {
       line in
       lines.withLock { $0.append(line) }
     }

@@ -8,8 +8,8 @@ import Testing
 
 @testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
+@testable import FeedWorker
 
 /// Brokers that fail, return, move or are slow, and limits that are reached.
 struct DisturbanceTests {

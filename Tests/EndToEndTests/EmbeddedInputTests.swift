@@ -7,8 +7,8 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
+@testable import FeedWorker
 
 /// The embedded broker keeps 5 MiB of a partition.
 struct EmbeddedInputTests {
@@ -26,11 +26,11 @@ struct EmbeddedInputTests {
   /// - Parameter use: writes to the broker while the daemon runs.
   private static func run(
     _ log: Log = Ground.quiet,
-    publishing use: @escaping @Sendable (PipelineConfiguration) async throws -> Int
+    publishing use: @escaping @Sendable (FeedStoreConfiguration) async throws -> Int
   ) async throws -> DaemonReport {
     let stop = StopRequest()
     let (events, continuation) = AsyncStream<DaemonEvent>.makeStream()
-    let daemon = Daemon(PipelineConfiguration(), isEmbedded: true, stop: stop, log: log) {
+    let daemon = Daemon(FeedStoreConfiguration(), isEmbedded: true, stop: stop, log: log) {
       continuation.yield($0)
     }
     async let running = {
@@ -43,7 +43,7 @@ struct EmbeddedInputTests {
     for await event in events {
       switch event {
       case .listening(let address):
-        var configuration = PipelineConfiguration()
+        var configuration = FeedStoreConfiguration()
         configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: address)]
         // At once: the daemon has no partitions yet.
         published = try await use(configuration)

@@ -2,7 +2,7 @@ import FeedStore
 import Service
 import Synchronization
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Observes a daemon until it has committed all records.
 final class FaultRun: Sendable {

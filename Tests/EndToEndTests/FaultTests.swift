@@ -1,7 +1,7 @@
 import FeedConfiguration
 import FeedDaemon
-import FeedPipeline
 import FeedStore
+import FeedWorker
 import Kafka
 import Service
 import Testing

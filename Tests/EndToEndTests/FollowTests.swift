@@ -1,8 +1,8 @@
 import Feed
 import FeedClient
 import FeedConfiguration
-import FeedDaemon
 import FeedStore
+import FeedWorker
 import Foundation
 import Kafka
 import Service

@@ -8,13 +8,13 @@ import Testing
 @testable import FeedConfiguration
 @testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
+@testable import FeedWorker
 
 /// An embedded cluster with FeedStore's topics, for one test.
 struct Ground {
   let cluster: EmbeddedCluster
-  var configuration = PipelineConfiguration()
+  var configuration = FeedStoreConfiguration()
 
   static let quiet = Log(level: .error, output: DiagnosticOutput(isTerminal: false) { _ in })
 
@@ -104,7 +104,7 @@ struct Ground {
     try await Self.publish(file: file, configuration)
   }
 
-  static func publish(file: String, _ configuration: PipelineConfiguration) async throws -> PublishReport {
+  static func publish(file: String, _ configuration: FeedStoreConfiguration) async throws -> PublishReport {
     var publisher = Publisher(
       configuration,
       inputs: [file],

@@ -1,8 +1,8 @@
 import Feed
 import FeedConfiguration
 import FeedDaemon
-import FeedPipeline
 import FeedStore
+import FeedWorker
 import Kafka
 import Service
 import Synchronization

@@ -3,7 +3,7 @@ import FeedStore
 import Kafka
 import Service
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// librdkafka's clients, with producers whose delivery errors are there only after an abort.
 ///

@@ -1,6 +1,6 @@
 import Feed
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import Glibc
 import Kafka
@@ -8,8 +8,8 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedDaemon
 @testable import FeedTools
+@testable import FeedWorker
 
 /// Batches that take longer to apply than the maximum time between two polls.
 struct LongBatchTests {

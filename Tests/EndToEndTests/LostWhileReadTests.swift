@@ -1,4 +1,4 @@
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
@@ -6,8 +6,8 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedDaemon
 @testable import FeedKafka
+@testable import FeedWorker
 
 /// The embedded cluster keeps 5 MiB of a partition: records that are not read before more are written are lost.
 struct LostWhileReadTests {

@@ -1,13 +1,13 @@
 import FeedConfiguration
-import FeedDaemon
 import FeedKafka
 import FeedStore
+import FeedWorker
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import FeedTools
 
 /// Topics that brokers do not know yet when they are first queried.

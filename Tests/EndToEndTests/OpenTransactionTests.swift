@@ -1,5 +1,5 @@
-import FeedDaemon
 import FeedStore
+import FeedWorker
 import Glibc
 import Kafka
 import Service
@@ -7,16 +7,16 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 
 /// On the cluster named by `FEEDSTORE_TEST_BOOTSTRAP`, because the embedded one does not withhold records. Its topics
 /// are not deleted.
 struct OpenTransactionTests {
   private static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
 
-  private static func configuration(_ servers: String) throws -> PipelineConfiguration {
-    var configuration = PipelineConfiguration()
+  private static func configuration(_ servers: String) throws -> FeedStoreConfiguration {
+    var configuration = FeedStoreConfiguration()
     let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
     configuration.store.topics.items = prefix + "items"
     configuration.store.topics.sections = prefix + "items"
@@ -102,7 +102,7 @@ struct OpenTransactionTests {
   }
 
   /// Runs a daemon until both partitions are restored.
-  private func restore(_ configuration: PipelineConfiguration, _ log: Log) async throws -> DaemonReport {
+  private func restore(_ configuration: FeedStoreConfiguration, _ log: Log) async throws -> DaemonReport {
     let stop = StopRequest()
     let restored = Mutex(0)
     return try await Daemon(configuration, stop: stop, log: log) { event in

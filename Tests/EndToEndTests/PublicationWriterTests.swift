@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 @testable import Kafka
 
 /// Queueing the records of a publication, also if the producer's queue fills up.

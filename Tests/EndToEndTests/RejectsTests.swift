@@ -1,6 +1,6 @@
 import Feed
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import FeedTestSupport
 import Foundation

@@ -1,13 +1,13 @@
 import Feed
 import FeedConfiguration
-import FeedDaemon
 import FeedStore
+import FeedWorker
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import FeedTools
 
 /// The daemon and a replay publish the same for the same records.

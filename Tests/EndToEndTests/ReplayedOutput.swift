@@ -3,7 +3,7 @@ import Feed
 import FeedStore
 import Kafka
 
-@testable import FeedPipeline
+@testable import FeedDaemon
 @testable import FeedTools
 
 /// The output of a replay, as records.

@@ -1,15 +1,15 @@
 import Feed
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import Kafka
 import Service
 import Synchronization
 import Testing
 
-@testable import FeedDaemon
 @testable import FeedKafka
 @testable import FeedTools
+@testable import FeedWorker
 
 /// The embedded cluster ignores transactional offsets, so a second daemon reads its input from the beginning, and skips
 /// records that were published.

@@ -1,6 +1,6 @@
-import FeedDaemon
 import FeedStore
 import FeedTestSupport
+import FeedWorker
 import Foundation
 import Kafka
 import Service
@@ -8,8 +8,8 @@ import Synchronization
 import Testing
 
 @testable import FeedConfiguration
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
 
 struct TopicSetupTests {
@@ -37,7 +37,7 @@ struct TopicSetupTests {
   }
 
   @Test func `brokers that cannot be reached are an error`() async throws {
-    var configuration = PipelineConfiguration()
+    var configuration = FeedStoreConfiguration()
     configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: "127.0.0.1:1")]
     var setup = TopicSetup(configuration, log: Ground.quiet)
     setup.timeoutMilliseconds = 500
@@ -154,10 +154,10 @@ struct TopicSetupTests {
   }
 
   /// The cluster, with names of topics that do not exist.
-  private static func clusterConfiguration() throws -> PipelineConfiguration {
+  private static func clusterConfiguration() throws -> FeedStoreConfiguration {
     let servers = try #require(bootstrapServers)
     let prefix = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))."
-    var configuration = PipelineConfiguration()
+    var configuration = FeedStoreConfiguration()
     configuration.kafka = [ConfigurationPair(name: "bootstrap.servers", value: servers)]
     configuration.store.topics.sections = prefix + "sections"
     configuration.store.topics.items = prefix + "items"
@@ -166,7 +166,8 @@ struct TopicSetupTests {
     return configuration
   }
 
-  private static func run(_ configuration: PipelineConfiguration, _ options: String...) throws -> CommandRun {
+  private static func run(_ configuration: FeedStoreConfiguration, _ options: String...) throws -> CommandRun
+  {
     let topics = configuration.store.topics
     let settings = [
       "kafka.bootstrap.servers=\(try #require(bootstrapServers))", "topics.sections=\(topics.sections)",
@@ -179,7 +180,7 @@ struct TopicSetupTests {
     )
   }
 
-  private static func deleteTopics(_ configuration: PipelineConfiguration) throws {
+  private static func deleteTopics(_ configuration: FeedStoreConfiguration) throws {
     let servers = try #require(bootstrapServers)
     let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: { _, _, _ in })
     let topics = configuration.store.topics.distinct

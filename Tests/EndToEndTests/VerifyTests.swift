@@ -7,8 +7,8 @@ import Service
 import Synchronization
 import Testing
 
+@testable import FeedDaemon
 @testable import FeedKafka
-@testable import FeedPipeline
 @testable import FeedTools
 
 /// `feedstore verify --topic` on the output of a daemon.

@@ -11,12 +11,12 @@ import Testing
   }()
 
   @Test func `its values are the defaults`() throws {
-    #expect(try PipelineConfiguration.load(file: Self.file, assignments: []) == PipelineConfiguration())
+    #expect(try FeedStoreConfiguration.load(file: Self.file, assignments: []) == FeedStoreConfiguration())
   }
 
   @Test func `it has exactly the known keys`() throws {
     let document = try ConfigurationDocument(file: Self.file)
-    #expect(Set(document.entries.keys) == Set(PipelineConfiguration.keys))
+    #expect(Set(document.entries.keys) == Set(FeedStoreConfiguration.keys))
   }
 
   @Test func `every key has a comment above it`() throws {

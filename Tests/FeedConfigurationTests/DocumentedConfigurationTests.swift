@@ -12,10 +12,10 @@ import Testing
 
   @Test func `the table has every key with its default`() throws {
     let rows = try rows(of: "protocol.md", under: "## 9 Configuration") + rows(of: "http.md", under: "# HTTP")
-    #expect(Set(rows.map(\.key)) == Set(PipelineConfiguration.keys))
-    #expect(rows.count == PipelineConfiguration.keys.count)
+    #expect(Set(rows.map(\.key)) == Set(FeedStoreConfiguration.keys))
+    #expect(rows.count == FeedStoreConfiguration.keys.count)
     let assignments = rows.map { "\($0.key)=\($0.value)" }
-    #expect(try PipelineConfiguration.load(file: nil, assignments: assignments) == PipelineConfiguration())
+    #expect(try FeedStoreConfiguration.load(file: nil, assignments: assignments) == FeedStoreConfiguration())
   }
 
   /// The rows of a section with keys, without those that refer to another page.

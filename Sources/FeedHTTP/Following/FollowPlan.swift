@@ -1,5 +1,5 @@
 import FeedClient
-import FeedDaemon
+import FeedWorker
 import Kafka
 
 /// Decides which partitions of the changesets topic a process that serves feeds over HTTP follows. A state machine without

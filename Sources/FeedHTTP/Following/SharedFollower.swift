@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import FeedDaemon
+import FeedWorker
 import Kafka
 import Service
 import Synchronization

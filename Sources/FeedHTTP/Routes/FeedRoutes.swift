@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import FeedDaemon
+import FeedWorker
 import Service
 
 /// The routes for feeds, their streams, and rejected records (docs/http.md).

@@ -1,4 +1,4 @@
-import FeedDaemon
+import FeedWorker
 import Service
 
 /// Routes for operators and their tools (docs/http.md).

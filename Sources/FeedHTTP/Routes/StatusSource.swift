@@ -1,7 +1,7 @@
 import Feed
 import FeedClient
-import FeedDaemon
 import FeedStore
+import FeedWorker
 import Service
 
 /// Builds the answer to `GET /v1/status`.

@@ -1,9 +1,9 @@
 import Feed
 import FeedClient
 package import FeedConfiguration
-package import FeedDaemon
 package import FeedKafka
 import FeedStore
+package import FeedWorker
 import Kafka
 package import Service
 
@@ -31,7 +31,7 @@ package final class DaemonServer: Sendable {
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   /// - Throws: `HTTPServerError`.
   package init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
     token: BearerToken?,
     tls: TLSCredentials? = nil,

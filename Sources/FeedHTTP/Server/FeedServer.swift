@@ -1,9 +1,9 @@
 import Feed
 import FeedClient
 import FeedConfiguration
-import FeedDaemon
 import FeedKafka
 import FeedStore
+import FeedWorker
 import Kafka
 import Service
 import Synchronization
@@ -44,7 +44,7 @@ final class FeedServer: Sendable {
   ///   - seed: differs from process to process; with which partition the order of standby begins follows from it.
   ///   - pause: waits before following is restarted after a failure; throws if the task is cancelled.
   init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     _ settings: KafkaSettings,
     _ status: DaemonStatus,
     served: AsyncStream<Set<Int32>>,

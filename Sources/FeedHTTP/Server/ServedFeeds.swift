@@ -1,6 +1,6 @@
 import Feed
 import FeedClient
-import FeedDaemon
+import FeedWorker
 
 /// The feeds that this instance serves, and its knowledge of others.
 struct ServedFeeds: Sendable {

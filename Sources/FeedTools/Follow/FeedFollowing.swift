@@ -15,7 +15,7 @@ public struct FeedFollowing: Sendable {
     case screen
   }
 
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   /// The feeds to follow; empty for all.
   public var feeds: [String]
   public var form: Form
@@ -31,7 +31,7 @@ public struct FeedFollowing: Sendable {
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
   public init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     feeds: [String],
     form: Form,
     beginsWithHistory: Bool = false,

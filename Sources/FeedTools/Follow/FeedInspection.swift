@@ -5,14 +5,14 @@ public import Service
 
 /// `feedstore inspect`: the state of one feed on the changesets topic, in each partition that has it.
 public struct FeedInspection: Sendable {
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   public var feed: String
   public var stop: StopRequest
   public var log: Log
   /// The maximum time without a record from the topic.
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
-  public init(_ configuration: PipelineConfiguration, feed: String, stop: StopRequest, log: Log) {
+  public init(_ configuration: FeedStoreConfiguration, feed: String, stop: StopRequest, log: Log) {
     self.configuration = configuration
     self.feed = feed
     self.stop = stop

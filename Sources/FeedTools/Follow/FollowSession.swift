@@ -24,7 +24,7 @@ struct FollowSession {
   /// - Parameter feeds: the ids of the feeds to follow; nil for all.
   /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state file that cannot be read or written.
   init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     feeds: [String]? = nil,
     state: String? = nil,
     stop: StopRequest,

@@ -6,7 +6,7 @@ public import Service
 
 /// `feedstore publish`: sends replay files to their topics.
 public struct Publisher: Sendable {
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   /// Files in order; `-` is standard input.
   public var inputs: [String]
   /// The speed, as a multiple of the recorded one; nil for as fast as possible.
@@ -16,7 +16,7 @@ public struct Publisher: Sendable {
   public var showsProgress = true
 
   public init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     inputs: [String],
     speed: Double?,
     stop: StopRequest,

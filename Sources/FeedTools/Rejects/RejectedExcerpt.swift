@@ -16,7 +16,7 @@ public struct RejectedExcerpt: Sendable {
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if there is no such record, or the topic sends nothing.
   public static func read(
     _ place: RejectedPlace,
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     log: Log
   ) async throws -> RejectedExcerpt {
     let settings = try KafkaSettings(configuration)

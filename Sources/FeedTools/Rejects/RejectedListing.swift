@@ -7,7 +7,7 @@ public import Service
 
 /// `feedstore rejects list`: lists the records of the rejected topic, one per line.
 public struct RejectedListing: Sendable {
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   /// List only records with this code; nil for all.
   public var code: String?
   /// List only records from this time on, in milliseconds since 1970; nil for all.
@@ -22,7 +22,7 @@ public struct RejectedListing: Sendable {
   public static var knownCodes: [String] { RejectCode.allCases.map(\.rawValue) }
 
   public init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     isJSON: Bool,
     log: Log,
     write: @escaping @Sendable (String) -> Bool

@@ -7,7 +7,7 @@ public import Service
 
 /// `feedstore rejects publish`: sends rejected records to their original partitions again.
 public struct RejectedPublication: Sendable {
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   /// The positions of the records, in the order of sending.
   public var places: [RejectedPlace]
   /// A replacement for the value of a single record; nil sends values unchanged.
@@ -18,11 +18,11 @@ public struct RejectedPublication: Sendable {
   static let mostBytes = 268_435_456
 
   /// The maximum size of a replacement value, in bytes.
-  public static func mostValueBytes(_ configuration: PipelineConfiguration) -> Int {
+  public static func mostValueBytes(_ configuration: FeedStoreConfiguration) -> Int {
     configuration.store.limits.maxRecordBytes
   }
 
-  public init(_ configuration: PipelineConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
+  public init(_ configuration: FeedStoreConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
     self.configuration = configuration
     self.places = places
     self.value = value

@@ -11,7 +11,7 @@ final class RejectedReader {
 
   private static let patienceMilliseconds: Int64 = 30_000
 
-  init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
+  init(_ settings: KafkaSettings, _ configuration: FeedStoreConfiguration, log: Log) throws(KafkaError) {
     reader = try TopicReader(
       settings,
       configuration,

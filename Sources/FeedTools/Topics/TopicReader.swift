@@ -28,7 +28,7 @@ final class TopicReader {
   ///   - patienceMilliseconds: the maximum time without a record before the end.
   init(
     _ settings: KafkaSettings,
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     topic: (name: String, key: String),
     patienceMilliseconds: Int64,
     log: Log

@@ -6,7 +6,7 @@ public import Service
 
 /// `feedstore topics`: compares the topics with FeedStore's requirements, and creates missing ones.
 public struct TopicSetup: Sendable {
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   /// Whether to create missing topics.
   public var creates: Bool
   /// The number of partitions of new topics; nil for that of an existing input, or the default.
@@ -24,7 +24,7 @@ public struct TopicSetup: Sendable {
   private static let closeMilliseconds: Int32 = 2_000
 
   public init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     creates: Bool = false,
     partitions: Int32? = nil,
     replicationFactor: Int32? = nil,

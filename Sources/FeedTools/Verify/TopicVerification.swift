@@ -15,7 +15,7 @@ final class TopicVerification {
 
   private static let patienceMilliseconds: Int64 = 60_000
 
-  init(_ settings: KafkaSettings, _ configuration: PipelineConfiguration, log: Log) throws(KafkaError) {
+  init(_ settings: KafkaSettings, _ configuration: FeedStoreConfiguration, log: Log) throws(KafkaError) {
     reader = try TopicReader(
       settings,
       configuration,

@@ -16,14 +16,14 @@ public struct Verification: Sendable {
     case topic
   }
 
-  public var configuration: PipelineConfiguration
+  public var configuration: FeedStoreConfiguration
   public var input: Input
   public var log: Log
   /// Called with each fault as a line.
   public var tell: @Sendable (String) -> Void
 
   public init(
-    _ configuration: PipelineConfiguration,
+    _ configuration: FeedStoreConfiguration,
     input: Input,
     log: Log,
     tell: @escaping @Sendable (String) -> Void

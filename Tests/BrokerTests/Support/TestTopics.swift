@@ -66,7 +66,7 @@ struct TestTopics: Sendable {
       _ = try admin.waitForTopics([topic.name], timeoutMilliseconds: Self.creationMilliseconds)
       try admin.close(timeoutMilliseconds: Self.creationMilliseconds)
     }
-    var configuration = PipelineConfiguration()
+    var configuration = FeedStoreConfiguration()
     configuration.kafka = [
       ConfigurationPair(name: "bootstrap.servers", value: TestCluster.bootstrapServers ?? "")
     ]

@@ -5,8 +5,8 @@ import HTTPTestSupport
 import Kafka
 import Testing
 
-@testable import FeedDaemon
 @testable import FeedHTTP
+@testable import FeedWorker
 
 /// What a worker has read of a partition to restore it is served without being read again.
 struct AdoptedPartitionTests {

@@ -5,7 +5,7 @@ import Kafka
 import Service
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Immediate responses: lists, states and errors.
 struct FeedStateTests {

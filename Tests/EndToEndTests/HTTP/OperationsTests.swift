@@ -1,6 +1,6 @@
 import FeedConfiguration
+import FeedDaemon
 import FeedHTTP
-import FeedPipeline
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -8,7 +8,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Routes for operators and their tools: health, status and metrics.
 struct OperationsTests {

@@ -5,9 +5,9 @@ import Service
 import Testing
 
 @testable import FeedConfiguration
-@testable import FeedDaemon
 @testable import FeedHTTP
 @testable import FeedKafka
+@testable import FeedWorker
 
 /// An embedded cluster with a changesets topic, and a server of its feeds without a daemon. The test publishes
 /// changesets and assigns partitions.
@@ -32,7 +32,7 @@ final class ServedGround {
   ) throws {
     cluster = try EmbeddedCluster(log: { _, _, _ in })
     try cluster.createTopic(Self.topic, partitions: partitions)
-    var configuration = PipelineConfiguration()
+    var configuration = FeedStoreConfiguration()
     configuration.http.isEnabled = true
     configuration.http.port = 0
     configuration.http.threads = 1

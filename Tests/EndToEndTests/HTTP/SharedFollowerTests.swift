@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 @testable import FeedDaemon
-@testable import FeedPipeline
+@testable import FeedWorker
 
 /// Daemons that serve feeds over HTTP, with one follower each for that, for standby and for restorations.
 struct SharedFollowerTests {

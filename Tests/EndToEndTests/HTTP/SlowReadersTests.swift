@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedPipeline
+import FeedDaemon
 import FeedStore
 import HTTPTestSupport
 import Kafka
@@ -7,7 +7,7 @@ import Service
 import Synchronization
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// A daemon with streams whose clients do not read.
 struct SlowReadersTests {

@@ -2,8 +2,8 @@ import FeedClient
 import Kafka
 import Testing
 
-@testable import FeedDaemon
 @testable import FeedHTTP
+@testable import FeedWorker
 
 /// What is followed when workers take and give up partitions.
 struct FollowPlanTests {

@@ -34,7 +34,7 @@ import Testing
     let temporary = try TemporaryFolder()
     // The configuration requires larger parts than the vectors have.
     let assignments = settings.assignments.filter { $0.key != "output.maxMessageBytes" }
-    var options = try PipelineConfiguration.load(
+    var options = try FeedStoreConfiguration.load(
       file: nil,
       assignments: assignments.map { "\($0.key)=\($0.value)" }
     ).store

@@ -18,9 +18,9 @@ import Testing
       .sorted()
   }()
 
-  private func configuration(_ name: String) throws -> PipelineConfiguration {
+  private func configuration(_ name: String) throws -> FeedStoreConfiguration {
     let file = Self.folder.appendingPathComponent("\(name).config.json5")
-    return try PipelineConfiguration.load(
+    return try FeedStoreConfiguration.load(
       file: FileManager.default.fileExists(atPath: file.path) ? file.path : nil,
       assignments: []
     )

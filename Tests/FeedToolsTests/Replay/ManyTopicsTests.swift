@@ -12,7 +12,7 @@ import Testing
   private static let options: FeedStoreOptions = {
     var options = FeedStoreOptions()
     options.limits.maxDataBytes = 1
-    options.output.maxMessageBytes = PipelineConfiguration.messageOverhead + 1
+    options.output.maxMessageBytes = FeedStoreConfiguration.messageOverhead + 1
     options.coalescing.windowMilliseconds = 1_000_000
     options.coalescing.idleWindowMilliseconds = 1_000_000
     options.planner.maxChangedFraction = 1000
@@ -71,7 +71,7 @@ import Testing
     }
     #expect(values.contains { $0.contains(#""reason":"keyframe""#) && $0.contains(#""part":1,"#) })
     // The reserve is not excessive: with a tenth more topics it would be too small.
-    #expect(longest > PipelineConfiguration.messageOverhead * 9 / 10)
+    #expect(longest > FeedStoreConfiguration.messageOverhead * 9 / 10)
     #expect(try await replay.verify(replay.lines).told == [])
   }
 

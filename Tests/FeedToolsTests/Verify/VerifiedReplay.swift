@@ -46,7 +46,7 @@ struct VerifiedReplay {
   ) async throws
     -> (told: [String], report: VerificationReport)
   {
-    var configuration = PipelineConfiguration()
+    var configuration = FeedStoreConfiguration()
     configuration.store = options
     let told = Mutex<[String]>([])
     let report = try await Verification(configuration, input: .files(paths), log: quiet) { line in

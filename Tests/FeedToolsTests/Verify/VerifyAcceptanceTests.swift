@@ -19,7 +19,7 @@ import Testing
     #expect(names.count >= 4)
     for name in names {
       let config = golden.appendingPathComponent(name.replacing(".output.ndjson", with: ".config.json5")).path
-      let configuration = try PipelineConfiguration.load(
+      let configuration = try FeedStoreConfiguration.load(
         file: FileManager.default.fileExists(atPath: config) ? config : nil,
         assignments: []
       )

@@ -10,7 +10,7 @@ extension FuzzTarget {
   /// - Nested and dotted keys are equivalent.
   static let configuration = FuzzTarget(
     "configuration",
-    tokens: PipelineConfiguration.keys.flatMap { ["\"\($0)\":", "--set \($0)="] } + [
+    tokens: FeedStoreConfiguration.keys.flatMap { ["\"\($0)\":", "--set \($0)="] } + [
       "coalesce:", "limits:", "kafka:", "http:", "//", "/*", "*/", "'", "+1", ".5", "0x10", "Infinity", "NaN",
       "undefined", "--set ", "\\\n", "\u{2028}", "$a_", "\\u0061", "${env:A}", "$${", "'8MiB'", "'1.5s'",
     ]
@@ -29,8 +29,8 @@ extension FuzzTarget {
       if !text.contains("${file:"), !assignments.contains(where: { $0.contains("${file:") }) {
         try document.resolve { $0 == "A" ? "7" : nil }
       }
-      let configuration = try PipelineConfiguration(document)
-      try expect(try PipelineConfiguration(document) == configuration, "a document is read in two ways")
+      let configuration = try FeedStoreConfiguration(document)
+      try expect(try FeedStoreConfiguration(document) == configuration, "a document is read in two ways")
     } catch let error as ConfigurationError {
       try checkError(error)
     } catch {

@@ -1,6 +1,6 @@
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 @testable import Kafka
 
 /// What a poll of a simulated consumer brought, with bytes that stay where they are until the next.

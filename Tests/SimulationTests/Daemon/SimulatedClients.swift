@@ -3,7 +3,7 @@ import Kafka
 import Service
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// The clients of a worker in a simulated process, and its clock.
 ///

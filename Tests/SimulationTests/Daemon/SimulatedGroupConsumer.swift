@@ -1,7 +1,7 @@
 import Kafka
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// A simulated consumer as a worker sees it.
 final class SimulatedGroupConsumer: GroupConsumer, RecordConsumer {

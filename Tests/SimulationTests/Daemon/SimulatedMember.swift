@@ -4,7 +4,7 @@ import FeedStore
 import Service
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// A daemon with one worker, in a process of its own.
 final class SimulatedMember {

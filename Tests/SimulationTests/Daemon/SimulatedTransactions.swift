@@ -2,7 +2,7 @@ import CRdkafka
 import FeedStore
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 @testable import Kafka
 
 /// A simulated producer as a worker sees it.

@@ -4,7 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Service
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// What a story's daemons are configured with.
 struct Setting: Equatable, CustomStringConvertible {
@@ -52,8 +52,8 @@ struct Setting: Equatable, CustomStringConvertible {
     """
   }
 
-  var configuration: PipelineConfiguration {
-    var configuration = PipelineConfiguration()
+  var configuration: FeedStoreConfiguration {
+    var configuration = FeedStoreConfiguration()
     configuration.store.coalescing.windowMilliseconds = windowMilliseconds
     configuration.store.coalescing.maxRecords = maxRecords
     configuration.store.keyframe.maxDeltas = keyframeDeltas

@@ -7,7 +7,7 @@ import ObservationSupport
 import Service
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Lives through a story: daemons on a cluster, with everything that the story says, and then until all is published.
 final class SimulationRun {

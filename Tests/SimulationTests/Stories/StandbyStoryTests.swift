@@ -4,7 +4,7 @@ import Kafka
 import SimulationSupport
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Members that follow each other's partitions, on simulated brokers.
 @Suite struct StandbyStoryTests {

@@ -5,7 +5,7 @@ import FeedTestSupport
 import Kafka
 import SimulationSupport
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Everything that is decided of a run before it begins: what is sent when, and what happens when.
 struct Story: CustomStringConvertible {

@@ -2,7 +2,7 @@ import FeedKafka
 import Foundation
 import Testing
 
-@testable import FeedDaemon
+@testable import FeedWorker
 
 /// Daemons on simulated brokers.
 @Suite struct StoryTests {

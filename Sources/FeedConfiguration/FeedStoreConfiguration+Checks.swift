@@ -1,0 +1,78 @@
+import Feed
+import FeedStore
+import Service
+
+extension FeedStoreConfiguration {
+  /// The bytes of an output record besides an entry's data: the head, ids, kinds and positions. See `TopicOffset` for
+  /// the sum.
+  static let messageOverhead = 65_536
+
+  /// Refuses limits under which one entry might not fit in a message, as an entry is never split.
+  func checkSizes(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    let data = store.limits.maxDataBytes
+    let message = store.output.maxMessageBytes
+    // Compared by subtraction, because a sum could overflow.
+    guard data > message - Self.messageOverhead else { return }
+    throw ConfigurationError(
+      .conflict,
+      """
+      limits.maxDataBytes is \(data) (\(reader.place(of: "limits.maxDataBytes"))) \
+      and output.maxMessageBytes is \(message) (\(reader.place(of: "output.maxMessageBytes"))); \
+      limits.maxDataBytes + \(Self.messageOverhead) must be at most output.maxMessageBytes, \
+      so that an entry always fits: lower limits.maxDataBytes to at most \(message - Self.messageOverhead), \
+      or raise output.maxMessageBytes to at least \(data + Self.messageOverhead)
+      """,
+      key: "limits.maxDataBytes",
+      value: String(data),
+      allowed: "at most \(message - Self.messageOverhead)"
+    )
+  }
+
+  /// Rejects topic names that would read output as input, or mix the two outputs.
+  ///
+  /// The two inputs may be one topic: any event is accepted from either.
+  func checkTopics(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    let topics = store.topics
+    let inputs = [("topics.sections", topics.sections), ("topics.items", topics.items)]
+    try check("topics.changesets", topics.changesets, differsFrom: inputs, reader)
+    let others = inputs + [("topics.changesets", topics.changesets)]
+    try check("topics.rejected", topics.rejected, differsFrom: others, reader)
+  }
+
+  /// Rejects settings that make librdkafka load libraries, unless they are allowed: such a configuration executes code.
+  func checkPlugins(_ reader: ConfigurationReader) throws(ConfigurationError) {
+    guard !allowsPlugins else { return }
+    for pair in kafka where Self.libraryNames.contains(pair.name) && !pair.value.isEmpty {
+      let key = "kafka." + pair.name
+      throw ConfigurationError(
+        .conflict,
+        "\(key) would load a library into this process; remove it, or allow it with kafka.allowPlugins: true",
+        place: reader.place(of: key),
+        key: key
+      )
+    }
+  }
+
+  private static let libraryNames = ["plugin.library.paths", "ssl.engine.location"]
+
+  private func check(
+    _ key: String,
+    _ name: String,
+    differsFrom others: [(key: String, name: String)],
+    _ reader: ConfigurationReader
+  ) throws(ConfigurationError) {
+    for other in others where other.name == name {
+      throw ConfigurationError(
+        .conflict,
+        """
+        \(key) is "\(name)" (\(reader.place(of: key))), \
+        and so is \(other.key) (\(reader.place(of: other.key))); \
+        allowed: another topic than \(others.map(\.key).joined(separator: ", "))
+        """,
+        key: key,
+        value: name.debugDescription,
+        allowed: "a topic other than " + others.map(\.key).joined(separator: ", ")
+      )
+    }
+  }
+}

@@ -1,0 +1,203 @@
+public import FeedConfiguration
+import FeedHTTP
+import FeedKafka
+import FeedStore
+public import FeedWorker
+import Kafka
+public import Service
+
+/// `feedstore run`: maintains feeds from Kafka's input topics, and publishes their changes.
+///
+/// It keeps its state in memory. After a start or a rebalance, it restores the state from the changesets topic, and
+/// continues with the input after the committed offsets.
+public struct Daemon: Sendable {
+  public var configuration: FeedStoreConfiguration
+  /// Whether to run an embedded broker in this process.
+  public var isEmbedded: Bool
+  public var stop: StopRequest
+  public var log: Log
+  /// The token that HTTP clients must send; nil for none.
+  public var httpToken: BearerToken?
+  /// The service manager to notify; nil if there is none.
+  public var supervisor: SupervisorSocket?
+  /// Applies changed settings to the running daemon; nil if reloading is not supported.
+  public var reload: ConfigurationReload?
+  /// Where the process ends without warning; for tests.
+  public var crash: CrashInjection?
+  /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
+  var backlog: InputBacklog?
+  /// A monotonic clock in milliseconds, read before every record; tests replace it.
+  package var coarseClock: @Sendable () -> Int64 = MonotonicClock.coarseMilliseconds
+  /// Changes what the workers share, before they start; for tests.
+  var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
+  /// Called on the workers' threads with each event.
+  public var onEvent: @Sendable (DaemonEvent) -> Void
+
+  public init(
+    _ configuration: FeedStoreConfiguration,
+    isEmbedded: Bool = false,
+    stop: StopRequest,
+    log: Log,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void = { _ in }
+  ) {
+    self.configuration = configuration
+    self.isEmbedded = isEmbedded
+    self.stop = stop
+    self.log = log
+    self.onEvent = onEvent
+  }
+
+  /// Runs until a stop is requested, then publishes the pending changes, commits and leaves the group.
+  ///
+  /// - Throws: ``ConfigurationError`` for invalid settings; ``DaemonError`` with the cause and the remedy.
+  public func run() async throws -> DaemonReport {
+    var broker: EmbeddedBroker?
+    if isEmbedded {
+      // Checked before anything starts.
+      _ = try KafkaSettings(configuration.kafka, embedded: [])
+      broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
+    }
+    defer { broker?.stop() }
+    var settings = try KafkaSettings(configuration, embedded: broker?.properties)
+    settings.isCounting = configuration.http.isEnabled
+    try settings.checkProperties()
+    let process = ProcessIdentity(group: settings.groupID)
+    let server = try makeServer(settings, process)
+    addReloadableParts(server)
+    // Reported only now: readers of this line assume that the daemon has started.
+    if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
+    if let server { onEvent(.serving(url: server.url)) }
+    // These tasks are cancelled at the end of this scope, after the workers have published the pending changes.
+    async let _ = server?.run()
+    let status = server?.status ?? DaemonStatus(workers: configuration.workers)
+    let supervision = supervisor.map {
+      Supervision(
+        socket: $0,
+        status: status,
+        stop: stop,
+        longestSilence: settings.maxPollMilliseconds,
+        reload: reload
+      )
+    }
+    async let _ = supervision?.run()
+    // Who serves feeds follows them already.
+    let standby = server?.follower == nil ? makeStandby(process, settings, status) : nil
+    async let _ = follow(standby)
+    var environment = WorkerEnvironment(
+      stop: stop,
+      log: log,
+      rejectedLimit: RejectedRecordLimit(),
+      stateBudget: StateBudget(),
+      crash: crash,
+      status: status,
+      backlog: broker?.backlog ?? backlog,
+      coarseClock: coarseClock,
+      onEvent: onEvent
+    )
+    environment.standby = server?.follower ?? standby
+    changeEnvironment(&environment)
+    // The embedded broker tells no settings.
+    let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
+    async let _ = check?.run()
+    return try await work(process, settings, environment)
+  }
+
+  /// What follows the partitions of others; nil if that is not wanted.
+  private func makeStandby(
+    _ process: ProcessIdentity,
+    _ settings: KafkaSettings,
+    _ status: DaemonStatus
+  ) -> Standby? {
+    guard configuration.standby.isEnabled else { return nil }
+    let standby = Standby(
+      settings,
+      topic: configuration.store.topics.changesets,
+      maxBytes: configuration.standby.maxBytes,
+      seed: process.fingerprint,
+      stop: stop,
+      log
+    )
+    status.standby = standby
+    return standby
+  }
+
+  /// Follows on a thread of its own until the daemon is asked to stop.
+  private func follow(_ standby: Standby?) async {
+    guard let standby else { return }
+    let thread = WorkerThread(name: "standby")
+    defer { thread.stop() }
+    await withTaskExecutorPreference(thread) { @concurrent in standby.run() }
+  }
+
+  /// Runs all workers. If one fails, the others are asked to stop.
+  private func work(
+    _ process: ProcessIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) async throws -> DaemonReport {
+    let count = configuration.workers
+    let threads = (0..<count).map { WorkerThread(name: "worker-\($0)") }
+    defer { for thread in threads { thread.stop() } }
+    return try await withThrowingTaskGroup(of: DaemonReport.self) { group in
+      for (number, thread) in threads.enumerated() {
+        let identity = WorkerIdentity(number: number, count: count, process: process)
+        let own = environment.logging(["worker": number])
+        group.addTask(executorPreference: thread) { @concurrent in
+          do {
+            return try await makeWorker(identity, settings, own).run()
+          } catch {
+            stop.request()
+            throw error
+          }
+        }
+      }
+      return try await group.reduce(DaemonReport()) { $0.adding($1) }
+    }
+  }
+
+  /// Registers the parts that can apply changed settings. Other settings are only checked, so that a restart does not
+  /// fail.
+  private func addReloadableParts(_ server: DaemonServer?) {
+    guard let reload else { return }
+    reload.add(
+      ReloadablePart(keys: []) { [isEmbedded] configuration in
+        try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil).checkProperties()
+        return nil
+      }
+    )
+    if let server {
+      reload.add(server.tokenPart)
+      reload.add(server.certificatePart(log))
+    }
+  }
+
+  private func makeServer(_ settings: KafkaSettings, _ process: ProcessIdentity) throws -> DaemonServer? {
+    guard configuration.http.isEnabled else { return nil }
+    let tls = try configuration.http.tlsCredentials()
+    do throws(HTTPServerError) {
+      return try DaemonServer(
+        configuration,
+        settings,
+        token: httpToken,
+        tls: tls,
+        seed: process.fingerprint,
+        stop,
+        log
+      )
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+
+  private func makeWorker(
+    _ identity: WorkerIdentity,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment
+  ) throws -> Worker {
+    do {
+      return try Worker(identity, configuration, settings, environment)
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+}

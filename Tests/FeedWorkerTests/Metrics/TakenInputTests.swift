@@ -1,0 +1,52 @@
+import Service
+import Synchronization
+import Testing
+
+@testable import FeedWorker
+
+@Suite struct TakenInputTests {
+  private final class Clock: Sendable {
+    private let time: Mutex<Int64>
+
+    init(_ time: Int64) { self.time = Mutex(time) }
+
+    var now: Int64 { time.withLock { $0 } }
+    func advance(by milliseconds: Int64) { time.withLock { $0 += milliseconds } }
+  }
+
+  @Test func `delays are from the timestamp to the commit, whenever the record was taken`() {
+    let clock = Clock(1_000_000)
+    var input = TakenInput { clock.now }
+    var delays = Histogram([0.1, 1, 10])
+    input.add(topic: 1, bytes: 7, timestamp: 999_990)
+    clock.advance(by: 50)
+    input.add(topic: 1, bytes: 3, timestamp: 1_000_040)
+    // Without a timestamp, and from a clock that is ahead.
+    input.add(topic: 0, bytes: 1, timestamp: -1)
+    input.add(topic: 0, bytes: 1, timestamp: 1_002_000)
+    #expect(
+      input.topics() == [TakenInput.Amount(records: 2, bytes: 2), TakenInput.Amount(records: 2, bytes: 10)]
+    )
+    #expect(input.records == 4)
+    input.add(topic: 0, bytes: 1, timestamp: -1)
+    #expect(input.records == 5)
+    clock.advance(by: 50)
+    input.commit(into: &delays)
+    // 110 ms, 60 ms, and none.
+    #expect(delays.counts == [2, 1, 0, 0])
+    #expect(abs(delays.sum - 0.17) < 1e-9)
+    #expect(input.records == 0)
+    input.commit(into: &delays)
+    #expect(delays.count == 3)
+  }
+
+  @Test func `what is read again is not counted twice`() {
+    var input = TakenInput { 5_000 }
+    var delays = Histogram([1])
+    input.add(topic: 0, bytes: 1, timestamp: 5_000)
+    input.discard()
+    #expect(input.records == 0)
+    input.commit(into: &delays)
+    #expect(delays.count == 0)
+  }
+}
