@@ -75,6 +75,8 @@ private final class LateProducer: TransactionClient {
     try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
   }
 
+  func deliveredEnd(of partition: TopicPartition) -> Int64? { producer.deliveredEnd(of: partition) }
+
   func begin() throws(KafkaError) { try producer.begin() }
 
   func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {

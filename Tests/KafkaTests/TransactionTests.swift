@@ -11,7 +11,9 @@ struct TransactionTests {
     let consumer = try fixture.consumer(["group.id": "group"])
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
     try producer.initTransactions(timeoutMilliseconds: 120_000)
-    for text in ["first", "second"] {
+    let output = TopicPartition(topic: "output", partition: 0)
+    #expect(producer.deliveredEnd(of: output) == nil)
+    for (index, text) in ["first", "second"].enumerated() {
       try producer.begin()
       try withBytes(text) { value in
         try producer.produce(topic: "output", partition: 0, key: nil, value: value)
@@ -20,6 +22,9 @@ struct TransactionTests {
         [TopicPartition(topic: "input", partition: 0): CommittedOffset(7, metadata: "seven")],
         consumer.groupMetadata()
       )
+      try producer.flush(timeoutMilliseconds: 120_000)
+      // The mock cluster writes no markers.
+      #expect(producer.deliveredEnd(of: output) == Int64(index + 1))
       try producer.commit()
     }
     #expect(producer.takeDeliveryErrors().isEmpty)

@@ -18,6 +18,8 @@ protocol TransactionClient: AnyObject {
     timeoutMilliseconds: Int32
   ) throws(KafkaError)
   func flush(timeoutMilliseconds: Int32) throws(KafkaError)
+  /// The offset after the last record that a broker has reported as written to a partition; nil before the first.
+  func deliveredEnd(of partition: TopicPartition) -> Int64?
   func commit(timeoutMilliseconds: Int32) throws(KafkaError)
   func abort(timeoutMilliseconds: Int32) throws(KafkaError)
   /// - Returns: whether there are delivery errors to take.

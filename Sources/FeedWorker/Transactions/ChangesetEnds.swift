@@ -1,9 +1,11 @@
-/// How far partitions of the changesets topic reach at least, as far as this worker knows.
+/// Where partitions of the changesets topic end, as far as this worker knows.
 ///
-/// It goes with the offsets that are committed, and whoever restores the feeds next does not believe a broker that
-/// names an earlier end: one that was cut off while others took over, and still answers, would have it restore feeds
-/// as they were before what the offsets stand for. A bound from below: what others, or aborted transactions, have
-/// written is not counted.
+/// The end is committed with the input's offsets, and the worker that restores the feeds next does not believe a broker
+/// that reports an earlier one. A former leader that was cut off and still answers would make it restore feeds as
+/// they were before the input that the offsets stand for.
+///
+/// A lower bound: others may write to the partition, for example a transaction that is aborted. It is never before a
+/// record that this worker has published, since ``correct(_:to:)`` takes over the offsets that brokers report.
 struct ChangesetEnds: Equatable {
   private var ends: [Int32: Int64] = [:]
   /// Records of the open transaction.
@@ -14,6 +16,18 @@ struct ChangesetEnds: Equatable {
 
   /// A record was queued for a partition.
   mutating func add(to partition: Int32) { pending[partition, default: 0] += 1 }
+
+  /// A broker reports the end of the open transaction's records in a partition.
+  ///
+  /// - Returns: whether it is behind the end that follows from counting them.
+  mutating func correct(_ partition: Int32, to end: Int64) -> Bool {
+    guard let count = pending[partition], end > ends[partition, default: 0] + count else { return false }
+    ends[partition] = end - count
+    return true
+  }
+
+  /// The partitions in which the open transaction has records.
+  var written: [Int32] { Array(pending.keys) }
 
   /// The transaction was committed: behind its records, each partition has a marker.
   mutating func commit() {

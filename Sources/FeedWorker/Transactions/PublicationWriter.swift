@@ -43,6 +43,18 @@ struct PublicationWriter {
     ends.discard()
   }
 
+  /// Takes over where brokers have written the transaction's changesets.
+  ///
+  /// - Returns: whether a partition ends later than was known.
+  mutating func correctEnds(by producer: any TransactionClient) -> Bool {
+    var isCorrected = false
+    for number in ends.written {
+      let partition = TopicPartition(topic: options.topics.changesets, partition: number)
+      if let end = producer.deliveredEnd(of: partition), ends.correct(number, to: end) { isCorrected = true }
+    }
+    return isCorrected
+  }
+
   /// Queues what is left of the part.
   mutating func write(
     _ part: borrowing Publication,

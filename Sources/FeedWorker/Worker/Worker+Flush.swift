@@ -45,12 +45,7 @@ extension Worker {
         )
       case .addOffsets:
         environment.crash?.reach(.beforeOffsets)
-        let membership = try consumer.membership()
-        try producer.sendOffsets(
-          committedOffsets(store, membership),
-          membership,
-          timeoutMilliseconds: offsetsTime(until: limit)
-        )
+        try addOffsets(store, until: limit)
         environment.crash?.reach(.afterOffsets)
       case .commit:
         defer { environment.crash?.reach(.inCommit) }
@@ -84,6 +79,23 @@ extension Worker {
       }
       return refusal(behind: error).map { .refused($0) } ?? .failed(error)
     }
+  }
+
+  /// Adds the offsets to the transaction, while its records are on their way; and again if a partition ends later than
+  /// was added with them, because others have written to it.
+  private func addOffsets(_ store: isolated FeedStore, until limit: Int64) throws(KafkaError) {
+    var isOutdated = false
+    repeat {
+      let membership = try consumer.membership()
+      try producer.sendOffsets(
+        committedOffsets(store, membership),
+        membership,
+        timeoutMilliseconds: offsetsTime(until: limit)
+      )
+      // The commit would wait for the same.
+      try producer.flush(timeoutMilliseconds: Self.callMilliseconds)
+      isOutdated = writer?.correctEnds(by: producer) == true
+    } while isOutdated
   }
 
   /// Why a record of the transaction is refused, if that is what a call has failed for; nil if only time is needed.

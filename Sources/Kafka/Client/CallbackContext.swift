@@ -21,6 +21,15 @@ final class CallbackContext {
   /// Failed deliveries, until the owner takes them.
   var deliveryErrors = DeliveryErrors()
 
+  /// A partition of librdkafka's handle of a topic.
+  struct Place: Hashable {
+    var topic: OpaquePointer
+    var partition: Int32
+  }
+
+  /// The offset after the last record that was delivered, for each partition.
+  private(set) var deliveredEnds: [Place: Int64] = [:]
+
   init(_ configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) {
     self.log = log
     faults = configuration.connectionFaults ?? ConnectionFaults()
@@ -42,6 +51,13 @@ final class CallbackContext {
       errors.removeFirst()
     }
     errors.append(error)
+  }
+
+  /// Records the offset of a record that was delivered, if the broker reported it.
+  func noteDelivery(of message: rd_kafka_message_t) {
+    guard let topic = message.rkt, message.offset >= 0 else { return }
+    let end = message.offset + 1
+    deliveredEnds[Place(topic: topic, partition: message.partition), default: end] = end
   }
 
   func takeErrors() -> [KafkaError] {

@@ -16,7 +16,11 @@ final class ProducerCore {
     )
     handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
-        guard let message, ProducerCore.isFailure(message.pointee.err) else { return }
+        guard let message else { return }
+        if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+          CallbackContext.from(opaque)?.noteDelivery(of: message.pointee)
+        }
+        guard ProducerCore.isFailure(message.pointee.err) else { return }
         let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
         let isTooLarge = message.pointee.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
         let size = isTooLarge ? " of \(message.pointee.key_len + message.pointee.len) bytes" : ""
@@ -95,6 +99,12 @@ final class ProducerCore {
 
   /// The id of the cluster from the last metadata response; nil if there was none. Does not block.
   var clusterID: String? { handle.flatMap { ClientHandle.clusterID($0.client) } }
+
+  func deliveredEnd(of partition: TopicPartition) -> Int64? {
+    guard let handle, let index = topics.index(ofName: partition.topic, client: handle.client) else { return nil }
+    let place = CallbackContext.Place(topic: topics.pointer(at: index), partition: partition.partition)
+    return handle.context.deliveredEnds[place]
+  }
 
   var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }
 

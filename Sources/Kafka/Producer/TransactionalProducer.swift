@@ -37,6 +37,12 @@ public final class TransactionalProducer {
         detail: "the property transactional.id is not set; give each producer its own"
       )
     }
+    var configuration = configuration
+    try configuration.require(
+      "delivery.report.only.error",
+      "false",
+      because: "deliveredEnd(of:) follows from the reports"
+    )
     core = try ProducerCore(configuration, log: log)
   }
 
@@ -146,6 +152,10 @@ public final class TransactionalProducer {
 
   /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
   public var queuedCount: Int { core.queuedCount }
+
+  /// The offset after the last record that a broker has reported as written to a partition; nil before the first. After
+  /// `flush` it takes all records into account, except those whose offset the broker did not report.
+  public func deliveredEnd(of partition: TopicPartition) -> Int64? { core.deliveredEnd(of: partition) }
 
   /// Processes delivery reports; call it regularly, and when the queue is full.
   ///

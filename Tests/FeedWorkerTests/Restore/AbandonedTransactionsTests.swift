@@ -179,6 +179,7 @@ struct AbandonedTransactionsTests {
       if clients.isSlowToClose { throw KafkaErrors.retriable }
     }
 
+    func deliveredEnd(of partition: TopicPartition) -> Int64? { nil }
     func begin() { unused() }
     func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) { unused() }
     func sendOffsets(

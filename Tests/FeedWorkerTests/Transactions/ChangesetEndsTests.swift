@@ -33,6 +33,22 @@ struct ChangesetEndsTests {
     #expect(Self.end(ends) == 10)
   }
 
+  @Test func `where others have written, the end is what the broker reports`() {
+    var ends = ChangesetEnds()
+    ends.note(10, of: 0)
+    ends.add(to: 0)
+    let changes = [11, 14, 13].map { ends.correct(0, to: $0) }
+    #expect(changes == [false, true, false], "only a later end than is known changes it")
+    #expect(Self.end(ends) == 14)
+    ends.commit()
+    ends.add(to: 0)
+    #expect(Self.end(ends) == 16)
+    ends.discard()
+    let isChanged = ends.correct(0, to: 100)
+    #expect(!isChanged, "the partition has no records of the open transaction")
+    #expect(Self.end(ends) == 15)
+  }
+
   @Test func `of a partition that was not measured nothing is said`() {
     var ends = ChangesetEnds()
     ends.add(to: 0)

@@ -7,7 +7,7 @@ public final class PartitionLog {
     /// The sequence number that has to come next.
     var nextSequence: Int32
     /// The last batches, for those that come twice: first and next sequence.
-    var recent: [ClosedRange<Int32>] = []
+    var recent: [(range: ClosedRange<Int32>, end: Int64)] = []
   }
 
   public let partition: TopicPartition
@@ -42,21 +42,25 @@ public final class PartitionLog {
   /// Appends a batch of a transaction, unless it is there already.
   ///
   /// - Parameter sequence: the number of its first record.
-  /// - Returns: why it is refused; nil if it is not.
-  func append(_ records: [SimulatedRecord], _ producer: ProducerKey, sequence: Int32) -> KafkaErrorCode? {
+  /// - Returns: the offset after its last record, or why it is refused.
+  func append(
+    _ records: [SimulatedRecord],
+    _ producer: ProducerKey,
+    sequence: Int32
+  ) -> Result<Int64, RefusedRequest> {
     var state = producers[producer.id] ?? ProducerState(epoch: producer.epoch, nextSequence: 0)
-    if producer.epoch < state.epoch { return .invalidProducerEpoch }
+    if producer.epoch < state.epoch { return .failure(RefusedRequest(.invalidProducerEpoch)) }
     if producer.epoch > state.epoch { state = ProducerState(epoch: producer.epoch, nextSequence: 0) }
     let range = sequence...(sequence + Int32(records.count) - 1)
-    if state.recent.contains(range) { return nil }
-    guard sequence == state.nextSequence else { return .outOfOrderSequence }
+    if let earlier = state.recent.first(where: { $0.range == range }) { return .success(earlier.end) }
+    guard sequence == state.nextSequence else { return .failure(RefusedRequest(.outOfOrderSequence)) }
     state.nextSequence = range.upperBound + 1
-    state.recent = (state.recent + [range]).suffix(5)
+    state.recent = (state.recent + [(range, high + Int64(records.count))]).suffix(5)
     producers[producer.id] = state
     let span = openSpans[producer.id] ?? TransactionSpan(producer, firstOffset: high)
     openSpans[producer.id] = span
     for record in records { add(.record(record), span) }
-    return nil
+    return .success(high)
   }
 
   /// Ends a producer's transaction.

@@ -19,6 +19,7 @@ public final class SimulatedProducer: SimulatedClient {
   private var added: Set<TopicPartition> = []
   private var hasOffsets = false
   private var sequences: [TopicPartition: Int32] = [:]
+  private var deliveredEnds: [TopicPartition: Int64] = [:]
   private var abortable: KafkaError?
   private var fatal: KafkaError?
   private var end: (kind: End, result: Result<Void, KafkaError>?)?
@@ -250,6 +251,9 @@ public final class SimulatedProducer: SimulatedClient {
     try flush(until: simulator.now + Int64(milliseconds) * 1_000)
   }
 
+  /// The offset after the last record that a broker has reported as written to a partition.
+  public func deliveredEnd(of partition: TopicPartition) -> Int64? { deliveredEnds[partition] }
+
   /// Waits, and says whether there are delivery errors.
   public func poll(milliseconds: Int32) throws(KafkaError) -> Bool {
     if isGone { throw error(.closed, "poll", fatal: true) }
@@ -318,7 +322,7 @@ public final class SimulatedProducer: SimulatedClient {
       }
     }
     let sequence = sequences[partition] ?? 0
-    let answer: Result<Void, RefusedRequest> = ask(
+    let answer: Result<Int64, RefusedRequest> = ask(
       .produce,
       leaderOf: partition,
       until: deadline,
@@ -331,14 +335,15 @@ public final class SimulatedProducer: SimulatedClient {
       guard cluster.transactions.isOpen(partition, for: key) else {
         return reply(.failure(RefusedRequest(.invalidProducerEpoch)))
       }
-      let code = log.append(records, key, sequence: sequence)
+      let result = log.append(records, key, sequence: sequence)
       cluster.changed([partition.topic])
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
+      reply(result)
     }
     guard goesOn(), !isGone else { return }
     switch answer {
-    case .success:
+    case .success(let end):
       sequences[partition] = sequence + Int32(records.count)
+      deliveredEnds[partition] = end
       inFlight = 0
     case .failure(let refused): giveUp(records, partition, refused.code, "produce to \(partition)")
     }

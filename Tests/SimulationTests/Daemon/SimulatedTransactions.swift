@@ -16,6 +16,8 @@ final class SimulatedTransactions: TransactionClient, RecordProducer {
     try producer.initTransactions(milliseconds: timeoutMilliseconds)
   }
 
+  func deliveredEnd(of partition: TopicPartition) -> Int64? { producer.deliveredEnd(of: partition) }
+
   func begin() throws(KafkaError) { try producer.begin() }
 
   func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
