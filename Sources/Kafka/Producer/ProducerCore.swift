@@ -101,7 +101,9 @@ final class ProducerCore {
   var clusterID: String? { handle.flatMap { ClientHandle.clusterID($0.client) } }
 
   func deliveredEnd(of partition: TopicPartition) -> Int64? {
-    guard let handle, let index = topics.index(ofName: partition.topic, client: handle.client) else { return nil }
+    guard let handle, let index = topics.index(ofName: partition.topic, client: handle.client) else {
+      return nil
+    }
     let place = CallbackContext.Place(topic: topics.pointer(at: index), partition: partition.partition)
     return handle.context.deliveredEnds[place]
   }
