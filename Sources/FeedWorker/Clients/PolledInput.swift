@@ -19,10 +19,8 @@ protocol PolledInput: InputBatch {
 
   /// Fills it again. What it held must have been taken.
   func poll(timeoutMilliseconds: Int32) throws(KafkaError)
-  /// Notes the batch's records as taken.
-  ///
-  /// - Returns: a partition of which records came that had come before; nil if there is none.
-  func note(in positions: inout InputPositions) -> TopicPartition?
+  /// The records that the last poll brought, by partition.
+  var spans: [InputSpan] { get }
   /// Begins a slice: from this time on no record is handed out but the first.
   func beginSlice(until end: Int64)
   /// Drops what is left of partitions that are somebody else's now.

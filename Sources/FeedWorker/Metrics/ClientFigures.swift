@@ -112,3 +112,8 @@ extension BrokerStatistics {
     return sum
   }
 }
+
+/// Which of a worker's clients.
+enum ClientKind: String, CaseIterable, Sendable {
+  case consumer, producer
+}

@@ -66,3 +66,162 @@ package struct WorkerFigures: Sendable {
     for (kind, client) in other.clients { clients[kind, default: ClientFigures()].add(client) }
   }
 }
+
+/// A part of what a flush takes its time for.
+enum FlushStage: String, CaseIterable, Sendable {
+  /// Finding out what changed in each feed, and writing it down.
+  case plan
+  /// Beginning transactions, and handing their records to librdkafka.
+  case produce
+  /// Sending the offsets that belong to the transaction.
+  case offsets
+  /// Waiting until the brokers have the records, and have committed.
+  case commit
+}
+
+/// How long committed flushes took.
+struct FlushSeconds: Sendable {
+  private(set) var whole = Histogram(Self.bounds)
+  private(set) var stages: [FlushStage: Histogram] = [:]
+
+  private static let bounds = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+  ]
+
+  init() {
+    for stage in FlushStage.allCases { stages[stage] = Histogram(Self.bounds) }
+  }
+
+  /// A flush was committed.
+  mutating func observe(_ clock: FlushClock) {
+    whole.observe(clock.wholeSeconds)
+    for stage in FlushStage.allCases { stages[stage]?.observe(clock.seconds(stage)) }
+  }
+
+  mutating func add(_ other: FlushSeconds) {
+    whole.add(other.whole)
+    for (stage, histogram) in other.stages { stages[stage]?.add(histogram) }
+  }
+}
+
+/// How long the stages of the flush under way have taken, in nanoseconds.
+struct FlushClock {
+  private var stages = [Int64](repeating: 0, count: FlushStage.allCases.count)
+  private var start: Int64 = 0
+
+  /// A flush begins.
+  mutating func begin() {
+    for index in stages.indices { stages[index] = 0 }
+    start = MonotonicClock.nanoseconds()
+  }
+
+  /// A call of a transaction went on from a time until now.
+  mutating func add(_ step: TransactionMachine.Step, since time: Int64) {
+    let elapsed = MonotonicClock.nanoseconds() - time
+    switch step {
+    case .begin, .write: stages[Self.index(.produce)] += elapsed
+    case .addOffsets: stages[Self.index(.offsets)] += elapsed
+    case .commit: stages[Self.index(.commit)] += elapsed
+    case .nothing, .register, .abort, .replace: break
+    }
+  }
+
+  /// A part of writing was planning.
+  mutating func addPlanning(since time: Int64) {
+    let elapsed = MonotonicClock.nanoseconds() - time
+    stages[Self.index(.plan)] += elapsed
+    // The call around it counts all of its time as writing.
+    stages[Self.index(.produce)] -= elapsed
+  }
+
+  /// In seconds.
+  func seconds(_ stage: FlushStage) -> Double { Double(max(0, stages[Self.index(stage)])) / 1e9 }
+
+  /// From the beginning until now, in seconds.
+  var wholeSeconds: Double { Double(MonotonicClock.nanoseconds() - start) / 1e9 }
+
+  private static func index(_ stage: FlushStage) -> Int { FlushStage.allCases.firstIndex(of: stage) ?? 0 }
+}
+
+/// How feeds are restored.
+struct RestoreFigures: Sendable {
+  /// Records of the changesets topic that were read, and bytes of their keys and values.
+  private(set) var records = 0
+  private(set) var bytes = 0
+  /// Records that are left of the restoration under way.
+  private(set) var remaining: Int64 = 0
+  /// How long restorations took that came to their end.
+  private(set) var seconds = Histogram([0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600])
+
+  /// Some more was read.
+  mutating func read(records: Int, bytes: Int, remaining: Int64) {
+    self.records += records
+    self.bytes += bytes
+    self.remaining = remaining
+  }
+
+  /// Feeds are restored.
+  mutating func finish(milliseconds: Int64) {
+    remaining = 0
+    seconds.observe(Double(milliseconds) / 1_000)
+  }
+
+  /// What was restored is dropped.
+  mutating func abandon() { remaining = 0 }
+
+  mutating func add(_ other: RestoreFigures) {
+    records += other.records
+    bytes += other.bytes
+    remaining += other.remaining
+    seconds.add(other.seconds)
+  }
+}
+
+/// What a rebalance of the group did with a worker's partitions.
+enum RebalanceKind: String, CaseIterable, Sendable {
+  case assigned
+  /// They were given up in order.
+  case revoked
+  /// Others may have had them already.
+  case lost
+}
+
+/// Why a worker's producer was replaced.
+enum ReplacementReason: String, CaseIterable, Sendable {
+  /// Its transaction was aborted.
+  case aborted
+  /// Another producer has its transactional id, or its epoch was raised.
+  case fenced
+  /// librdkafka gave it up.
+  case fatal
+  /// It is not known whether its transaction was committed.
+  case unknownOutcome = "unknown-outcome"
+  /// Its transactions may take long, and need no longer.
+  case renewed
+
+  /// - Parameters:
+  ///   - state: the machine's, when a producer is to be replaced.
+  ///   - error: what a call failed with last; nil if there was no time left.
+  init(_ state: TransactionMachine.State, _ error: KafkaError?) {
+    switch state {
+    case .retiring: self = .renewed
+    case .replacing: self = .aborted
+    default:
+      switch error?.kind {
+      case .fenced, .producerFenced, .invalidProducerEpoch, .invalidTransactionState: self = .fenced
+      default: self = error?.isFatal == true ? .fatal : .unknownOutcome
+      }
+    }
+  }
+}
+
+/// What became of a transaction.
+enum TransactionOutcome: String, CaseIterable, Sendable {
+  case committed
+  /// It was aborted, and its input is read again.
+  case withdrawn
+  /// It is not known whether it was committed: feeds are restored.
+  case unknown
+  /// It was aborted for a reason that an operator has to remove.
+  case refused
+}

@@ -33,3 +33,29 @@ public struct DaemonReport: Sendable, Equatable {
     ]
   }
 }
+
+/// What a daemon tells while it runs. Told on the worker's thread: be quick.
+public enum DaemonEvent: Sendable, Equatable {
+  /// The embedded broker listens at this address.
+  case listening(bootstrapServers: String)
+  /// Feeds are served over HTTP at this address.
+  case serving(url: String)
+  /// The group has given it this many input partitions; their feeds are restored next.
+  case assigned(partitions: Int)
+  /// Of so many input partitions the feeds are what was published last.
+  case restored(partitions: Int, feeds: Int)
+  /// The feeds of a partition could not be restored: its input is not read, and nothing of it is published.
+  case stopped(partition: Int32)
+  /// Input is read from here on.
+  case running
+  /// A poll brought so many records; they are applied before anything else happens.
+  case received(records: Int)
+  /// A flush was committed; all that was done since the start.
+  case committed(StoreCounters)
+  /// A transaction was aborted: its input is read again.
+  case withdrawn
+  /// It is not known what was published last: the producer is replaced, and feeds are restored.
+  case recovering
+  /// The partitions are gone, and the state of their feeds with them.
+  case released
+}

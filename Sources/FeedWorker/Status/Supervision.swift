@@ -1,3 +1,4 @@
+import FeedStore
 package import Service
 
 /// Tells the service manager how the daemon is, for as long as the daemon runs.
@@ -52,4 +53,65 @@ package struct Supervision {
   }
 
   private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
+}
+
+/// What the service manager is told, and when: a state machine that is told the time.
+///
+/// `READY=1` is sent once, when all is done that the daemon can do on its own; until then the manager is asked for more
+/// time, as restoring may take minutes. `WATCHDOG=1` is sent as long as the daemon lives.
+struct SupervisorNotices {
+  private let watchdogMilliseconds: Int64?
+  private var isReady = false
+  private var isStopping = false
+  private var lastStatus = ""
+  private var lastWatchdog: Int64?
+
+  /// How long the manager is asked to wait from each notice on.
+  private static let extensionMicroseconds = 30_000_000
+
+  /// - Parameter watchdogMilliseconds: how often the manager wants to hear of the daemon; nil if it does not.
+  init(watchdogMilliseconds: Int64?) { self.watchdogMilliseconds = watchdogMilliseconds }
+
+  /// What is to be sent now; empty if nothing is.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds of the monotonic clock.
+  ///   - status: a line for people.
+  mutating func next(_ health: DaemonHealth, status: String, isStopping: Bool, at now: Int64) -> [String] {
+    var notices: [String] = []
+    if isStopping, !self.isStopping {
+      self.isStopping = true
+      notices.append("STOPPING=1")
+    }
+    if !isReady, !isStopping {
+      if health.isStarted {
+        isReady = true
+        notices.append("READY=1")
+      } else if health.isLive {
+        notices.append("EXTEND_TIMEOUT_USEC=\(Self.extensionMicroseconds)")
+      }
+    }
+    if status != lastStatus {
+      lastStatus = status
+      notices.append("STATUS=\(status)")
+    }
+    if let watchdogMilliseconds, health.isLive, lastWatchdog.map({ now - $0 >= watchdogMilliseconds }) ?? true
+    {
+      lastWatchdog = now
+      notices.append("WATCHDOG=1")
+    }
+    return notices
+  }
+
+  /// A line for people, such as `systemctl status` shows.
+  static func status(_ health: DaemonHealth, _ figures: WorkerFigures) -> String {
+    if let death = health.deaths.first { return death.detail }
+    if let obstacle = health.obstacles.first, obstacle.code != "stopped" { return obstacle.detail }
+    let partitions = figures.partitions.count
+    var text = "\(Quantity.count(partitions)) \(partitions == 1 ? "partition" : "partitions"), "
+    text += "\(Quantity.count(figures.content.feeds)) \(figures.content.feeds == 1 ? "feed" : "feeds")"
+    if !figures.stopped.isEmpty { text += ", \(figures.stopped.count) stopped" }
+    let lag = figures.inputLag.values.reduce(0, +)
+    return lag > 0 ? text + ", \(Quantity.count(Int(lag))) records behind" : text
+  }
 }

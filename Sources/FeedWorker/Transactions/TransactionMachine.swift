@@ -251,3 +251,77 @@ struct TransactionMachine: Equatable {
     times <= 0 ? 0 : ExponentialBackoff(from: least, to: greatest)[times - 1]
   }
 }
+
+/// What an error of a transactional producer asks for.
+enum TransactionErrorClass: Equatable {
+  /// The same call may succeed later.
+  case retriable
+  /// The transaction cannot be committed; the producer is good for another.
+  case abortable
+  /// The producer will not work again, or what became of its transaction is not known to it.
+  case fatal
+  /// It would fail in the same way for every producer, until somebody changes something.
+  case permanent
+
+  /// - Parameter isCommitting: whether the end of the transaction was asked for, so that it may have happened.
+  init(_ error: KafkaError, isCommitting: Bool) {
+    self =
+      if error.kind.needsSomebody {
+        .permanent
+      } else if error.isFatal {
+        .fatal
+      } else if error.requiresAbort {
+        .abortable
+      } else if error.isRetriable {
+        .retriable
+      } else {
+        // Nobody says what it means. A commit may have happened, so it must not be taken for aborted.
+        isCommitting ? .fatal : .abortable
+      }
+  }
+}
+
+extension KafkaErrorCode {
+  /// Whether only a change of the configuration, of topics or of access rights can help.
+  var needsSomebody: Bool {
+    switch self {
+    case .messageTooLarge, .invalidRecord, .invalidTimestamp, .policyViolation, .unsupportedForMessageFormat,
+      .invalidTransactionTimeout, .unsupportedFeature, .unsupportedVersion:
+      true
+    default: isRefusal
+    }
+  }
+
+  /// Whether the brokers refuse access.
+  var isRefusal: Bool {
+    switch self {
+    case .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
+      .clusterAuthorizationFailed:
+      true
+    default: false
+    }
+  }
+}
+
+/// Counts the transactions in a row that failed as they took the time they had, so that the next gets more.
+struct SlowTransactions: Equatable {
+  private(set) var inARow = 0
+  /// When the transaction under way was begun, in milliseconds of the monotonic clock; nil if there is none, or it has
+  /// failed already.
+  private var start: Int64?
+
+  /// A transaction was begun.
+  mutating func begin(at now: Int64) { start = now }
+
+  /// The transaction was committed.
+  mutating func commit() { self = SlowTransactions() }
+
+  /// The transaction has failed; told more than once, it counts once.
+  ///
+  /// - Parameter timeoutMilliseconds: how long it had. What ends by its time may do so a little before.
+  mutating func fail(at now: Int64, timeoutMilliseconds: Int) {
+    guard let begun = start else { return }
+    start = nil
+    if now - begun >= Int64(timeoutMilliseconds) * 3 / 4 { inARow += 1 }
+  }
+}

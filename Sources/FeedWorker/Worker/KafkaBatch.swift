@@ -54,10 +54,9 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
     polled = wallClock()
   }
 
-  /// Notes the batch's records as taken.
-  ///
-  /// - Returns: a partition of which records came that had come before; nil if there is none.
-  func note(in positions: inout InputPositions) -> TopicPartition? {
+  /// The records that the last poll brought, by partition.
+  var spans: [InputSpan] {
+    var spans: [InputSpan] = []
     var start = 0
     while start < messages.count {
       // Records of one partition come together.
@@ -74,10 +73,10 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
       }
       let topic = consumer.topicName(at: first.topicIndex)
       let partition = TopicPartition(topic: topic, partition: first.partition)
-      guard positions.take(partition, first: first.offset, last: last) else { return partition }
+      spans.append(InputSpan(partition: partition, first: first.offset, last: last))
       start = end
     }
-    return nil
+    return spans
   }
 
   /// Records that the last poll brought.

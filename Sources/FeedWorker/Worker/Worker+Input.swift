@@ -2,29 +2,21 @@ import Feed
 import FeedConfiguration
 import FeedKafka
 import FeedStore
+import Glibc
 import Kafka
 import Service
 
 /// Polls for input and applies it.
 extension Worker {
   /// Polls for input, to be applied next.
-  func takeInput(_ store: isolated FeedStore, timeoutMilliseconds: Int32) throws -> WorkerEvent {
+  func takeInput(timeoutMilliseconds: Int32) throws -> WorkerEvent {
     let rebalance = try poll(timeoutMilliseconds: timeoutMilliseconds)
-    let repeated = batch.note(in: &machine.positions)
-    environment.backlog?.read(machine.positions.read, by: identity.number)
-    noteBacklog(of: store)
-    if let repeated {
-      mayHaveRestarted = lostInput == .continue
-      log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated])
-    } else if !batch.isEmpty {
-      onEvent(.received(records: batch.count))
-    }
-    return .polled(rebalance, isRepeated: repeated != nil)
+    if !batch.isEmpty { onEvent(.received(records: batch.count)) }
+    return .polled(rebalance, batch.spans)
   }
 
   private func poll(timeoutMilliseconds: Int32) throws -> Rebalance? {
-    try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
-    pollSchedule.poll(at: environment.coarseClock())
+    try member.poll(timeoutMilliseconds: timeoutMilliseconds)
     try handleEvents(of: batch)
     return batch.rebalance
   }
@@ -34,12 +26,14 @@ extension Worker {
   func pollWithoutInput(timeoutMilliseconds: Int32) throws -> WorkerEvent {
     let rebalance = try poll(timeoutMilliseconds: timeoutMilliseconds)
     batch.discard()
-    return .polled(rebalance, isRepeated: false)
+    return .polled(rebalance, [])
   }
 
   /// Applies what was polled, until the group has to be polled again.
   func applySlice(to store: isolated FeedStore) throws -> WorkerEvent.Applied {
-    batch.beginSlice(until: pollSchedule.dueTime)
+    environment.backlog?.read(machine.positions.read, by: identity.number)
+    noteBacklog(of: store)
+    batch.beginSlice(until: member.schedule.dueTime)
     defer { noteIgnoredFields(of: store) }
     if try store.apply(batch, time: .clock(clock.milliseconds())) == .flushDue { return .untilFlush }
     return batch.isUnfinished ? .slice : .everything
@@ -66,12 +60,14 @@ extension Worker {
     status.update { $0.ignoredFields = ignored.counts }
   }
 
-  /// Has the offsets committed of what ends transactions at the end of the input. Otherwise there would always be
-  /// something unread, and when it is deleted like records, it would be missed like records.
-  func coverEnds(_ store: isolated FeedStore) {
-    for end in batch.ends where machine.positions.reachEnd(end.topicPartition, end.offset) {
-      cover(end, store)
-    }
+  /// Commits the offsets of what ends transactions at the end of the input. Otherwise there would always be something
+  /// unread, and when it is deleted like records, it would be missed like records.
+  ///
+  /// - Returns: the ends that are after the last records.
+  func coverEnds(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
+    let ends = batch.ends.filter(machine.positions.isBefore)
+    for end in ends { cover(end, store) }
+    return ends
   }
 
   /// Has an offset committed behind which no record was taken.
@@ -114,7 +110,7 @@ extension Worker {
     do throws(DaemonError) {
       for position in machine.positions.resume {
         let input = position.topicPartition
-        guard let ends = try? reader().ends(of: input, timeoutMilliseconds: Self.callMilliseconds) else {
+        guard let ends = try? reader().ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds) else {
           continue
         }
         try InputStart.check(InputStart.finding(input, position.offset, ends), ends, .fail)
@@ -133,9 +129,201 @@ extension Worker {
     defer { endReading() }
     for position in positions {
       let input = position.topicPartition
-      let ends = try reader().ends(of: input, timeoutMilliseconds: Self.callMilliseconds)
+      let ends = try reader().ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds)
       if case .restarted = InputStart.finding(input, position.offset, ends) { return true }
     }
     return false
+  }
+}
+
+/// When a worker's regular work is due next, in milliseconds of the monotonic clock.
+struct DueTimes {
+  static let lagMilliseconds: Int64 = 1_000
+  /// Much less than the least `offsets.retention.minutes` that makes sense.
+  static let offsetRefreshMilliseconds: Int64 = 3_600_000
+
+  /// To report how far behind the worker is.
+  var lag: Int64 = 0
+  /// To commit again offsets that have not changed.
+  var offsetRefresh: Int64
+
+  init(start: Int64) { offsetRefresh = start + Self.offsetRefreshMilliseconds }
+}
+
+/// Does what is due by time, between two batches, and looks how far behind the input is.
+extension Worker {
+  /// Does what is due by time, when everything that was polled is applied.
+  func look(_ store: isolated FeedStore) -> WorkerEvent {
+    let ends = coverEnds(store)
+    status.turn(waitingRecords: batch.taken.records)
+    if backlog.isBehind {
+      backlog.apply(unread: unread.count)
+      store.noteBacklog(backlog.isBehind)
+    }
+    noteLag()
+    remindOfStoppedPartitions()
+    refreshOffsets(store)
+    assert(
+      Set(machine.partitions.inputs(.restoring).map(\.partition)) == restoration.underWay,
+      "the machine and the restoration disagree"
+    )
+    return .looked(ends: ends, deadline: store.deadline, isStopping: stop.isRequested)
+  }
+
+  /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
+  /// not assign, and of a group's that nobody reads.
+  private func refreshOffsets(_ store: isolated FeedStore) {
+    let now = clock.milliseconds()
+    guard now >= due.offsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
+    due.offsetRefresh = now + DueTimes.offsetRefreshMilliseconds
+    for position in machine.positions.resume { cover(position, store) }
+  }
+
+  /// Tells the store whether the input is behind, after a poll that may have waited.
+  func noteBacklog(of store: isolated FeedStore) {
+    let now = clock.milliseconds()
+    guard backlog.isDue(records: batch.count, at: now) else { return }
+    let unread = unread
+    backlog.poll(isEmpty: batch.isEmpty, unread: unread.count)
+    store.noteBacklog(backlog.isBehind)
+    if backlog.isBehind { keepFetching(unread.partitions) }
+    if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
+  }
+
+  /// How many records no poll has brought yet, as far as the brokers have told, and of which partitions.
+  private var unread: (count: Int64, partitions: [TopicPartition]) {
+    var count: Int64 = 0
+    var partitions: [TopicPartition] = []
+    for (partition, offset) in machine.positions.read {
+      guard let end = consumer.knownEnd(of: partition), end > offset else { continue }
+      count += end - offset
+      partitions.append(partition)
+    }
+    return (count, partitions)
+  }
+
+  /// Has fetching go on as soon as the queue of fetched records is half empty, and not a second later.
+  private func keepFetching(_ partitions: [TopicPartition]) {
+    if KafkaSettings.noticesRoom || partitions.isEmpty { return }
+    guard let partition = backlog.wake(fetched: consumer.fetchedCount, of: partitions) else { return }
+    consumer.wakeFetcher(of: partition)
+  }
+
+  /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.
+  private func noteLag() {
+    let now = clock.milliseconds()
+    guard now >= due.lag else { return }
+    due.lag = now + DueTimes.lagMilliseconds
+    var lag: [TopicPartition: Int64] = [:]
+    for position in machine.positions.resume {
+      guard let end = consumer.knownEnd(of: position.topicPartition) else { continue }
+      lag[position.topicPartition] = max(0, end - position.offset)
+    }
+    environment.status.lags(lag, of: identity.number)
+    publisher.serve()
+  }
+}
+
+/// What follows the end of a transaction for the store and the input; and polls of the group during long work.
+extension Worker {
+  static let seekMilliseconds: Int32 = 5_000
+
+  /// What a call of the publisher needs to know.
+  func context(until limit: Int64 = .max) -> Publisher.Context {
+    Publisher.Context(consumer: consumer, machine: machine, forgotten: forgotten, limit: limit)
+  }
+
+  /// A transaction was committed: what it holds is published.
+  func confirm(_ store: isolated FeedStore, isWhole: Bool, milliseconds: Int64) -> WorkerEvent {
+    let (offsets, rejected) = publisher.confirm(store, isWhole: isWhole, milliseconds: milliseconds)
+    if isWhole {
+      let counters = store.counters
+      environment.status.committed(counters, rejected: rejected, by: identity.number)
+      status.committed(publisher.stages, store.content, &member.batch.taken) { consumer.topicName(at: $0) }
+      logSharedIDs(store)
+      onEvent(.committed(counters))
+    }
+    return .confirmed(offsets, isStopping: stop.isRequested)
+  }
+
+  /// Goes back to what is committed.
+  ///
+  /// - Returns: whether that has succeeded.
+  func rewind(to positions: [TopicPartitionOffset]) -> Bool {
+    member.dropInput()
+    do throws(KafkaError) {
+      if mayHaveRestarted {
+        mayHaveRestarted = false
+        // The feeds have to forget what they have taken.
+        if try hasRestarted(positions) { return false }
+      }
+      try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
+      return true
+    } catch {
+      log.write(.inputRewindFailed, "could not rewind the input; restoring feeds", ["error": error])
+      return false
+    }
+  }
+
+  /// Has partitions restored from what is published.
+  func restoreAgain(
+    _ store: isolated FeedStore,
+    dropping dropped: Set<Int32>,
+    restoring restored: [TopicPartition]
+  ) throws {
+    _ = rollBack(store)
+    member.dropInput()
+    try drop(dropped, store)
+    if restored.isEmpty { return }
+    environment.status.restoring(identity.number)
+    try beginRestoring(restored)
+  }
+
+  /// Discards the pending changes.
+  ///
+  /// - Parameter repeated: a partition of which records came that had come before; nil if there is none.
+  /// - Returns: whether there were pending changes.
+  func rollBack(_ store: isolated FeedStore, repeated: TopicPartition? = nil) -> Bool {
+    if let repeated {
+      mayHaveRestarted = lostInput == .continue
+      log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated])
+    }
+    let wasPending = store.isPublicationDue
+    if wasPending { store.rollBack() }
+    return wasPending
+  }
+
+  // MARK: What takes long
+
+  /// Polls without taking input, so that the group does not count the worker out.
+  func serveGroup(pausing inputs: [TopicPartition]) throws(DaemonError) -> WorkerEvent {
+    status.turn()
+    defer { member.postponePoll() }
+    var isPaused = false
+    do throws(KafkaError) {
+      if !inputs.isEmpty {
+        try consumer.pause(inputs)
+        isPaused = true
+      }
+      try member.pollIdle()
+    } catch {
+      // Not polled then: what came would be lost.
+      log.write(.groupPollFailed, "could not poll the group during other work", ["error": error])
+      return .groupServed(nil, isPaused: isPaused)
+    }
+    try handleEvents(of: member.idleBatch)
+    return .groupServed(member.idleBatch.rebalance, isPaused: isPaused)
+  }
+
+  /// Has input come again, once all that came is applied.
+  func resumeInput(_ inputs: [TopicPartition]) -> WorkerEvent.Resumption {
+    if batch.isUnfinished { return .postponed }
+    do throws(KafkaError) {
+      try consumer.resume(inputs)
+      return .done
+    } catch {
+      log.write(.inputResumeFailed, "could not resume the input; restoring feeds", ["error": error])
+      return .failed
+    }
   }
 }

@@ -73,11 +73,7 @@ extension Worker {
   /// meanwhile: it joins as somebody new.
   func replaceConsumer() throws(KafkaError) {
     log.write(.groupEvicted, "the group removed this worker in the middle of a rebalance; joining again")
-    close(consumer)
-    consumer = try environment.clients.makeConsumer(memberSettings, log: log)
-    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
-    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-    reportStatistics()
+    try member.replace(closeMilliseconds: closeTime)
     try join()
   }
 

@@ -14,7 +14,7 @@ extension Worker {
   private var askMilliseconds: Int32 {
     min(
       RestoreQuestion.timeoutMilliseconds(afterFailures: restoreFailures, isServing: isServing),
-      pollSchedule.longestCall
+      member.schedule.longestCall
     )
   }
   private var readMilliseconds: Int32 { isServing ? 5 : 100 }
@@ -129,7 +129,7 @@ extension Worker {
     switch step {
     case .nothing: break
     case .locate(let inputs):
-      if let layout = writer?.layout,
+      if let layout = publisher.layout,
         let new = inputs.first(where: { $0.partition >= layout.inputPartitions })
       {
         return stopPartition(new.partition, layout.unexpected(new.partition, options.topics))
@@ -159,7 +159,7 @@ extension Worker {
       restoration.open()
     case .read:
       let end = min(
-        pollSchedule.dueTime,
+        member.schedule.dueTime,
         isServing ? environment.coarseClock() + Self.sliceMilliseconds : .max
       )
       let portion = try reader().read(timeoutMilliseconds: readMilliseconds) {
@@ -184,8 +184,10 @@ extension Worker {
 
   /// Whether the inputs had fewer partitions when an offset was committed.
   private func isCommittedWithFewerPartitions(_ input: TopicPartition) -> Bool {
-    guard let earlier = restoration.metadata(of: input).partitions, let writer else { return false }
-    return earlier < writer.layout.inputPartitions
+    guard let earlier = restoration.metadata(of: input).partitions, let layout = publisher.layout else {
+      return false
+    }
+    return earlier < layout.inputPartitions
   }
 
   /// Nothing has come of what is read: an open transaction may keep it back.
@@ -200,7 +202,7 @@ extension Worker {
     let now = clock.milliseconds()
     guard now >= nextAbandonedLook, let member = try? consumer.membership().member else { return }
     nextAbandonedLook = now + Self.lookMilliseconds
-    let numbers = 0..<(writer?.layout.inputPartitions ?? 0)
+    let numbers = 0..<(publisher.layout?.inputPartitions ?? 0)
     let all = options.topics.inputs.flatMap { topic in
       numbers.map { TopicPartition(topic: topic, partition: $0) }
     }
@@ -212,7 +214,7 @@ extension Worker {
     guard ends.high < least else {
       restoration.bound(ends, from: continueFollowed(target.partition, ends, reader))
       // Nobody writes there but whoever has the partition.
-      writer?.ends.note(ends.high, of: target.partition)
+      publisher.setEnd(ends.high, of: target.partition)
       return
     }
     if isInDoubt(Self.staleMilliseconds) { throw StaleAnswer(partition: target) }
@@ -331,7 +333,7 @@ extension Worker {
     onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
     environment.status.restored(numbers, by: identity.number)
     status.update { [content = store.content] in $0.content = content }
-    tellSharedIDs(store)
+    logSharedIDs(store)
     if !restoration.isUnderWay { tellRestored() }
   }
 
@@ -344,7 +346,7 @@ extension Worker {
 
   /// There is nothing to be restored.
   func tellRunning() {
-    if let writer { environment.standby?.begin(partitions: writer.layout.inputPartitions) }
+    if let layout = publisher.layout { environment.standby?.begin(partitions: layout.inputPartitions) }
     environment.status.running(identity.number, except: Set(restoration.stopped.keys))
     onEvent(.running)
   }

@@ -53,7 +53,7 @@ extension Worker {
       }
       switch restoration.state(of: number) {
       case .done? where isConfirmed:
-        guard let end = writer?.ends.end(of: number), let feeds = store.takeOut(partition: number) else {
+        guard let end = publisher.end(of: number), let feeds = store.takeOut(partition: number) else {
           standby.giveBack(number, nil)
           continue
         }

@@ -1,9 +1,9 @@
 import Feed
 package import FeedConfiguration
 package import FeedKafka
-import FeedStore
+package import FeedStore
 package import Kafka
-import Service
+package import Service
 
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
@@ -16,37 +16,17 @@ import Service
 /// Unchecked: it is made and used on the worker's thread only.
 package final class Worker: @unchecked Sendable {
   let options: FeedStoreOptions
-  let lostInput: LostInputPolicy
-  /// Whether it reports ids that several of its partitions have. If feeds are served, their follower does, which sees the
-  /// partitions of all workers.
-  private let reportsSharedIDs: Bool
-  private let startupTimeoutMilliseconds: Int64
+  private let configuration: FeedStoreConfiguration
   let settings: KafkaSettings
   let identity: WorkerIdentity
   let environment: WorkerEnvironment
   /// What it tells of itself.
   let status: WorkerStatus
-  /// What the member of the group is configured with.
-  let memberSettings: KafkaConfiguration
-  var consumer: any GroupConsumer
-  var batch: any PolledInput
-  /// For polls in the midst of what takes long, when `batch` may hold records that are not applied.
-  var idleBatch: any PolledInput
-  /// When the next such poll is due.
-  var pollSchedule: PollSchedule
+  let member: GroupMember
   /// What it does, and what it knows of its partitions, transactions and rebalances.
   var machine: WorkerMachine
 
-  // What publishes: Worker+Flush.swift, Worker+Producer.swift.
-  /// How long the stages of a flush take.
-  var flushClock = FlushClock()
-  var producer: any TransactionClient
-  /// The producer's, and that of each which takes its place.
-  let transactionalID: String
-  var failures = TransactionFailures()
-  var writer: PublicationWriter?
-  /// The flush in progress, from ``WorkerAction/beginFlush`` until it is published or withdrawn.
-  var flush: Flush?
+  let publisher: Publisher
 
   // What restores: Worker+Restore.swift.
   var restoration = Restoration()
@@ -79,20 +59,19 @@ package final class Worker: @unchecked Sendable {
   /// What was done; made when the worker ends.
   var report = DaemonReport()
 
-  /// When offsets are committed once more that have not changed, in milliseconds of the monotonic clock.
-  var nextOffsetRefresh: Int64
+  /// When regular work is due next.
+  var due: DueTimes
 
   var stop: StopRequest { environment.stop }
   var log: Log { environment.log }
   var clock: any WorkerClients { environment.clients }
+  var consumer: any GroupConsumer { member.consumer }
+  var batch: any PolledInput { member.batch }
+  var lostInput: LostInputPolicy { configuration.lostInput }
   func onEvent(_ event: DaemonEvent) { environment.onEvent(event) }
-
-  /// When to look next how far behind the worker is, in milliseconds of the monotonic clock.
-  var nextLagTime: Int64 = 0
 
   var backlog: BacklogWatch
 
-  static let batchCapacity = 10_000
   private static let metadataMilliseconds: Int32 = 1_000
   private static let closeMilliseconds: Int32 = 5_000
 
@@ -110,25 +89,16 @@ package final class Worker: @unchecked Sendable {
     var options = configuration.store
     options.maxTransactionBytes = configuration.maxTransactionBytes
     self.options = options
-    lostInput = configuration.lostInput
-    reportsSharedIDs = !configuration.http.isEnabled || !configuration.http.servesFeeds
-    startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
+    self.configuration = configuration
     backlog = BacklogWatch(maxRecords: options.coalescing.maxRecords)
-    var member = settings.member(identity, url: configuration.http.feedsURL)
+    var consuming = settings.member(identity, url: configuration.http.feedsURL)
     // Input that goes while it is read would be passed over without a word.
-    if lostInput == .fail { member["auto.offset.reset"] = "error" }
-    memberSettings = member
-    consumer = try environment.clients.makeConsumer(member, log: environment.log)
-    let producing = settings.transactionalProducer(identity, slowInARow: 0)
-    producer = try environment.clients.makeProducer(producing, log: environment.log)
-    transactionalID = settings.transactionalID(of: identity)
+    if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
+    member = try GroupMember(consuming, settings, environment, status)
+    publisher = try Publisher(identity, settings, environment)
     abandoned = AbandonedTransactions(environment.clients, settings, identity, environment.log)
     machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
-    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
-    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
-    pollSchedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
-    nextOffsetRefresh = environment.clients.milliseconds() + Self.offsetRefreshMilliseconds
-    reportStatistics()
+    due = DueTimes(start: environment.clients.milliseconds())
   }
 
   /// The group assigns one of the input topics, and the same partitions of the others go along, so that those of one number are
@@ -157,7 +127,7 @@ package final class Worker: @unchecked Sendable {
       return report
     } catch {
       // The pending changes can no longer be published.
-      endFlush(store)
+      publisher.rollBack(store)
       close()
       throw (error as? KafkaError).map { DaemonError($0) } ?? error
     }
@@ -165,7 +135,7 @@ package final class Worker: @unchecked Sendable {
 
   /// Waits for the brokers, and checks that the topics fit together; nil if asked to stop meanwhile.
   func findTopics() throws -> TopicLayout? {
-    var wait = TopicWait(milliseconds: startupTimeoutMilliseconds)
+    var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
     while !stop.isRequested {
       status.turn()
       do {
@@ -175,7 +145,7 @@ package final class Worker: @unchecked Sendable {
         )
         let (missing, now) = (metadata.missing, clock.milliseconds())
         if !missing.isEmpty, wait.lasts(for: missing, at: now, log) {
-          try idleBatch.poll(timeoutMilliseconds: TopicWait.pauseMilliseconds)
+          try member.pollIdle(timeoutMilliseconds: TopicWait.pauseMilliseconds)
           continue
         }
         let layout = try TopicLayout(options.topics, metadata)
@@ -191,33 +161,171 @@ package final class Worker: @unchecked Sendable {
     return nil
   }
 
-  /// Reports ids that several partitions have.
-  func tellSharedIDs(_ store: isolated FeedStore) {
-    for message in store.takeSharedIDs() where reportsSharedIDs {
+  /// Logs ids that several of the worker's partitions have. If feeds are served, their follower does, which sees the
+  /// partitions of all workers.
+  func logSharedIDs(_ store: isolated FeedStore) {
+    let http = configuration.http
+    for message in store.takeSharedIDs() where !http.isEnabled || !http.servesFeeds {
       log.write(.inputFeedInSeveralPartitions, message)
     }
   }
 
   /// Leaves the group and closes the clients; what takes too long goes on in the background or is left.
   func close() {
-    close(consumer)
-    do {
-      try producer.close(timeoutMilliseconds: closeTime)
-    } catch {
-      log.write(.transactionProducerAbandoned, "the producer did not close in time", ["error": error])
-    }
+    member.close(timeoutMilliseconds: closeTime)
+    publisher.close(timeoutMilliseconds: closeTime)
   }
 
-  func close(_ consumer: any GroupConsumer) {
-    do {
-      try consumer.close(timeoutMilliseconds: closeTime)
-    } catch {
-      log.write(.groupLeaveFailed, "could not leave the group", ["error": error])
-    }
-  }
-
-  private var closeTime: Int32 {
+  var closeTime: Int32 {
     guard let deadline = stop.deadline else { return Self.closeMilliseconds }
     return Int32(clamping: max(100, deadline - clock.milliseconds()))
+  }
+}
+
+/// What the workers of a daemon share.
+package struct WorkerEnvironment: Sendable {
+  /// What the workers make their clients with, and look at the time by; the simulation has others.
+  var clients: any WorkerClients = KafkaClients()
+  /// Knows what restorations can continue from; nil if nothing does.
+  package var standby: (any PartitionFollower)?
+  let stop: StopRequest
+  private(set) var log: Log
+  /// How large a rejected record may be.
+  let rejectedLimit: RejectedRecordLimit
+  /// Counts the state of all workers.
+  let stateBudget: StateBudget
+  /// Where the process is to end without warning, in tests.
+  let crash: CrashInjection?
+  /// Told what the workers have and have done.
+  let status: DaemonStatus
+  /// Told what is read of the input, if producers are to wait for that.
+  let backlog: InputBacklog?
+  /// Milliseconds of the monotonic clock, looked at before every record; not exact.
+  let coarseClock: @Sendable () -> Int64
+  let onEvent: @Sendable (DaemonEvent) -> Void
+
+  package init(
+    stop: StopRequest,
+    log: Log,
+    rejectedLimit: RejectedRecordLimit,
+    stateBudget: StateBudget,
+    crash: CrashInjection?,
+    status: DaemonStatus,
+    backlog: InputBacklog?,
+    coarseClock: @escaping @Sendable () -> Int64,
+    onEvent: @escaping @Sendable (DaemonEvent) -> Void
+  ) {
+    self.stop = stop
+    self.log = log
+    self.rejectedLimit = rejectedLimit
+    self.stateBudget = stateBudget
+    self.crash = crash
+    self.status = status
+    self.backlog = backlog
+    self.coarseClock = coarseClock
+    self.onEvent = onEvent
+  }
+
+  /// The same with fields in every line of its log.
+  package func logging(_ fields: LogFields) -> WorkerEnvironment {
+    var environment = self
+    environment.log = log.with(fields)
+    return environment
+  }
+}
+
+extension Worker {
+  /// Does what the machine says.
+  ///
+  /// - Returns: what came of it.
+  /// - Throws: ``DaemonError`` or `KafkaError`, when the worker cannot go on.
+  func perform(_ action: WorkerAction, _ store: isolated FeedStore) throws -> WorkerEvent {
+    switch action {
+    case .findTopics: return try begin()
+    case .join: try join()
+    case .rejoin: try rejoin()
+    case .replaceConsumer: try replaceConsumer()
+    case .close:
+      report = DaemonReport(counters: store.counters, feeds: store.summaries())
+      close()
+    case .end: preconditionFailure("the worker has ended")
+    case .fail(let error):
+      status.ended(.refused)
+      publisher.logUndelivered()
+      throw DaemonError.cannot("publish", error)
+    case .report(let notice): tell(notice)
+
+    case .apply: return .applied(try applySlice(to: store))
+    case .look: return look(store)
+    case .poll(let timeout): return try takeInput(timeoutMilliseconds: timeout)
+    case .pollWithoutInput(let timeout): return try pollWithoutInput(timeoutMilliseconds: timeout)
+    case .checkSchedule: return .schedule(isPollDue: member.isPollDue)
+    case .serveGroup(let inputs): return try serveGroup(pausing: inputs)
+    case .resumeInput(let inputs): return .resumed(resumeInput(inputs))
+    case .rewind(let positions): return .sought(isDone: rewind(to: positions))
+
+    case .restore:
+      restoreResult = WorkerEvent.RestoreResult()
+      try restore(store)
+      return .restored(restoreResult)
+    case .restoreAgain(let dropped, let restored):
+      try restoreAgain(store, dropping: dropped, restoring: restored)
+
+    case .prepareProducer(let step):
+      return .called(publisher.prepareProducer(step, context()), stopDeadline: stop.deadline)
+    case .beginFlush: publisher.beginFlush(store)
+    case .call(let step, let limit):
+      return .called(publisher.call(step, store, context(until: limit)), stopDeadline: stop.deadline)
+    case .wait(let milliseconds): try publisher.wait(milliseconds)
+    case .confirm(let isWhole, let milliseconds):
+      return confirm(store, isWhole: isWhole, milliseconds: milliseconds)
+    case .withdraw:
+      publisher.withdraw(store, inARow: machine.transactions.withdrawnInARow)
+      onEvent(.withdrawn)
+    case .lose(let wait):
+      publisher.lose(store, machine.transactions, waitMilliseconds: wait)
+      onEvent(.recovering)
+    case .rollBack(let repeated): return .rolledBack(wasPending: rollBack(store, repeated: repeated))
+
+    case .checkPending(let partitions):
+      return .pending(partitions.contains { store.isPublicationDue(of: $0) })
+    case .complete(let rebalance): try consumer.complete(rebalance)
+    case .take(let partitions, let isSettled): try take(partitions, isSettled: isSettled)
+    case .giveUp(let partitions, let inputs, let isLost):
+      try giveUp(partitions, inputs, isLost: isLost, store)
+    case .readOn(let positions): return .sought(isDone: readOn(at: positions))
+    }
+    return .done
+  }
+
+  private func begin() throws -> WorkerEvent {
+    guard let layout = try findTopics() else { return .topicsChecked(isStopping: true) }
+    publisher.setTopics(options, layout)
+    log.write(.groupJoining, "joining the group", ["topics": options.topics.inputs.joined(separator: ",")])
+    return .topicsChecked(isStopping: false)
+  }
+
+  private func rejoin() throws(KafkaError) {
+    log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")
+    // A member that asks for the same topics once more would just stay.
+    try consumer.unsubscribe()
+    try join()
+  }
+
+  private func tell(_ notice: WorkerNotice) {
+    switch notice {
+    case .stopping:
+      log.write(.shutdownStopping, "stopping; publishing pending changes")
+    case .waitingForCoordinator(let error):
+      log.write(
+        .transactionWaitingForCoordinator,
+        "waiting for the transaction coordinator",
+        ["error": error]
+      )
+    case .producerRefused(let error):
+      log.write(.transactionProducerRefused, "could not register the producer", ["error": error])
+    case .revoking: status.update { $0.rebalances[.revoked, default: 0] += 1 }
+    case .lost: status.update { $0.rebalances[.lost, default: 0] += 1 }
+    }
   }
 }

@@ -80,3 +80,98 @@ struct PartitionTable: Equatable {
     }
   }
 }
+
+/// What a worker does with a partition that the group has given it: the input partitions of one number, and their feeds.
+///
+///     assigned ──▸ restoring ──▸ serving ◂──▸ paused        (each but leaving) ──▸ restoring: what is published is not known
+///                      │                                    (each) ── revoked ──▸ leaving ──▸ given up
+///                      ╰──▸ stopped                         (each) ── lost ──▸ given up
+enum PartitionState: Equatable {
+  /// Its feeds are read back from the changesets; its input is paused. ``Restoration`` knows how far that is.
+  case restoring
+  /// Its input is read and its feeds are published.
+  case serving
+  /// It is served, and its input is paused until a long flush or a large batch is done.
+  case paused
+  /// Its feeds cannot be restored; its input stays paused.
+  case stopped
+  /// The group takes it away: what is pending is still published, and no more is read.
+  case leaving
+}
+
+/// Records of one partition that a poll brought, one after the other.
+struct InputSpan: Equatable {
+  var partition: TopicPartition
+  /// The offset of the first of them.
+  var first: Int64
+  /// The offset of the last.
+  var last: Int64
+}
+
+/// From where each partition has to be read again if pending records are withdrawn, and what has to come next.
+///
+/// It knows what this worker has committed, and before its first commit where its reading began; so it says
+/// the same as the broker for as long as the partitions are held and no commit's outcome is unknown.
+struct InputPositions: Equatable {
+  private var offsets: [TopicPartition: Int64] = [:]
+  /// The least offset that may come next.
+  private var nextOffsets: [TopicPartition: Int64] = [:]
+
+  /// Records that input came. The first of a partition is where its reading began.
+  ///
+  /// - Returns: a partition of which records came that had come before; nothing of the input from there on is recorded.
+  mutating func take(_ input: [InputSpan]) -> TopicPartition? {
+    for span in input {
+      if let next = nextOffsets[span.partition], span.first < next { return span.partition }
+      if offsets[span.partition] == nil { offsets[span.partition] = span.first }
+      nextOffsets[span.partition] = span.last + 1
+    }
+    return nil
+  }
+
+  /// Whether a partition ends after its last record: markers that end transactions take up offsets.
+  func isBefore(_ end: TopicPartitionOffset) -> Bool {
+    nextOffsets[end.topicPartition].map { $0 < end.offset } ?? false
+  }
+
+  /// Records that partitions were read to their ends.
+  mutating func reach(_ ends: [TopicPartitionOffset]) {
+    for end in ends where isBefore(end) { nextOffsets[end.topicPartition] = end.offset }
+  }
+
+  /// Notes where the reading begins, before the first record.
+  mutating func begin(at starts: [TopicPartitionOffset]) {
+    for start in starts {
+      offsets[start.topicPartition] = start.offset
+      nextOffsets[start.topicPartition] = start.offset
+    }
+  }
+
+  /// Notes that offsets were committed.
+  mutating func commit(_ covered: [TopicPartitionOffset]) {
+    for position in covered { offsets[position.topicPartition] = position.offset }
+  }
+
+  /// Notes that the reading goes on at ``resume``.
+  mutating func rewind() { nextOffsets = offsets }
+
+  /// Up to where each partition is read.
+  var read: [TopicPartition: Int64] { nextOffsets }
+
+  /// Where to go on reading, sorted by topic and partition.
+  var resume: [TopicPartitionOffset] { Self.sorted(offsets) }
+
+  /// Where the next record comes from of each partition, sorted by topic and partition.
+  var next: [TopicPartitionOffset] { Self.sorted(nextOffsets) }
+
+  private static func sorted(_ offsets: [TopicPartition: Int64]) -> [TopicPartitionOffset] {
+    offsets.map { TopicPartitionOffset($0.key, offset: $0.value) }
+      .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+  }
+
+  /// Partitions of these numbers are somebody else's, or are restored once more.
+  mutating func remove(_ partitions: Set<Int32>) {
+    offsets = offsets.filter { !partitions.contains($0.key.partition) }
+    nextOffsets = nextOffsets.filter { !partitions.contains($0.key.partition) }
+  }
+}

@@ -25,11 +25,11 @@ enum WorkerAction: Equatable {
 
   /// Apply a slice of what was polled: ``WorkerEvent/applied(_:)``.
   case apply
-  /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(deadline:isStopping:)``.
+  /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(ends:deadline:isStopping:)``.
   case look
-  /// Poll for input, at most so long: ``WorkerEvent/polled(_:isRepeated:)``.
+  /// Poll for input, at most so long: ``WorkerEvent/polled(_:_:)``.
   case poll(timeoutMilliseconds: Int32)
-  /// Poll, and discard what input comes: ``WorkerEvent/polled(_:isRepeated:)``.
+  /// Poll, and discard what input comes: ``WorkerEvent/polled(_:_:)``.
   case pollWithoutInput(timeoutMilliseconds: Int32)
   /// Tell whether a poll of the group is due: ``WorkerEvent/schedule(isPollDue:)``.
   case checkSchedule
@@ -60,14 +60,15 @@ enum WorkerAction: Equatable {
   /// Serve the producer for so long: ``WorkerEvent/done``.
   case wait(milliseconds: Int32)
   /// Confirm what was committed to the store, the whole flush or a part, and how long the flush has taken:
-  /// ``WorkerEvent/confirmed(isStopping:)``.
+  /// ``WorkerEvent/confirmed(_:isStopping:)``.
   case confirm(isWhole: Bool, milliseconds: Int64)
   /// End the flush and roll the store back, as the transaction was aborted: ``WorkerEvent/done``.
   case withdraw
   /// End the flush, as the outcome of the transaction is not known: ``WorkerEvent/done``.
   case lose(waitMilliseconds: Int32)
-  /// Roll the store back if something is pending: ``WorkerEvent/rolledBack(wasPending:)``.
-  case rollBack
+  /// Roll the store back if something is pending: ``WorkerEvent/rolledBack(wasPending:)``. If a partition is named, records
+  /// of it came that had come before.
+  case rollBack(repeated: TopicPartition?)
 
   // MARK: Rebalances
 
@@ -81,4 +82,91 @@ enum WorkerAction: Equatable {
   case giveUp(Set<Int32>, inputs: [TopicPartition], isLost: Bool)
   /// Seek partitions that stay to where they are read: ``WorkerEvent/sought(isDone:)``.
   case readOn([TopicPartitionOffset])
+}
+
+/// What has happened to a worker: the result of the action that its machine has returned last.
+enum WorkerEvent: Equatable {
+  /// The action is done, and there is nothing to tell of it.
+  case done
+  /// The topics fit together, or the end was asked for first.
+  case topicsChecked(isStopping: Bool)
+  case applied(Applied)
+  /// Where inputs were found to end, when pending changes are due, if there are any, and whether the end was asked for.
+  case looked(ends: [TopicPartitionOffset], deadline: Int64?, isStopping: Bool)
+  /// The group was polled, and brought this input.
+  case polled(Rebalance?, [InputSpan])
+  case schedule(isPollDue: Bool)
+  /// The group was polled, or could not be. `isPaused` tells whether the inputs are paused that were to be.
+  case groupServed(Rebalance?, isPaused: Bool)
+  case resumed(Resumption)
+  case sought(isDone: Bool)
+  case restored(RestoreResult)
+  /// A call was made. The deadline is the end of the time for stopping, if that was asked for.
+  case called(Outcome, stopDeadline: Int64?)
+  /// The input up to these offsets is published.
+  case confirmed([TopicPartitionOffset], isStopping: Bool)
+  case rolledBack(wasPending: Bool)
+  case pending(Bool)
+
+  enum Applied: Equatable {
+    /// Everything that was polled.
+    case everything
+    /// The slice is over; more is left.
+    case slice
+    /// What is pending is to be published first.
+    case untilFlush
+  }
+
+  enum Resumption: Equatable {
+    case done
+    /// The batch is not applied yet.
+    case postponed
+    case failed
+  }
+
+  /// What came of a call for a transaction or a producer.
+  enum Outcome: Equatable {
+    case succeeded
+    /// A part is queued.
+    case wrote(endsTransaction: Bool, isLast: Bool)
+    /// There is another producer, whose transactions may take so long.
+    case replaced(transactionMilliseconds: Int)
+    case failed(KafkaError)
+    /// A record is refused, which requires an operator.
+    case refused(KafkaError)
+
+    /// Whether this can come of the call of a step.
+    func fits(_ step: TransactionMachine.Step) -> Bool {
+      switch self {
+      case .succeeded: step != .write && step != .replace
+      case .wrote: step == .write
+      case .replaced: step == .replace
+      case .failed, .refused: true
+      }
+    }
+  }
+
+  /// What came of a step in restoring.
+  struct RestoreResult: Equatable {
+    /// Where the input begins of partitions that are restored.
+    var starts: [TopicPartitionOffset] = []
+    /// Partitions that cannot be restored.
+    var stopped: Set<Int32> = []
+    /// When the step may be repeated, if it has failed.
+    var retryTime: Int64?
+  }
+}
+
+/// What a worker reports because of a decision of its machine.
+enum WorkerNotice: Equatable {
+  /// The end was asked for.
+  case stopping
+  /// The producer cannot be registered yet.
+  case waitingForCoordinator(KafkaError)
+  /// The producer cannot be registered.
+  case producerRefused(KafkaError)
+  /// Partitions are revoked.
+  case revoking
+  /// Partitions are lost.
+  case lost
 }

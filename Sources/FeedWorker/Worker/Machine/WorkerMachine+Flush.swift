@@ -26,7 +26,8 @@ extension WorkerMachine {
     case (.servingGroup, .groupServed(let rebalance, let isPaused)):
       noteService(rebalance, isPaused: isPaused, at: now)
       return nextCall(of: flush, at: now)
-    case (.confirming, .confirmed(let isStopping)):
+    case (.confirming, .confirmed(let offsets, let isStopping)):
+      positions.commit(offsets)
       if !flush.isLastPart { transactions.begin() } else { renewSlowProducer(isStopping: isStopping) }
       return checkSchedule(in: flush, at: now)
     case (.withdrawing(let wait), .done):

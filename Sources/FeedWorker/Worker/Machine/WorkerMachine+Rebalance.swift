@@ -72,7 +72,7 @@ extension WorkerMachine {
 
   /// Discards the pending changes, and gives up the partitions that go; the input of those that stay is read again.
   private mutating func discard() -> WorkerAction {
-    enter(.rollingBack(.giveUp, rewindsAlways: false), .rollBack)
+    enter(.rollingBack(.giveUp, rewindsAlways: false), .rollBack(repeated: nil))
   }
 
   /// The partitions are somebody else's from here on. Nothing of them may be pending.

@@ -26,7 +26,7 @@ struct WorkerMachine: Equatable {
   /// Set by the machine's own files only.
   var state = WorkerState.starting
   var partitions = PartitionTable()
-  /// Of the partitions that are served. The worker notes here what polls bring and what is committed.
+  /// Of the partitions that are served.
   var positions = InputPositions()
   /// What a poll has brought and that is not dealt with yet.
   var rebalance: Rebalance?
@@ -87,15 +87,18 @@ struct WorkerMachine: Equatable {
     case (.resuming(let next), .resumed(let resumption)):
       return noteResumption(resumption, then: next, at: now)
 
-    case (.looking, .looked(let deadline, let isStopping)):
+    case (.looking, .looked(let ends, let deadline, let isStopping)):
+      positions.reach(ends)
       return choose(deadline: deadline, isStopping: isStopping, at: now)
     case (.rejoining, .done):
       return enter(.looking, .look)
-    case (.polling(let restores), .polled(let rebalance, let isRepeated)):
+    case (.polling(let restores), .polled(let rebalance, let input)):
       note(rebalance, at: now)
       let next: WorkerState.Continuation = restores && self.rebalance == nil ? .restore : .turn
-      // Taken as they are, some records would be rejected or deleted a second time.
-      if isRepeated { return enter(.rollingBack(next, rewindsAlways: true), .rollBack) }
+      // Applied again, some records would be rejected or deleted a second time.
+      if let repeated = positions.take(input) {
+        return enter(.rollingBack(next, rewindsAlways: true), .rollBack(repeated: repeated))
+      }
       return go(on: next, at: now)
     case (.restoring, .restored(let result)):
       return noteRestored(result)

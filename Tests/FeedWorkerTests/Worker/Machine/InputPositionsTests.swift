@@ -14,8 +14,9 @@ struct InputPositionsTests {
     isNew: Bool,
     location: SourceLocation = #_sourceLocation
   ) {
-    let result = positions.take(partition, first: offsets.lowerBound, last: offsets.upperBound)
-    #expect(result == isNew, sourceLocation: location)
+    let span = InputSpan(partition: partition, first: offsets.lowerBound, last: offsets.upperBound)
+    let repeated = positions.take([span])
+    #expect(repeated == (isNew ? nil : partition), sourceLocation: location)
   }
 
   private func reachEnd(
@@ -25,8 +26,9 @@ struct InputPositionsTests {
     isFarther: Bool,
     location: SourceLocation = #_sourceLocation
   ) {
-    let result = positions.reachEnd(partition, offset)
-    #expect(result == isFarther, sourceLocation: location)
+    let end = TopicPartitionOffset(partition, offset: offset)
+    #expect(positions.isBefore(end) == isFarther, sourceLocation: location)
+    positions.reach([end])
   }
 
   @Test func `before a commit, reading begins again where it began`() {

@@ -13,9 +13,11 @@ enum WorkerMachineStates {
   // MARK: Ways
 
   static func called(_ outcome: WorkerEvent.Outcome) -> WorkerEvent { .called(outcome, stopDeadline: nil) }
-  static func polled(_ rebalance: Rebalance?) -> WorkerEvent { .polled(rebalance, isRepeated: false) }
-  static let idle = WorkerEvent.looked(deadline: nil, isStopping: false)
-  static let due = WorkerEvent.looked(deadline: 0, isStopping: false)
+  static func polled(_ rebalance: Rebalance?) -> WorkerEvent { .polled(rebalance, []) }
+  /// A record before those that are to come next.
+  static let repeatedInput = [InputSpan(partition: partitions[0], first: 6, last: 6)]
+  static let idle = WorkerEvent.looked(ends: [], deadline: nil, isStopping: false)
+  static let due = WorkerEvent.looked(ends: [], deadline: 0, isStopping: false)
   static let wrote = called(.wrote(endsTransaction: true, isLast: true))
   static let notDue = WorkerEvent.schedule(isPollDue: false)
 
@@ -55,7 +57,7 @@ enum WorkerMachineStates {
   static let toLeft = toChecking + [.pending(false)]
   static let toLost = toWaiting + [polled(lost)]
   static let toStopping =
-    toServing + [.applied(.everything), .looked(deadline: 0, isStopping: true)]
+    toServing + [.applied(.everything), .looked(ends: [], deadline: 0, isStopping: true)]
 
   /// What leads from the start to each state, by name.
   static let ways: [(name: String, events: [WorkerEvent])] = [
@@ -98,7 +100,7 @@ enum WorkerMachineStates {
     ("flush: withdrawing", toWithdrawing),
     ("flush: pausing", toPausing),
     ("losing", toLosing),
-    ("rolling back repeated input", toWaiting + [.polled(nil, isRepeated: true)]),
+    ("rolling back repeated input", toWaiting + [.polled(nil, repeatedInput)]),
     ("rolling back lost partitions", toLost + [.done]),
     ("rewinding", toWithdrawing + [.done]),
     ("restoring again", toLosing + [.done]),
@@ -125,7 +127,7 @@ enum WorkerMachineStates {
     toWithdrawing + [.done, .sought(isDone: true)] + toWithdrawing.dropFirst(toServing.count)
     + [.done, .sought(isDone: true)]
   private static let toCheckingAgain: [WorkerEvent] =
-    toLeaving + [.done] + toConfirming.dropFirst(toBegin.count) + [.confirmed(isStopping: false)]
+    toLeaving + [.done] + toConfirming.dropFirst(toBegin.count) + [.confirmed([], isStopping: false)]
   private static let toReplacing: [WorkerEvent] =
     toWaiting + [polled(evicted), .done, .rolledBack(wasPending: false), .done]
 
@@ -151,13 +153,14 @@ enum WorkerMachineStates {
   static let events: [WorkerEvent] =
     [
       .done, .topicsChecked(isStopping: false), .topicsChecked(isStopping: true), .applied(.everything),
-      .applied(.slice), .applied(.untilFlush), idle, due, .looked(deadline: 5_000, isStopping: false),
-      .looked(deadline: nil, isStopping: true), .looked(deadline: 0, isStopping: true),
-      .polled(nil, isRepeated: true), .schedule(isPollDue: false), .schedule(isPollDue: true),
+      .applied(.slice), .applied(.untilFlush), idle, due,
+      .looked(ends: [], deadline: 5_000, isStopping: false),
+      .looked(ends: [], deadline: nil, isStopping: true), .looked(ends: [], deadline: 0, isStopping: true),
+      .polled(nil, repeatedInput), .schedule(isPollDue: false), .schedule(isPollDue: true),
       .groupServed(nil, isPaused: false), .groupServed(nil, isPaused: true), .resumed(.done),
       .resumed(.postponed), .resumed(.failed), .sought(isDone: true), .sought(isDone: false),
       .restored(.init()), .restored(.init(starts: starts)), .restored(.init(stopped: [0, 1])),
-      .restored(.init(retryTime: 100)), .confirmed(isStopping: false), .confirmed(isStopping: true),
+      .restored(.init(retryTime: 100)), .confirmed([], isStopping: false), .confirmed([], isStopping: true),
       .rolledBack(wasPending: false), .rolledBack(wasPending: true), .pending(false), .pending(true), wrote,
       called(.wrote(endsTransaction: false, isLast: false)), called(.succeeded),
       called(.replaced(transactionMilliseconds: 20_000)), called(.refused(KafkaErrors.permanent)),

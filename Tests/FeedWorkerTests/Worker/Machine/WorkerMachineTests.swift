@@ -59,7 +59,7 @@ struct WorkerMachineTests {
   @Test func `a window is published when it is due`() {
     var machine = machine(States.toServing + [.applied(.everything)])
     #expect(
-      actions(&machine, .looked(deadline: 130, isStopping: false), at: 100) == [
+      actions(&machine, .looked(ends: [], deadline: 130, isStopping: false), at: 100) == [
         .poll(timeoutMilliseconds: 30)
       ]
     )
@@ -68,7 +68,7 @@ struct WorkerMachineTests {
         &machine,
         States.polled(nil),
         .applied(.everything),
-        .looked(deadline: 130, isStopping: false),
+        .looked(ends: [], deadline: 130, isStopping: false),
         at: 130
       )
         == [.apply, .look, .beginFlush]
@@ -87,7 +87,7 @@ struct WorkerMachineTests {
         ]
     )
     #expect(
-      actions(&machine, States.called(.succeeded), .confirmed(isStopping: false), States.notDue) == [
+      actions(&machine, States.called(.succeeded), .confirmed([], isStopping: false), States.notDue) == [
         .confirm(isWhole: false, milliseconds: 0), .checkSchedule, .call(.begin, until: .max),
       ]
     )
@@ -101,7 +101,7 @@ struct WorkerMachineTests {
         States.called(.succeeded),
         States.notDue,
         States.called(.succeeded),
-        .confirmed(isStopping: false),
+        .confirmed([], isStopping: false),
         at: 70
       ).suffix(2) == [.confirm(isWhole: true, milliseconds: 70), .apply]
     )
@@ -200,7 +200,7 @@ struct WorkerMachineTests {
       States.toServing + [.applied(.untilFlush), .done, States.called(.succeeded)] + pausing + commit
     )
     #expect(
-      actions(&machine, .confirmed(isStopping: false), .resumed(.postponed)) == [
+      actions(&machine, .confirmed([], isStopping: false), .resumed(.postponed)) == [
         .resumeInput(Self.items), .apply,
       ]
     )
@@ -221,10 +221,10 @@ struct WorkerMachineTests {
     #expect(
       actions(
         &machine,
-        .polled(nil, isRepeated: true),
+        .polled(nil, States.repeatedInput),
         .rolledBack(wasPending: false),
         .sought(isDone: true)
-      ) == [.rollBack, .rewind(States.starts), .apply]
+      ) == [.rollBack(repeated: States.partitions[0]), .rewind(States.starts), .apply]
     )
   }
 
@@ -275,7 +275,8 @@ struct WorkerMachineTests {
     machine.transactions = TransactionMachine()
     #expect(
       actions(&machine, .pending(true), .rolledBack(wasPending: true), .sought(isDone: true)) == [
-        .rollBack, .rewind(States.starts), .giveUp([0], inputs: [Self.items[0]], isLost: false),
+        .rollBack(repeated: nil), .rewind(States.starts),
+        .giveUp([0], inputs: [Self.items[0]], isLost: false),
       ]
     )
   }
@@ -302,7 +303,8 @@ struct WorkerMachineTests {
     )
     #expect(
       actions(&machine, .done, .rolledBack(wasPending: false), .done, .done, .sought(isDone: true)) == [
-        .rollBack, .giveUp([0, 1], inputs: Self.items, isLost: true), .complete(States.lost), .readOn([]),
+        .rollBack(repeated: nil), .giveUp([0, 1], inputs: Self.items, isLost: true), .complete(States.lost),
+        .readOn([]),
         .apply,
       ]
     )
@@ -316,7 +318,7 @@ struct WorkerMachineTests {
       actions(&machine, States.called(.failed(KafkaErrors.fatal)), .done, .done, .done) == [
         .lose(waitMilliseconds: 0), .restoreAgain(dropping: [0, 1], restoring: [Self.items[1]]),
         .report(.lost),
-        .rollBack,
+        .rollBack(repeated: nil),
       ]
     )
   }
@@ -326,7 +328,8 @@ struct WorkerMachineTests {
     #expect(
       actions(&machine, States.polled(States.evicted), .done, .rolledBack(wasPending: false), .done, .done)
         == [
-          .report(.lost), .rollBack, .giveUp([0, 1], inputs: Self.items, isLost: true), .replaceConsumer,
+          .report(.lost), .rollBack(repeated: nil), .giveUp([0, 1], inputs: Self.items, isLost: true),
+          .replaceConsumer,
           .apply,
         ]
     )
@@ -384,7 +387,7 @@ struct WorkerMachineTests {
     #expect(actions(&machine, .done) == [.beginFlush])
     let flush = States.toConfirming.dropFirst(States.toFlush.count)
     for event in flush { _ = machine.handle(event, at: 0) }
-    #expect(actions(&machine, .confirmed(isStopping: true), .done) == [.close, .end])
+    #expect(actions(&machine, .confirmed([], isStopping: true), .done) == [.close, .end])
   }
 
   @Test func `a stop ends what fails at its deadline`() {
@@ -432,7 +435,7 @@ struct WorkerMachineTests {
       .sought(isDone: true)
     )
     for event in States.toConfirming.dropFirst(States.toServing.count) { _ = machine.handle(event, at: 0) }
-    let next = actions(&machine, .confirmed(isStopping: isStopping))
+    let next = actions(&machine, .confirmed([], isStopping: isStopping))
     #expect(next == [isStopping ? .apply : .checkSchedule])
     if !isStopping { #expect(actions(&machine, States.notDue) == [.call(.replace, until: .max)]) }
   }

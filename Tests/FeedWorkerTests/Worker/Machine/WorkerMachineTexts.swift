@@ -62,10 +62,10 @@ enum WorkerMachineTexts {
     case .done: "done"
     case .topicsChecked(let isStopping): isStopping ? "topicsChecked, stopping" : "topicsChecked"
     case .applied(let applied): "applied \(applied)"
-    case .looked(let deadline, let isStopping):
+    case .looked(_, let deadline, let isStopping):
       "looked" + (deadline.map { ", due at \($0)" } ?? "") + (isStopping ? ", stopping" : "")
-    case .polled(let rebalance, let isRepeated):
-      "polled \(text(rebalance))" + (isRepeated ? ", repeated" : "")
+    case .polled(let rebalance, let input):
+      "polled \(text(rebalance))" + (input.isEmpty ? "" : ", with input")
     case .schedule(let isPollDue): "schedule: poll is \(isPollDue ? "" : "not ")due"
     case .groupServed(let rebalance, let isPaused):
       "groupServed \(text(rebalance))" + (isPaused ? ", paused" : "")
@@ -75,7 +75,7 @@ enum WorkerMachineTexts {
       "restored \(text(result.starts))" + (result.stopped.isEmpty ? "" : ", stopped \(text(result.stopped))")
         + (result.retryTime.map { ", again at \($0)" } ?? "")
     case .called(let outcome, _): "called: \(text(outcome))"
-    case .confirmed(let isStopping): isStopping ? "confirmed, stopping" : "confirmed"
+    case .confirmed(_, let isStopping): isStopping ? "confirmed, stopping" : "confirmed"
     case .rolledBack(let wasPending): wasPending ? "rolledBack pending changes" : "rolledBack nothing"
     case .pending(let isPending): isPending ? "pending" : "not pending"
     }
@@ -95,8 +95,9 @@ enum WorkerMachineTexts {
   static func text(_ action: WorkerAction) -> String {
     switch action {
     case .findTopics, .join, .rejoin, .replaceConsumer, .close, .end, .apply, .look, .checkSchedule, .restore,
-      .beginFlush, .withdraw, .rollBack:
+      .beginFlush, .withdraw:
       "\(action)"
+    case .rollBack: "rollBack"
     case .fail(let error): "fail, \(error.kind)"
     case .report(.waitingForCoordinator): "report: waitingForCoordinator"
     case .report(.producerRefused): "report: producerRefused"

@@ -119,14 +119,14 @@ struct WorkerWalk {
       expect(numbers(.paused).isEmpty, "input comes again before the next step is chosen")
       if happens(1) { isStopping = true }
       let deadline = isCalm ? now : now + Int64.random(in: -100...100, using: &random)
-      return .looked(deadline: pending.isEmpty ? nil : deadline, isStopping: isStopping)
+      return .looked(ends: [], deadline: pending.isEmpty ? nil : deadline, isStopping: isStopping)
     case .poll(let timeout):
       if isCalm { now += Int64(timeout) }
       expect(machine.transactions.isReady, "without a producer no input is taken")
       return poll()
     case .pollWithoutInput(let timeout):
       if isCalm { now += Int64(timeout) }
-      return .polled(rebalance(10), isRepeated: false)
+      return .polled(rebalance(10), [])
     case .checkSchedule: return .schedule(isPollDue: happens(30))
     case .serveGroup(let pausing):
       let isPaused = !pausing.isEmpty && !happens(5)
@@ -161,14 +161,14 @@ struct WorkerWalk {
       now += Int64(milliseconds)
     case .confirm(let isWhole, _):
       if isWhole { (pending, isFlushing) = ([], false) }
-      return .confirmed(isStopping: isStopping)
+      return .confirmed([], isStopping: isStopping)
     case .withdraw:
       (pending, isFlushing, hasToRewind) = ([], false, true)
     case .lose: (isFlushing, hasToRestore) = (false, true)
-    case .rollBack:
+    case .rollBack(let repeated):
       let wasPending = !pending.isEmpty
       pending = []
-      if wasPending { hasToRewind = true }
+      if wasPending || repeated != nil { hasToRewind = true }
       return .rolledBack(wasPending: wasPending)
 
     case .checkPending(let partitions): return .pending(!pending.isDisjoint(with: partitions))
@@ -219,11 +219,11 @@ struct WorkerWalk {
     batch = taken
     let isRepeated = !taken.isEmpty && happens(2)
     if isRepeated { hasToRewind = true }
-    for partition in inputs(taken) {
-      let offset = machine.positions.read[partition] ?? 0
-      _ = machine.positions.take(partition, first: offset, last: offset)
+    let spans = inputs(taken).map { partition in
+      let offset = (machine.positions.read[partition] ?? 0) - (isRepeated ? 1 : 0)
+      return InputSpan(partition: partition, first: offset, last: offset)
     }
-    return .polled(rebalance(10), isRepeated: isRepeated)
+    return .polled(rebalance(10), spans)
   }
 
   private mutating func rewind(_ positions: [TopicPartitionOffset]) -> WorkerEvent {

@@ -1,4 +1,0 @@
-/// Which of a worker's clients.
-enum ClientKind: String, CaseIterable, Sendable {
-  case consumer, producer
-}

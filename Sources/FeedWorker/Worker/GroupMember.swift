@@ -1,0 +1,108 @@
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// A worker's membership in the consumer group: the consumer, what its polls bring, and when the next poll is due.
+///
+/// Used on the worker's thread only.
+final class GroupMember {
+  private static let batchCapacity = 10_000
+
+  private let configuration: KafkaConfiguration
+  private let environment: WorkerEnvironment
+  private let status: WorkerStatus
+  private(set) var consumer: any GroupConsumer
+  /// The records of the last poll that took input.
+  private(set) var batch: any PolledInput
+  /// For polls during other work, when `batch` may hold records that are not applied.
+  private(set) var idleBatch: any PolledInput
+  private(set) var schedule: PollSchedule
+
+  init(
+    _ configuration: KafkaConfiguration,
+    _ settings: KafkaSettings,
+    _ environment: WorkerEnvironment,
+    _ status: WorkerStatus
+  ) throws(KafkaError) {
+    self.configuration = configuration
+    self.environment = environment
+    self.status = status
+    schedule = PollSchedule(maxPollMilliseconds: settings.maxPollMilliseconds)
+    consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
+    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
+    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
+    reportStatistics()
+  }
+
+  private func reportStatistics() {
+    consumer.onStatistics = { [status] in status.told(.consumer, $0) }
+  }
+
+  /// Joins as a new member, with a new consumer.
+  func replace(closeMilliseconds: Int32) throws(KafkaError) {
+    close(timeoutMilliseconds: closeMilliseconds)
+    consumer = try environment.clients.makeConsumer(configuration, log: environment.log)
+    batch = consumer.makeInput(capacity: Self.batchCapacity, clock: environment.coarseClock)
+    idleBatch = consumer.makeInput(capacity: 1, clock: environment.coarseClock)
+    reportStatistics()
+  }
+
+  /// Polls for input. What the last poll brought must have been taken.
+  func poll(timeoutMilliseconds: Int32) throws(KafkaError) {
+    try batch.poll(timeoutMilliseconds: timeoutMilliseconds)
+    schedule.poll(at: environment.coarseClock())
+  }
+
+  /// Polls without taking input, so that the group keeps the member during other work. Inputs must be paused.
+  func pollIdle(timeoutMilliseconds: Int32 = 0) throws(KafkaError) {
+    try idleBatch.poll(timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Whether the group has to be polled now.
+  var isPollDue: Bool { schedule.isDue(at: environment.coarseClock()) }
+
+  /// Counts as a poll although it failed.
+  func postponePoll() { schedule.poll(at: environment.coarseClock()) }
+
+  /// Drops what was polled, to be read again.
+  func dropInput() {
+    batch.taken.discard()
+    batch.discard()
+  }
+
+  /// Leaves the group; what takes too long goes on in the background.
+  func close(timeoutMilliseconds: Int32) {
+    do {
+      try consumer.close(timeoutMilliseconds: timeoutMilliseconds)
+    } catch {
+      environment.log.write(.groupLeaveFailed, "could not leave the group", ["error": error])
+    }
+  }
+}
+
+/// When the group has to be polled again, although the worker has other things to do.
+///
+/// A member that does not poll within `max.poll.interval.ms` is put out of the group. A third of that leaves time for
+/// what cannot be interrupted; a second lets the others of the group, which wait in a rebalance, wait no longer.
+struct PollSchedule: Equatable {
+  /// Milliseconds between two polls, at most.
+  let intervalMilliseconds: Int64
+  /// How long a call between two polls may take that cannot be interrupted, in milliseconds.
+  let longestCall: Int32
+  /// When the next poll is due, in milliseconds of the monotonic clock.
+  private(set) var dueTime: Int64 = 0
+
+  static let longestMilliseconds: Int64 = 1_000
+
+  /// - Parameter maxPollMilliseconds: `max.poll.interval.ms`.
+  init(maxPollMilliseconds: Int64) {
+    intervalMilliseconds = min(Self.longestMilliseconds, max(1, maxPollMilliseconds / 3))
+    longestCall = Int32(clamping: max(Self.longestMilliseconds, maxPollMilliseconds / 3))
+  }
+
+  func isDue(at now: Int64) -> Bool { now >= dueTime }
+
+  /// The group was polled.
+  mutating func poll(at now: Int64) { dueTime = now + intervalMilliseconds }
+}

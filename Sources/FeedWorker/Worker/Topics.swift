@@ -1,0 +1,286 @@
+package import FeedKafka
+package import FeedStore
+package import Kafka
+package import Service
+
+/// How many partitions the topics have, once that is known to be right.
+struct TopicLayout: Equatable {
+  /// Partitions of each input topic.
+  let inputPartitions: Int32
+  /// Partitions of the topic for rejected records.
+  let rejectedPartitions: Int32
+
+  /// - Throws: ``DaemonError`` that names the topics, their partitions and the remedy.
+  init(_ topics: TopicNames, _ metadata: TopicMetadata) throws(DaemonError) {
+    let missing = topics.distinct.filter { metadata.partitionCounts[$0] == nil }
+    guard missing.isEmpty else {
+      let names = missing.joined(separator: ", ")
+      throw DaemonError(
+        .missingTopic,
+        """
+        \(missing.count == 1 ? "topic \(names) does" : "topics \(names) do") not exist, or may not be read; \
+        create \(missing.count == 1 ? "it" : "them") (feedstore topics --create), or set topics.* to other names
+        """
+      )
+    }
+    func count(_ topic: String) -> Int32 { metadata.partitionCounts[topic] ?? 0 }
+
+    let (sections, items) = (count(topics.sections), count(topics.items))
+    guard sections == items else {
+      throw DaemonError(
+        .partitionCounts,
+        """
+        topic \(topics.sections) has \(sections) partitions and \(topics.items) has \(items); \
+        they must have equally many, so that a feed's records meet in one partition: \
+        add partitions to \(sections < items ? topics.sections : topics.items) up to \(max(sections, items)). \
+        If there are feeds, those whose keys then hash to another partition start over there, and their old copies \
+        stay. \(Self.movedFeedsRemedy)
+        """
+      )
+    }
+    let changesets = count(topics.changesets)
+    guard changesets >= items else {
+      throw DaemonError(
+        .partitionCounts,
+        """
+        topic \(topics.changesets) has \(changesets) partitions, fewer than the \(items) of \(topics.items); \
+        a feed's changesets go to the partition of its input: add partitions up to \(items). If the inputs had \
+        fewer when the feeds were made, feeds whose keys now hash to another partition start over there, and their \
+        old copies stay. \(Self.movedFeedsRemedy)
+        """
+      )
+    }
+    inputPartitions = items
+    rejectedPartitions = count(topics.rejected)
+  }
+
+  /// A partition that was assigned although the topics did not have it when the daemon began.
+  ///
+  /// Reading it would begin feeds anew that have moved there, before somebody has decided what becomes of them.
+  func unexpected(_ number: Int32, _ topics: TopicNames) -> DaemonError {
+    DaemonError(
+      .partitionCounts,
+      """
+      \(topics.inputs.joined(separator: " and ")) had \(inputPartitions) partitions when feedstore started, and now \
+      partition \(number) is assigned: its records are not read. Make sure that the inputs and \(topics.changesets) have \
+      equally many partitions, and restart feedstore to read them. Feeds whose keys now hash to another partition \
+      start over there, and their old copies stay. \(Self.movedFeedsRemedy)
+      """
+    )
+  }
+
+  /// What to do about feeds whose keys hash to another partition after the inputs have got more.
+  static let movedFeedsRemedy = """
+    Send such feeds again as a whole (feed.replace), and delete the old copies (feed.delete, sent to the old \
+    partition). Or set topics.* and kafka.group.id to new names, and send all feeds again
+    """
+
+  /// Where a rejected record of an input partition goes.
+  func rejectedPartition(of partition: Int32) -> Int32 { partition % rejectedPartitions }
+}
+
+/// How many partitions the topics have, and how that has changed since the daemon began to work with them.
+///
+/// A change counts until the process ends, even if it is undone: a topic that was deleted and created again is another one.
+package struct TopicChanges: Equatable {
+  /// What has become of one topic.
+  package struct Change: Equatable {
+    package let topic: String
+    let before: Int32
+    /// 0 if the topic is gone.
+    let after: Int32
+    /// What it means and what to do.
+    let remedy: String
+
+    package var description: String {
+      let partitions = before == 1 ? "1 partition" : "\(before) partitions"
+      let now = after == 0 ? "is gone" : after == before ? "was created again" : "has \(after) now"
+      return "topic \(topic) had \(partitions) and \(now): \(remedy)"
+    }
+
+    package var fields: LogFields {
+      ["topic": topic, "before": Int(before), "after": Int(after), "remedy": remedy]
+    }
+  }
+
+  private struct Counts: Equatable {
+    let before: Int32
+    let after: Int32
+  }
+
+  private let topics: TopicNames
+  /// What the daemon works with.
+  private let known: [String: Int32]
+  private var changes: [String: Counts] = [:]
+  /// The numbers that are less than before and were heard once: a broker may not have heard of all topics yet.
+  private var doubtful: [String: Int32] = [:]
+
+  package init(_ topics: TopicNames, _ metadata: TopicMetadata) {
+    self.topics = topics
+    known = metadata.partitionCounts
+  }
+
+  /// All changes, in the order of the topics.
+  package var all: [Change] { topics.distinct.compactMap(change) }
+
+  /// Compares an answer of the brokers with the one before.
+  ///
+  /// - Returns: what is new.
+  package mutating func note(_ metadata: TopicMetadata) -> [Change] {
+    let changed = topics.distinct.filter { topic in
+      let (last, count) = (count(of: topic), metadata.partitionCounts[topic] ?? 0)
+      let isDoubtful = count < last && doubtful[topic] != count
+      doubtful[topic] = isDoubtful ? count : nil
+      guard count != last, !isDoubtful else { return false }
+      changes[topic] = Counts(before: known[topic] ?? 0, after: count)
+      return true
+    }
+    return changed.compactMap(change)
+  }
+
+  /// Notes that offsets were committed when the inputs had a smaller number of partitions.
+  ///
+  /// - Returns: what is new.
+  package mutating func note(earlierInputs count: Int32) -> [Change] {
+    let changed = topics.inputs.filter { topic in
+      guard let after = known[topic], count < after, changes[topic] == nil else { return false }
+      changes[topic] = Counts(before: count, after: after)
+      return true
+    }
+    return changed.compactMap(change)
+  }
+
+  private func count(of topic: String) -> Int32 { changes[topic]?.after ?? known[topic] ?? 0 }
+
+  private func change(_ topic: String) -> Change? {
+    changes[topic].map {
+      Change(topic: topic, before: $0.before, after: $0.after, remedy: remedy(topic, $0))
+    }
+  }
+
+  private func remedy(_ topic: String, _ counts: Counts) -> String {
+    let isGone = counts.after == 0
+    let creation =
+      isGone ? "create it again (feedstore topics --create --partitions \(counts.before)), and " : ""
+    if counts.after > counts.before { return growthRemedy(topic, counts) }
+    if topic == topics.rejected { return creation + "restart feedstore" }
+    if topic == topics.changesets {
+      return """
+        what was published is gone; stop feedstore, \(creation)set a new kafka.group.id, so that all feeds are \
+        rebuilt from the input
+        """
+    }
+    return "its records are gone; \(creation)restart feedstore, which says what is lost"
+  }
+
+  private func growthRemedy(_ topic: String, _ counts: Counts) -> String {
+    let most = topics.inputs.map(count).max() ?? 0
+    let haveInputsGrown = topics.inputs.contains { changes[$0].map { $0.after > $0.before } == true }
+    guard haveInputsGrown, topic != topics.rejected else {
+      return "no feed is affected; restart feedstore to use the new partitions"
+    }
+    if topics.inputs.contains(where: { changes[$0] != nil && count(of: $0) == known[$0] }) {
+      return """
+        feeds whose keys hash to another partition since then start over there, and their old copies stay. \
+        \(TopicLayout.movedFeedsRemedy)
+        """
+    }
+    let lacking = (topics.inputs + [topics.changesets]).filter { count(of: $0) < most }
+    let addition =
+      lacking.isEmpty
+      ? "Restart" : "Add partitions up to \(most) to \(lacking.joined(separator: " and ")), and restart"
+    let first = topics.inputs.compactMap { known[$0] }.min() ?? 0
+    return """
+      feeds whose keys now hash to partition \(first) or above are frozen, because feedstore does not read these \
+      partitions. \(addition) feedstore to read them. The feeds start over there, and their old copies stay. \
+      \(TopicLayout.movedFeedsRemedy)
+      """
+  }
+}
+
+/// Looks at the topics' settings when a daemon starts, warns of what it cannot work with, and tells the workers
+/// how large rejected records may be. Then it looks every few seconds whether the topics still have the same
+/// partitions.
+///
+/// It stops nobody: a cluster may not tell settings, or only to others. What the partitions are at the start is left to
+/// ``TopicLayout``, which does stop a daemon.
+package struct TopicCheck: Sendable {
+  let settings: KafkaSettings
+  let options: FeedStoreOptions
+  let environment: WorkerEnvironment
+
+  package init(_ settings: KafkaSettings, _ options: FeedStoreOptions, _ environment: WorkerEnvironment) {
+    self.settings = settings
+    self.options = options
+    self.environment = environment
+  }
+
+  private var log: Log { environment.log }
+
+  /// How often the partitions are asked for: as often as consumers ask by themselves.
+  private static let watchSeconds = 5
+  private static let answerMilliseconds: Int32 = 1_000
+
+  /// Asks for the settings once, and gives up soon; for the partitions until the task is cancelled. On a thread of its own.
+  package func run() async {
+    let thread = WorkerThread(name: "topics")
+    defer { thread.stop() }
+    await withTaskExecutorPreference(thread) { @concurrent in
+      do throws(KafkaError) {
+        try work()
+      } catch {
+        log.write(.startupTopicsUnchecked, "topic settings were not checked", ["error": error])
+      }
+      await watch()
+    }
+  }
+
+  /// What keeps the brokers from answering, the workers tell.
+  private func watch() async {
+    // A consumer, because its requests create no topics.
+    guard let client = try? Consumer(configuration: settings.reader, log: { _, _, _ in }) else { return }
+    let batch = client.makeBatch(capacity: 1)
+    while (try? await Task.sleep(for: .seconds(Self.watchSeconds))) != nil {
+      do throws(KafkaError) {
+        // Discards what the client reports.
+        try client.poll(into: batch, timeoutMilliseconds: 0)
+        let metadata = try client.metadataByName(
+          options.topics.distinct,
+          timeoutMilliseconds: Self.answerMilliseconds
+        )
+        log.write(environment.status.changeTopics { $0.note(metadata) })
+      } catch {}
+    }
+    try? client.close(timeoutMilliseconds: Self.answerMilliseconds)
+  }
+
+  private func work() throws(KafkaError) {
+    let requirements = TopicRequirements(options, batchBytes: settings.batchBytes)
+    // What keeps the brokers from being reached, the workers tell.
+    let admin = try AdminClient(configuration: settings.admin, log: { _, _, _ in })
+    let inspection = TopicInspection(admin: admin, topics: requirements.roles.map(\.topic), log: log)
+    let (states, unknown) = try inspection.states(timeoutMilliseconds: 2_000)
+    if let unknown { log.write(.startupTopicsUnchecked, "topic settings are unknown", ["error": unknown]) }
+    if let limit = states[options.topics.rejected]?.integer(TopicRequirement.Kind.messageBytes.rawValue) {
+      environment.rejectedLimit.set(maxMessageBytes: Int(limit))
+    }
+    for requirement in requirements.check(states) {
+      guard requirement.verdict == .must, requirement.kind != .partitions else { continue }
+      log.write(
+        .startupTopicMismatch,
+        "topic settings do not meet the requirements",
+        ["topic": requirement.topic, "problem": requirement]
+      )
+    }
+    try admin.close(timeoutMilliseconds: 1_000)
+  }
+}
+
+extension Log {
+  /// Reports topics whose partitions have changed.
+  func write(_ changes: [TopicChanges.Change]) {
+    for change in changes {
+      write(.topicsPartitionsChanged, "the partitions of a topic have changed", change.fields)
+    }
+  }
+}
