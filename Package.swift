@@ -54,7 +54,12 @@ let package = Package(
       dependencies: ["CEpoll", "CMalloc", "CMicrohttpd", "CZlib", "Spelling"],
       swiftSettings: swiftSettings
     ),
-    .target(name: "FeedClient", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
+    .target(name: "Changesets", dependencies: ["Feed", "Kafka", "Service"], swiftSettings: swiftSettings),
+    .target(
+      name: "FeedClient",
+      dependencies: ["Changesets", "Feed", "Kafka", "Service"],
+      swiftSettings: swiftSettings
+    ),
     .target(
       name: "FeedConfiguration",
       dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
@@ -67,13 +72,16 @@ let package = Package(
     ),
     .target(
       name: "FeedWorker",
-      dependencies: ["CBuild", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      dependencies: [
+        "CBuild", "Changesets", "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "Kafka", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedHTTP",
       dependencies: [
-        "CInspector", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
+        "CInspector", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
+        "FeedStore",
         "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
@@ -81,16 +89,16 @@ let package = Package(
     .target(
       name: "FeedTools",
       dependencies: [
-        "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedVerification", "Kafka",
-        "Service",
+        "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedVerification",
+        "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
     .target(
       name: "FeedDaemon",
       dependencies: [
-        "Feed", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools", "FeedWorker", "Kafka",
-        "Service",
+        "Changesets", "Feed", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools",
+        "FeedWorker", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -166,7 +174,8 @@ let package = Package(
     .testTarget(
       name: "FeedClientTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedStore", "FeedTestSupport", "Kafka",
+        "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -188,14 +197,17 @@ let package = Package(
     .testTarget(
       name: "FeedWorkerTests",
       dependencies: [
-        "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport", "Kafka", "Service",
+        "Changesets", "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "Kafka", "Service",
       ],
       exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedHTTPTests",
-      dependencies: ["Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka", "Kafka", "Service"],
+      dependencies: [
+        "Changesets", "Feed", "FeedClient", "FeedWorker", "FeedHTTP", "FeedKafka", "Kafka", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -210,8 +222,9 @@ let package = Package(
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
-        "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedHTTP",
-        "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "FeedTools", "FeedVerification",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
+        "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "FeedTools",
+        "FeedVerification",
         "HTTPTestSupport", "Kafka", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
@@ -220,9 +233,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "CRdkafka", "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport",
-        "Kafka",
-        "ObservationSupport", "Service", "SimulationSupport",
+        "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
+        "FeedStore", "FeedTestSupport", "Kafka", "ObservationSupport", "Service", "SimulationSupport",
       ],
       swiftSettings: swiftSettings
     ),

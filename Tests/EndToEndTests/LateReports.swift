@@ -25,7 +25,7 @@ struct LateReports: WorkerClients {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoredChangesets {
+  ) throws(KafkaError) -> any RestoreSource {
     try clients.makeChangesets(settings, topic: topic, log: log)
   }
 

@@ -1,3 +1,4 @@
+import Changesets
 import Feed
 import FeedClient
 import FeedWorker
@@ -74,7 +75,7 @@ final class SharedFollower: PartitionFollower {
     update { [now = milliseconds()] in $0.begin(partitions: count, at: now) }
   }
 
-  func take(_ number: Int32, within ends: Watermarks) -> sending ChangesetPartition? {
+  func take(_ number: Int32, within ends: Watermarks) -> sending ReadPartition? {
     // Outside of the lock, which its end would wait for.
     let shared = client.share(number)
     let isUsable = update { [now = milliseconds()] in
@@ -82,10 +83,10 @@ final class SharedFollower: PartitionFollower {
     }
     guard isUsable, let shared else { return nil }
     let replicas = ReplicaPartition(sharing: shared.feeds, isLocked: false)
-    return ChangesetPartition(topic, number, continuing: replicas, from: shared.position)
+    return ReadPartition(topic, number, continuing: replicas, from: shared.position)
   }
 
-  func noteRestored(_ changesets: ChangesetPartition) {
+  func noteRestored(_ changesets: ReadPartition) {
     client.adopt(changesets.number, at: changesets.position, from: changesets.replicas)
   }
 
@@ -97,7 +98,7 @@ final class SharedFollower: PartitionFollower {
   /// What a worker has is followed already.
   func needsState(of number: Int32) -> Bool { false }
 
-  func giveBack(_ number: Int32, _ changesets: sending ChangesetPartition?) {
+  func giveBack(_ number: Int32, _ changesets: sending ReadPartition?) {
     client.forgetAdopted(number)
     update { $0.giveBack(number) }
   }

@@ -1,3 +1,4 @@
+import Changesets
 import Feed
 import FeedClient
 import FeedStore

@@ -1,3 +1,4 @@
+package import Changesets
 import Feed
 import FeedClient
 package import FeedConfiguration

@@ -24,9 +24,9 @@ struct KafkaClients: WorkerClients {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoredChangesets {
+  ) throws(KafkaError) -> any RestoreSource {
     let handler = log.kafkaHandler
-    return ChangesetReader(
+    return RestoreReader(
       topic: topic,
       reader: try Consumer(configuration: settings.restorer, isolationLevel: .readCommitted, log: handler),
       measurer: try Consumer(configuration: settings.reader, isolationLevel: .readUncommitted, log: handler)

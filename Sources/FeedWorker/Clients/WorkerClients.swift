@@ -11,7 +11,7 @@ protocol WorkerClients: Sendable {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoredChangesets
+  ) throws(KafkaError) -> any RestoreSource
   /// What partitions are followed with that no worker has.
   func makeFollower(
     _ settings: KafkaSettings,

@@ -1,3 +1,4 @@
+import Changesets
 import Service
 
 /// What the daemon's clients and its own HTTP server count.

@@ -2,51 +2,44 @@ import FeedConfiguration
 import FeedKafka
 import Kafka
 
-/// Leads from partitions that were assigned to their feeds restored and their input read: says what to do
-/// next, and is told what came of it.
+/// Restores assigned partitions: decides what to do next, from the results of the previous steps.
 ///
-/// Each partition, that is the input partitions and the changesets partition of one number, goes its own way: its input is
-/// read as soon as its feeds are in the store, whatever becomes of the others. Partitions may come and go at any time. One
-/// that an open transaction keeps back does not hold up the others, and one whose feeds cannot be restored is left out,
-/// with its inputs.
+/// The input partitions and the changesets partition of one number are one partition here. Each is restored independently, and
+/// its input is read as soon as its feeds are in the store. Partitions may be added and removed at any time. One that an open
+/// transaction delays does not delay the others, and one whose feeds cannot be restored is stopped, along with its inputs.
 ///
-/// Whoever does it keeps polling the group consumer between any two steps, and serves what is restored. A step that fails for
-/// a passing reason is simply done again.
+/// ``Restorer`` does the steps. Between any two of them the worker polls the group and serves the restored partitions. A step
+/// that fails temporarily is done again.
 struct Restoration {
   enum State: Equatable {
-    /// The group's committed offsets are wanted, once no transaction with some is pending.
-    case locating
-    /// The ends of the partition's input of this index are wanted.
-    case measuring(Int)
-    /// How far the changesets partition has to be read is wanted. Not before the offsets are known: what belongs to them
-    /// is then in the topic.
-    case bounding
-    /// The reading of the changesets partition has to begin.
+    /// The group's committed offsets are needed. Brokers do not report them while a transaction with offsets is open.
+    case needsOffsets
+    /// The ends of the input partition with this index are needed.
+    case needsInputEnds(Int)
+    /// The end of the changesets partition is needed. It is requested only once the offsets are known, because the changesets
+    /// that belong to them are in the topic then.
+    case needsEnd
+    /// Reading of the changesets partition has to begin.
     case opening(RestoredPartition)
     /// The changesets partition is read, and then handed to the store.
     case reading(RestoredPartition)
-    /// The feeds are restored; the input has to be set going.
+    /// The feeds are restored; the input has to be resumed.
     case resuming
-    /// The input is read.
-    case done
-    /// The feeds cannot be restored. The inputs stay paused.
-    case stopped(DaemonError)
   }
 
-  /// What is to be done next.
+  /// What to do next.
   enum Step: Equatable {
     case nothing
-    /// Ask for the committed offsets, then ``locate(_:)``; or ``stop(partition:_:)``.
-    case locate([TopicPartition])
-    /// Ask where an input partition begins and ends, then ``measure(_:_:)``.
-    case measure(TopicPartition)
-    /// Ask where a changesets partition begins and ends, aborted and open transactions included, then
-    /// ``bound(_:)``, or ``stop(partition:_:)``.
-    case bound(partition: Int32)
-    /// Begin to read these from their beginnings as well, then ``open()``.
+    /// Request the committed offsets, then ``setOffsets(_:)``; or ``stop(partition:_:)``.
+    case requestOffsets([TopicPartition])
+    /// Request where an input partition begins and ends, then ``setInputEnds(_:_:)``.
+    case requestInputEnds(TopicPartition)
+    /// Request where a changesets partition begins and ends, including aborted and open transactions, then
+    /// ``setEnd(_:from:)``, or ``stop(partition:_:)``.
+    case requestEnd(partition: Int32)
+    /// Also read these partitions, then ``open()``.
     case open([RestoredPartition])
-    /// Read on, whatever partition has something, then ``advance(to:)``, and ``stop(partition:_:)`` for what is
-    /// unreadable.
+    /// Read from any partition, then ``advance(to:)``, and ``stop(partition:_:)`` for unreadable ones.
     case read
     /// Hand the feeds of a partition to the store, then ``takeOver(partition:)``, or ``stop(partition:_:)``.
     case takeOver(partition: Int32)
@@ -54,48 +47,37 @@ struct Restoration {
     case resume([InputStart])
   }
 
-  /// One partition's way.
+  /// A partition that is being restored.
   private struct Entry {
-    var state = State.locating
+    var state = State.needsOffsets
     /// The input partitions, sorted.
     let inputs: [TopicPartition]
     var committed: [TopicPartition: CommittedOffset] = [:]
     /// Where their reading begins, as far as that is known.
     var starts: [InputStart] = []
-    /// Whether it goes on from what was followed.
-    var isContinued = false
-    /// Whether what was followed has turned out to be of no use.
-    var isAnew = false
-    /// How much of the changesets partition was there to be read; nil before that is known.
+    /// Whether it continues from what was followed on standby.
+    var usesStandby = false
+    /// Whether it cannot continue from there, because that turned out to be damaged.
+    var isStandbyDamaged = false
+    /// How much of the changesets partition has to be read; nil before that is known.
     var restored: RestoredPartition? {
       switch state {
       case .opening(let partition), .reading(let partition): partition
-      case .locating, .measuring, .bounding, .resuming, .done, .stopped: nil
-      }
-    }
-
-    var isUnderWay: Bool {
-      switch state {
-      case .done, .stopped: false
-      case .locating, .measuring, .bounding, .opening, .reading, .resuming: true
+      case .needsOffsets, .needsInputEnds, .needsEnd, .resuming: nil
       }
     }
   }
 
+  /// The partitions that are being restored.
   private var entries: [Int32: Entry] = [:]
-  /// The numbers of the partitions, sorted.
+  /// Their numbers, sorted.
   private var numbers: [Int32] = []
-
-  // MARK: Looking
-
-  /// Whether there is something to do before all input is taken.
-  var isUnderWay: Bool { entries.values.contains(where: \.isUnderWay) }
-  /// Partitions of which the feeds are being restored.
-  var underWay: Set<Int32> { Set(entries.lazy.filter { $0.value.isUnderWay }.map(\.key)) }
   /// Why partitions cannot be restored, by number. Their inputs stay paused.
-  var stopped: [Int32: DaemonError] {
-    entries.compactMapValues { if case .stopped(let error) = $0.state { error } else { nil } }
-  }
+  private(set) var stopped: [Int32: DaemonError] = [:]
+
+  // MARK: State
+
+  var isUnderWay: Bool { !entries.isEmpty }
   /// The changesets partitions that are still read, sorted.
   var unread: [RestoredPartition] {
     numbers.compactMap { entries[$0]?.restored }.filter { !$0.isRead }
@@ -104,13 +86,13 @@ struct Restoration {
   /// The inputs of the partitions whose changesets are still read.
   var unreadInputs: [TopicPartition] { unread.flatMap { entries[$0.number]?.inputs ?? [] } }
 
-  /// Whether a partition's restoration went on from what was followed on standby.
-  func isContinued(_ partition: Int32) -> Bool { entries[partition]?.isContinued == true }
+  /// Whether the restoration of a partition continues from what was followed on standby.
+  func usesStandby(_ partition: Int32) -> Bool { entries[partition]?.usesStandby == true }
 
-  /// Whether a partition may go on from what was followed: not after that has turned out to be of no use.
-  func mayContinue(_ partition: Int32) -> Bool { entries[partition]?.isAnew == false }
+  /// Whether the restoration of a partition may continue from what was followed on standby.
+  func mayUseStandby(_ partition: Int32) -> Bool { entries[partition]?.isStandbyDamaged == false }
 
-  /// Where a partition is; nil if it is not assigned.
+  /// The state of a partition; nil if it is not being restored.
   func state(of partition: Int32) -> State? { entries[partition]?.state }
 
   var step: Step {
@@ -120,12 +102,12 @@ struct Restoration {
     return unread.isEmpty ? .nothing : .read
   }
 
-  /// What comes before reading, and before input is taken.
+  /// The steps before reading, and before input is resumed.
   private var firstStep: Step? {
-    let located = all { $0 == .locating }
-    if !located.isEmpty { return .locate(located.flatMap { entries[$0]?.inputs ?? [] }) }
-    if let (_, input) = measured { return .measure(input) }
-    if let partition = bounded { return .bound(partition: partition) }
+    let unknown = all { $0 == .needsOffsets }
+    if !unknown.isEmpty { return .requestOffsets(unknown.flatMap { entries[$0]?.inputs ?? [] }) }
+    if let (_, input) = inputWithoutEnds { return .requestInputEnds(input) }
+    if let partition = partitionWithoutEnd { return .requestEnd(partition: partition) }
     let opened = numbers.compactMap { number -> RestoredPartition? in
       guard case .opening(let partition)? = entries[number]?.state else { return nil }
       return partition
@@ -138,52 +120,54 @@ struct Restoration {
     numbers.filter { entries[$0].map { isMet($0.state) } == true }
   }
 
-  /// The input partition whose ends are wanted, and its number.
-  private var measured: (number: Int32, input: TopicPartition)? {
+  /// The first input partition whose ends are needed, and its number.
+  private var inputWithoutEnds: (number: Int32, input: TopicPartition)? {
     for number in numbers {
-      if let entry = entries[number], case .measuring(let index) = entry.state {
+      if let entry = entries[number], case .needsInputEnds(let index) = entry.state {
         return (number, entry.inputs[index])
       }
     }
     return nil
   }
 
-  /// The changesets partition whose ends are wanted.
-  private var bounded: Int32? { all { $0 == .bounding }.first }
+  /// The first changesets partition whose end is needed.
+  private var partitionWithoutEnd: Int32? { all { $0 == .needsEnd }.first }
 
-  // MARK: Partitions come and go
+  // MARK: Partitions
 
-  /// Input partitions were assigned, and are paused. What was restored of them before is forgotten.
+  /// Begins to restore partitions. Their inputs were assigned, and are paused. Earlier results are discarded.
   mutating func assign(_ partitions: [TopicPartition]) {
     for (number, inputs) in Dictionary(grouping: partitions, by: \.partition) {
       entries[number] = Entry(inputs: inputs.sorted { $0.topic < $1.topic })
+      stopped[number] = nil
     }
     numbers = entries.keys.sorted()
   }
 
-  /// Partitions are gone, at whatever point.
+  /// Forgets partitions, whatever their states.
   mutating func release(_ partitions: some Sequence<Int32>) {
-    for number in partitions { entries[number] = nil }
+    for number in partitions {
+      entries[number] = nil
+      stopped[number] = nil
+    }
     numbers = entries.keys.sorted()
   }
 
-  // MARK: What came of a step
+  // MARK: Results of steps
 
-  /// The committed offsets are known.
-  mutating func locate(_ committed: [TopicPartition: CommittedOffset]) {
-    let located = all { $0 == .locating }
-    precondition(!located.isEmpty, "offsets that were not asked for")
-    for number in located {
+  mutating func setOffsets(_ committed: [TopicPartition: CommittedOffset]) {
+    let unknown = all { $0 == .needsOffsets }
+    precondition(!unknown.isEmpty, "offsets that were not requested")
+    for number in unknown {
       entries[number]?.committed = committed.filter { $0.key.partition == number }
-      entries[number]?.state = .measuring(0)
+      entries[number]?.state = .needsInputEnds(0)
     }
   }
 
-  /// Whether the group has committed more of the input partition that is measured than there is.
+  /// Whether the group has committed an offset beyond these ends, which are those of the requested input partition.
   func isCommittedBeyond(_ ends: Watermarks) -> Bool {
-    guard let (number, input) = measured, let offset = entries[number]?.committed[input]?.offset else {
-      return false
-    }
+    guard let (number, input) = inputWithoutEnds, let offset = entries[number]?.committed[input]?.offset
+    else { return false }
     return offset > ends.high
   }
 
@@ -195,29 +179,28 @@ struct Restoration {
   /// Where the reading of a partition's input begins, once that is known.
   func starts(of partition: Int32) -> [InputStart] { entries[partition]?.starts ?? [] }
 
-  /// How far a changesets partition reaches at least, by what was committed with the offsets; 0 if that says nothing.
+  /// The least end that a changesets partition must have, according to what was committed with the offsets; 0 if unknown.
   func leastEnd(of partition: Int32) -> Int64 {
     (entries[partition]?.committed ?? [:])
       .compactMap { CommitMetadata($0.value.metadata).changesetsEnd }.max() ?? 0
   }
 
-  /// The ends of an input partition are known.
-  ///
-  /// - Returns: where its reading begins.
+  /// - Returns: where reading of the input partition begins.
   /// - Throws: ``DaemonError`` if input is lost and the policy is to fail.
   @discardableResult
-  mutating func measure(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) -> InputStart {
-    guard let (number, input) = measured, var entry = entries[number] else {
-      preconditionFailure("an input's ends that were not asked for")
+  mutating func setInputEnds(_ ends: Watermarks, _ policy: LostInputPolicy) throws(DaemonError) -> InputStart
+  {
+    guard let (number, input) = inputWithoutEnds, var entry = entries[number] else {
+      preconditionFailure("an input's ends that were not requested")
     }
     let start = try InputStart(input, committed: entry.committed[input]?.offset, ends, policy)
     entry.starts.append(start)
-    entry.state = entry.starts.count < entry.inputs.count ? .measuring(entry.starts.count) : .bounding
+    entry.state = entry.starts.count < entry.inputs.count ? .needsInputEnds(entry.starts.count) : .needsEnd
     entries[number] = entry
     return start
   }
 
-  /// Feeds of a partition have taken a record that its input does not reach.
+  /// Feeds of a partition have taken a record that is beyond the end of its input.
   ///
   /// - Parameter ends: where the input begins and ends now.
   /// - Returns: where its reading begins.
@@ -236,17 +219,14 @@ struct Restoration {
     return entry.starts[index]
   }
 
-  /// The ends of the changesets partition are known.
-  ///
   /// - Parameter position: everything before it was followed on standby; nil if nothing was.
-  mutating func bound(_ ends: Watermarks, from position: Int64? = nil) {
-    guard let partition = bounded else { preconditionFailure("a changesets partition's unasked ends") }
+  mutating func setEnd(_ ends: Watermarks, from position: Int64? = nil) {
+    guard let partition = partitionWithoutEnd else { preconditionFailure("an end that was not requested") }
     let restored = RestoredPartition(partition, ends, from: position)
-    entries[partition]?.isContinued = position != nil
+    entries[partition]?.usesStandby = position != nil
     entries[partition]?.state = restored.isRead ? .reading(restored) : .opening(restored)
   }
 
-  /// The reading has begun.
   mutating func open() {
     for number in numbers {
       if case .opening(let partition)? = entries[number]?.state {
@@ -255,8 +235,8 @@ struct Restoration {
     }
   }
 
-  /// Of each partition everything before its offset was read; it is that of an end of partition as well, as
-  /// what ends a transaction takes up offsets and is no record.
+  /// Everything before these offsets was read. They may also be ends of partitions, because markers of transactions occupy
+  /// offsets, and are not records.
   mutating func advance(to offsets: [Int32: Int64]) {
     for (number, offset) in offsets {
       guard case .reading(var partition)? = entries[number]?.state else { continue }
@@ -268,35 +248,102 @@ struct Restoration {
   /// The partition's feeds are in the store.
   mutating func takeOver(partition: Int32) {
     guard case .reading(let restored)? = entries[partition]?.state, restored.isRead else {
-      preconditionFailure("a take-over of partition \(partition), which is not read")
+      preconditionFailure("partition \(partition) is taken over, but has not been read")
     }
     entries[partition]?.state = .resuming
   }
 
-  /// What was followed of a partition on standby is of no use: it is read from its beginning after all.
+  /// What was followed on standby is damaged: the partition is read from its beginning after all.
   ///
-  /// - Returns: false, and nothing happens, if that is where its reading began.
-  mutating func beginAnew(partition: Int32) -> Bool {
-    guard entries[partition]?.isContinued == true else { return false }
+  /// - Returns: false, and does nothing, if it is read from its beginning anyway.
+  mutating func startOver(partition: Int32) -> Bool {
+    guard entries[partition]?.usesStandby == true else { return false }
     guard case .reading? = entries[partition]?.state else {
-      preconditionFailure("a new beginning of partition \(partition), which is not restored")
+      preconditionFailure("partition \(partition) starts over, but is not being read")
     }
-    entries[partition]?.isContinued = false
-    entries[partition]?.isAnew = true
-    entries[partition]?.state = .bounding
+    entries[partition]?.usesStandby = false
+    entries[partition]?.isStandbyDamaged = true
+    entries[partition]?.state = .needsEnd
     return true
   }
 
   /// The partition's feeds cannot be restored.
   mutating func stop(partition: Int32, _ error: DaemonError) {
     switch entries[partition]?.state {
-    case .locating, .bounding, .reading: entries[partition]?.state = .stopped(error)
-    default: preconditionFailure("a stop of partition \(partition), which is not restored")
+    case .needsOffsets, .needsEnd, .reading: release([partition])
+    default: preconditionFailure("partition \(partition) is stopped, but is not being restored")
     }
+    stopped[partition] = error
   }
 
-  /// The input is read of the partitions that were to be resumed.
-  mutating func finish() {
-    for number in all(where: { $0 == .resuming }) { entries[number]?.state = .done }
+  /// The input of the restored partitions is read.
+  mutating func finish() { release(all { $0 == .resuming }) }
+}
+
+/// How far a partition of the changesets topic has been read, of what has to be read.
+struct RestoredPartition: Equatable {
+  let number: Int32
+  /// Everything before it was read.
+  private(set) var position: Int64
+  /// Where reading ends.
+  let end: Int64
+
+  /// - Parameter position: everything before it was read already; nil if nothing was.
+  init(_ number: Int32, _ ends: Watermarks, from position: Int64? = nil) {
+    self.number = number
+    self.position = position ?? ends.low
+    end = ends.high
   }
+
+  var isRead: Bool { position >= end }
+  /// The offsets that are left. Not all are records: there are markers of transactions, and gaps left by compaction.
+  var remaining: Int64 { max(0, end - position) }
+
+  /// Everything before this offset was read.
+  mutating func advance(to offset: Int64) { position = max(position, offset) }
+}
+
+/// How fast a restoration goes, and when to log it: at most once a second. Time is a parameter.
+struct RestoreProgress {
+  private(set) var records = 0
+  /// Bytes of their keys and values.
+  private(set) var bytes = 0
+  private let start: Int64
+  private var lastLine: Int64
+  private var lastRecords = 0
+
+  /// What to log.
+  enum Line: Equatable {
+    case isReading
+    /// Nothing was read since the last line: an open transaction holds back the rest, or the brokers are slow.
+    case isWaiting
+  }
+
+  static let intervalMilliseconds: Int64 = 1_000
+
+  /// - Parameter now: the time in milliseconds, of the same clock as later.
+  init(now: Int64) {
+    start = now
+    lastLine = now
+  }
+
+  mutating func add(records: Int, bytes: Int) {
+    self.records += records
+    self.bytes += bytes
+  }
+
+  /// What to log now; nil if nothing is due.
+  mutating func line(at now: Int64) -> Line? {
+    guard now - lastLine >= Self.intervalMilliseconds else { return nil }
+    defer {
+      lastLine = now
+      lastRecords = records
+    }
+    return records == lastRecords ? .isWaiting : .isReading
+  }
+
+  func milliseconds(at now: Int64) -> Int64 { max(0, now - start) }
+
+  /// The mean rate since the start.
+  func bytesPerSecond(at now: Int64) -> Int { bytes * 1_000 / Int(max(1, milliseconds(at: now))) }
 }

@@ -1,3 +1,4 @@
+package import Changesets
 import Feed
 package import FeedKafka
 package import Kafka
@@ -7,7 +8,7 @@ import Synchronization
 /// Follows the partitions of the changesets topic that no worker of this process has, so that taking one over needs only what was
 /// published last.
 ///
-/// A thread of its own reads them (``run()``), each into the same ``ChangesetPartition`` that a restoration reads into. A
+/// A thread of its own reads them (``run()``), each into the same ``ReadPartition`` that a restoration reads into. A
 /// worker that restores a partition takes what was followed, and goes on from there; one that gives a partition up gives its
 /// feeds back. Nothing is copied, and nothing is read twice. What changes is a ``StandbyState`` behind one lock, which is held for
 /// one record at a time.
@@ -86,9 +87,9 @@ package final class Standby: PartitionFollower {
   ///
   /// - Parameter ends: where the partition begins and ends now.
   /// - Returns: nil if nothing is known of it that a restoration can go on from.
-  package func take(_ number: Int32, within ends: Watermarks) -> sending ChangesetPartition? {
+  package func take(_ number: Int32, within ends: Watermarks) -> sending ReadPartition? {
     let now = now
-    let taken: ChangesetPartition? = state.withLock { state in
+    let taken: ReadPartition? = state.withLock { state in
       let partition = state.take(number)
       let isUsable = partition?.isUsable(within: ends, at: now, lastIdle: state.lastIdle)
       state.report.countTakeover(isWarm: isUsable == true)
@@ -100,7 +101,7 @@ package final class Standby: PartitionFollower {
   }
 
   /// It does not follow what workers own.
-  package func noteRestored(_ changesets: ChangesetPartition) {}
+  package func noteRestored(_ changesets: ReadPartition) {}
 
   package func noteStopped(_ number: Int32) {}
 
@@ -109,7 +110,7 @@ package final class Standby: PartitionFollower {
   /// A worker has given up a partition.
   ///
   /// - Parameter changesets: what it knows of it; nil if that is not what was published.
-  package func giveBack(_ number: Int32, _ changesets: sending ChangesetPartition?) {
+  package func giveBack(_ number: Int32, _ changesets: sending ReadPartition?) {
     let now = now
     nonisolated(unsafe) let changesets = changesets
     state.withLock { $0.release(number, changesets, at: now) }

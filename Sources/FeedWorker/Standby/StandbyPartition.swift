@@ -1,8 +1,9 @@
+import Changesets
 import Kafka
 
 /// A partition that is followed on standby.
 struct StandbyPartition {
-  let changesets: ChangesetPartition
+  let changesets: ReadPartition
   /// Whether the client reads it. What comes of it otherwise was asked for before it came here.
   var isOpen = false
   /// Whether everything that the brokers had of it was read.
@@ -10,7 +11,7 @@ struct StandbyPartition {
   /// Whatever comes next was written after this time, in milliseconds of the monotonic clock.
   var asOf: Int64
 
-  init(_ changesets: ChangesetPartition, at now: Int64) {
+  init(_ changesets: ReadPartition, at now: Int64) {
     self.changesets = changesets
     asOf = now
   }

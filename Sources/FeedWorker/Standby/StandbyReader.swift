@@ -1,3 +1,4 @@
+import Changesets
 import FeedKafka
 import Kafka
 

@@ -1,3 +1,4 @@
+import Changesets
 import Feed
 import FeedKafka
 
@@ -44,12 +45,12 @@ struct StandbyState: @unchecked Sendable {
   }
 
   /// A worker has given up a partition.
-  mutating func release(_ number: Int32, _ known: ChangesetPartition?, at now: Int64) {
+  mutating func release(_ number: Int32, _ known: ReadPartition?, at now: Int64) {
     ownedEarly.remove(number)
     guard choice != nil else { return }
     choice?.release(number, bytes: known?.stateBytes)
     guard let known else { return }
-    known.continueReading(until: .max, indexer: indexer)
+    known.replicas.use(indexer)
     partitions[number] = StandbyPartition(known, at: now)
   }
 
@@ -66,7 +67,7 @@ struct StandbyState: @unchecked Sendable {
   /// What the client has to do, until ``apply(_:)``.
   mutating func nextChange(_ topic: String, at now: Int64) -> Change {
     for number in choice?.begin(at: now) ?? [] {
-      let changesets = ChangesetPartition(topic, number, indexer: indexer)
+      let changesets = ReadPartition(topic, number, indexer: indexer)
       partitions[number] = StandbyPartition(changesets, at: now)
     }
     var change = Change(removed: closing)
@@ -120,9 +121,7 @@ struct StandbyState: @unchecked Sendable {
     }
     report.figures.records += 1
     report.figures.recordBytes += record.size
-    do throws(DaemonError) {
-      try changesets.apply(record)
-    } catch {
+    if let error = changesets.restore(record) {
       choice?.damage(number)
       drop(number)
       return .damaged(error)
@@ -133,7 +132,7 @@ struct StandbyState: @unchecked Sendable {
 
   mutating func noteEnd(of number: Int32, at offset: Int64, now: Int64) {
     guard let partition = partitions[number], partition.isOpen else { return }
-    partition.changesets.advance(to: offset)
+    partition.changesets.reachEnd(at: offset)
     partitions[number]?.isAtEnd = true
     partitions[number]?.asOf = now
     choice?.reachEnd(number)

@@ -1,3 +1,4 @@
+package import Changesets
 package import FeedStore
 import Kafka
 import Service

@@ -66,18 +66,8 @@ extension Worker {
   /// - Returns: the ends that are after the last records.
   func coverEnds(_ store: isolated FeedStore) -> [TopicPartitionOffset] {
     let ends = batch.ends.filter(machine.positions.isBefore)
-    for end in ends { cover(end, store) }
+    for end in ends { store.cover(end, at: clock.milliseconds()) }
     return ends
-  }
-
-  /// Has an offset committed behind which no record was taken.
-  func cover(_ position: TopicPartitionOffset, _ store: isolated FeedStore) {
-    store.cover(
-      topic: Array(position.topic.utf8),
-      partition: position.partition,
-      upTo: position.offset,
-      at: clock.milliseconds()
-    )
   }
 
   /// Looks at what a poll brought besides records.
@@ -110,7 +100,7 @@ extension Worker {
     do throws(DaemonError) {
       for position in machine.positions.resume {
         let input = position.topicPartition
-        guard let ends = try? reader().ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds) else {
+        guard let ends = try? restorer.ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds) else {
           continue
         }
         try InputStart.check(InputStart.finding(input, position.offset, ends), ends, .fail)
@@ -122,17 +112,6 @@ extension Worker {
       .lostInput,
       "input is lost while it is read: \(error); start feedstore again to be told exactly what is missing"
     )
-  }
-
-  /// Whether a topic ends before what is committed, so that nothing can be read from there.
-  func hasRestarted(_ positions: [TopicPartitionOffset]) throws(KafkaError) -> Bool {
-    defer { endReading() }
-    for position in positions {
-      let input = position.topicPartition
-      let ends = try reader().ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds)
-      if case .restarted = InputStart.finding(input, position.offset, ends) { return true }
-    }
-    return false
   }
 }
 
@@ -161,12 +140,8 @@ extension Worker {
       store.noteBacklog(backlog.isBehind)
     }
     noteLag()
-    remindOfStoppedPartitions()
+    restorer.logStoppedPartitions()
     refreshOffsets(store)
-    assert(
-      Set(machine.partitions.inputs(.restoring).map(\.partition)) == restoration.underWay,
-      "the machine and the restoration disagree"
-    )
     return .looked(ends: ends, deadline: store.deadline, isStopping: stop.isRequested)
   }
 
@@ -176,7 +151,7 @@ extension Worker {
     let now = clock.milliseconds()
     guard now >= due.offsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
     due.offsetRefresh = now + DueTimes.offsetRefreshMilliseconds
-    for position in machine.positions.resume { cover(position, store) }
+    for position in machine.positions.resume { store.cover(position, at: now) }
   }
 
   /// Tells the store whether the input is behind, after a poll that may have waited.
@@ -230,7 +205,7 @@ extension Worker {
 
   /// What a call of the publisher needs to know.
   func context(until limit: Int64 = .max) -> Publisher.Context {
-    Publisher.Context(consumer: consumer, machine: machine, forgotten: forgotten, limit: limit)
+    Publisher.Context(consumer: consumer, machine: machine, forgotten: restorer.forgotten, limit: limit)
   }
 
   /// A transaction was committed: what it holds is published.
@@ -252,11 +227,8 @@ extension Worker {
   func rewind(to positions: [TopicPartitionOffset]) -> Bool {
     member.dropInput()
     do throws(KafkaError) {
-      if mayHaveRestarted {
-        mayHaveRestarted = false
-        // The feeds have to forget what they have taken.
-        if try hasRestarted(positions) { return false }
-      }
+      // The feeds have to forget what they have taken.
+      if try restorer.hasRestarted(positions) { return false }
       try consumer.seek(positions, timeoutMilliseconds: Self.seekMilliseconds)
       return true
     } catch {
@@ -276,7 +248,8 @@ extension Worker {
     try drop(dropped, store)
     if restored.isEmpty { return }
     environment.status.restoring(identity.number)
-    try beginRestoring(restored)
+    try consumer.pause(restored)
+    restorer.begin(restored)
   }
 
   /// Discards the pending changes.
@@ -285,7 +258,7 @@ extension Worker {
   /// - Returns: whether there were pending changes.
   func rollBack(_ store: isolated FeedStore, repeated: TopicPartition? = nil) -> Bool {
     if let repeated {
-      mayHaveRestarted = lostInput == .continue
+      restorer.noteRepeatedInput()
       log.write(.inputRepeated, "input was delivered twice; rereading it", ["partition": repeated])
     }
     let wasPending = store.isPublicationDue

@@ -20,8 +20,9 @@ extension Worker {
     environment.backlog?.assign(assigned, to: identity.number)
     environment.backlog?.read(machine.positions.read, by: identity.number)
     onEvent(.assigned(partitions: partitions.count))
-    try beginRestoring(partitions)
-    if !restoration.isUnderWay, isSettled { tellRunning() }
+    try consumer.pause(partitions)
+    restorer.begin(partitions)
+    if !restorer.isRestoring, isSettled { restorer.reportRunning() }
   }
 
   /// The partitions are somebody else's from here on. Nothing of them may wait.
@@ -38,7 +39,7 @@ extension Worker {
       isLost ? "partitions lost" : "partitions revoked",
       ["partitions": Self.list(gone), "left": machine.partitions.inputs.count]
     )
-    try leaveFollowed(partitions, isConfirmed: !isLost, store)
+    try restorer.leave(partitions, isConfirmed: !isLost, store)
     try drop(partitions, store)
     environment.status.released(partitions, by: identity.number)
     status.update { [content = store.content] in $0.content = content }
@@ -49,7 +50,7 @@ extension Worker {
   func drop(_ partitions: Set<Int32>, _ store: isolated FeedStore) throws(KafkaError) {
     for partition in partitions { store.drop(partition: partition) }
     batch.drop(partitions)
-    try dropRestoration(of: partitions)
+    try restorer.drop(partitions)
   }
 
   /// Has the partitions that stay read on from where they are.

@@ -1,3 +1,4 @@
+package import Changesets
 import Feed
 package import FeedConfiguration
 package import FeedKafka
@@ -27,31 +28,7 @@ package final class Worker: @unchecked Sendable {
   var machine: WorkerMachine
 
   let publisher: Publisher
-
-  // What restores: Worker+Restore.swift.
-  var restoration = Restoration()
-  var progress = RestoreProgress(now: 0)
-  /// What the restoration reads with; nil when there is none under way.
-  var changesets: (any RestoredChangesets)?
-  /// The partition of which the store takes over feeds; nil when there is none.
-  var takingOver: ChangesetPartition?
-  /// Inputs whose offsets have begun again, and up to where feeds may still say that they have taken records of before.
-  var forgotten: [TopicPartition: Int64] = [:]
-  /// Whether older offsets have come than were read, which may be because a topic was created again.
-  var mayHaveRestarted = false
-  /// What came of the present step, apart from what `restoration` was told.
-  var restoreResult = WorkerEvent.RestoreResult()
-  /// How often in a row that step has failed.
-  var restoreFailures = 0
-  /// Since when nothing has come of what is read; nil if something has.
-  var restoreQuietSince: Int64?
-  let abandoned: AbandonedTransactions
-  /// When to look for abandoned transactions again, at the earliest.
-  var nextAbandonedLook: Int64 = 0
-  /// Since when restoring fails by an error that may pass or not; nil if the last step did not.
-  var doubtfulSince: Int64?
-  /// When to say again which partitions are stopped, in milliseconds of the monotonic clock.
-  var nextReminder: Int64 = 0
+  let restorer: Restorer
 
   /// How many of the ignored fields were logged, and how often they occurred when that was reported.
   var ignoredFields = (logged: 0, count: 0)
@@ -96,7 +73,7 @@ package final class Worker: @unchecked Sendable {
     if configuration.lostInput == .fail { consuming["auto.offset.reset"] = "error" }
     member = try GroupMember(consuming, settings, environment, status)
     publisher = try Publisher(identity, settings, environment)
-    abandoned = AbandonedTransactions(environment.clients, settings, identity, environment.log)
+    restorer = Restorer(options, configuration.lostInput, settings, identity, environment, member, publisher)
     machine = WorkerMachine(transactionMilliseconds: settings.transactionMilliseconds(slowInARow: 0))
     due = DueTimes(start: environment.clients.milliseconds())
   }
@@ -265,9 +242,10 @@ extension Worker {
     case .rewind(let positions): return .sought(isDone: rewind(to: positions))
 
     case .restore:
-      restoreResult = WorkerEvent.RestoreResult()
-      try restore(store)
-      return .restored(restoreResult)
+      let isServing = !machine.positions.read.isEmpty
+      let result = try restorer.step(store, isServing: isServing)
+      if !result.starts.isEmpty { logSharedIDs(store) }
+      return .restored(result)
     case .restoreAgain(let dropped, let restored):
       try restoreAgain(store, dropping: dropped, restoring: restored)
 

@@ -1,3 +1,4 @@
+import Changesets
 import ChangesetTestSupport
 import Feed
 import FeedTestSupport
@@ -13,7 +14,7 @@ struct AdoptedPartitionTests {
   private let source = ChangesetSource()
 
   /// What a worker has read up to an offset. It is not what the topic contains, so that it shows who has read what.
-  private func restored(_ feed: String, upTo position: Int) async throws -> ChangesetPartition {
+  private func restored(_ feed: String, upTo position: Int) async throws -> ReadPartition {
     let replicas = ReplicaPartition(describesChanges: false)
     for record in try await source.flush((feed, ChangesetSource.item("x"))) {
       _ = try record.key.withUnsafeBytes { key in
@@ -22,7 +23,7 @@ struct AdoptedPartitionTests {
         }
       }
     }
-    return ChangesetPartition(ServedGround.topic, 0, continuing: replicas, from: Int64(position))
+    return ReadPartition(ServedGround.topic, 0, continuing: replicas, from: Int64(position))
   }
 
   @Test func `a partition that was restored is served from there on`() async throws {

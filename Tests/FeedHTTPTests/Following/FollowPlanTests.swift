@@ -1,3 +1,4 @@
+import Changesets
 import FeedClient
 import Kafka
 import Testing

@@ -132,7 +132,7 @@ struct AbandonedTransactionsTests {
     }
 
     func makeConsumer(_ configuration: KafkaConfiguration, log: Log) -> any GroupConsumer { unused() }
-    func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> any RestoredChangesets {
+    func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> any RestoreSource {
       unused()
     }
     func makeFollower(_ settings: KafkaSettings, topic: String, log: Log) -> any FollowedChangesets {

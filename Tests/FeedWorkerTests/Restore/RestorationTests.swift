@@ -17,10 +17,10 @@ struct RestorationTests {
     var restoration = Restoration()
     #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 0)))
     restoration.assign([Self.items(0), Self.items(1)])
-    restoration.locate([Self.items(0): CommittedOffset(5)])
+    restoration.setOffsets([Self.items(0): CommittedOffset(5)])
     #expect(restoration.isCommittedBeyond(Watermarks(low: 0, high: 4)))
     #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 5)))
-    try restoration.measure(Watermarks(low: 0, high: 5), .fail)
+    try restoration.setInputEnds(Watermarks(low: 0, high: 5), .fail)
     #expect(!restoration.isCommittedBeyond(Watermarks(low: 0, high: 0)))
   }
 
@@ -33,22 +33,22 @@ struct RestorationTests {
     #expect(restoration.isUnderWay)
     let inputs = [Self.items(0), Self.sections(0), Self.items(2), Self.sections(2)]
     // The offsets come first: what belongs to them is in the changesets topic then.
-    #expect(restoration.step == .locate(inputs))
+    #expect(restoration.step == .requestOffsets(inputs))
 
-    restoration.locate([inputs[0]: CommittedOffset(5), inputs[2]: CommittedOffset(7)])
+    restoration.setOffsets([inputs[0]: CommittedOffset(5), inputs[2]: CommittedOffset(7)])
     var starts: [InputStart] = []
     for input in inputs {
-      #expect(restoration.step == .measure(input))
-      starts.append(try restoration.measure(Watermarks(low: 3, high: 10), .fail))
+      #expect(restoration.step == .requestInputEnds(input))
+      starts.append(try restoration.setInputEnds(Watermarks(low: 3, high: 10), .fail))
     }
     #expect(starts.map(\.position.offset) == [5, 3, 7, 3])
     #expect(starts.map(\.finding) == [.committed, .noneCommitted, .committed, .noneCommitted])
 
     // Each changesets partition once, whatever the number of inputs.
-    #expect(restoration.step == .bound(partition: 0))
-    restoration.bound(Watermarks(low: 0, high: 100))
-    #expect(restoration.step == .bound(partition: 2))
-    restoration.bound(Watermarks(low: 8, high: 20))
+    #expect(restoration.step == .requestEnd(partition: 0))
+    restoration.setEnd(Watermarks(low: 0, high: 100))
+    #expect(restoration.step == .requestEnd(partition: 2))
+    restoration.setEnd(Watermarks(low: 8, high: 20))
     let opened = restoration.unread
     #expect(opened.map(\.number) == [0, 2])
     #expect(opened.map(\.end) == [100, 20])
@@ -74,7 +74,7 @@ struct RestorationTests {
     #expect(restoration.step == .resume(starts))
     #expect(restoration.isUnderWay)
     restoration.finish()
-    #expect(restoration.state(of: 0) == .done && restoration.state(of: 2) == .done)
+    #expect(restoration.state(of: 0) == nil && restoration.state(of: 2) == nil)
     #expect(restoration.step == .nothing)
     #expect(!restoration.isUnderWay)
   }
@@ -96,7 +96,6 @@ struct RestorationTests {
     restoration.finish()
     #expect(restoration.step == .read)
     #expect(restoration.unread.map(\.number) == [1])
-    #expect(restoration.underWay == [1])
     restoration.advance(to: [1: 10])
     restoration.takeOver(partition: 1)
     #expect(Self.resumed(restoration) == [1])
@@ -108,12 +107,12 @@ struct RestorationTests {
     var restoration = Self.reading(ends: [10])
     restoration.advance(to: [0: 4])
     restoration.assign([Self.items(3)])
-    #expect(restoration.step == .locate([Self.items(3)]))
-    restoration.locate([:])
-    #expect(restoration.step == .measure(Self.items(3)))
-    try restoration.measure(Watermarks(low: 0, high: 0), .fail)
-    #expect(restoration.step == .bound(partition: 3))
-    restoration.bound(Watermarks(low: 0, high: 7))
+    #expect(restoration.step == .requestOffsets([Self.items(3)]))
+    restoration.setOffsets([:])
+    #expect(restoration.step == .requestInputEnds(Self.items(3)))
+    try restoration.setInputEnds(Watermarks(low: 0, high: 0), .fail)
+    #expect(restoration.step == .requestEnd(partition: 3))
+    restoration.setEnd(Watermarks(low: 0, high: 7))
     #expect(restoration.step == .open([RestoredPartition(3, Watermarks(low: 0, high: 7))]))
     restoration.open()
     #expect(restoration.unread.map(\.position) == [4, 0])
@@ -143,7 +142,7 @@ struct RestorationTests {
     // Who has the partition next tries it again.
     restoration.assign([Self.items(0)])
     #expect(restoration.stopped.keys.sorted() == [2])
-    #expect(restoration.step == .locate([Self.items(0)]))
+    #expect(restoration.step == .requestOffsets([Self.items(0)]))
   }
 
   @Test func `where no partition can be restored, no input is read`() {
@@ -157,7 +156,7 @@ struct RestorationTests {
     var restoration = Restoration()
     let inputs = [Self.items(0), Self.sections(0), Self.items(1)]
     restoration.assign(inputs)
-    restoration.locate([
+    restoration.setOffsets([
       inputs[0]: CommittedOffset(5, metadata: "changesets=7"),
       inputs[1]: CommittedOffset(5, metadata: "changesets=9"),
       inputs[2]: CommittedOffset(5, metadata: "somebody else's"),
@@ -168,17 +167,17 @@ struct RestorationTests {
   }
 
   @Test func `a partition that ends too early is left out before anything is read`() {
-    var restoration = Self.bounding([0, 1])
+    var restoration = Self.needingEnd([0, 1])
     restoration.stop(partition: 0, Self.unreadable)
-    #expect(restoration.step == .bound(partition: 1))
-    restoration.bound(Watermarks(low: 0, high: 5))
+    #expect(restoration.step == .requestEnd(partition: 1))
+    restoration.setEnd(Watermarks(low: 0, high: 5))
     #expect(restoration.step == .open([RestoredPartition(1, Watermarks(low: 0, high: 5))]))
     restoration.open()
     restoration.advance(to: [1: 5])
     restoration.takeOver(partition: 1)
     #expect(Self.resumed(restoration) == [1])
 
-    var alone = Self.bounding([0])
+    var alone = Self.needingEnd([0])
     alone.stop(partition: 0, Self.unreadable)
     #expect(alone.step == .nothing)
   }
@@ -187,8 +186,8 @@ struct RestorationTests {
     var restoration = Restoration()
     let ends = Watermarks(low: 0, high: 3)
     restoration.assign([Self.items(0), Self.sections(0)])
-    restoration.locate([:])
-    for _ in 0..<2 { try restoration.measure(ends, .fail) }
+    restoration.setOffsets([:])
+    for _ in 0..<2 { try restoration.setInputEnds(ends, .fail) }
     #expect(restoration.starts(of: 0).map(\.end) == [3, 3])
     #expect(throws: DaemonError.self) {
       _ = try restoration.restart(Self.sections(0), taken: 7, ends, .fail)
@@ -202,7 +201,7 @@ struct RestorationTests {
     var restoration = Restoration()
     restoration.assign([Self.items(0), Self.items(7)])
     restoration.stop(partition: 7, Self.unreadable)
-    #expect(restoration.step == .locate([Self.items(0)]))
+    #expect(restoration.step == .requestOffsets([Self.items(0)]))
     #expect(restoration.stopped == [7: Self.unreadable])
   }
 
@@ -210,7 +209,7 @@ struct RestorationTests {
     var restoration = Restoration()
     restoration.assign([Self.items(0)])
     #expect(restoration.metadata(of: Self.items(0)) == CommitMetadata(""))
-    restoration.locate([Self.items(0): CommittedOffset(5, metadata: "partitions=2")])
+    restoration.setOffsets([Self.items(0): CommittedOffset(5, metadata: "partitions=2")])
     #expect(restoration.metadata(of: Self.items(0)).partitions == 2)
     restoration.release([0])
     #expect(restoration.metadata(of: Self.items(0)) == CommitMetadata(""))
@@ -219,9 +218,9 @@ struct RestorationTests {
   private static let unreadable = DaemonError(.unreadableChangesets, "no record")
 
   @Test func `an empty partition is not read`() {
-    var restoration = Self.bounding([0, 1])
-    restoration.bound(Watermarks(low: 8, high: 8))
-    restoration.bound(Watermarks(low: 0, high: 5))
+    var restoration = Self.needingEnd([0, 1])
+    restoration.setEnd(Watermarks(low: 8, high: 8))
+    restoration.setEnd(Watermarks(low: 0, high: 5))
     #expect(restoration.step == .open([RestoredPartition(1, Watermarks(low: 0, high: 5))]))
     restoration.open()
     #expect(restoration.step == .takeOver(partition: 0))
@@ -230,8 +229,8 @@ struct RestorationTests {
     restoration.finish()
     #expect(restoration.step == .read)
 
-    var empty = Self.bounding([0])
-    empty.bound(Watermarks(low: 8, high: 8))
+    var empty = Self.needingEnd([0])
+    empty.setEnd(Watermarks(low: 8, high: 8))
     #expect(empty.step == .takeOver(partition: 0), "nothing is opened")
   }
 
@@ -249,9 +248,9 @@ struct RestorationTests {
   }
 
   @Test func `a step that failed is the same step again`() {
-    let bounding = Self.bounding([0, 1])
-    #expect(bounding.step == .bound(partition: 0))
-    #expect(bounding.step == .bound(partition: 0))
+    let needingEnd = Self.needingEnd([0, 1])
+    #expect(needingEnd.step == .requestEnd(partition: 0))
+    #expect(needingEnd.step == .requestEnd(partition: 0))
     let reading = Self.reading(ends: [10])
     #expect(reading.step == .read)
     #expect(reading.step == .read)
@@ -277,7 +276,7 @@ struct RestorationTests {
     #expect(restoration.step == .read)
 
     restoration.assign([Self.items(1)])
-    #expect(restoration.step == .locate([Self.items(1)]))
+    #expect(restoration.step == .requestOffsets([Self.items(1)]))
     restoration.release([1, 2])
     #expect(restoration.step == .nothing)
   }
@@ -288,15 +287,15 @@ struct RestorationTests {
     restoration.takeOver(partition: 0)
     restoration.finish()
     restoration.assign([Self.items(0)])
-    #expect(restoration.step == .locate([Self.items(0)]))
+    #expect(restoration.step == .requestOffsets([Self.items(0)]))
   }
 
   @Test func `input that is lost stops before anything is restored`() {
     var restoration = Restoration()
     restoration.assign([Self.items(1)])
-    restoration.locate([Self.items(1): CommittedOffset(5)])
+    restoration.setOffsets([Self.items(1): CommittedOffset(5)])
     let error = #expect(throws: DaemonError.self) {
-      try restoration.measure(Watermarks(low: 9, high: 20), .fail)
+      try restoration.setInputEnds(Watermarks(low: 9, high: 20), .fail)
     }
     #expect(error?.code == .lostInput)
   }
@@ -308,37 +307,37 @@ struct RestorationTests {
   }
 
   /// Where the ends of changesets partitions are wanted.
-  private static func bounding(_ partitions: [Int32]) -> Restoration {
+  private static func needingEnd(_ partitions: [Int32]) -> Restoration {
     var restoration = Restoration()
     restoration.assign(partitions.map(items))
-    restoration.locate([:])
+    restoration.setOffsets([:])
     for _ in partitions {
-      #expect(throws: Never.self) { _ = try restoration.measure(Watermarks(low: 0, high: 0), .fail) }
+      #expect(throws: Never.self) { _ = try restoration.setInputEnds(Watermarks(low: 0, high: 0), .fail) }
     }
     return restoration
   }
 
   /// Where partitions from 0, which begin at 0 and have these ends, are read.
   private static func reading(ends: [Int64]) -> Restoration {
-    var restoration = bounding(ends.indices.map { Int32($0) })
-    for end in ends { restoration.bound(Watermarks(low: 0, high: end)) }
+    var restoration = needingEnd(ends.indices.map { Int32($0) })
+    for end in ends { restoration.setEnd(Watermarks(low: 0, high: end)) }
     restoration.open()
     return restoration
   }
 
   /// A restoration that wants to know how far the changesets partition 3 has to be read.
-  private static func bounding() throws -> Restoration {
+  private static func needingEnd() throws -> Restoration {
     var restoration = Restoration()
     restoration.assign([items(3)])
-    restoration.locate([:])
-    _ = try restoration.measure(Watermarks(low: 0, high: 0), .fail)
+    restoration.setOffsets([:])
+    _ = try restoration.setInputEnds(Watermarks(low: 0, high: 0), .fail)
     return restoration
   }
 
   @Test func `what was followed is gone on from`() throws {
-    var restoration = try Self.bounding()
-    restoration.bound(Watermarks(low: 2, high: 9), from: 6)
-    #expect(restoration.isContinued(3))
+    var restoration = try Self.needingEnd()
+    restoration.setEnd(Watermarks(low: 2, high: 9), from: 6)
+    #expect(restoration.usesStandby(3))
     let opened = restoration.unread
     #expect(opened.map(\.position) == [6])
     #expect(opened.map(\.remaining) == [3])
@@ -349,27 +348,27 @@ struct RestorationTests {
   }
 
   @Test func `what was followed to its end is taken over, and not read`() throws {
-    var restoration = try Self.bounding()
-    restoration.bound(Watermarks(low: 2, high: 9), from: 9)
+    var restoration = try Self.needingEnd()
+    restoration.setEnd(Watermarks(low: 2, high: 9), from: 9)
     #expect(restoration.step == .takeOver(partition: 3))
   }
 
   @Test func `what was followed and is of no use is read from its beginning, once`() throws {
-    var restoration = try Self.bounding()
-    #expect(restoration.mayContinue(3))
-    restoration.bound(Watermarks(low: 2, high: 9), from: 6)
+    var restoration = try Self.needingEnd()
+    #expect(restoration.mayUseStandby(3))
+    restoration.setEnd(Watermarks(low: 2, high: 9), from: 6)
     restoration.open()
-    let isBegun = restoration.beginAnew(partition: 3)
+    let isBegun = restoration.startOver(partition: 3)
     #expect(isBegun)
-    #expect(!restoration.isContinued(3))
-    #expect(!restoration.mayContinue(3))
-    #expect(restoration.step == .bound(partition: 3))
-    restoration.bound(Watermarks(low: 2, high: 9))
+    #expect(!restoration.usesStandby(3))
+    #expect(!restoration.mayUseStandby(3))
+    #expect(restoration.step == .requestEnd(partition: 3))
+    restoration.setEnd(Watermarks(low: 2, high: 9))
     #expect(restoration.unread.map(\.position) == [2])
     restoration.open()
     // Nor is a partition started over if it is not restored.
     for partition in [Int32(3), 4] {
-      let isBegun = restoration.beginAnew(partition: partition)
+      let isBegun = restoration.startOver(partition: partition)
       #expect(!isBegun)
     }
     #expect(restoration.step == .read)

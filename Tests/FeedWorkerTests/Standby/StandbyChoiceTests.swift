@@ -1,3 +1,4 @@
+import Changesets
 import FeedTestSupport
 import Testing
 

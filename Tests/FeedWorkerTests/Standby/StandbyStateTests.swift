@@ -1,3 +1,4 @@
+import Changesets
 import FeedKafka
 import Kafka
 import Testing
@@ -14,6 +15,7 @@ struct StandbyStateTests {
     let key: UnsafeRawBufferPointer?
     let payload: UnsafeRawBufferPointer?
     var size: Int { (key?.count ?? 0) + (payload?.count ?? 0) }
+    func header(_ name: StaticString) -> UnsafeRawBufferPointer? { nil }
   }
 
   /// A feed without sections, whose checksum is zero.
@@ -102,7 +104,7 @@ struct StandbyStateTests {
     #expect(state.partitions[0]?.changesets.position == 0)
     // A worker takes it before the client reads it, and gives it back further on: the client must begin there.
     _ = state.take(0)
-    state.release(0, ChangesetPartition("c", 0, from: 5), at: 0)
+    state.release(0, ReadPartition("c", 0, from: 5), at: 0)
     state.apply(change)
     #expect(state.partitions[0]?.isOpen == false)
     let next = state.nextChange("c", at: 0)

@@ -1,3 +1,4 @@
+import Changesets
 import SimulationSupport
 
 @testable import FeedWorker
@@ -14,6 +15,7 @@ final class SimulatedBatch: ConsumedBatch {
     let payload: UnsafeRawBufferPointer?
 
     var size: Int { (key?.count ?? 0) + (payload?.count ?? 0) }
+    func header(_ name: StaticString) -> UnsafeRawBufferPointer? { nil }
   }
 
   let capacity: Int

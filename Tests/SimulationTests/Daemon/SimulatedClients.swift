@@ -46,10 +46,10 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     _ settings: KafkaSettings,
     topic: String,
     log: Log
-  ) throws(KafkaError) -> any RestoredChangesets {
+  ) throws(KafkaError) -> any RestoreSource {
     var uncommitted = ConsumerOptions()
     uncommitted.isolation = .readUncommitted
-    return ChangesetReader(
+    return RestoreReader(
       topic: topic,
       reader: SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions())),
       measurer: SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))

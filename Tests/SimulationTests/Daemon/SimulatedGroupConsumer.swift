@@ -1,3 +1,4 @@
+import Changesets
 import Kafka
 import SimulationSupport
 
@@ -50,6 +51,10 @@ final class SimulatedGroupConsumer: GroupConsumer, RecordConsumer {
 
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     try consumer.metadata(topics, milliseconds: timeoutMilliseconds)
+  }
+
+  func metadataByName(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+    try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   func subscribe(_ topic: String, companions: [String]) throws(KafkaError) {

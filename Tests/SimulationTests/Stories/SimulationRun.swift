@@ -1,3 +1,4 @@
+import Changesets
 import FeedConfiguration
 import FeedKafka
 import FeedStore

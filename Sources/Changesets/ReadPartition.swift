@@ -1,0 +1,102 @@
+package import Feed
+
+/// A partition of the changesets topic that is read: its feeds, and how far they were read.
+///
+/// Restorations and followers read into the same type, so that one can continue where the other is. It belongs to one thread
+/// at a time.
+package final class ReadPartition {
+  package let number: Int32
+  /// Everything before this offset was read.
+  package private(set) var position: Int64
+  package let replicas: ReplicaPartition
+  private let topic: String
+  /// Whether everything that the brokers have reported was read.
+  package private(set) var isAtEnd = false
+  /// The first reason why a store must not continue from these feeds: a record is malformed or does not fit.
+  package private(set) var damage: (offset: Int64, fault: ReplicaFault)?
+  /// By feed, the offset of the first record that could not be applied since the last one that could.
+  private var unapplied: [[UInt8]: Int64] = [:]
+
+  /// - Parameters:
+  ///   - position: the offset of the first record.
+  ///   - indexer: may be shared by all partitions that are read on the same thread.
+  package init(
+    _ topic: String,
+    _ number: Int32,
+    from position: Int64 = 0,
+    indexer: JSONIndexer = JSONIndexer()
+  ) {
+    self.topic = topic
+    self.number = number
+    self.position = position
+    replicas = ReplicaPartition(describesChanges: false, indexer: indexer)
+  }
+
+  /// Continues from replicas that somebody else has read up to an offset.
+  package init(_ topic: String, _ number: Int32, continuing replicas: ReplicaPartition, from position: Int64)
+  {
+    self.topic = topic
+    self.number = number
+    self.position = position
+    self.replicas = replicas
+  }
+
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
+  package var stateBytes: Int { replicas.stateBytes }
+
+  /// Where the partition is, for messages.
+  package func place(at offset: Int64? = nil) -> String {
+    "\(topic) [\(number)]" + (offset.map { ", offset \($0)" } ?? "")
+  }
+
+  // MARK: Reading
+
+  /// Applies the next record.
+  ///
+  /// - Throws: a ``ReplicaFault`` for a record that does not belong on a changesets topic.
+  package func apply(offset: Int64, key: ByteSpan, value: ByteSpan?) throws(ReplicaFault) -> ReplicaOutcome {
+    pass(offset)
+    let outcome: ReplicaOutcome
+    do {
+      outcome = try replicas.apply(key: key, value: value)
+    } catch {
+      if damage == nil { damage = (offset, error) }
+      throw error
+    }
+    switch outcome {
+    case .mismatch(let fault): if damage == nil { damage = (offset, fault) }
+    case .gap, .otherEpoch, .waitingForParts:
+      // In a compacted topic a later reload makes up for it; if none comes, this is where to look.
+      if let feed = Self.feed(of: key), unapplied[feed] == nil { unapplied[feed] = offset }
+    case .applied, .removed: if !unapplied.isEmpty, let feed = Self.feed(of: key) { unapplied[feed] = nil }
+    case .skipped: break
+    }
+    return outcome
+  }
+
+  /// Skips a record.
+  package func pass(_ offset: Int64) {
+    position = offset + 1
+    isAtEnd = false
+  }
+
+  private static func feed(of key: ByteSpan) -> [UInt8]? { RecordKey(key).map { Array($0.feed.buffer) } }
+
+  /// The partition was read to its end. Markers of transactions occupy offsets, and are not records.
+  package func reachEnd(at offset: Int64) {
+    position = max(position, offset)
+    isAtEnd = true
+  }
+
+  /// The offset of the first record that a feed lacks; nil if it is not known.
+  package func firstUnapplied(of feed: String) -> Int64? { unapplied[Array(feed.utf8)] }
+
+  // MARK: Handover
+
+  /// Hands the feeds over to a store; no record may be applied afterwards.
+  package func takeReplicas() -> sending ReplicaPartition {
+    // The store takes the feeds out, on this same thread, and does not keep the replicas.
+    nonisolated(unsafe) let taken = replicas
+    return taken
+  }
+}

@@ -1,0 +1,171 @@
+import Changesets
+import Feed
+import FeedKafka
+import Kafka
+import Service
+
+/// Reads partitions of the changesets topic up to an end, to restore their feeds; see ``RestoreReader``.
+protocol RestoreSource: AnyObject {
+  var topic: String { get }
+
+  /// Where a partition of any topic begins and ends, including open and aborted transactions.
+  func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks
+  /// Continues from what was followed of a partition. If some of it is left to read, ``open(_:)`` comes next.
+  func adopt(_ partition: ReadPartition)
+  /// Also reads these partitions.
+  func open(_ added: [RestoredPartition]) throws(KafkaError)
+  /// Stops reading partitions and discards what was read of them; ignores unknown ones.
+  func drop(_ numbers: Set<Int32>) throws(KafkaError)
+  /// Reads available records, and waits if there are none.
+  ///
+  /// - Parameter hasTime: asked after each record; if it returns false, the next reading continues there.
+  /// - Throws: if the client is closed.
+  func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords
+  /// Stops reading a partition and returns it; nil if nothing was read of it.
+  func close(_ number: Int32) throws(KafkaError) -> ReadPartition?
+}
+
+/// What one reading of a restoration brought.
+struct RestoredRecords {
+  var records = 0
+  var bytes = 0
+  /// For each partition of which something was read: everything before this offset was.
+  var positions: [Int32: Int64] = [:]
+  /// Partitions with a record that is malformed or does not fit. They are not read any further.
+  var unreadable: [Int32: DaemonError] = [:]
+  /// An error that does not resolve itself.
+  var failure: KafkaError?
+}
+
+/// Reads many partitions at once, up to their ends.
+///
+/// It has two clients: one reads committed records; the other asks for ends regardless of transactions. With committed
+/// isolation, a broker reports the last stable offset, which is before any transaction whose end it does not know yet, so the
+/// last commit could be missed.
+///
+/// Besides the feeds, memory is bounded by what librdkafka prefetches (``KafkaSettings/restorer``) and one batch.
+final class RestoreReader<Client: RecordConsumer>: RestoreSource {
+  private let reader: PartitionReader<Client>
+  private let measurer: Client
+  private let indexer = JSONIndexer()
+  private var partitions: [Int32: ReadPartition] = [:]
+  /// The ends of the partitions that the client reads.
+  private var ends: [Int32: Int64] = [:]
+  /// How many more bytes will be allocated than the heap was extended by; negative if it is less.
+  private var unpreparedBytes = 0
+
+  private static var heapStep: Int { 4 << 20 }
+
+  /// - Parameters:
+  ///   - reader: reads committed records.
+  ///   - measurer: reads uncommitted records, so that it is told all ends.
+  init(topic: String, reader: Client, measurer: Client) {
+    self.reader = PartitionReader(topic: topic, client: reader)
+    self.measurer = measurer
+  }
+
+  var topic: String { reader.topic }
+
+  func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
+    try measurer.queryWatermarks(partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  func adopt(_ partition: ReadPartition) {
+    partition.replicas.use(indexer)
+    partitions[partition.number] = partition
+  }
+
+  func open(_ added: [RestoredPartition]) throws(KafkaError) {
+    try reader.add(Dictionary(uniqueKeysWithValues: added.map { ($0.number, $0.position) }))
+    for partition in added {
+      ends[partition.number] = partition.end
+      if partitions[partition.number] == nil {
+        partitions[partition.number] = ReadPartition(
+          topic,
+          partition.number,
+          from: partition.position,
+          indexer: indexer
+        )
+      }
+    }
+  }
+
+  func drop(_ numbers: Set<Int32>) throws(KafkaError) {
+    for number in numbers where partitions[number] != nil { _ = try close(number) }
+  }
+
+  func read(timeoutMilliseconds: Int32, while hasTime: () -> Bool) throws(KafkaError) -> RestoredRecords {
+    var result = RestoredRecords()
+    var isFirst = true
+    var current: ReadPartition?
+    let events = try reader.read(timeoutMilliseconds: timeoutMilliseconds) { record throws(KafkaError) in
+      if !isFirst, !hasTime() { return false }
+      isFirst = false
+      if record.partition != current?.number { current = partitions[record.partition] }
+      guard let partition = current, let end = ends[partition.number] else { return true }
+      // What was written after the end was asked for does not belong to the committed offsets.
+      guard record.offset < end else {
+        result.positions[partition.number] = end
+        return true
+      }
+      makeRoom(for: record.size)
+      if let fault = partition.restore(record) {
+        result.unreadable[partition.number] = fault
+        _ = try close(partition.number)
+        current = nil
+      }
+      result.records += 1
+      result.bytes += record.size
+      result.positions[partition.number] = record.offset + 1
+      return true
+    }
+    for (number, offset) in events?.ends ?? [:] {
+      result.positions[number] = max(result.positions[number] ?? 0, offset)
+    }
+    result.failure = events?.failure
+    return result
+  }
+
+  /// Extends the heap in large steps, ahead of the memory that the records will need.
+  private func makeRoom(for recordBytes: Int) {
+    unpreparedBytes += 2 * recordBytes
+    guard unpreparedBytes > 0 else { return }
+    FreedMemory.makeRoom(for: Self.heapStep)
+    unpreparedBytes = -Self.heapStep
+  }
+
+  func close(_ number: Int32) throws(KafkaError) -> ReadPartition? {
+    guard let read = partitions.removeValue(forKey: number) else { return nil }
+    if ends.removeValue(forKey: number) != nil { try reader.remove([number]) }
+    return read
+  }
+}
+
+extension ReadPartition {
+  /// Applies a record.
+  ///
+  /// - Returns: why a store cannot continue from the feeds; nil if it can.
+  func restore(_ record: some ConsumedRecord) -> DaemonError? {
+    let key = record.key.map { ByteSpan($0) } ?? .empty
+    _ = try? apply(offset: record.offset, key: key, value: record.payload.map { ByteSpan($0) })
+    return damage.map { failure($0.fault, at: $0.offset) }
+  }
+
+  /// Names the place and the remedy for what the feeds lack at the end of the partition.
+  func failure(_ fault: ReplicaFault) -> DaemonError {
+    failure(fault, at: fault.feed.flatMap(firstUnapplied))
+  }
+
+  private func failure(_ fault: ReplicaFault, at offset: Int64?) -> DaemonError {
+    DaemonError(
+      .unreadableChangesets,
+      """
+      feeds cannot be restored from \(place(at: offset)): \(fault.message); nothing of the partition was taken over. \
+      Make sure that nobody else writes to the topic and that its cleanup.policy is "compact". Then either \
+      write nulls under the keys of that feed or record and start again when they are compacted, so that \
+      the feed starts over; or name a new topic as topics.changesets and a new kafka.group.id, so that all \
+      feeds are rebuilt from the input
+      """
+    )
+  }
+}

@@ -1,0 +1,591 @@
+import Changesets
+import Feed
+import FeedConfiguration
+import FeedKafka
+import FeedStore
+import Kafka
+import Service
+
+/// Restores the feeds of assigned partitions: does the steps of ``Restoration``, and exchanges partitions with the standby.
+///
+/// It belongs to the worker's thread.
+final class Restorer {
+  private let options: FeedStoreOptions
+  private let lostInput: LostInputPolicy
+  private let settings: KafkaSettings
+  private let worker: Int
+  private let environment: WorkerEnvironment
+  private let status: WorkerStatus
+  private let member: GroupMember
+  private let publisher: Publisher
+  private let abandoned: AbandonedTransactions
+
+  private var restoration = Restoration()
+  private var progress = RestoreProgress(now: 0)
+  /// Nil if nothing is restored.
+  private var source: (any RestoreSource)?
+  /// The partition whose feeds the store is taking over; nil if there is none.
+  private var takingOver: ReadPartition?
+  /// Input partitions whose offsets have started over, with the greatest offset that feeds may still name as taken.
+  private(set) var forgotten: [TopicPartition: Int64] = [:]
+  /// Whether input was delivered twice, which may be because its topic was recreated.
+  private var mayHaveRestarted = false
+  /// The result of the current step.
+  private var result = WorkerEvent.RestoreResult()
+  /// Whether other partitions are served during the current step. They must not wait for long.
+  private var isServing = false
+  private var failuresInARow = 0
+  /// Since when nothing has been read; nil if something was.
+  private var quietSince: Int64?
+  /// When to look for abandoned transactions next, at the earliest.
+  private var nextAbandonedLook: Int64 = 0
+  /// Since when steps fail with an error that may be temporary or not; nil if the last one did not.
+  private var doubtfulSince: Int64?
+  /// When to log again which partitions are stopped, in milliseconds of the monotonic clock.
+  private var nextReminder: Int64 = 0
+
+  private static let pauseMilliseconds: Int64 = 100
+  private static let sliceMilliseconds: Int64 = 50
+  /// The time after which an error that may be temporary is taken as permanent.
+  private static let doubtMilliseconds: Int64 = 30_000
+  /// How long a broker may believe that it leads a partition that it no longer leads, and report an old end.
+  private static let staleMilliseconds: Int64 = 10_000
+  private static let reminderMilliseconds: Int64 = 60_000
+  /// The time without records after which an open transaction may be an abandoned one.
+  private static let quietMilliseconds: Int64 = 200
+  private static let lookMilliseconds: Int64 = 500
+  private static let lookTimeoutMilliseconds: Int32 = 150
+
+  init(
+    _ options: FeedStoreOptions,
+    _ lostInput: LostInputPolicy,
+    _ settings: KafkaSettings,
+    _ identity: WorkerIdentity,
+    _ environment: WorkerEnvironment,
+    _ member: GroupMember,
+    _ publisher: Publisher
+  ) {
+    self.options = options
+    self.lostInput = lostInput
+    self.settings = settings
+    self.environment = environment
+    self.member = member
+    self.publisher = publisher
+    worker = identity.number
+    status = environment.status.worker(worker)
+    abandoned = AbandonedTransactions(environment.clients, settings, identity, environment.log)
+  }
+
+  private var log: Log { environment.log }
+  private var now: Int64 { environment.clients.milliseconds() }
+
+  var isRestoring: Bool { restoration.isUnderWay }
+
+  // MARK: Partitions
+
+  /// Begins to restore partitions, whose input is paused.
+  func begin(_ partitions: [TopicPartition]) {
+    for partition in partitions { forgotten[partition] = nil }
+    if !isRestoring { progress = RestoreProgress(now: now) }
+    restoration.assign(partitions)
+  }
+
+  /// Forgets partitions, whatever was restored of them.
+  func drop(_ partitions: Set<Int32>) throws(KafkaError) {
+    restoration.release(partitions)
+    if let takingOver, partitions.contains(takingOver.number) { self.takingOver = nil }
+    try source?.drop(partitions)
+    closeSource()
+  }
+
+  private func closeSource() {
+    if isRestoring { return }
+    source = nil
+    quietSince = nil
+    abandoned.forget()
+  }
+
+  /// Hands revoked partitions over to the standby, as they were published.
+  ///
+  /// - Parameter isConfirmed: whether no other member can have written to them yet. Nothing of them may be pending.
+  func leave(
+    _ numbers: Set<Int32>,
+    isConfirmed: Bool,
+    _ store: isolated FeedStore
+  ) throws(KafkaError) {
+    guard let standby = environment.standby else { return }
+    for number in numbers {
+      // Nobody else has it any more.
+      nonisolated(unsafe) var partition: ReadPartition?
+      if standby.needsState(of: number) {
+        if isReading(number), takingOver?.number != number {
+          partition = try source?.close(number)
+        } else if isConfirmed, isServed(number), let end = publisher.end(of: number),
+          let feeds = store.takeOut(partition: number)
+        {
+          partition = ReadPartition(
+            options.topics.changesets,
+            number,
+            continuing: feeds.replicas,
+            from: end
+          )
+        }
+      }
+      standby.giveBack(number, partition)
+    }
+  }
+
+  private func isReading(_ number: Int32) -> Bool {
+    if case .reading? = restoration.state(of: number) { true } else { false }
+  }
+
+  private func isServed(_ number: Int32) -> Bool {
+    restoration.state(of: number) == nil && restoration.stopped[number] == nil
+  }
+
+  // MARK: Steps
+
+  /// Does the next step. The worker must poll the group between two steps.
+  ///
+  /// - Parameter isServing: whether other partitions are served.
+  /// - Throws: ``DaemonError`` if an operator has to act.
+  func step(_ store: isolated FeedStore, isServing: Bool) throws -> WorkerEvent.RestoreResult {
+    result = WorkerEvent.RestoreResult()
+    self.isServing = isServing
+    do {
+      try take(restoration.step, store)
+      closeSource()
+      failuresInARow = 0
+      doubtfulSince = nil
+    } catch let error as KafkaError {
+      guard mayPass(error) else { throw explained(error) }
+      pause(.restoreRetrying, "transient Kafka error; retrying", ["error": error])
+    } catch let stale as StaleEnd {
+      pause(
+        .restoreStaleEnd,
+        "a broker reports an end before the committed offset; asking again",
+        ["partition": stale.partition]
+      )
+    }
+    return result
+  }
+
+  private func take(_ step: Restoration.Step, _ store: isolated FeedStore) throws {
+    switch step {
+    case .nothing: break
+    case .requestOffsets(let inputs): try requestOffsets(inputs)
+    case .requestInputEnds(let input):
+      let ends = try ends(of: input, timeoutMilliseconds: timeout)
+      if restoration.isCommittedBeyond(ends), isInDoubt(Self.staleMilliseconds) {
+        throw StaleEnd(partition: input)
+      }
+      log(try restoration.setInputEnds(ends, lostInput))
+    case .requestEnd(let partition): try requestEnd(of: partition)
+    case .open(let partitions):
+      try openedSource().open(partitions)
+      restoration.open()
+    case .read: try read()
+    case .takeOver(let partition): try takeOver(partition, store)
+    case .resume(let starts): try resume(at: starts, store)
+    }
+  }
+
+  // MARK: Errors
+
+  /// A broker has reported an end of a partition before the committed offset: either it no longer leads the partition, or
+  /// records are lost.
+  private struct StaleEnd: Error {
+    let partition: TopicPartition
+  }
+
+  /// Delays the next attempt of a step that failed, and sometimes logs why.
+  private func pause(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
+    let now = now
+    result.retryTime = now + Self.pauseMilliseconds
+    failuresInARow += 1
+    if progress.line(at: now) != nil { log.write(event, reason, fields) }
+  }
+
+  /// Whether a step that failed may succeed later.
+  private func mayPass(_ error: KafkaError) -> Bool {
+    if error.isFatal { return false }
+    if error.isRetriable { return true }
+    switch error.kind {
+    // librdkafka cannot seek in a partition that it has not begun to read.
+    case .state: return true
+    // The topics existed when the worker started: this broker may not know them yet, or has an error without a code. Both
+    // pass, or turn out to be permanent after some time. A broker that stops or starts may end a connection this way, too.
+    case .unknownTopicOrPartition, .unknown, .tls, .authentication: return isInDoubt(Self.doubtMilliseconds)
+    default: return false
+    }
+  }
+
+  /// Whether steps have failed doubtfully for less than this time.
+  private func isInDoubt(_ milliseconds: Int64) -> Bool {
+    let now = now
+    let since = doubtfulSince ?? now
+    doubtfulSince = since
+    return now - since < milliseconds
+  }
+
+  /// The error, or what has happened to the topics if an assigned partition does not exist.
+  private func explained(_ error: KafkaError) -> DaemonError {
+    guard [.unknownPartition, .unknownTopic, .unknownTopicOrPartition].contains(error.kind) else {
+      return DaemonError(error)
+    }
+    do {
+      let metadata = try member.consumer.metadata(
+        options.topics.distinct,
+        timeoutMilliseconds: timeout
+      )
+      _ = try TopicLayout(options.topics, metadata)
+    } catch let problem as DaemonError {
+      return problem
+    } catch {}
+    return DaemonError(error)
+  }
+
+  // MARK: Requests
+
+  /// The timeout of a request, which blocks the worker.
+  private var timeout: Int32 {
+    min(
+      RestoreTimeout.milliseconds(afterFailures: failuresInARow, isServing: isServing),
+      member.schedule.longestCall
+    )
+  }
+
+  private func openedSource() throws(KafkaError) -> any RestoreSource {
+    if let source { return source }
+    let opened = try environment.clients.makeChangesets(
+      settings,
+      topic: options.topics.changesets,
+      log: log
+    )
+    source = opened
+    return opened
+  }
+
+  /// Where a partition of any topic begins and ends, including open and aborted transactions.
+  func ends(of partition: TopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) -> Watermarks {
+    try openedSource().ends(of: partition, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Input was delivered twice: its topic may have been recreated.
+  func noteRepeatedInput() { mayHaveRestarted = lostInput == .continue }
+
+  /// Whether a topic was recreated, so that it ends before one of these offsets and cannot be read from there.
+  func hasRestarted(_ positions: [TopicPartitionOffset]) throws(KafkaError) -> Bool {
+    guard mayHaveRestarted else { return false }
+    mayHaveRestarted = false
+    defer { closeSource() }
+    for position in positions {
+      let input = position.topicPartition
+      let ends = try ends(of: input, timeoutMilliseconds: Publisher.callMilliseconds)
+      if case .restarted = InputStart.finding(input, position.offset, ends) { return true }
+    }
+    return false
+  }
+
+  private func requestOffsets(_ inputs: [TopicPartition]) throws {
+    if let layout = publisher.layout,
+      let new = inputs.first(where: { $0.partition >= layout.inputPartitions })
+    {
+      return stop(new.partition, layout.unexpected(new.partition, options.topics))
+    }
+    do throws(KafkaError) {
+      restoration.setOffsets(try member.consumer.committed(inputs, timeoutMilliseconds: timeout))
+    } catch {
+      if error.kind == .timedOut { endAbandonedTransactions(of: inputs) }
+      throw error
+    }
+    for input in inputs where hadFewerPartitions(input) {
+      let earlier = restoration.metadata(of: input).partitions ?? 0
+      log.write(environment.status.changeTopics { $0.note(earlierInputs: earlier) })
+    }
+  }
+
+  /// Whether the inputs had fewer partitions when an offset was committed.
+  private func hadFewerPartitions(_ input: TopicPartition) -> Bool {
+    guard let earlier = restoration.metadata(of: input).partitions, let layout = publisher.layout else {
+      return false
+    }
+    return earlier < layout.inputPartitions
+  }
+
+  private func requestEnd(of number: Int32) throws {
+    let partition = TopicPartition(topic: options.topics.changesets, partition: number)
+    let end = try ends(of: partition, timeoutMilliseconds: timeout)
+    let least = restoration.leastEnd(of: number)
+    guard end.high < least else {
+      restoration.setEnd(end, from: try takeFromStandby(number, end))
+      // Only the owner of the partition writes to it.
+      publisher.setEnd(end.high, of: number)
+      return
+    }
+    if isInDoubt(Self.staleMilliseconds) { throw StaleEnd(partition: partition) }
+    stop(number, .cutChangesets(partition, end: end.high, least: least))
+  }
+
+  /// Continues from what was followed on standby.
+  ///
+  /// - Returns: the offset before which everything was read; nil if nothing usable was followed.
+  private func takeFromStandby(_ number: Int32, _ ends: Watermarks) throws(KafkaError) -> Int64? {
+    guard restoration.mayUseStandby(number), let followed = environment.standby?.take(number, within: ends)
+    else { return nil }
+    let position = followed.position
+    try openedSource().adopt(followed)
+    return position
+  }
+
+  // MARK: Reading
+
+  private func read() throws {
+    let end = min(
+      member.schedule.dueTime,
+      isServing ? environment.coarseClock() + Self.sliceMilliseconds : .max
+    )
+    let read = try openedSource().read(timeoutMilliseconds: isServing ? 5 : 100) {
+      environment.coarseClock() < end
+    }
+    progress.add(records: read.records, bytes: read.bytes)
+    restoration.advance(to: read.positions)
+    let remaining = restoration.unread.reduce(0) { $0 + $1.remaining }
+    status.update { $0.restore.read(records: read.records, bytes: read.bytes, remaining: remaining) }
+    for (partition, error) in read.unreadable { stop(partition, error) }
+    if read.records > 0 { quietSince = nil } else { noteQuiet() }
+    logProgress()
+    if let failure = read.failure { throw failure }
+  }
+
+  /// Nothing was read: an abandoned transaction may hold back the rest.
+  private func noteQuiet() {
+    let now = now
+    let since = quietSince ?? now
+    quietSince = since
+    if now - since >= Self.quietMilliseconds {
+      endAbandonedTransactions(of: restoration.unreadInputs)
+    }
+  }
+
+  private func endAbandonedTransactions(of inputs: [TopicPartition]) {
+    let now = now
+    guard now >= nextAbandonedLook, let member = try? member.consumer.membership().member else { return }
+    nextAbandonedLook = now + Self.lookMilliseconds
+    let all = options.topics.inputs.flatMap { topic in
+      (0..<(publisher.layout?.inputPartitions ?? 0)).map { TopicPartition(topic: topic, partition: $0) }
+    }
+    abandoned.end(of: inputs, among: all, for: member, timeoutMilliseconds: Self.lookTimeoutMilliseconds)
+  }
+
+  // MARK: Taking over
+
+  private func takeOver(_ next: Int32, _ store: isolated FeedStore) throws {
+    // One partition after the other, even if another one has been read meanwhile.
+    let number = takingOver?.number ?? next
+    if takingOver == nil {
+      environment.crash?.reach(.inRestore)
+      // Nothing was read of an empty partition.
+      guard let read = try openedSource().close(number) else {
+        return restoration.takeOver(partition: number)
+      }
+      // The standby has what it followed itself.
+      if !restoration.usesStandby(number) { environment.standby?.noteRestored(read) }
+      store.beginRestoring(partition: number, from: read.takeReplicas())
+      takingOver = read
+    }
+    do throws(ReplicaFault) {
+      // The next step takes over the rest.
+      if try store.restoreNext() { return }
+    } catch {
+      if let takingOver { stop(number, takingOver.failure(error)) }
+      takingOver = nil
+      return
+    }
+    try compareWithInput(number, store)
+    restoration.takeOver(partition: number)
+    takingOver = nil
+  }
+
+  /// Compares what the feeds of a partition have taken with where its input ends. If offsets have started over, the feeds
+  /// forget what they have taken, because they would skip new records otherwise.
+  private func compareWithInput(_ partition: Int32, _ store: isolated FeedStore) throws {
+    for start in restoration.starts(of: partition) {
+      let input = start.position.topicPartition
+      let topic = Array(input.topic.utf8)
+      guard let taken = store.restoredThrough.first(where: { $0.topic == topic })?.offset else { continue }
+      var limit = taken
+      if !start.isRestarted, let known = restoration.metadata(of: input).forgotten,
+        start.position.offset <= known
+      {
+        limit = known
+      } else if !start.isRestarted {
+        // The end as it was requested: a new topic may have grown since. It is not that of a broker that no longer leads the
+        // partition, which would be before the committed offset.
+        if taken < start.end { continue }
+        log(try restoration.restart(input, taken: taken, Watermarks(low: 0, high: start.end), lostInput))
+      }
+      store.forgetTaken(of: topic, partition: partition)
+      forgotten[input] = limit
+    }
+  }
+
+  /// Stops a partition whose feeds cannot be restored: its input stays paused and uncommitted. The others continue.
+  private func stop(_ partition: Int32, _ error: DaemonError) {
+    if restoration.startOver(partition: partition) {
+      return log.write(
+        .standbyDiscarded,
+        "standby data is unusable; restoring the partition from its beginning",
+        ["partition": partition, "error": error]
+      )
+    }
+    environment.standby?.noteStopped(partition)
+    restoration.stop(partition: partition, error)
+    result.stopped.insert(partition)
+    log.write(
+      .partitionStopped,
+      "partition stopped; the others continue",
+      ["partition": partition, "error": error]
+    )
+    nextReminder = now + Self.reminderMilliseconds
+    environment.onEvent(.stopped(partition: partition))
+    if !isRestoring { finish() }
+  }
+
+  /// Sometimes logs which partitions are stopped, because nothing else shows it.
+  func logStoppedPartitions() {
+    guard let first = restoration.stopped.min(by: { $0.key < $1.key }) else { return }
+    let now = now
+    guard now >= nextReminder else { return }
+    nextReminder = now + Self.reminderMilliseconds
+    log.write(
+      .partitionStillStopped,
+      "partitions are still stopped; operator action required",
+      ["partitions": Self.list(restoration.stopped.keys.sorted()), "error": first.value]
+    )
+  }
+
+  // MARK: The end
+
+  /// Resumes the input of partitions whose feeds are restored.
+  private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {
+    try member.consumer.seek(starts.map(\.position), timeoutMilliseconds: timeout)
+    try member.consumer.resume(starts.map(\.position.topicPartition))
+    result.starts = starts.map(\.position)
+    // A loss or a change that was accepted must not be found again at the next start.
+    for start in starts where start.isLoss || hadFewerPartitions(start.position.topicPartition) {
+      store.cover(start.position, at: now)
+    }
+    let numbers = Set(starts.map(\.position.partition))
+    logRestored(numbers, store)
+    restoration.finish()
+    environment.onEvent(.restored(partitions: starts.count, feeds: store.feedCount))
+    environment.status.restored(numbers, by: worker)
+    status.update { [content = store.content] in $0.content = content }
+    if !isRestoring { finish() }
+  }
+
+  /// All partitions are restored that can be.
+  private func finish() {
+    let milliseconds = progress.milliseconds(at: now)
+    status.update { $0.restore.finish(milliseconds: milliseconds) }
+    reportRunning()
+  }
+
+  /// Reports that there is nothing left to restore.
+  func reportRunning() {
+    if let layout = publisher.layout { environment.standby?.begin(partitions: layout.inputPartitions) }
+    environment.status.running(worker, except: Set(restoration.stopped.keys))
+    environment.onEvent(.running)
+  }
+
+  // MARK: Log
+
+  private func log(_ start: InputStart) {
+    switch start.finding {
+    case .committed: break
+    case .noneCommitted:
+      log.write(
+        .inputNoCommittedOffset,
+        "no committed offset; starting at the earliest record",
+        ["start": start.position]
+      )
+    case .lost(let loss), .restarted(let loss):
+      log.write(.inputLost, loss + "; continuing without it", ["start": start.position])
+    }
+  }
+
+  private func logProgress() {
+    let now = now
+    guard let line = progress.line(at: now) else { return }
+    let unread = restoration.unread
+    guard !unread.isEmpty else { return }
+    let fields: LogFields = [
+      "records": LogFigure.count(progress.records), "bytes": LogFigure.bytes(progress.bytes),
+      "remaining": LogFigure.count(unread.reduce(0) { $0 + $1.remaining }),
+      "partitions": Self.list(unread.map(\.number)),
+      "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
+    ]
+    switch line {
+    case .isReading: log.write(.restoreProgress, "restoring", fields)
+    case .isWaiting:
+      log.write(
+        .restoreWaiting,
+        "restore is waiting for an open transaction in the changesets topic, or for brokers",
+        fields
+      )
+    }
+  }
+
+  private func logRestored(_ numbers: Set<Int32>, _ store: isolated FeedStore) {
+    let now = now
+    let standby: LogFields =
+      environment.standby == nil ? [:] : ["standby": numbers.count(where: restoration.usesStandby)]
+    log.write(
+      .restoreFinished,
+      "restored",
+      [
+        "partitions": Self.list(numbers.sorted()), "feeds": store.feedCount,
+        "state": LogFigure.bytes(store.stateBytes), "records": progress.records,
+        "bytes": LogFigure.bytes(progress.bytes),
+        "duration": LogFigure.duration(milliseconds: progress.milliseconds(at: now)),
+        "rate": LogFigure.bytesPerSecond(progress.bytesPerSecond(at: now)),
+      ] + standby
+    )
+  }
+
+  private static let mostListed = 10
+
+  /// The numbers of partitions, at most the first ten.
+  private static func list(_ partitions: [Int32]) -> String {
+    let numbers = partitions.prefix(mostListed).map(String.init).joined(separator: ",")
+    return partitions.count > mostListed ? numbers + ",… (\(partitions.count))" : numbers
+  }
+}
+
+/// The timeout of a request to the brokers while partitions are restored.
+///
+/// The call blocks the worker. Brokers do not report the committed offsets while a transaction is open that has others, which
+/// takes some seconds after its member was killed. So as long as other partitions are served, the timeout stays short. It grows
+/// in the end, because a slow broker could otherwise never answer.
+enum RestoreTimeout {
+  /// The longest timeout at first while partitions are served, in milliseconds.
+  static let patientMilliseconds: Int32 = 300
+  /// The number of failures before it becomes longer; with the pauses between them some 25 seconds.
+  static let patientFailures = 60
+
+  /// - Parameter failures: the number of consecutive requests without an answer.
+  static func milliseconds(afterFailures failures: Int, isServing: Bool) -> Int32 {
+    let timeouts = ExponentialBackoff<Int32>(from: isServing ? 150 : 1_000, to: 8_000)
+    guard isServing else { return timeouts[failures] }
+    return failures < patientFailures
+      ? min(timeouts[failures], patientMilliseconds) : timeouts[failures - patientFailures + 1]
+  }
+}
+
+extension FeedStore {
+  /// Has an offset committed, although no record before it was taken.
+  func cover(_ position: TopicPartitionOffset, at now: Int64) {
+    cover(topic: Array(position.topic.utf8), partition: position.partition, upTo: position.offset, at: now)
+  }
+}
