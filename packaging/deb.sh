@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the Debian package for a compiled binary: deb.sh BINARY FOLDER [VERSION]
 #
-# Only the package is written to the folder. The binary itself prints the manual pages and completions. The work tree is
+# Only the package is written to the folder. The binary itself prints the completions. The work tree is
 # not changed: the build uses a folder of its own.
 set -eu
 
@@ -27,8 +27,7 @@ cp -R "$root/config/prometheus" "$root/config/grafana" "$source/examples/"
 cp "$root"/examples/*.py "$root"/examples/*.mjs "$source/examples/clients/"
 cp "$root/web/replica.js" "$root/web/event-stream.js" "$root/web/package.json" "$source/examples/web/"
 cp "$binary" "$source/built/feedstore"
-"$binary" manual >"$source/built/feedstore.1"
-"$binary" manual --configuration "$root/config/feedstore.json5" >"$source/built/feedstore.json5.5"
+cp "$root/packaging/feedstore.1" "$source/built/"
 "$binary" completions bash >"$source/built/bash/feedstore"
 "$binary" completions zsh >"$source/built/zsh/_feedstore"
 "$binary" completions fish >"$source/built/fish/feedstore.fish"

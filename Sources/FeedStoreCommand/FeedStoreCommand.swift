@@ -12,7 +12,7 @@ enum FeedStoreCommand {
       InspectCommand.self,
       ReplayCommand.self, VerifyCommand.self, DemoCommand.self,
       RejectsListCommand.self, RejectsShowCommand.self, RejectsPublishCommand.self,
-      CompletionsCommand.self, ManualCommand.self,
+      CompletionsCommand.self,
     ]
   }
 

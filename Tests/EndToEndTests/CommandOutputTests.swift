@@ -17,7 +17,7 @@ final class CommandOutputTests {
 
   @Test(arguments: [
     ["--help"], ["--version"], ["help", "follow"], ["run", "--help"], ["rejects", "--help"], ["config"],
-    ["config", "--json"], ["manual"], ["completions", "bash"], ["completions", "zsh"],
+    ["config", "--json"], ["completions", "bash"], ["completions", "zsh"],
     ["completions", "fish"],
     ["demo", "--write", "-"], ["replay", "in.ndjson"], ["replay", "in.ndjson", "--output", "/dev/stdout"],
     ["verify", "in.ndjson"],

@@ -1,4 +1,3 @@
-import FeedConfiguration
 import FeedTestSupport
 import FeedWorker
 import Foundation
@@ -88,26 +87,21 @@ final class CommandTests {
     #expect(text.1 == Release.version)
   }
 
-  @Test func `completions and the manual name every command`() throws {
+  @Test func `completions and the manual page name every command`() throws {
     let help = try CommandRun(["--help"], in: folder).output
     let commands = help.split(separator: "\n").compactMap {
       $0.wholeMatch(of: /\ {2}([a-z]+(?: [a-z]+)?) {2}.*/)?.1
     }
     #expect(commands.contains("run") && commands.contains("rejects list"))
-    for arguments in [
-      ["completions", "bash"], ["completions", "zsh"], ["completions", "fish"], ["manual"],
-    ] {
-      let run = try CommandRun(arguments, in: folder)
+    for shell in ["bash", "zsh", "fish"] {
+      let run = try CommandRun(["completions", shell], in: folder)
       #expect(run.exitCode == 0)
-      for command in commands { #expect(run.output.contains(command), "\(arguments)") }
+      for command in commands { #expect(run.output.contains(command), "\(shell)") }
     }
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let page = try String(contentsOf: root.appending(path: "packaging/feedstore.1"), encoding: .utf8)
+    for command in commands { #expect(page.contains("\n.B \(command)\n"), "\(command)") }
     #expect(try refusal("completions", "tcsh").contains("allowed: bash, zsh, fish"))
-  }
-
-  @Test func `the manual of the configuration has every key`() throws {
-    let path = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-    let run = try CommandRun(["manual", "--configuration", "/\(path)/config/feedstore.json5"], in: folder)
-    #expect(run.exitCode == 0, "\(run.error)")
-    for key in FeedStoreConfiguration.keys { #expect(run.output.contains("\n.B \(key): "), "\(key)") }
   }
 }
