@@ -1,7 +1,14 @@
+import FeedStore
 import FeedTestSupport
 import FeedWorker
 import Foundation
+import Service
+import Synchronization
 import Testing
+
+@testable import FeedConfiguration
+@testable import FeedDaemon
+@testable import FeedTools
 
 /// Uses of the built command that it refuses, and their messages; and how it is linked.
 final class CommandTests {
@@ -103,5 +110,44 @@ final class CommandTests {
     let page = try String(contentsOf: root.appending(path: "packaging/feedstore.1"), encoding: .utf8)
     for command in commands { #expect(page.contains("\n.B \(command)\n"), "\(command)") }
     #expect(try refusal("completions", "tcsh").contains("allowed: bash, zsh, fish"))
+  }
+}
+
+/// The order of hash tables differs between processes, because their seed is random. The output must not depend on it.
+struct TableSecretTests {
+  @Test(arguments: 1...2 as ClosedRange<UInt64>)
+  func `every process writes the same bytes for the same records`(seed: UInt64) throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tables-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var generator = RecordGenerator(seed: seed)
+    let lines = generator.records(3_000).compactMap(\.replayLine).map { Data($0) + Data("\n".utf8) }
+    try lines.reduce(Data(), +).write(to: folder.appendingPathComponent("in"))
+
+    func output() throws -> [Data] {
+      let arguments = ["replay", "in", "--output", "out", "--rejected", "rejected"]
+      let run = try CommandRun(arguments, in: folder)
+      #expect(run.exitCode == 0, "seed \(seed): \(run.error)")
+      return try ["out", "rejected"].map { try Data(contentsOf: folder.appendingPathComponent($0)) }
+    }
+    let first = try output()
+    #expect(first.allSatisfy { !$0.isEmpty })
+    for _ in 0..<4 { #expect(try output() == first, "seed \(seed)") }
+  }
+}
+
+struct DemoTests {
+  @Test func `at the end of the demo, the replicas equal the store`() async throws {
+    let lines = Mutex<[String]>([])
+    let demo = Demo(FeedStoreConfiguration(), speed: 1_000_000, stop: StopRequest(), log: Ground.quiet) {
+      line in
+      lines.withLock { $0.append(line) }
+    }
+    let report = try await demo.run()
+    #expect(report.isSame, "\(report.text)")
+    #expect(report.comparison.rows.count == 5)
+    #expect(report.daemon.counters.records == DemoHistory.lines.count)
+    #expect(lines.withLock { lines in lines.contains { $0.contains("rejected") } })
+    #expect(report.text.contains("The follower's replicas are the store's feeds"))
   }
 }

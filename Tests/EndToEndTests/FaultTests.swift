@@ -1,12 +1,13 @@
 import FeedConfiguration
 import FeedDaemon
 import FeedStore
-import FeedWorker
 import Kafka
 import Service
+import Synchronization
 import Testing
 
 @testable import FeedTools
+@testable import FeedWorker
 
 /// Errors from brokers within transactions, and the daemon's recovery.
 ///
@@ -94,5 +95,75 @@ struct FaultTests {
     #expect(run.ways == (fault.way == .again ? [] : [fault.way]))
     let expected = try await ReplayedOutput(lines, ground.configuration.store)
     #expect(report.feeds == expected.feeds)
+  }
+}
+
+/// Observes a daemon until it has committed all records.
+final class FaultRun: Sendable {
+  let stop = StopRequest()
+  private let records: Int
+  private let state = Mutex(State())
+
+  private struct State {
+    var ways: [FaultTests.Way] = []
+    var committed = 0
+    /// What was committed when reading restarted from the beginning.
+    var committedBefore = 0
+  }
+
+  init(records: Int) { self.records = records }
+
+  /// How the daemon recovered from each failure.
+  var ways: [FaultTests.Way] { state.withLock { $0.ways } }
+
+  func note(_ event: DaemonEvent) {
+    let isDone = state.withLock { state in
+      switch event {
+      case .withdrawn: state.ways.append(.withdrawn)
+      case .recovering:
+        state.ways.append(.recovering)
+        // Counts all partitions; partitions that move are restored separately.
+        state.committedBefore = state.committed
+      case .committed(let counters): state.committed = counters.records
+      default: break
+      }
+      return state.committed - state.committedBefore >= records
+    }
+    if isDone { stop.request() }
+  }
+}
+
+/// Errors from brokers within a flush of several transactions.
+struct LargeFlushFaultTests {
+  /// A worker that has lost its partitions must learn it before any part of a flush is published. So every transaction
+  /// asks the group, even without offsets to commit.
+  @Test func `a group that refuses the worker refuses the first transaction of a flush`() async throws {
+    var ground = try Ground(isOneInput: true)
+    defer { ground.cluster.stop() }
+    // One flush of three feeds, each in its own transaction.
+    ground.configuration.store.coalescing.maxRecords = 3
+    ground.configuration.maxTransactionBytes = 1
+    let lines = ["a", "b", "c"].map { #"{"key":"\#($0)","value":{"op":"section.upsert","section":"s"}}"# }
+    _ = try await ground.publish(lines)
+    try ground.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
+
+    let running = ground
+    let sent = Mutex<[String?]?>(nil)
+    let run = FaultRun(records: lines.count)
+    let report = try await ground.daemon(stop: run.stop) { event in
+      if event == .withdrawn {
+        #expect(throws: Never.self) {
+          let records = try running.contents(of: "feeds.changesets", partitions: 1)
+          sent.withLock { $0 = records.map(\.keyText) }
+        }
+      }
+      run.note(event)
+    }.run()
+    #expect(run.ways == [.withdrawn])
+    // The embedded cluster shows records of aborted transactions, but they need not have been sent.
+    let keys = try #require(sent.withLock { $0 })
+    #expect(keys == [] || keys == ["k0/a"])
+    let expected = try await ReplayedOutput(lines, ground.configuration.store)
+    #expect(report.feeds == expected.feeds && report.feeds.count == lines.count)
   }
 }

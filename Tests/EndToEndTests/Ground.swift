@@ -1,6 +1,10 @@
+import ChangesetTestSupport
 import Feed
 import FeedStore
+import FeedTestSupport
+import Foundation
 import Kafka
+import ProcessSupport
 import Service
 import Synchronization
 import Testing
@@ -162,5 +166,150 @@ struct Ground {
     }
     try consumer.close(timeoutMilliseconds: 120_000)
     return records.sorted { ($0.partition, $0.offset) < ($1.partition, $1.offset) }
+  }
+}
+
+/// A running instance of the built command, killed when this object is released.
+final class RunningCommand {
+  private let process: ChildProcess
+  private let error = Pipe()
+  private var unread = Data()
+
+  /// - Parameters:
+  ///   - folder: the working directory.
+  ///   - environment: variables added to this process's.
+  init(_ arguments: [String], in folder: URL, environment: [String: String] = [:]) throws {
+    process = try ChildProcess(
+      BuiltCommand.url.path,
+      arguments,
+      environment: ProcessInfo.processInfo.environment.merging(environment) { _, given in given },
+      in: folder.path,
+      error: .pipe(error)
+    )
+  }
+
+  deinit {
+    process.signal(SIGKILL)
+    process.waitForEnd()
+  }
+
+  func signal(_ number: Int32) { process.signal(number) }
+
+  /// Reads its log up to the next line with a text.
+  func line(with text: String) throws -> String {
+    while let line = try nextLine() {
+      if line.contains(text) { return line }
+    }
+    throw Ended(description: "it ended before it wrote a line with: \(text)")
+  }
+
+  /// Waits for the process to end.
+  func exitCode() throws -> Int32 {
+    while try nextLine() != nil {}
+    return process.waitForEnd().status
+  }
+
+  struct Ended: Error, CustomStringConvertible { let description: String }
+
+  private func nextLine() throws -> String? {
+    while true {
+      if let end = unread.firstIndex(of: 0x0A) {
+        defer { unread = Data(unread[(end + 1)...]) }
+        return String(decoding: unread[..<end], as: UTF8.self)
+      }
+      guard let more = try error.fileHandleForReading.read(upToCount: 1), !more.isEmpty else { return nil }
+      unread += more
+    }
+  }
+}
+
+/// A record of a topic, copied.
+struct StoredRecord: Equatable {
+  var partition: Int32 = 0
+  var offset: Int64 = 0
+  var timestamp: Int64 = 0
+  var key: [UInt8]?
+  var value: [UInt8]?
+  var headers: [String: String] = [:]
+
+  init(partition: Int32 = 0, timestamp: Int64 = 0, key: [UInt8]?, value: [UInt8]?) {
+    self.partition = partition
+    self.timestamp = timestamp
+    self.key = key
+    self.value = value
+  }
+
+  init(partition: Int32 = 0, timestamp: Int64 = 0, _ key: String?, _ value: String?) {
+    self.init(
+      partition: partition,
+      timestamp: timestamp,
+      key: key.map { Array($0.utf8) },
+      value: value.map { Array($0.utf8) }
+    )
+  }
+
+  init(_ record: JudgedRecord) {
+    self.init(
+      partition: Int32(record.partition),
+      timestamp: Int64(record.timestamp),
+      key: record.key,
+      value: record.value
+    )
+    for header in record.headers { headers[header.name] = String(decoding: header.value, as: UTF8.self) }
+  }
+
+  init(_ message: Message) {
+    partition = message.partition
+    offset = message.offset
+    timestamp = message.timestampMilliseconds
+    key = message.key.map { Array($0) }
+    value = message.payload.map { Array($0) }
+    for header in message.headers() {
+      headers[header.name] = String(decoding: header.value ?? [], as: UTF8.self)
+    }
+  }
+
+  var keyText: String? { key.map { String(decoding: $0, as: UTF8.self) } }
+  var valueText: String? { value.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension String {
+  /// Without the times in epochs: a daemon takes them from its clock, and a replay from the records.
+  var withoutEpochTimes: String { replacing(/(feeds\.[a-z]+):-?[0-9]+\//) { "\($0.1)/" } }
+}
+
+/// The output of a replay, as records.
+struct ReplayedOutput {
+  private(set) var changesets: [StoredRecord] = []
+  private(set) var rejected: [StoredRecord] = []
+  private(set) var feeds: [FeedSummary] = []
+
+  init(_ lines: [String], _ options: FeedStoreOptions) async throws {
+    let file = try DemoFile(lines.joined(separator: "\n"))
+    let reader = ReplayReader(paths: [file.path])
+    let store = FeedStore(options: options)
+    while true {
+      // Windows never end by time here, so the records' own times can be used.
+      let outcome = try await store.apply(reader, time: .records)
+      if await store.isPublicationDue { await take(store, options) }
+      if outcome == .exhausted { break }
+    }
+    feeds = await store.summaries()
+    withExtendedLifetime(file) {}
+  }
+
+  private mutating func take(_ store: FeedStore, _ options: FeedStoreOptions) async {
+    let flush = await store.published(source: options.output.source)
+    changesets += flush.records.map { StoredRecord($0) }
+    for record in flush.rejected {
+      var copy = StoredRecord(
+        partition: record.partition,
+        timestamp: record.timestamp,
+        key: record.key,
+        value: record.value
+      )
+      RejectedHeaders.forEach(record) { name, value in copy.headers[name.description] = value.text }
+      rejected.append(copy)
+    }
   }
 }

@@ -148,3 +148,46 @@ public struct Observation: Sendable {
     rejected[source] = Rejected(code: code, key: record.key, value: record.value)
   }
 }
+
+/// A feed as a follower of the changesets topic sees it.
+public struct ObservedFeed: Sendable {
+  public var feed: OracleFeed
+  public var epoch: String
+  public var revision: Int
+  public var through: [String: Int]
+
+  public init(feed: OracleFeed, epoch: String, revision: Int, through: [String: Int]) {
+    self.feed = feed
+    self.epoch = epoch
+    self.revision = revision
+    self.through = through
+  }
+}
+
+/// A changeset's claim about a feed after an input record, to compare with the oracle.
+public struct ObservedClaim: Sendable, Hashable {
+  public let key: OracleFeedKey
+  public let through: [String: Int]
+  public let checksum: String
+
+  public init(key: OracleFeedKey, through: [String: Int], checksum: String) {
+    self.key = key
+    self.through = through
+    self.checksum = checksum
+  }
+}
+
+/// A failure of a run on a cluster.
+public struct BrokerFailure: Error, CustomStringConvertible {
+  public let description: String
+
+  public init(_ description: String) {
+    self.description = description
+  }
+
+  /// Throws unless a condition holds. Unlike `#expect`, it ends the run, and the message then names the log files.
+  public static func check(_ condition: Bool, _ description: @autoclosure () -> String) throws(BrokerFailure)
+  {
+    if !condition { throw BrokerFailure(description()) }
+  }
+}

@@ -53,3 +53,61 @@ public struct TopicRecord: Sendable {
     )
   }
 }
+
+/// The fields before a changeset's entries, and its key.
+public struct ChangesetHead {
+  public let key: OracleFeedKey
+  /// The part of the record's key before the slash.
+  public let slot: String
+  /// nil for a Kafka null; the other fields are undefined then.
+  public let json: OracleJSON?
+  public let epoch: String
+  public let revision: Int
+  public let base: Int
+  public let part: Int
+  public let parts: Int
+  public let mode: String
+  public let reason: String?
+  public let checksum: String
+  public let through: [String: Int]
+
+  public init(_ record: TopicRecord) throws(BrokerFailure) {
+    guard let bytes = record.key, let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else {
+      throw BrokerFailure("the key names no feed")
+    }
+    key = OracleFeedKey(partition: Int(record.partition), id: Array(bytes[(slash + 1)...]))
+    slot = String(decoding: bytes[..<slash], as: UTF8.self)
+    var json: OracleJSON?
+    if let value = record.value {
+      guard let parsed = try? OracleJSON.parse(value) else { throw BrokerFailure("the value is not JSON") }
+      json = parsed
+    }
+    self.json = json
+    func string(_ name: String) -> String? {
+      json?.last(name)?.string.map { String(decoding: $0, as: UTF8.self) }
+    }
+    func number(_ value: OracleJSON?) -> Int? {
+      value.flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) }
+    }
+    epoch = string("epoch") ?? ""
+    revision = number(json?.last("revision")) ?? -1
+    base = number(json?.last("base")) ?? -1
+    part = number(json?.last("part")) ?? 0
+    parts = number(json?.last("parts")) ?? 1
+    mode = string("mode") ?? ""
+    reason = string("reason")
+    checksum = string("checksum") ?? ""
+    var through: [String: Int] = [:]
+    if case .object(let members)? = json?.last("through")?.content {
+      for member in members {
+        through[String(decoding: member.name, as: UTF8.self)] = number(member.value) ?? -1
+      }
+    }
+    self.through = through
+  }
+
+  public var isKeyframe: Bool { reason == "keyframe" }
+
+  /// The offset of the input record that the epoch is named after.
+  public var epochOffset: Int { epoch.split(separator: "/").last.flatMap { Int($0) } ?? -1 }
+}

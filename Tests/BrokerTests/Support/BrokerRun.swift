@@ -1,8 +1,10 @@
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Kafka
 import ObservationSupport
 import ProcessSupport
+import Service
 import Synchronization
 import Testing
 
@@ -186,3 +188,178 @@ final class BrokerRun: Sendable {
     try await waitForEnd(of: member)
   }
 }
+
+/// The options of a run on a cluster.
+struct RunOptions: Sendable {
+  var partitions: Int32 = 4
+  /// Settings of the changesets topic; none for the defaults, with which nothing is compacted during a run.
+  var compaction: [String: String] = [:]
+  /// Additional settings of the daemons.
+  var settings: [String: String] = [:]
+  /// What no daemon may log.
+  var forbiddenEvents: [LogEvent] = []
+  var generator: GeneratorOptions
+  var recordsPerPoll = 10
+
+  init() {
+    generator = GeneratorOptions()
+    generator.feedCount = 6
+    // The broker assigns offsets.
+    generator.repeatedOffsetPercent = 0
+  }
+}
+
+extension BrokerRun {
+  /// Restarts the brokers with the command from the environment. Returns when the command has ended; its background
+  /// processes may continue.
+  func restartBrokers() async throws {
+    guard let command = TestCluster.restartCommand else {
+      throw BrokerFailure("FEEDSTORE_TEST_RESTART names no command that restarts")
+    }
+    let shell = try ShellCommand(command)
+    try await wait("the end of \(command)") { _ in shell.exitCode != nil }
+    let code = shell.exitCode
+    try BrokerFailure.check(code == 0, "\(command): exit code \(code ?? -1)")
+  }
+}
+
+/// What the tools make of a run's topics.
+extension BrokerRun {
+  /// Runs the tools of both builds: each must find the topics right and read in them what the other one reads, also when it
+  /// goes on from what the other one has saved.
+  ///
+  /// Nothing may be on its way.
+  func checkTools() async throws {
+    try await onThread {
+      var (feeds, rejects): ([Build: String], [Build: String]) = ([:], [:])
+      for build in Build.allCases {
+        _ = try self.output(of: ["verify", "--topic"], build)
+        feeds[build] = try self.output(of: ["follow", "--snapshot"], build)
+        rejects[build] = try self.output(of: ["rejects", "list", "--json"], build)
+      }
+      try BrokerFailure.check(feeds[.earlier] == feeds[.current], "the builds read different feeds")
+      try BrokerFailure.check(
+        rejects[.earlier] == rejects[.current],
+        "the builds list different rejected records"
+      )
+      // Of two saved states each is gone on with, and saved again, by both.
+      for first in Build.allCases {
+        for build in [first, first.other] {
+          let arguments = ["follow", "--snapshot", "--state", "\(first).state"]
+          let found = try self.output(of: arguments, build)
+          try BrokerFailure.check(
+            found == feeds[build],
+            "\(build): \(arguments) reads other feeds than without a state"
+          )
+        }
+      }
+    }
+  }
+
+  /// What a command prints; it must succeed, and use what was saved for it.
+  private func output(of arguments: [String], _ build: Build) throws -> String {
+    let command = try CommandRun(arguments + Build.options(common), of: build.command, in: directory)
+    try BrokerFailure.check(
+      command.exitCode == 0 && !command.error.contains("cannot be used"),
+      "\(build): \(arguments): exit code \(command.exitCode): \(command.output.suffix(2_000))\n\(command.error)"
+    )
+    return command.output
+  }
+}
+
+/// The end of a run: everything must have been applied, once.
+extension BrokerRun {
+  /// Waits until all input is committed and all output observed. Nothing else may be in progress.
+  func settle() async throws {
+    load.pause()
+    try await wait("the input's end") { _ in self.load.isIdle }
+    let committed = try await onThread {
+      let inputs = [self.topics.names.sections, self.topics.names.items]
+      let ends = try TopicReader.contents(self.topics, inputs).ends
+      return try self.topics.waitForCommits(ends) { try self.checkMembers() }
+    }
+    try await waitForOutput()
+    try await checkLeastEnds(committed)
+  }
+
+  /// What goes with the offsets is read by daemons of other builds as well, and must not say more of the changesets topic
+  /// than there is: whoever restores the feeds would take it for cut off.
+  private func checkLeastEnds(_ committed: [TopicPartition: CommittedOffset]) async throws {
+    let ends = try await ends(of: [topics.names.changesets])
+    for (input, offset) in committed {
+      let changesets = TopicPartition(topic: topics.names.changesets, partition: input.partition)
+      let least = offset.metadata.wholeMatch(
+        of: /changesets=([0-9]+)( partitions=[0-9]+)?( member=.+ producer=.+)?/
+      ).flatMap {
+        Int64($0.1)
+      }
+      try BrokerFailure.check(
+        least.map { $0 <= ends[changesets] ?? 0 } == true,
+        "\(input) has \(offset), and \(changesets) ends at \(ends[changesets] ?? 0)"
+      )
+    }
+  }
+
+  /// Stops all daemons, and compares the output with the oracle.
+  func finish() async throws {
+    let begin = ContinuousClock.now
+    try await settle()
+    let duration = ContinuousClock.now - begin
+    let published = observer.observation.records
+    for member in running { member.resume() }
+    for member in running { try await stop(member) }
+    try await waitForOutput()
+    try BrokerFailure.check(
+      observer.observation.records == published,
+      "stopping published something, although all input was committed"
+    )
+    let observation = observer.observation
+    let (oracle, complaints) = try await onThread {
+      let oracle = try InputOracle(self.topics)
+      return (oracle, oracle.complaints(about: observation))
+    }
+    try BrokerFailure.check(
+      complaints.isEmpty,
+      "\(complaints.count) complaints: \(complaints.prefix(10).joined(separator: "\n"))"
+    )
+    print(
+      """
+      \(topics.prefix): \(oracle.records) records in, \(observation.records) out; \
+      \(observation.claims.count) changesets of \(observation.epochs) epochs, \
+      \(observation.rejected.count) rejected; \(oracle.feeds.count) feeds at the end; \
+      caught up in \(duration)
+      """
+    )
+  }
+
+  /// Waits until the observer has read everything, which may require open transactions to end.
+  func waitForOutput() async throws {
+    let ends = try await ends(of: [topics.names.changesets, topics.names.rejected])
+    try await wait("the output's end") { observation in
+      ends.allSatisfy { (observation.positions[$0.key] ?? 0) >= $0.value }
+    }
+  }
+
+  /// The ends of topics, including open transactions.
+  private func ends(of names: [String]) async throws -> [TopicPartition: Int64] {
+    try await onThread {
+      let reader = try TopicReader(self.topics, names, isolation: .readUncommitted)
+      defer { reader.close() }
+      return try reader.ends()
+    }
+  }
+
+  /// Runs a blocking body on a separate thread.
+  func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    let thread = WorkerThread(name: "run")
+    defer { thread.stop() }
+    return try await withTaskExecutorPreference(thread) { @concurrent in try body() }
+  }
+}
+
+/// The daemon in processes of its own, on a Kafka cluster: exactly once, whatever happens.
+///
+/// Suites run at the same time, as their daemons mostly wait; the tests of one suite do not, as few machines bear all
+/// of them at once.
+@Suite(.enabled(if: TestCluster.isThere, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster"))
+struct OnCluster {}

@@ -4,6 +4,7 @@ import Glibc
 import ObservationSupport
 import ProcessSupport
 import Service
+import Synchronization
 
 /// A daemon in a separate process: the built command.
 final class Member: Sendable {
@@ -127,4 +128,76 @@ final class Member: Sendable {
   private func signal(_ signal: Int32, mayEnd: Bool = false) {
     life.whileRunning(mayEnd: mayEnd) { process.signal(signal) }
   }
+}
+
+/// Whether a member's process runs, and whether it may end.
+final class MemberLife: Sendable {
+  private let state: Mutex<State>
+
+  private struct State {
+    var end: Member.End?
+    var mayEnd: Bool
+    var guardian: MemberGuard?
+  }
+
+  init(mayEnd: Bool) {
+    state = Mutex(State(mayEnd: mayEnd))
+  }
+
+  var end: Member.End? { state.withLock { $0.end } }
+
+  /// Whether it ended unexpectedly.
+  var hasFailed: Bool { state.withLock { $0.end != nil && !$0.mayEnd } }
+
+  /// Records the end of the process, which may precede the guard's creation.
+  func note(_ end: Member.End) {
+    state.withLock { state in
+      state.end = end
+      state.guardian?.dismiss()
+    }
+  }
+
+  func guarded(by guardian: MemberGuard) {
+    state.withLock { state in
+      state.guardian = guardian
+      if state.end != nil { guardian.dismiss() }
+    }
+  }
+
+  /// Calls the body while the process runs: after its end, its id may be reused.
+  func whileRunning(mayEnd: Bool, _ body: () -> Void) {
+    state.withLock { state in
+      guard state.end == nil else { return }
+      if mayEnd { state.mayEnd = true }
+      body()
+    }
+  }
+}
+
+/// Ensures that a process does not outlive the tests, however they end: a shell waits for the end of a pipe that only
+/// the tests hold open, and then kills the process.
+final class MemberGuard: Sendable {
+  private let pipe: Mutex<FileHandle?>
+
+  /// - Parameter pid: the process id.
+  init(_ pid: Int32) throws {
+    let input = Pipe()
+    // A line means that the process has already ended.
+    let script = "trap '' INT TERM; read line || kill -9 \(pid)"
+    let shell = try ChildProcess("/bin/sh", ["-c", script], input: .pipe(input))
+    shell.onEnd { _ in }
+    pipe = Mutex(input.fileHandleForWriting)
+  }
+
+  /// Ends the guard, after the process has ended.
+  func dismiss() {
+    pipe.withLock { pipe in
+      try? pipe?.write(contentsOf: Data("\n".utf8))
+      try? pipe?.close()
+      pipe = nil
+    }
+  }
+
+  /// Closing the pipe without a line kills the process.
+  deinit { pipe.withLock { try? $0?.close() } }
 }

@@ -1,5 +1,5 @@
-import Changesets
 import ChangesetTestSupport
+import Changesets
 import Feed
 import FeedTestSupport
 import HTTPTestSupport

@@ -1,4 +1,6 @@
 import ChangesetTestSupport
+import Feed
+import FoundationEssentials
 import HTTPTestSupport
 import Kafka
 import Service
@@ -149,4 +151,171 @@ final class ServedGround {
     let reader = EventReader(client)
     return try await reader.status() == 200 ? reader : nil
   }
+}
+
+/// Reads an event stream message by message on a separate thread, because blocking reads must not occupy the
+/// cooperative pool.
+final class EventReader: @unchecked Sendable {
+  // Unchecked: the client is used on the thread only, one call after the other.
+  private let client: HTTPTestClient
+  private let thread = WorkerThread(name: "event reader")
+  private var text = ""
+
+  /// One message.
+  struct Message: Equatable {
+    var id: String?
+    var name: String?
+    var data = ""
+  }
+
+  /// - Parameter client: a client that has sent its request.
+  init(_ client: HTTPTestClient) { self.client = client }
+
+  deinit { thread.stop() }
+
+  /// The status of the response; call it first.
+  func status() async throws -> Int {
+    try await withTaskExecutorPreference(thread) { @concurrent in try self.client.head().status }
+  }
+
+  /// The next message; nil at the end of the stream. Comments and `retry` are skipped.
+  func next() async throws -> Message? {
+    try await withTaskExecutorPreference(thread) { @concurrent in try self.read() }
+  }
+
+  /// The next message with a name, or without one; nil at the end of the stream. Others are skipped.
+  func next(named name: String?) async throws -> Message? {
+    while let message = try await next() {
+      if message.name == name { return message }
+    }
+    return nil
+  }
+
+  /// The next changeset as sent; nil at the end of the stream.
+  func nextChangeset() async throws -> String? { try await next(named: nil)?.data }
+
+  /// Closes the connection.
+  func end() async {
+    await withTaskExecutorPreference(thread) { @concurrent in self.client.end() }
+  }
+
+  private func read() throws -> Message? {
+    while true {
+      while let end = text.firstRange(of: "\n\n") {
+        let block = text[..<end.lowerBound]
+        let message = Self.message(block)
+        text.removeSubrange(..<end.upperBound)
+        if let message { return message }
+      }
+      let chunk = try client.chunk()
+      if chunk.isEmpty { return nil }
+      text += chunk
+    }
+  }
+
+  private static func message(_ block: Substring) -> Message? {
+    var message = Message()
+    var lines: [Substring] = []
+    for line in block.split(separator: "\n") {
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty else { continue }
+      let value = parts[1].dropFirst()
+      switch parts[0] {
+      case "id": message.id = String(value)
+      case "event": message.name = String(value)
+      case "data": lines.append(value)
+      default: continue
+      }
+    }
+    guard !lines.isEmpty else { return nil }
+    message.data = lines.joined(separator: "\n")
+    return message
+  }
+}
+
+/// A copy of a feed, updated from the messages of a stream, as a client has it.
+final class StreamedReplica {
+  private let feed: String
+  private let replicas = ReplicaPartition()
+  private(set) var lastID: String?
+  /// The number of messages that could not be applied, because something was missing.
+  private(set) var faults = 0
+
+  init(_ feed: String) { self.feed = feed }
+
+  /// Applies a message with a changeset.
+  func take(_ message: EventReader.Message) throws {
+    if let id = message.id { lastID = id }
+    // On the topic, a part of a reload is under its number, and anything else under a delta's key.
+    let part = message.data.firstMatch(of: /^[^\[]*"part":([0-9]+)/).map { String($0.1) } ?? "0"
+    let isReload = message.data.contains(/^[^\[]*"mode":"reload"/)
+    let key = Array("\(isReload ? "k\(part)" : "d1")/\(feed)".utf8)
+    let outcome = try key.withUnsafeBytes { key in
+      try Array(message.data.utf8).withUnsafeBytes {
+        try replicas.apply(key: ByteSpan(key), value: ByteSpan($0))
+      }
+    }
+    switch outcome {
+    case .gap, .otherEpoch, .mismatch: faults += 1
+    case .applied, .removed, .skipped, .waitingForParts: break
+    }
+  }
+
+  /// `<epoch>@<revision>`; nil if there is no feed.
+  var version: String? {
+    replicas.version(of: feed).map { "\(String(decoding: $0.epoch, as: UTF8.self))@\($0.revision)" }
+  }
+
+  /// The feed as a server would send it; nil if there is none.
+  var document: String? {
+    guard let replica = replicas.replica(of: feed), let version = replicas.version(of: feed) else {
+      return nil
+    }
+    let bytes = replica.snapshot().reload(
+      of: feed,
+      version: version,
+      timeMilliseconds: replica.timeMilliseconds
+    )
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The response of `GET /v1/feeds`.
+struct Page: Decodable {
+  struct Entry: Decodable {
+    let feed: String
+    let partition: Int
+    let revision: Int
+    let items: Int
+    let otherPartitions: [Int]?
+  }
+
+  let count: Int
+  let feeds: [Entry]
+  let next: String?
+
+  init(_ response: HTTPTestResponse) throws {
+    self = try JSONDecoder().decode(Page.self, from: Data(response.body))
+  }
+}
+
+/// Pauses whose end the test controls.
+struct PauseGate: Sendable {
+  private let begun = AsyncStream<Duration>.makeStream()
+  private let ended = AsyncStream<Void>.makeStream()
+
+  /// Waits in a pause; called by the code under test.
+  func pass(_ duration: Duration) async throws {
+    begun.continuation.yield(duration)
+    for await _ in ended.stream { return }
+    throw CancellationError()
+  }
+
+  /// Waits for the next pause.
+  ///
+  /// - Returns: its duration.
+  func next() async -> Duration? { await begun.stream.first { _ in true } }
+
+  /// Ends the current pause.
+  func open() { ended.continuation.yield() }
 }
