@@ -30,14 +30,7 @@ enum FollowCommand: Subcommand {
         "from",
         "WHEN",
         choices: ["now", "beginning"],
-        help:
-          "now (the default): the state, then changes; beginning: all the topic has, or all since --state."
-      ),
-      .value(
-        "state",
-        "FILE",
-        help: "Starts from the state saved there, if it is at most 12 hours old, and saves it at the end. "
-          + "Any other file is refused."
+        help: "now (the default): the state, then changes; beginning: all the topic has."
       ),
       .flag("json", help: "Prints JSON, also on a terminal."),
       .flag("screen", help: "Draws one feed in place."),
@@ -52,7 +45,6 @@ enum FollowCommand: Subcommand {
       feeds: invocation.arguments,
       form: try form(invocation),
       beginsWithHistory: try beginsWithHistory(invocation),
-      state: invocation.value("state"),
       stop: stopOnSignals(log),
       log: log,
       write: { StandardOutput.write($0) }

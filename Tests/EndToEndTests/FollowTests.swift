@@ -86,15 +86,13 @@ struct FollowTests {
     _ feeds: [String],
     _ form: FeedFollowing.Form,
     _ output: Output,
-    beginsWithHistory: Bool = false,
-    state: String? = nil
+    beginsWithHistory: Bool = false
   ) -> FeedFollowing {
     FeedFollowing(
       ground.configuration,
       feeds: feeds,
       form: form,
       beginsWithHistory: beginsWithHistory,
-      state: state,
       stop: StopRequest(),
       log: Ground.quiet
     ) { output.write($0) }
@@ -139,8 +137,6 @@ struct FollowTests {
   @Test func `the commands show the feeds of each partition that has an id, and warn`() async throws {
     var ground = try Ground(partitions: 3)
     defer { ground.cluster.stop() }
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
     let records = (0...2).map { Self.record("dup", "in-\($0)", 0, partition: $0) }
     try ground.produce(records, to: "feeds.items")
     ground.configuration.store.coalescing.maxRecords = records.count
@@ -165,9 +161,8 @@ struct FollowTests {
       let live = Output(lines: 3)
       try await following(ground, names, .json, live).run()
       #expect(items(live) == all)
-      // The first starts without the file, the second from it.
       let state = Output()
-      var following = following(ground, names, .json, state, state: path)
+      var following = following(ground, names, .json, state)
       following.log = log()
       #expect(try await following.printSnapshot() == [])
       #expect(items(state) == all)
@@ -279,122 +274,5 @@ struct FollowTests {
     )
     inspection.patienceMilliseconds = 200
     await #expect(throws: DaemonError.self) { try await inspection.run() }
-  }
-
-  private static func client(
-    _ ground: Ground,
-    _ path: String? = nil,
-    log: @escaping KafkaLogHandler = { _, _, _ in }
-  ) throws -> FeedClient {
-    FeedClient(
-      FeedClientOptions(
-        kafka: try KafkaSettings(ground.configuration.kafka).reader,
-        savedState: path.map { SavedStateOptions(path: $0) }
-      ),
-      log: log
-    )
-  }
-
-  /// Everything that a client knows, as text.
-  private static func documents(_ client: FeedClient) -> [String] {
-    client.contents().map { String(decoding: $0.reloadDocument(), as: UTF8.self) }
-  }
-
-  @Test func `a client continues from a saved state while the daemon continues`() async throws {
-    var ground = try Ground(partitions: 2)
-    defer { ground.cluster.stop() }
-    ground.configuration.store.coalescing.maxRecords = 1
-    ground.configuration.store.output.maxMessageBytes = 400
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    let records = (0..<90).map { number in
-      Self.record("feed-\(number % 5)", "i\(number % 17)", number, partition: Int32(number % 5 % 2))
-    }
-    try ground.produce(Array(records.prefix(60)), to: "feeds.items")
-    _ = try await ground.runDaemon(applying: 60)
-    let first = try Self.client(ground)
-    async let firstRunning: Void = first.run()
-    #expect(await first.waitUntilUpToDate())
-    #expect(try await first.save(to: path))
-    first.stop()
-    try await firstRunning
-    let saved = first.feeds()
-
-    try ground.produce(Array(records.suffix(30)), to: "feeds.items")
-    // The embedded cluster keeps no transactional offsets, so all input is read again.
-    _ = try await ground.runDaemon(applying: records.count)
-    let second = try Self.client(ground, path) { _, facility, message in
-      if facility == "SAVEDSTATE" { Issue.record("\(message)") }
-    }
-    let updates = second.updates(
-      of: nil,
-      SubscriptionOptions(maximumUpdates: 1_000, hasSnapshots: false, beginsWithHistory: true)
-    )
-    async let secondRunning: Void = second.run()
-    #expect(await second.waitUntilUpToDate())
-    second.stop()
-    try await secondRunning
-    var read: [String: [UInt64]] = [:]
-    for try await update in updates {
-      guard case .changed(let changeset, _) = update else { continue }
-      read[update.feed, default: []].append(changeset.change.revision)
-    }
-    let all = try Self.client(ground)
-    async let allRunning: Void = all.run()
-    #expect(await all.waitUntilUpToDate())
-    all.stop()
-    try await allRunning
-    #expect(saved.count == 5)
-    #expect(Self.documents(second) == Self.documents(all))
-    #expect(second.feeds() == all.feeds())
-    // Each changeset since then, and none before; the state covers the earlier ones.
-    for feed in saved {
-      let last = try #require(all.content(of: feed.feed)?.description.revision)
-      #expect(last > feed.revision)
-      for revision in read[feed.feed] ?? [] { #expect((feed.revision + 1...last).contains(revision)) }
-    }
-  }
-
-  @Test func `a file of another kind, or an unwritable one, is refused before anything is done`()
-    async throws
-  {
-    let ground = try Ground()
-    defer { ground.cluster.stop() }
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let notes = folder.appendingPathComponent("notes").path
-    try Data("my notes\n".utf8).write(to: URL(fileURLWithPath: notes))
-    for path in [notes, notes + "/below", folder.path + "/none/state", folder.path] {
-      let error = await #expect(throws: ConfigurationError.self) {
-        try await following(ground, [], .json, Output(), state: path).printSnapshot()
-      }
-      #expect(error?.message.contains("--state is \"\(path)\", which ") == true)
-    }
-    #expect(FileManager.default.contents(atPath: notes) == Data("my notes\n".utf8))
-    // An empty file may be overwritten.
-    let empty = folder.appendingPathComponent("empty").path
-    try Data().write(to: URL(fileURLWithPath: empty))
-    #expect(try await following(ground, [], .json, Output(), state: empty).printSnapshot() == [])
-  }
-
-  @Test func `the command continues from its file`() async throws {
-    var ground = try Ground()
-    defer { ground.cluster.stop() }
-    ground.configuration.store.coalescing.maxRecords = 1
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("feedstore-\(UUID())").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try ground.produce([Self.record("a", "x", 0), Self.record("b", "x", 1)], to: "feeds.items")
-    _ = try await ground.runDaemon(applying: 2)
-    #expect(try await following(ground, [], .json, Output(), state: path).printSnapshot() == [])
-    try ground.produce([Self.record("a", "x", 2)], to: "feeds.items")
-    _ = try await ground.runDaemon(applying: 3)
-    // The saved state, or a newer one of a feed that changed before it was printed.
-    let history = Output(lines: 2)
-    try await following(ground, [], .json, history, beginsWithHistory: true, state: path).run()
-    #expect(history.all.allSatisfy { $0.contains("\"reason\":\"keyframe\"") })
-    let state = Output()
-    #expect(try await following(ground, ["a"], .json, state, state: path).printSnapshot() == [])
-    #expect(state.all.first?.contains("\"revision\":2") == true)
   }
 }

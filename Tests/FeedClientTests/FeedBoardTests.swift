@@ -344,7 +344,6 @@ struct FeedBoardTests {
 
     board.reset()
     #expect(board.standing == .bootstrapping)
-    #expect(board.openedPartitions == nil)
     #expect(board.content(of: ByteText("a")) == nil)
     await #expect(throws: FeedClientError.self) { try await named.next() }
     await #expect(throws: FeedClientError.self) { try await ended.next() }

@@ -21,50 +21,16 @@ struct FeedClientTests {
   private func client(
     _ cluster: EmbeddedCluster,
     partitions: Set<Int32>? = nil,
-    savedState: SavedStateOptions? = nil,
     log: @escaping KafkaLogHandler = { _, _, _ in }
   ) -> FeedClient {
     FeedClient(
       FeedClientOptions(
         kafka: ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "20"],
         partitions: partitions,
-        savedState: savedState,
         batchCapacity: 5
       ),
       log: log
     )
-  }
-
-  /// Runs a client until it is up to date, and saves its state.
-  private func save(_ cluster: EmbeddedCluster, to file: TemporaryFile) async throws {
-    let client = client(cluster)
-    #expect(try await client.save(to: file.path) == false)
-    async let running: Void = client.run()
-    #expect(await client.waitUntilUpToDate())
-    client.stop()
-    try await running
-    #expect(try await client.save(to: file.path))
-  }
-
-  /// Runs a client until it is up to date.
-  ///
-  /// - Returns: what a subscriber to the history received by then, and why the saved state was refused.
-  private func history(
-    _ cluster: EmbeddedCluster,
-    _ savedState: SavedStateOptions
-  ) async throws -> (told: [String], refusals: [String]) {
-    let refusals = Mutex<[String]>([])
-    let client = client(cluster, savedState: savedState) { _, facility, message in
-      if facility == "SAVEDSTATE" { refusals.withLock { $0.append(message) } }
-    }
-    let updates = client.updates(of: nil, SubscriptionOptions(beginsWithHistory: true))
-    async let running: Void = client.run()
-    #expect(await client.waitUntilUpToDate())
-    client.stop()
-    try await running
-    var told: [String] = []
-    for try await update in updates { told.append(update.summary) }
-    return (told, refusals.withLock { $0 })
   }
 
   private func produce(
@@ -190,82 +156,6 @@ struct FeedClientTests {
     #expect(summaries.contains("b reload 1"))
     client.stop()
     try await running
-  }
-
-  @Test func `a client starts from another's saved state, and reads newer records`() async throws {
-    let cluster = try cluster(partitions: 2)
-    defer { cluster.stop() }
-    let file = try TemporaryFile()
-    var options = SavedStateOptions(path: file.path)
-    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
-    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
-    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
-    // There is no file yet, which is not an error.
-    let whole = try await history(cluster, options)
-    #expect(whole.told.sorted() == ["a diff 2", "a reload 1", "b reload 1"])
-    #expect(whole.refusals.isEmpty)
-
-    try await save(cluster, to: file)
-    let same = try await history(cluster, options)
-    #expect(same.told.sorted() == ["a present 2", "b present 1"])
-
-    try produce(try await source.flush(("a", ChangesetSource.item("x", 1))), to: cluster)
-    let client = client(cluster, savedState: options)
-    async let running: Void = client.run()
-    #expect(await client.waitUntilUpToDate())
-    #expect(client.content(of: "a")?.snapshot.data(ofItem: "x")?.description == "{\"n\":1,\"p\":\"\"}")
-    #expect(client.content(of: "b")?.description.revision == 1)
-    // Saving works during a run, too.
-    #expect(try await client.save(to: file.path))
-    client.stop()
-    try await running
-    let last = try await history(cluster, options)
-    #expect(last.told.sorted() == ["a present 3", "b present 1"])
-    #expect(last.refusals.isEmpty)
-
-    options.maximumAge = .seconds(-1)
-    let tooOld = try await history(cluster, options)
-    #expect(tooOld.told.sorted() == ["a diff 2", "a reconfigure 3", "a reload 1", "b reload 1"])
-    #expect(tooOld.refusals.count == 2)
-    await #expect(throws: FeedClientError.self) { _ = try await client.save(to: file.path + "/none") }
-  }
-
-  @Test
-  func
-    `the saved state of another topic is refused with the reason, and the topic is read from its beginning`()
-    async throws
-  {
-    let first = try cluster(partitions: 1)
-    let file = try TemporaryFile()
-    let options = SavedStateOptions(path: file.path)
-    let records =
-      try await source.flush(("a", ChangesetSource.item("x")))
-      + (try await source.flush(("a", ChangesetSource.item("y"))))
-    try produce(records, to: first)
-    try await save(first, to: file)
-    let damaged = Array(try file.bytes.dropLast(10))
-    let second = try cluster(partitions: 1)
-    defer { second.stop() }
-    first.stop()
-    try produce(Array(records.prefix(1)), to: second)
-    let other = try await history(second, options)
-    #expect(other.told == ["a reload 1"])
-    #expect(other.refusals.count == 1)
-    #expect(other.refusals.first?.contains("cluster") == true)
-    // Even without a cluster id, the offsets show that it is another topic.
-    var writer = SavedStateWriter(
-      SavedStateHeader(topic: Self.topic, cluster: nil, feeds: nil, timeMilliseconds: 0)
-    )
-    writer.append(SavedPartition(number: 0, position: 2, behind: [:], asOf: WallClock.milliseconds()))
-    writer.finish()
-    try file.write(writer.output.written.buffer)
-    let shorter = try await history(second, options)
-    #expect(shorter.told == ["a reload 1"])
-    #expect(shorter.refusals.first?.contains("re-created or truncated") == true)
-    try file.write(damaged)
-    let broken = try await history(second, options)
-    #expect(broken.told == ["a reload 1"])
-    #expect(broken.refusals.count == 1)
   }
 
   @Test func `a missing topic or partition is named`() async throws {

@@ -26,7 +26,7 @@ public struct FuzzTarget: Sendable {
 
   /// All targets.
   public static let all: [FuzzTarget] = [
-    .inputRecord, .replayLine, .replica, .verifier, .savedState, .configuration, .httpHead, .percentEncoding,
+    .inputRecord, .replayLine, .replica, .verifier, .configuration, .httpHead, .percentEncoding,
     .mergePatch,
   ]
 

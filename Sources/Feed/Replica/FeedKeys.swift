@@ -23,7 +23,7 @@ struct FeedKeys {
     self.epoch = Array(epoch.buffer)
   }
 
-  /// Those of a feed that was saved.
+  /// Those of a feed that a store has given up.
   init(_ version: PublishedVersion) {
     epoch = version.epoch
     deltaCount = version.deltaCount
@@ -36,9 +36,6 @@ struct FeedKeys {
   func isOfEpoch(_ record: DecodedChangeset) -> Bool {
     epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
   }
-
-  /// Whether some parts of a reload were read, and not all.
-  var isReadingReload: Bool { partCount > 0 }
 
   /// Notes a record with a value; a keyframe counts like any reload.
   mutating func note(_ key: RecordKey, _ record: DecodedChangeset, byteCount: Int) {

@@ -34,8 +34,6 @@ final class FollowedFeed {
 
   /// The bytes of the id; they live as long as this.
   var bytes: ByteSpan { ownedID.span }
-  /// Whether nothing is left to remember.
-  var isForgettable: Bool { replica == nil && staleness == nil && pending == nil && keys == nil }
 
   /// Whether a record, of the epoch of `keys`, counts in them already.
   func knowsKeys(of record: DecodedChangeset) -> Bool {

@@ -137,15 +137,7 @@ public final class ReplicaPartition {
   /// To copy so many items takes about as long as to take over a feed that is not copied.
   private static let copiedItemsPerFeed = 5
 
-  // MARK: Saving
-
-  /// Whether some parts of a feed's changeset have come, and not all; also of a keyframe, which changes nothing.
-  package func isWaitingForParts(of feed: ByteText) -> Bool {
-    feed.withBytes { id in
-      guard let feed = feeds[BytesKey(id)] else { return false }
-      return feed.pending != nil || feed.keys?.isReadingReload == true
-    }
-  }
+  // MARK: Staleness
 
   /// Whether the last record made a feed stale that was not.
   package private(set) var hasBecomeStale = false
@@ -170,64 +162,6 @@ public final class ReplicaPartition {
   /// What a feed's records lack for its state to be the newest, in words; nil if nothing, or if there is no such feed.
   package func lack(of feed: ByteText) -> String? {
     feed.withBytes { feeds[BytesKey($0)]?.lack }
-  }
-
-  /// The feeds that have a replica, as they are to be saved, sorted by the bytes of their ids. What has come of a
-  /// changeset in parts is left out, as if none of its records had been read.
-  package var savedFeeds: [SavedFeed] {
-    sortedFeeds.compactMap { feed in
-      guard let replica = feed.replica, var version = version(of: feed.id.string) else { return nil }
-      if let pending = feed.pending, pending.mode != .reload, pending.epoch == version.epoch {
-        version.deltaCount -= pending.received
-        version.deltaBytes -= pending.byteCount
-      }
-      return SavedFeed(
-        id: feed.id,
-        snapshot: replica.snapshot(),
-        version: version,
-        timeMilliseconds: replica.timeMilliseconds,
-        lost: feed.staleness?.text
-      )
-    }
-  }
-
-  /// Takes over a feed that was saved.
-  ///
-  /// - Parameters:
-  ///   - record: the reload in one piece that it was saved as.
-  ///   - version: its keys on the topic; epoch, revision and `through` are the record's.
-  ///   - lost: why it is stale; nil if it is not.
-  /// - Throws: what is wrong with the reload; then there is still no such feed.
-  func restore(
-    _ record: DecodedChangeset,
-    _ version: PublishedVersion,
-    lost: String?
-  ) throws(ReplicaFault) {
-    guard record.mode == .reload, record.parts == 1 else {
-      throw ReplicaFault(.invalidChangeset, "a feed is saved as something else than a reload in one piece")
-    }
-    let feed = followed(record.feed)
-    guard feed.isForgettable else {
-      throw ReplicaFault(.invalidChangeset, "feed \(record.feed.quotedForMessage()) is saved twice")
-    }
-    defer {
-      recount(feed)
-      if feed.isForgettable { feeds[BytesKey(feed.bytes)] = nil }
-    }
-    if case .mismatch(let fault) = takeReload(record, feed, .empty) {
-      feed.staleness = nil
-      throw fault
-    }
-    guard let replica = feed.replica else { preconditionFailure("a reload in one piece was not taken") }
-    var version = version
-    version.epoch = replica.epoch
-    feed.keys = FeedKeys(version)
-    feed.staleness = lost.map { .saved($0) }
-  }
-
-  /// Takes over a feed that was saved without a state.
-  func restore(_ id: ByteText, lost: String) {
-    id.withBytes { followed($0).staleness = .saved(lost) }
   }
 
   // MARK: Records
@@ -327,7 +261,6 @@ public final class ReplicaPartition {
     case .missingParts: return .gap(replica: feed.replica?.revision, base: feed.replica?.revision ?? 0)
     case .otherEpoch: return .otherEpoch
     case .fault(let fault): return .mismatch(fault)
-    case .saved: return .skipped
     }
   }
 

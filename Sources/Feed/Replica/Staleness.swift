@@ -5,8 +5,6 @@ package enum Staleness: Sendable, Equatable {
   case missingParts(revision: UInt64, before: Int)
   /// A record is malformed, or does not fit.
   case fault(ReplicaFault)
-  /// It was saved like this.
-  case saved(String)
 
   /// The reason in words.
   package var text: String {
@@ -18,7 +16,6 @@ package enum Staleness: Sendable, Equatable {
     case .missingParts(let revision, let part):
       "part \(part) of revision \(revision) arrived without the parts before it"
     case .fault(let fault): fault.message
-    case .saved(let text): text
     }
   }
 }

@@ -15,13 +15,7 @@ extension BoardState {
   /// - Parameters:
   ///   - beginnings: the first offsets of newly followed partitions.
   ///   - ends: their ends; what others have read of them is used only if it lies between.
-  ///   - loaded: the saved states of newly followed partitions.
-  mutating func open(
-    _ numbers: Set<Int32>,
-    beginnings: [Int32: Int64],
-    ends: [Int32: Int64] = [:],
-    loaded: [Int32: LoadedPartition] = [:]
-  ) {
+  mutating func open(_ numbers: Set<Int32>, beginnings: [Int32: Int64], ends: [Int32: Int64] = [:]) {
     let gone = partitions.keys.filter { !numbers.contains($0) }.sorted()
     let dropped = Set(gone.flatMap { drop($0) })
     for number in numbers.sorted() where partitions[number] == nil {
@@ -31,20 +25,18 @@ extension BoardState {
         number,
         position: beginnings[number] ?? 0,
         keeping: kept,
-        asOf: lastIdle,
-        loaded: loaded[number],
         adopted: isUsable ? adopted : nil
       )
       partitions[number] = partition
-      deliverLoadedFeeds(partition)
+      deliverAdoptedFeeds(partition)
     }
     isOpen = true
     deliverAbsentFeeds(except: dropped)
     updateStanding()
   }
 
-  /// Starts the history for subscribers with the loaded state, which the first changesets apply to.
-  private mutating func deliverLoadedFeeds(_ partition: FollowedPartition) {
+  /// Starts the history for subscribers with the adopted state, which the first changesets apply to.
+  private mutating func deliverAdoptedFeeds(_ partition: FollowedPartition) {
     guard historyCount > 0 else { return }
     for feed in partition.feeds {
       forEachListener(to: feed) { subscriber in
@@ -85,7 +77,7 @@ extension BoardState {
     if offset < partition.position {
       // The topic was recreated or truncated, so the state read so far is no longer part of it.
       drop(number)
-      partition = FollowedPartition(number, position: offset, keeping: kept, asOf: lastIdle)
+      partition = FollowedPartition(number, position: offset, keeping: kept)
       partitions[number] = partition
     }
     let (news, fault) = partition.take(
@@ -93,7 +85,6 @@ extension BoardState {
       key: key,
       value: value,
       keepsChanges: partition.isBootstrapped ? !subscribers.isEmpty : historyCount > 0,
-      lastIdle: lastIdle,
       plan: plan
     )
     if let news { note(news, of: partition) }
@@ -102,7 +93,7 @@ extension BoardState {
 
   /// Records that the reader reached the end of a partition.
   mutating func noteEnd(_ number: Int32, offset: Int64) {
-    guard let partition = partitions[number], partition.noteEnd(at: offset, lastIdle: lastIdle) else {
+    guard let partition = partitions[number], partition.noteEnd(at: offset) else {
       return
     }
     for feed in partition.feeds {

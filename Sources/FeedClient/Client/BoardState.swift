@@ -6,11 +6,6 @@ import Feed
 struct BoardState: @unchecked Sendable {
   /// The feeds to follow; nil for all.
   let kept: Set<ByteText>?
-  /// The cluster's id; nil until it is known.
-  var clusterID: String?
-  /// The last time, in milliseconds since 1970, at which all available records had been read or reading had not
-  /// started.
-  var lastIdle: Int64 = 0
 
   var partitions: [Int32: FollowedPartition] = [:]
   /// The ids that several partitions have.

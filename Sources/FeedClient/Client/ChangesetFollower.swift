@@ -6,8 +6,6 @@ import Service
 final class ChangesetFollower {
   private let topic: String
   private let topicTimeout: Duration
-  /// The state to start from; nil once it has been used or rejected.
-  private var savedState: SavedStateOptions?
   private let board: FeedBoard
   private let consumer: Consumer
   private let batch: MessageBatch
@@ -39,7 +37,6 @@ final class ChangesetFollower {
     self.onProgress = onProgress
     topic = options.topic
     topicTimeout = options.topicTimeout
-    savedState = options.savedState
     self.board = board
     self.log = log
     var configuration = options.kafka
@@ -51,7 +48,6 @@ final class ChangesetFollower {
   /// Follows until the board is asked to stop.
   func run() async throws {
     defer { try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }
-    board.noteIdle(at: WallClock.milliseconds())
     while true {
       switch board.takeRequest() {
       case .stop: return
@@ -67,7 +63,6 @@ final class ChangesetFollower {
 
   private func read() async throws {
     try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
-    if batch.count == 0, batch.events.isEmpty { board.noteIdle(at: WallClock.milliseconds()) }
     for index in 0..<batch.count {
       let message = batch[index]
       while take(message) == .noRoom {
@@ -163,67 +158,10 @@ final class ChangesetFollower {
       guard let watermarks else { return }
       ends[number] = watermarks
     }
-    guard let loaded = try load(ends, partitionCount: count) else { return }
-    board.open(
-      numbers,
-      beginnings: ends.mapValues(\.low),
-      ends: ends.mapValues(\.high),
-      loaded: loaded
-    )
+    board.open(numbers, beginnings: ends.mapValues(\.low), ends: ends.mapValues(\.high))
     // Explicit offsets, as librdkafka retries its own offset lookup only after half a second.
     try consumer.assign(
       board.positions.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }
-    )
-  }
-
-  /// Loads the usable saved states of these partitions; nil if a new request arrives meanwhile. The file is read once:
-  /// partitions that are added later are read from their beginning.
-  private func load(
-    _ ends: [Int32: Watermarks],
-    partitionCount: Int32
-  ) throws(KafkaError) -> [Int32: LoadedPartition]? {
-    let cluster = try consumer.clusterID()
-    board.noteCluster(cluster)
-    guard let options = savedState, !ends.isEmpty else { return [:] }
-    let expected = StateLoader.Expectation(
-      topic: topic,
-      cluster: cluster,
-      partitionCount: partitionCount,
-      feeds: board.kept
-    )
-    var loaded: [Int32: LoadedPartition] = [:]
-    do throws(SavedStateFault) {
-      loaded =
-        try StateLoader.load(options.path, partitions: Set(ends.keys), expected) { board.hasRequest } ?? [:]
-      for (number, partition) in loaded {
-        guard let ends = ends[number] else { continue }
-        try partition.check(low: ends.low, high: ends.high)
-      }
-    } catch {
-      refuse(options, error)
-      loaded = [:]
-    }
-    if board.hasRequest { return nil }
-    savedState = nil
-    let maximum = min(options.maximumAge.components.seconds, Int64.max / 1_000) * 1_000
-    let now = WallClock.milliseconds()
-    return loaded.filter { _, partition in
-      do throws(SavedStateFault) {
-        try partition.check(maximumAgeMilliseconds: maximum, now: now)
-        return true
-      } catch {
-        refuse(options, error)
-        return false
-      }
-    }
-  }
-
-  private func refuse(_ options: SavedStateOptions, _ fault: SavedStateFault) {
-    log(
-      .warning,
-      "SAVEDSTATE",
-      "the state saved in \(options.path) cannot be used, and \(topic) is read from its beginning: "
-        + fault.message
     )
   }
 

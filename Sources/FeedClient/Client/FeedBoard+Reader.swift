@@ -21,22 +21,13 @@ extension FeedBoard {
   /// The followed partitions and their positions.
   var positions: [Int32: Int64] { withState { $0.partitions.mapValues(\.position) } }
 
-  /// Records the id of the cluster that is read.
-  func noteCluster(_ id: String?) { withState { $0.clusterID = id } }
-
   /// Follows exactly these partitions. Partitions that were already followed keep their positions.
   ///
   /// - Parameters:
   ///   - beginnings: the first offsets of newly followed partitions.
   ///   - ends: their ends; what others have read of them is used only if it lies between.
-  ///   - loaded: the saved states of newly followed partitions.
-  func open(
-    _ numbers: Set<Int32>,
-    beginnings: [Int32: Int64],
-    ends: [Int32: Int64] = [:],
-    loaded: [Int32: LoadedPartition] = [:]
-  ) {
-    withState { $0.open(numbers, beginnings: beginnings, ends: ends, loaded: loaded) }
+  func open(_ numbers: Set<Int32>, beginnings: [Int32: Int64], ends: [Int32: Int64] = [:]) {
+    withState { $0.open(numbers, beginnings: beginnings, ends: ends) }
   }
 
   // MARK: Records
@@ -53,11 +44,6 @@ extension FeedBoard {
   ) -> Taken {
     withState { $0.take(number, offset: offset, key: key, value: value, plan: plan) }
   }
-
-  /// Records that all available records have been taken.
-  ///
-  /// - Parameter now: in milliseconds since 1970.
-  func noteIdle(at now: Int64) { withState { $0.lastIdle = max($0.lastIdle, now) } }
 
   /// Records that the reader reached the end of a partition.
   func noteEnd(_ number: Int32, offset: Int64) { withState { $0.noteEnd(number, offset: offset) } }

@@ -49,9 +49,6 @@ final class FeedBoard: Sendable {
   /// The standing over all followed partitions.
   var standing: FeedStanding { withState { $0.standing } }
 
-  /// The cluster's id; nil until it is known.
-  var clusterID: String? { withState { $0.clusterID } }
-
   /// Lists the known feeds by partition, and within a partition by the bytes of their ids.
   func collect<Element: Sendable>(
     _ list: @Sendable (FollowedPartition) -> [Element]
@@ -84,14 +81,6 @@ final class FeedBoard: Sendable {
 
   /// The number of ids that several partitions have.
   var sharedIDCount: Int { withState { $0.sharedIDs.count } }
-
-  /// The followed partitions, sorted by number; nil until they are known.
-  var openedPartitions: [Int32]? { withState { $0.isOpen ? $0.partitions.keys.sorted() : nil } }
-
-  /// The current state of a partition, for saving; nil if the partition is not followed.
-  func capture(_ number: Int32) -> PartitionCapture? {
-    withState { $0.partitions[number]?.capture(lastIdle: $0.lastIdle) }
-  }
 
   /// The current content of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
   func content(of feed: ByteText, in partition: Int32? = nil) -> FeedContent? {

@@ -17,10 +17,9 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The client reads committed records only, from the beginning of the topic or from the end of a saved state
-/// (``save(to:)``). That yields the current state of every feed; after that, the client delivers changes. While
-/// ``run()`` runs, reading blocks a separate thread, and never a thread of the cooperative pool. All other methods may
-/// be called from anywhere, before, during and after the run.
+/// The client reads committed records only, from the beginning of the topic. That yields the current state of every feed;
+/// after that, the client delivers changes. While ``run()`` runs, reading blocks a separate thread, and never a thread of the
+/// cooperative pool. All other methods may be called from anywhere, before, during and after the run.
 ///
 /// **Memory** consists of the followed feeds, the records that librdkafka has prefetched (`queued.max.messages.kbytes`,
 /// 64 MiB by default), and for each subscription what ``SubscriptionOptions`` allows.
@@ -126,39 +125,6 @@ public final class FeedClient: Sendable {
 
   /// Forgets what ``adopt(_:at:from:)`` keeps of a partition that is not followed yet.
   package func forgetAdopted(_ partition: Int32) { board.forgetAdopted(partition) }
-
-  // MARK: Saving
-
-  /// Saves the current state to a file, from which another client can start (``FeedClientOptions/savedState``). It can
-  /// be called any number of times: while the client runs, even before everything has been read, and after it has
-  /// ended.
-  ///
-  /// The file is replaced atomically once the new content is on disk. If anything fails, the old file stays. A
-  /// temporary file `path.tmp` is written next to it. The file is text, one JSON object per line; a feed's line is as
-  /// large as its reload. Reading pauses while the feeds of one partition are listed, in O(n log n) for n feeds; the
-  /// rest is done on a separate thread. A feed that changes while its partition is written is copied once.
-  ///
-  /// - Returns: false, and leaves the file unchanged, if the client does not know its partitions yet.
-  /// - Throws: ``FeedClientError`` with the code `savedState` if the file cannot be written, or is already being
-  ///   written.
-  @discardableResult
-  public func save(to path: String) async throws(FeedClientError) -> Bool {
-    let saver = StateSaver(board: board, topic: options.topic)
-    let thread = WorkerThread(name: "feed saver")
-    defer { thread.stop() }
-    let result: Result<Bool, FileError> = await withTaskExecutorPreference(thread) { @concurrent in
-      do throws(FileError) {
-        return .success(try saver.save(to: path))
-      } catch {
-        return .failure(error)
-      }
-    }
-    do throws(FileError) {
-      return try result.get()
-    } catch {
-      throw FeedClientError(.savedState, "the state was not saved: \(error)")
-    }
-  }
 
   // MARK: Subscribing
 

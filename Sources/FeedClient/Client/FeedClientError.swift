@@ -10,8 +10,6 @@ public struct FeedClientError: Error, Sendable, Equatable, CustomStringConvertib
     case unknownPartition = "unknown-partition"
     /// Kafka refused a request; the message has the reason. Transient errors are not reported here.
     case kafka
-    /// A saved state cannot be read or written.
-    case savedState = "saved-state"
   }
 
   /// The kind of error; stable.

@@ -12,8 +12,6 @@ public struct FeedClientOptions: Sendable {
   /// The ids of the feeds to follow; nil for all. Ids are compared by their bytes. Records of other feeds are skipped
   /// without decoding, nothing is kept of them, and subscribers to them receive `absent`.
   public var feeds: [String]?
-  /// The saved state to start from; nil to read the topic from its beginning.
-  public var savedState: SavedStateOptions?
   /// How long to wait for a topic that the brokers do not know yet, such as one that was just created; the log says so
   /// every few seconds. Brokers that cannot be reached are waited for without limit.
   public var topicTimeout: Duration
@@ -27,7 +25,6 @@ public struct FeedClientOptions: Sendable {
     topic: String = "feeds.changesets",
     partitions: Set<Int32>? = nil,
     feeds: [String]? = nil,
-    savedState: SavedStateOptions? = nil,
     topicTimeout: Duration = .seconds(30),
     batchCapacity: Int = 100
   ) {
@@ -35,7 +32,6 @@ public struct FeedClientOptions: Sendable {
     self.topic = topic
     self.partitions = partitions
     self.feeds = feeds
-    self.savedState = savedState
     self.topicTimeout = topicTimeout
     self.batchCapacity = max(1, batchCapacity)
   }

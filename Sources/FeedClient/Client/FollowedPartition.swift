@@ -7,12 +7,6 @@ final class FollowedPartition {
   private(set) var position: Int64
   /// The feeds to follow; nil for all. Records of other feeds are skipped without decoding.
   private let kept: Set<ByteText>?
-  /// The end of the saved state. Before this offset, only records of feeds in `behind` are read.
-  private let savedPosition: Int64
-  /// Feeds that were saved in the middle of a changeset, with the offset from which each is read.
-  private var behind: [ByteText: Int64]
-  /// Records at `position` or later were written after this time, in milliseconds since 1970.
-  private var asOf: Int64
   /// Whether the partition has been read to its end once, so that its feeds are known.
   private(set) var isBootstrapped = false
   private var isAtEnd = false
@@ -23,8 +17,6 @@ final class FollowedPartition {
   private var plansOfParts: [ByteText: ChangesetPlan] = [:]
   /// How the latest changeset of each feed was published. Kept only if feeds are followed by name.
   private var lastChangesets: [ByteText: LastChangeset] = [:]
-  /// The offsets of the first parts of incomplete changesets.
-  private var firstParts: [ByteText: Int64] = [:]
   /// Records that were read, and bytes of their keys and values.
   private var records = 0
   private var recordBytes = 0
@@ -41,26 +33,19 @@ final class FollowedPartition {
     case removed(ByteText, changeset: [UInt8]?)
   }
 
-  /// Creates a partition that is read from its beginning, from its saved state, or from where somebody else has read it.
+  /// Creates a partition that is read from its beginning, or from where somebody else has read it.
   ///
-  /// - Parameters:
-  ///   - position: the offset of the first record; a saved state has its own.
-  ///   - asOf: a time that is not later than the start of reading.
+  /// - Parameter position: the offset of the first record; an adopted partition has its own.
   init(
     _ number: Int32,
     position: Int64,
     keeping kept: Set<ByteText>? = nil,
-    asOf: Int64 = 0,
-    loaded: LoadedPartition? = nil,
     adopted: AdoptedPartition? = nil
   ) {
     self.number = number
     self.kept = kept
-    self.position = adopted?.position ?? loaded?.saved.firstOffset ?? position
-    self.asOf = loaded?.saved.asOf ?? asOf
-    savedPosition = loaded?.saved.position ?? 0
-    behind = loaded?.saved.behind ?? [:]
-    replicas = adopted?.replicas ?? loaded?.replicas ?? ReplicaPartition(describesChanges: false)
+    self.position = adopted?.position ?? position
+    replicas = adopted?.replicas ?? ReplicaPartition(describesChanges: false)
   }
 
   var standing: FeedStanding { !isBootstrapped ? .bootstrapping : isAtEnd ? .upToDate : .catchingUp }
@@ -71,7 +56,6 @@ final class FollowedPartition {
   ///
   /// - Parameters:
   ///   - keepsChanges: whether to return the change, because a subscriber needs it.
-  ///   - lastIdle: a time at which all available records had been read, in milliseconds since 1970.
   ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
   /// - Returns: what it means, and the fault if it is not a valid record of a changesets topic.
   func take(
@@ -79,16 +63,14 @@ final class FollowedPartition {
     key: ByteSpan,
     value: ByteSpan?,
     keepsChanges: Bool,
-    lastIdle: Int64 = 0,
     plan: () -> ChangesetPlan? = { nil }
   ) -> (news: News?, fault: ReplicaFault?) {
     position = offset + 1
     records += 1
     recordBytes += key.count + (value?.count ?? 0)
-    if isAtEnd { asOf = max(asOf, lastIdle) }
     isAtEnd = false
     let feed = RecordKey(key).map { ByteText($0.feed) }
-    if let feed, isPassedOver(feed, offset) { return (nil, nil) }
+    if let feed, kept?.contains(feed) == false { return (nil, nil) }
     replicas.describesChanges = keepsChanges
     do throws(ReplicaFault) {
       let outcome = try replicas.apply(key: key, value: value)
@@ -98,10 +80,7 @@ final class FollowedPartition {
       return (news ?? loss(of: feed), nil)
     } catch {
       noteDamage(error, at: offset)
-      if let feed {
-        noteParts(of: feed, nil, offset)
-        dropParts(of: feed)
-      }
+      if let feed { dropParts(of: feed) }
       return (feed.flatMap(loss), error)
     }
   }
@@ -114,7 +93,6 @@ final class FollowedPartition {
     offset: Int64,
     keepsChanges: Bool
   ) -> News? {
-    noteParts(of: feed, outcome, offset)
     let isPlanUsed = keepsChanges || kept != nil
     switch outcome {
     case .applied(let change):
@@ -156,24 +134,6 @@ final class FollowedPartition {
     if damage == nil { damage = "offset \(offset): \(fault.message)" }
   }
 
-  /// Whether to skip a record: its feed is not followed, or the saved state already includes it.
-  private func isPassedOver(_ feed: ByteText, _ offset: Int64) -> Bool {
-    if kept?.contains(feed) == false { return true }
-    guard offset < savedPosition else { return false }
-    return offset < behind[feed] ?? .max
-  }
-
-  /// Keeps the offset of the first part of an incomplete changeset.
-  private func noteParts(of feed: ByteText, _ outcome: ReplicaOutcome?, _ offset: Int64) {
-    if case .waitingForParts(1, _)? = outcome {
-      firstParts[feed] = offset
-    } else if replicas.isWaitingForParts(of: feed) {
-      firstParts[feed] = firstParts[feed] ?? offset
-    } else if !firstParts.isEmpty {
-      firstParts[feed] = nil
-    }
-  }
-
   private func applied(
     _ change: ReplicaChange,
     _ feed: ByteText,
@@ -198,12 +158,10 @@ final class FollowedPartition {
 
   /// Records that the partition was read to its end.
   ///
-  /// - Parameter lastIdle: a time at which all available records had been read, in milliseconds since 1970.
   /// - Returns: whether this is the first time.
-  func noteEnd(at offset: Int64, lastIdle: Int64 = 0) -> Bool {
+  func noteEnd(at offset: Int64) -> Bool {
     position = max(position, offset)
     isAtEnd = true
-    asOf = max(asOf, lastIdle)
     defer { isBootstrapped = true }
     return !isBootstrapped
   }
@@ -281,28 +239,7 @@ final class FollowedPartition {
   /// - Parameter locked: calls its argument under the board's lock.
   /// - Returns: nil if that is not the whole content of the partition up to its position, as a store needs it.
   func share(locked: @escaping (() -> Void) -> Void) -> SharedPartition? {
-    guard kept == nil, position >= savedPosition, damage == nil else { return nil }
+    guard kept == nil, damage == nil else { return nil }
     return SharedPartition(position: position, feeds: replicas.share(isLocked: true, locked: locked))
-  }
-
-  // MARK: Saving
-
-  /// The current state, for saving. O(n log n) for n feeds, whatever their size.
-  ///
-  /// - Parameter lastIdle: a time at which all available records had been read, in milliseconds since 1970.
-  func capture(lastIdle: Int64) -> PartitionCapture {
-    // While the saved state is being caught up with, a feed in `behind` has been read up to `position` at least.
-    var behind = position < savedPosition ? self.behind.mapValues { max($0, position) } : [:]
-    behind.merge(firstParts) { $1 }
-    return PartitionCapture(
-      partition: SavedPartition(
-        number: number,
-        position: max(position, savedPosition),
-        behind: behind,
-        asOf: isAtEnd ? max(asOf, lastIdle) : asOf
-      ),
-      feeds: replicas.savedFeeds,
-      lost: replicas.staleFeedsWithoutReplica
-    )
   }
 }

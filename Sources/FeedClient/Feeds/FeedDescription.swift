@@ -23,7 +23,7 @@ public struct FeedDescription: Sendable, Equatable {
   /// Why the state is outdated until the next reload; nil if it is not.
   public let outdated: String?
   /// How the latest changeset was published, and why. Nil if the client does not follow feeds by name
-  /// (``FeedClientOptions/feeds``), and for a feed that has not changed since it was loaded from a saved state.
+  /// (``FeedClientOptions/feeds``) or has adopted the feed and not seen a change of it since.
   public let lastChangeset: LastChangeset?
 
   /// The epoch as text: `topic/offset`.

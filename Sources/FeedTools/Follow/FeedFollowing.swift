@@ -21,8 +21,6 @@ public struct FeedFollowing: Sendable {
   public var form: Form
   /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
   public var beginsWithHistory: Bool
-  /// A file with a saved state to start from, if it exists, and to save to at the end; nil for none.
-  public var state: String?
   public var stop: StopRequest
   public var log: Log
   /// Writes text; returns false if the reader has closed the output.
@@ -35,7 +33,6 @@ public struct FeedFollowing: Sendable {
     feeds: [String],
     form: Form,
     beginsWithHistory: Bool = false,
-    state: String? = nil,
     stop: StopRequest,
     log: Log,
     write: @escaping @Sendable (String) -> Bool
@@ -44,7 +41,6 @@ public struct FeedFollowing: Sendable {
     self.feeds = feeds
     self.form = form
     self.beginsWithHistory = beginsWithHistory
-    self.state = state
     self.stop = stop
     self.log = log
     self.write = write
@@ -56,7 +52,7 @@ public struct FeedFollowing: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; `FeedClientError`.
   public func run() async throws {
-    let session = try FollowSession(configuration, state: state, stop: stop, log: log)
+    let session = try FollowSession(configuration, stop: stop, log: log)
     // The only subscriber; it needs every changeset.
     let options = SubscriptionOptions(
       slowPolicy: .pausesReading,
@@ -100,7 +96,7 @@ public struct FeedFollowing: Sendable {
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers send
   ///   nothing, without printing anything.
   public func printSnapshot() async throws -> [String] {
-    let session = try FollowSession(configuration, state: state, stop: stop, log: log)
+    let session = try FollowSession(configuration, stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       let contents =
         names?.flatMap { name in

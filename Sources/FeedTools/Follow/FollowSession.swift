@@ -12,8 +12,6 @@ struct FollowSession {
   private let startupTimeoutMilliseconds: Int64
   private let stop: StopRequest
   private let connectionFaults: ConnectionFaults
-  /// The file with the saved state to start from, and to save to at the end; nil for none.
-  private let state: String?
 
   private static let lookMilliseconds = 100
   /// The timeout of the last topic request.
@@ -22,29 +20,25 @@ struct FollowSession {
   static let patienceMilliseconds: Int64 = 30_000
 
   /// - Parameter feeds: the ids of the feeds to follow; nil for all.
-  /// - Throws: ``ConfigurationError`` for `kafka.*`, and for a state file that cannot be read or written.
+  /// - Throws: ``ConfigurationError`` for `kafka.*`.
   init(
     _ configuration: FeedStoreConfiguration,
     feeds: [String]? = nil,
-    state: String? = nil,
     stop: StopRequest,
     log: Log
   ) throws(ConfigurationError) {
-    if let state { try FollowState.check(state) }
     let settings = try KafkaSettings(configuration)
     client = FeedClient(
       FeedClientOptions(
         kafka: settings.restorer,
         topic: configuration.store.topics.changesets,
         feeds: feeds,
-        savedState: state.map { SavedStateOptions(path: $0) },
         topicTimeout: .milliseconds(configuration.startupTimeoutMilliseconds)
       ),
       log: log.kafkaHandler
     )
     topic = configuration.store.topics.changesets
     startupTimeoutMilliseconds = configuration.startupTimeoutMilliseconds
-    self.state = state
     self.stop = stop
     connectionFaults = settings.connectionFaults
   }
@@ -111,9 +105,7 @@ struct FollowSession {
     }
     client.stop()
     try await running
-    // A state would include what could not be written.
     if let failure = StandardOutput.failure { throw failure }
-    if let state { try await client.save(to: state) }
     return result
   }
 

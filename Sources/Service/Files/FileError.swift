@@ -7,8 +7,6 @@ public struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The attempted action with the path, and the reason.
   public let description: String
 
-  /// Whether the file does not exist.
-  public var isMissing: Bool { number == ENOENT }
   /// Whether other users can read a file that contains a secret.
   public let isExposed: Bool
 

@@ -15,13 +15,16 @@ struct ReplicaContent: Equatable {
   private(set) var feeds: [ByteText: Feed] = [:]
 
   init(_ replicas: ReplicaPartition) throws(FuzzFailure) {
-    for saved in replicas.savedFeeds {
-      feeds[saved.id] = Feed(
-        feed: try saved.snapshot.oracleFeed,
-        checksum: saved.snapshot.checksum,
-        version: saved.version,
-        timeMilliseconds: saved.timeMilliseconds,
-        isStale: saved.lost != nil
+    for replica in replicas.replicas {
+      guard let version = replicas.version(of: replica.feed) else {
+        throw FuzzFailure("a replica without a version: \(replica.feed)")
+      }
+      feeds[ByteText(replica.feed)] = Feed(
+        feed: try replica.snapshot().oracleFeed,
+        checksum: replica.checksum,
+        version: version,
+        timeMilliseconds: replica.timeMilliseconds,
+        isStale: replica.isStale
       )
     }
   }

@@ -55,30 +55,4 @@ struct FileTests {
     #expect(throws: FileError.self) { _ = try AtomicFile(folder.path + "/no/such/folder") }
     #expect(throws: FileError.self) { _ = try AtomicFile("/dev/null") }
   }
-
-  @Test(arguments: [1, 2, 3, 7, 1_000])
-  func `lines are the same for any read size`(chunk: Int) throws {
-    defer { remove() }
-    let path = try path("lines")
-    for (text, lines) in [
-      ("", []), ("\n", [""]), ("a", ["a"]), ("a\nbcd\n", ["a", "bcd"]),
-      ("a\n\nbcdefghijk", ["a", "", "bcdefghijk"]),
-    ] {
-      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-      let reader = try LineReader(path, chunkBytes: chunk)
-      var read: [String] = []
-      while let line = try reader.next() { read.append(String(decoding: line, as: UTF8.self)) }
-      #expect(read == lines)
-      #expect(try reader.next() == nil)
-    }
-  }
-
-  @Test func `a missing file is reported as missing`() throws {
-    defer { remove() }
-    let path = try path("nothing")
-    let error = #expect(throws: FileError.self) { _ = try LineReader(path) }
-    #expect(error?.isMissing == true)
-    let folder = #expect(throws: FileError.self) { _ = try LineReader(self.folder.path).next() }
-    #expect(folder?.isMissing == false)
-  }
 }

@@ -4,19 +4,16 @@ import FeedClient
 
 /// Follows all feeds, and prints what an app with a diffable data source would do.
 ///
-///     swift run Follower SERVERS [FILE]
-///
-/// With FILE, it saves its state there when Ctrl-C ends it, and continues from that state at the next start.
+///     swift run Follower SERVERS
 @main
 struct Follower {
   static func main() async {
-    let arguments = CommandLine.arguments.dropFirst()
-    guard let servers = arguments.first else {
-      print("usage: Follower SERVERS [FILE]")
+    guard let servers = CommandLine.arguments.dropFirst().first else {
+      print("usage: Follower SERVERS")
       exit(2)
     }
     do {
-      try await follow(servers, file: arguments.dropFirst().first)
+      try await follow(servers)
     } catch {
       // A permanent error, such as a missing topic or missing access rights.
       FileHandle.standardError.write(Data("Follower: \(error)\n".utf8))
@@ -24,13 +21,10 @@ struct Follower {
     }
   }
 
-  static func follow(_ servers: String, file: String?) async throws {
+  static func follow(_ servers: String) async throws {
     // Prints each line at once, also to a file or a pipe.
     setvbuf(stdout, nil, _IOLBF, 0)
-    let options = FeedClientOptions(
-      kafka: ["bootstrap.servers": servers],
-      savedState: file.map { SavedStateOptions(path: $0) }
-    )
+    let options = FeedClientOptions(kafka: ["bootstrap.servers": servers])
     // The client waits for unavailable brokers; this reports them.
     let client = FeedClient(options) { level, _, message in
       if level <= .warning { print("kafka: \(message)") }
@@ -45,7 +39,6 @@ struct Follower {
     async let _: Void = tellWhenUpToDate(client)
     for try await update in client.updates() { print(try lines(update).joined(separator: "\n")) }
     try await running
-    if let file { try await client.save(to: file) }
   }
 
   static func tellWhenUpToDate(_ client: FeedClient) async {
