@@ -97,7 +97,7 @@ let package = Package(
     .target(
       name: "FeedDaemon",
       dependencies: [
-        "Changesets", "Feed", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools",
+        "Feed", "FeedClient", "FeedConfiguration", "FeedHTTP", "FeedKafka", "FeedStore", "FeedTools",
         "FeedWorker", "Kafka", "Service",
       ],
       swiftSettings: swiftSettings

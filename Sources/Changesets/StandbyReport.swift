@@ -1,11 +1,11 @@
 package import Service
 
-/// What is told of the partitions that a ``StandbyChoice`` chooses: figures at any time, and what there is to log, once each.
+/// Statistics and log lines about the partitions that a ``StandbyChoice`` chooses.
 package struct StandbyReport: Sendable {
   package var figures = StandbyFigures()
-  /// Partitions whose excess was told, and those of which it was told that they are followed.
-  private var toldTooLarge: Set<Int32> = []
-  private var toldFollowed: [Int32] = []
+  /// Partitions that were logged as too large, and those that were logged as followed.
+  private var loggedTooLarge: Set<Int32> = []
+  private var loggedFollowed: [Int32] = []
 
   package init() {}
 
@@ -14,8 +14,6 @@ package struct StandbyReport: Sendable {
     if isWarm { figures.warmTakeovers += 1 } else { figures.coldTakeovers += 1 }
   }
 
-  /// Takes the choice into the figures.
-  ///
   /// - Parameter lag: how many offsets of the partitions that are followed or read are not read yet.
   package mutating func update(_ choice: StandbyChoice, lag: Int64) {
     figures.followed = choice.numbers { $0 == .followed }
@@ -26,48 +24,49 @@ package struct StandbyReport: Sendable {
     figures.lag = lag
   }
 
-  /// The partitions among those that were given up for lack of room of which that was not told yet.
+  /// Those of the partitions that were given up for lack of room that have not been logged yet.
   package mutating func newlyTooLarge(_ numbers: [Int32]) -> [Int32] {
-    numbers.filter { toldTooLarge.insert($0).inserted }
+    numbers.filter { loggedTooLarge.insert($0).inserted }
   }
 
-  /// Whether everything is followed that is to be, and other partitions than when that was so last.
+  /// Whether everything on standby is followed, and not the same partitions as the last time.
   package mutating func isNewlyUpToDate() -> Bool {
-    toldTooLarge.subtract(figures.followed)
-    guard figures.reading.isEmpty, figures.followed != toldFollowed else { return false }
-    toldFollowed = figures.followed
+    loggedTooLarge.subtract(figures.followed)
+    guard figures.reading.isEmpty, figures.followed != loggedFollowed else { return false }
+    loggedFollowed = figures.followed
     return true
   }
 }
 
-/// What a process follows besides the partitions that its workers have, for whoever asks at any time.
+/// What a process follows besides the partitions of its workers.
 package struct StandbyFigures: Sendable, Equatable {
-  /// Partitions that are followed: taking them over needs only what was published last.
+  /// Partitions that are followed up to their ends, so that a takeover has little left to read.
   package var followed: [Int32] = []
   /// Partitions that are being read from their beginnings.
   package var reading: [Int32] = []
-  /// Partitions that there is no room for.
+  /// Partitions that do not fit into the bound.
   package var tooLarge: [Int32] = []
-  /// Partitions that have a record which does not fit.
+  /// Partitions with a record that is malformed or does not fit.
   package var damaged: [Int32] = []
   /// The state of those that are followed or read, in bytes by the formula of `StateSize`.
   package var bytes = 0
-  /// Offsets of those that are not read yet, as far as brokers have told.
+  /// Their offsets that have not been read yet, as far as brokers have reported.
   package var lag: Int64 = 0
   /// Records of the changesets topic that were read, and bytes of their keys and values.
   package var records = 0
   package var recordBytes = 0
-  /// Partitions that workers took over from here, and those that they had to read from their beginnings.
+  /// Partitions that workers continued from here, and those that they read from their beginnings.
   package var warmTakeovers = 0
   package var coldTakeovers = 0
 
   package init() {}
 }
 
-/// What there is to log of partitions on standby.
+/// A change of partitions on standby to log.
 package enum StandbyNews: Equatable {
   case tooLarge(Int32, limit: Int)
   case damaged(Int32, reason: String)
+  case restarted(Int32, position: Int64)
   case upToDate(followed: Int, bytes: Int)
 }
 
@@ -85,6 +84,12 @@ extension Log {
         .standbyPartitionDamaged,
         "a partition on standby cannot be read and is no longer followed",
         ["partition": number, "error": reason]
+      )
+    case .restarted(let number, let position):
+      write(
+        .standbyPartitionRestarted,
+        "a partition on standby was truncated or recreated; reading it from its beginning",
+        ["partition": number, "position": position]
       )
     case .upToDate(let count, let bytes):
       write(

@@ -1,3 +1,4 @@
+import FeedClient
 public import FeedConfiguration
 import FeedHTTP
 import FeedKafka
@@ -80,7 +81,7 @@ public struct Daemon: Sendable {
       )
     }
     async let _ = supervision?.run()
-    // Who serves feeds follows them already.
+    // A server follows the topic already.
     let standby = server?.follower == nil ? makeStandby(process, settings, status) : nil
     async let _ = follow(standby)
     var environment = WorkerEnvironment(
@@ -94,7 +95,7 @@ public struct Daemon: Sendable {
       coarseClock: coarseClock,
       onEvent: onEvent
     )
-    environment.standby = server?.follower ?? standby
+    environment.standby = server?.follower ?? standby?.follower
     changeEnvironment(&environment)
     // The embedded broker tells no settings.
     let check = isEmbedded ? nil : TopicCheck(settings, configuration.store, environment)
@@ -102,31 +103,44 @@ public struct Daemon: Sendable {
     return try await work(process, settings, environment)
   }
 
-  /// What follows the partitions of others; nil if that is not wanted.
+  /// A client that follows the partitions of others, and what exchanges them with the workers; nil without standby.
   private func makeStandby(
     _ process: ProcessIdentity,
     _ settings: KafkaSettings,
     _ status: DaemonStatus
-  ) -> Standby? {
+  ) -> (client: FeedClient, follower: StandbyFollower)? {
     guard configuration.standby.isEnabled else { return nil }
-    let standby = Standby(
-      settings,
-      topic: configuration.store.topics.changesets,
-      maxBytes: configuration.standby.maxBytes,
+    let client = FeedClient(
+      FeedClientOptions(
+        kafka: settings.follower,
+        topic: configuration.store.topics.changesets,
+        partitions: [],
+        topicTimeout: .milliseconds(configuration.startupTimeoutMilliseconds)
+      ),
+      log: log.kafkaHandler
+    )
+    let follower = StandbyFollower(
+      client,
+      servesFeeds: false,
+      standbyBytes: configuration.standby.maxBytes,
       seed: process.fingerprint,
-      stop: stop,
       log
     )
-    status.standby = standby
-    return standby
+    status.standby = follower
+    return (client, follower)
   }
 
-  /// Follows on a thread of its own until the daemon is asked to stop.
-  private func follow(_ standby: Standby?) async {
+  /// Follows until the task is cancelled.
+  private func follow(_ standby: (client: FeedClient, follower: StandbyFollower)?) async {
     guard let standby else { return }
-    let thread = WorkerThread(name: "standby")
-    defer { thread.stop() }
-    await withTaskExecutorPreference(thread) { @concurrent in standby.run() }
+    await standby.client.keepRunning { failure, seconds in
+      log.write(
+        .standbyFollowerFailed,
+        "standby follower failed; retrying after a pause",
+        ["error": failure, "pauseSeconds": seconds]
+      )
+      standby.follower.reset()
+    }
   }
 
   /// Runs all workers. If one fails, the others are asked to stop.

@@ -29,14 +29,6 @@ struct LateReports: WorkerClients {
     try clients.makeChangesets(settings, topic: topic, log: log)
   }
 
-  func makeFollower(
-    _ settings: KafkaSettings,
-    topic: String,
-    log: Log
-  ) throws(KafkaError) -> any FollowedChangesets {
-    try clients.makeFollower(settings, topic: topic, log: log)
-  }
-
   func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
     try clients.makeWitness(settings, log: log)
   }

@@ -100,7 +100,7 @@ import Testing
   private static func follow(_ log: FeedTestSupport.ChangesetLog, _ seed: UInt64) throws -> [State?] {
     var oracle = OracleFollower()
     let replicas = ReplicaPartition()
-    let board = FeedBoard.opened()
+    let board = Subscriptions.opened()
     return try log.lines.enumerated().map { number, line in
       let outcome = oracle.take(partition: 0, key: line.key, value: line.value)
       line.key.withUnsafeBytes { key in

@@ -1,4 +1,5 @@
 import ChangesetTestSupport
+import Changesets
 import Feed
 import FeedTestSupport
 import Kafka
@@ -38,7 +39,7 @@ struct SharedPartitionTests {
     }
   }
 
-  private static func take(_ entry: ChangesetLog.Entry, on board: FeedBoard) {
+  private static func take(_ entry: ChangesetLog.Entry, on board: Subscriptions) {
     entry.record.key.withUnsafeBytes { key in
       guard let value = entry.record.value else {
         _ = board.take(0, offset: entry.offset, key: ByteSpan(key), value: nil)
@@ -61,7 +62,7 @@ struct SharedPartitionTests {
     return feeds.map(Continued.init).sorted { Array($0.feed.utf8).lexicographicallyPrecedes($1.feed.utf8) }
   }
 
-  private static func contents(_ board: FeedBoard) -> [[UInt8]] {
+  private static func contents(_ board: Subscriptions) -> [[UInt8]] {
     board.collect { $0.contents }.map { $0.reloadDocument() }
   }
 
@@ -72,7 +73,7 @@ struct SharedPartitionTests {
     let log = try await ChangesetLog.random(seed, flushes: 60)
     var random = SplitMix64(seed: seed)
     let whole = ReplicaPartition(describesChanges: false)
-    let alone = FeedBoard.opened()
+    let alone = Subscriptions.opened()
     for entry in log.entries {
       try Self.apply(entry, to: whole)
       Self.take(entry, on: alone)
@@ -80,12 +81,12 @@ struct SharedPartitionTests {
     let expected = try Self.taken(whole)
     #expect(expected != nil)
     for _ in 0..<12 {
-      let board = FeedBoard.opened()
+      let board = Subscriptions.opened()
       let cut = random.below(log.entries.count + 1)
       for entry in log.entries[..<cut] { Self.take(entry, on: board) }
       let shared = try #require(board.share(0))
       #expect(shared.position == (cut == 0 ? 0 : log.entries[cut - 1].offset + 1))
-      let replicas = ReplicaPartition(sharing: shared.feeds, isLocked: false)
+      let replicas = shared.replicas
       #expect(replicas.stateBytes == board.progress[0].stateBytes)
       // The board may be ahead, behind, or in step.
       var (left, right) = (log.entries[cut...], log.entries[cut...])
@@ -105,15 +106,15 @@ struct SharedPartitionTests {
   ) async throws {
     let log = try await ChangesetLog.random(seed, flushes: 60)
     var random = SplitMix64(seed: seed)
-    let alone = FeedBoard.opened()
+    let alone = Subscriptions.opened()
     for entry in log.entries { Self.take(entry, on: alone) }
     for _ in 0..<12 {
       let cut = random.below(log.entries.count + 1)
       let replicas = ReplicaPartition(describesChanges: false)
       for entry in log.entries[..<cut] { try Self.apply(entry, to: replicas) }
-      let board = FeedBoard(partitions: [0])
+      let board = Subscriptions(partitions: [0])
       let position = log.entries[..<cut].last.map { $0.offset + 1 } ?? 0
-      board.adopt(0, at: position, from: replicas)
+      board.adopt(copying: ReadPartition("", 0, continuing: replicas, from: position))
       board.open([0], beginnings: [0: 0], ends: [0: log.end])
       #expect(board.positions == [0: position])
       let restored = try Self.taken(replicas, atOnce: 2)
@@ -126,7 +127,7 @@ struct SharedPartitionTests {
   @Test(arguments: RandomCases.seeds(721...722))
   func `feeds are taken over from a board while it is read`(seed: UInt64) async throws {
     let log = try await ChangesetLog.random(seed, flushes: 60)
-    let board = FeedBoard.opened()
+    let board = Subscriptions.opened()
     async let reading: Void = Self.read(log, on: board)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
@@ -135,7 +136,7 @@ struct SharedPartitionTests {
           while position < log.end {
             guard let shared = board.share(0) else { throw CancellationError() }
             position = shared.position
-            let replicas = ReplicaPartition(sharing: shared.feeds, isLocked: false)
+            let replicas = shared.replicas
             for entry in log.entries(from: position) { try Self.apply(entry, to: replicas) }
             #expect(try Self.taken(replicas) != nil, "seed \(seed), shared at \(position)")
             await Task.yield()
@@ -147,7 +148,7 @@ struct SharedPartitionTests {
     await reading
   }
 
-  private static func read(_ log: ChangesetLog, on board: FeedBoard) async {
+  private static func read(_ log: ChangesetLog, on board: Subscriptions) async {
     for entry in log.entries {
       take(entry, on: board)
       await Task.yield()
@@ -155,10 +156,10 @@ struct SharedPartitionTests {
   }
 
   @Test func `what one side changes does not change for the other`() async throws {
-    let board = FeedBoard.opened()
+    let board = Subscriptions.opened()
     board.take(try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x"))))
     let shared = try #require(board.share(0))
-    let replicas = ReplicaPartition(sharing: shared.feeds, isLocked: false)
+    let replicas = shared.replicas
     board.take(try await source.flush(("a", ChangesetSource.item("y"))))
     // The other one still has it as it was.
     #expect(replicas.replica(of: "a")?.itemCount == 1)
@@ -169,7 +170,7 @@ struct SharedPartitionTests {
   }
 
   @Test func `what subscribers tolerate and a store does not is not shared`() async throws {
-    let board = FeedBoard.opened()
+    let board = Subscriptions.opened()
     #expect(board.share(1) == nil)
     let records = try await source.flush(("a", ChangesetSource.item("x")))
     board.take(records)
@@ -177,12 +178,12 @@ struct SharedPartitionTests {
     board.take([ChangesetSource.Record(key: Array("k0/b".utf8), value: Array("{}".utf8))])
     #expect(board.share(0) == nil)
     #expect(board.progress.map(\.position) == [2])
-    #expect(board.progress[0].damage?.hasPrefix("offset 1: the value lacks") == true)
+    #expect(board.progress[0].damage?.contains("offset 1: the value lacks") == true)
     let bytes = records.reduce(0) { $0 + $1.key.count + ($1.value?.count ?? 0) }
     #expect(board.progress.map(\.records) == [2])
     #expect(board.progress.map(\.recordBytes) == [bytes + 6])
     // Nor what is followed of some feeds only.
-    let filtered = FeedBoard(partitions: nil, keeping: [ByteText("a")])
+    let filtered = Subscriptions(partitions: nil, keeping: [ByteText("a")])
     filtered.open([0], beginnings: [0: 0])
     #expect(filtered.share(0) == nil)
   }
@@ -196,20 +197,20 @@ struct SharedPartitionTests {
       try Self.apply(ChangesetLog.Entry(offset: Int64(offset), record: record), to: replicas)
     }
     for (low, high, position) in [(Int64(0), Int64(5), Int64(5)), (0, 4, 0), (6, 9, 6)] {
-      let board = FeedBoard(partitions: [0])
-      board.adopt(0, at: 5, from: replicas)
+      let board = Subscriptions(partitions: [0])
+      board.adopt(copying: ReadPartition("", 0, continuing: replicas, from: 5))
       board.open([0], beginnings: [0: low], ends: [0: high])
       #expect(board.positions == [0: position])
       #expect((board.content(of: ByteText("a")) != nil) == (position == 5))
       #expect(board.standing == .bootstrapping)
-      board.adopt(0, at: 2, from: replicas)
+      board.adopt(copying: ReadPartition("", 0, continuing: replicas, from: 2))
       board.open([], beginnings: [:])
       board.open([0], beginnings: [0: 0], ends: [0: 9])
       #expect(board.positions == [0: 0])
     }
-    let forgetful = FeedBoard(partitions: [0])
-    forgetful.adopt(0, at: 5, from: replicas)
-    forgetful.forgetAdopted(0)
+    let forgetful = Subscriptions(partitions: [0])
+    forgetful.adopt(copying: ReadPartition("", 0, continuing: replicas, from: 5))
+    forgetful.adopt(nil, of: 0)
     forgetful.open([0], beginnings: [0: 0], ends: [0: 9])
     #expect(forgetful.positions == [0: 0])
   }
@@ -247,7 +248,9 @@ struct SharedPartitionTests {
     )
     let (told, continuation) = AsyncStream<[PartitionProgress]>.makeStream(bufferingPolicy: .unbounded)
     client.watchProgress { continuation.yield($0) }
-    client.adopt(0, at: Int64(records.count - 1), from: replicas)
+    client.subscriptions.adopt(
+      copying: ReadPartition("feeds.changesets", 0, continuing: replicas, from: Int64(records.count - 1))
+    )
     async let running: Void = client.run()
     for await progress in told where progress.first?.standing == .upToDate {
       #expect(progress.map(\.records) == [1])

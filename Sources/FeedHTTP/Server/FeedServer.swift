@@ -11,14 +11,14 @@ import Synchronization
 /// Serves a daemon's feeds, as a part of ``DaemonServer``.
 ///
 /// It follows the workers' partitions, and with standby those of others, like any other follower, so it serves committed data
-/// only and does not touch the stores. Workers restore partitions from what it has followed (``SharedFollower``).
+/// only and does not touch the stores. Workers restore partitions from what it has followed (``StandbyFollower``).
 ///
 /// If following fails, the server logs the failure, ends all streams, and restarts following until it succeeds. Meanwhile requests for feeds are answered with 503, and the daemon continues.
 final class FeedServer: Sendable {
   let feeds: ServedFeeds
   let listing: FeedListing
   /// Decides what is followed.
-  let follower: SharedFollower
+  let follower: StandbyFollower
 
   private let client: FeedClient
   private let reloads: ReloadCache
@@ -29,8 +29,9 @@ final class FeedServer: Sendable {
   private let directory: InstanceDirectory?
   private let log: Log
   private let pause: @Sendable (Duration) async throws -> Void
-  /// The latest partitions of the workers.
+  /// The latest partitions of the workers, and the latest partitions to follow.
   private let served: AsyncStream<Set<Int32>>
+  private let wanted: AsyncStream<Set<Int32>>
 
   /// The size of the reload cache, in bytes.
   private static let keptBytes = 64 << 20
@@ -68,13 +69,15 @@ final class FeedServer: Sendable {
     let streams = FeedStreams(client, reloads, maxHistoryBytes: options.maxHistoryBytes)
     let moved = MovedFeeds()
     listing = FeedListing(client)
-    follower = SharedFollower(
+    let (wanted, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    follower = StandbyFollower(
       client,
-      topic: configuration.store.topics.changesets,
+      servesFeeds: true,
       standbyBytes: configuration.standby.isEnabled ? configuration.standby.maxBytes : nil,
       seed: seed,
       log
-    )
+    ) { continuation.yield($0) }
+    self.wanted = wanted
     feeds = ServedFeeds(client: client, reloads: reloads, moved: moved) { status.served }
     self.client = client
     self.reloads = reloads
@@ -103,7 +106,7 @@ final class FeedServer: Sendable {
       group.addTask { await self.follow() }
       group.addTask { await self.streams.sendUpToDateNotices() }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
-      group.addTask { for await partitions in self.follower.changes { await self.follow(partitions) } }
+      group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
       group.addTask { await self.lookForMoved() }
       await group.waitForAll()
     }
@@ -112,35 +115,16 @@ final class FeedServer: Sendable {
 
   /// Follows until the task is cancelled, and restarts after each failure.
   private func follow() async {
-    var pauses = FollowPause()
-    while true {
-      let start = MonotonicClock.milliseconds()
-      async let sending: Void = send()
-      let failure = await runClient()
-      await sending
-      guard let failure else { return }
-      let seconds = pauses.seconds(afterFollowing: MonotonicClock.milliseconds() - start)
-      log.write(
+    await client.keepRunning(beside: { await self.send() }, pause: pause) { failure, seconds in
+      self.log.write(
         .httpFollowerFailed,
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
         ["error": failure, "pauseSeconds": seconds]
       )
-      // In this order: the feeds disappear first, so that no reader can start with a discarded state.
-      client.reset()
-      follower.reset()
-      reloads.removeAll()
-      streams.reset(reason: "the follower failed; it reads its feeds again")
-      do { try await pause(.seconds(seconds)) } catch { return }
-    }
-  }
-
-  /// Runs the client. Returns the error with which it failed; nil if the task was cancelled.
-  private func runClient() async -> FeedClientError? {
-    do throws(FeedClientError) {
-      try await client.run()
-      return nil
-    } catch {
-      return error
+      // The feeds have disappeared already, so no reader can start with a discarded state.
+      self.follower.reset()
+      self.reloads.removeAll()
+      self.streams.reset(reason: "the follower failed; it reads its feeds again")
     }
   }
 

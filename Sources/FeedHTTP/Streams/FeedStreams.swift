@@ -36,7 +36,12 @@ final class FeedStreams: Sendable {
   /// - Throws: `FeedClientError` if the client fails.
   func send() async throws {
     // The options limit the queue. A feed that changes faster is delivered as its state.
-    let options = SubscriptionOptions(slowPolicy: .coalesces, maximumUpdates: 4096, hasSnapshots: false)
+    let options = SubscriptionOptions(
+      slowPolicy: .coalesces,
+      maximumUpdates: 4096,
+      hasSnapshots: false,
+      hasDifferences: false
+    )
     for try await update in client.updates(options) { deliver(update) }
   }
 

@@ -17,8 +17,8 @@ enum StreamStep: Sendable {
   /// The feed is gone for an unknown reason: its streams end.
   case end
 
-  /// - Parameter current: the client's current description of the feed, which may be newer than the update.
-  init(_ update: FeedUpdate, current: FeedDescription?) {
+  /// - Parameter current: the client's current description of the feed, which may be newer than the update. Few updates need it.
+  init(_ update: FeedUpdate, current: @autoclosure () -> FeedDescription?) {
     switch update {
     case .changed(let changeset, _):
       self = .changeset(StreamedChangeset(changeset))
@@ -26,10 +26,14 @@ enum StreamStep: Sendable {
       self = .jump(FeedVersion(content.description), position: content.description.position)
     case .mustRefetch(_, _, let reason):
       // If the feed's reload has arrived meanwhile, it is the next update.
-      let isOld = current.map { $0.standing == .mustRefetch } != false
+      let isOld = current().map { $0.standing == .mustRefetch } != false
       self = isOld ? .notice(StreamNotice.mustRefetch(update.address, reason: reason)) : .forget
     case .absent(_, _, let changeset?):
-      self = StreamedChangeset(deletion: changeset).map { .deletion($0, reborn: current?.epoch) } ?? .end
+      guard let deletion = StreamedChangeset(deletion: changeset) else {
+        self = .end
+        return
+      }
+      self = .deletion(deletion, reborn: current()?.epoch)
     // The reason is unknown: the partition was revoked or recreated. A reader that reconnects starts with the current
     // state.
     case .absent(_, _, nil): self = .end

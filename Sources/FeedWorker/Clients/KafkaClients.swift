@@ -33,21 +33,6 @@ struct KafkaClients: WorkerClients {
     )
   }
 
-  func makeFollower(
-    _ settings: KafkaSettings,
-    topic: String,
-    log: Log
-  ) throws(KafkaError) -> any FollowedChangesets {
-    StandbyReader(
-      topic: topic,
-      client: try Consumer(
-        configuration: settings.follower,
-        isolationLevel: .readCommitted,
-        log: log.kafkaHandler
-      )
-    )
-  }
-
   func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
     try Consumer(
       configuration: settings.witness,

@@ -12,12 +12,6 @@ protocol WorkerClients: Sendable {
     topic: String,
     log: Log
   ) throws(KafkaError) -> any RestoreSource
-  /// What partitions are followed with that no worker has.
-  func makeFollower(
-    _ settings: KafkaSettings,
-    topic: String,
-    log: Log
-  ) throws(KafkaError) -> any FollowedChangesets
   /// What asks for what a member of the group cannot ask for.
   func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness
   /// Milliseconds of a clock that never goes back.

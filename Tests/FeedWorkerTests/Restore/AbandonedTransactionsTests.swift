@@ -135,9 +135,6 @@ struct AbandonedTransactionsTests {
     func makeChangesets(_ settings: KafkaSettings, topic: String, log: Log) -> any RestoreSource {
       unused()
     }
-    func makeFollower(_ settings: KafkaSettings, topic: String, log: Log) -> any FollowedChangesets {
-      unused()
-    }
     func milliseconds() -> Int64 { 0 }
   }
 

@@ -51,20 +51,14 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     uncommitted.isolation = .readUncommitted
     return RestoreReader(
       topic: topic,
-      reader: SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions())),
+      reader: makeReader(),
       measurer: SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))
     )
   }
 
-  func makeFollower(
-    _ settings: KafkaSettings,
-    topic: String,
-    log: Log
-  ) throws(KafkaError) -> any FollowedChangesets {
-    StandbyReader(
-      topic: topic,
-      client: SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions()))
-    )
+  /// A consumer that reads committed records.
+  func makeReader() -> SimulatedGroupConsumer {
+    SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions()))
   }
 
   func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {

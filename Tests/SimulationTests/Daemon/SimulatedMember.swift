@@ -1,9 +1,12 @@
+import Changesets
 import FeedConfiguration
 import FeedKafka
 import FeedStore
+import Kafka
 import Service
 import SimulationSupport
 
+@testable import FeedClient
 @testable import FeedWorker
 
 /// A daemon with one worker, in a process of its own.
@@ -12,7 +15,7 @@ final class SimulatedMember {
   let stop: StopRequest
   let status = DaemonStatus()
   /// What it follows of others' partitions; nil if it follows none.
-  private(set) var standby: Standby?
+  private(set) var standby: StandbyFollower?
   /// How it has ended; nil as long as it runs, or if it was killed.
   private(set) var end: Result<DaemonReport, any Error>?
   var isRunning: Bool { process.isAlive && end == nil }
@@ -66,21 +69,24 @@ final class SimulatedMember {
       onEvent: { _ in }
     )
     environment.clients = clients
-    if let maxBytes = story.setting.standbyBytes,
-      let settings = try? KafkaSettings(story.setting.kafka(member: number))
-    {
-      let standby = Standby(
-        settings,
+    if let maxBytes = story.setting.standbyBytes {
+      let subscriptions = Subscriptions(
         topic: story.setting.configuration.store.topics.changesets,
-        maxBytes: maxBytes,
+        partitions: []
+      )
+      let standby = StandbyFollower(
+        subscriptions,
+        servesFeeds: false,
+        standbyBytes: maxBytes,
         seed: UInt64(number),
-        clients: clients,
-        stop: stop,
-        log
+        log,
+        milliseconds: clients.milliseconds
       )
       self.standby = standby
       environment.standby = standby
-      simulator.spawn(process) { standby.run() }
+      simulator.spawn(process) { [stop] in
+        while !stop.isRequested, Self.follow(subscriptions, standby, clients, stop) {}
+      }
     }
     simulator.spawn(process) { [self, environment] in
       let result = Result {
@@ -98,6 +104,39 @@ final class SimulatedMember {
         simulator.tell("\(process.name) has ended: \(result.text)")
         process.kill()
       }
+    }
+  }
+
+  /// Follows until the end of the member, or a failure.
+  ///
+  /// - Returns: whether to try again.
+  private static func follow(
+    _ subscriptions: Subscriptions,
+    _ standby: StandbyFollower,
+    _ clients: SimulatedClients,
+    _ stop: StopRequest
+  ) -> Bool {
+    let client = clients.makeReader()
+    let follower = ChangesetFollower(
+      client,
+      subscriptions,
+      topicTimeout: .zero,
+      log: { _, _, _ in },
+      milliseconds: clients.milliseconds,
+      onProgress: { standby.note($0) }
+    )
+    do {
+      while !stop.isRequested { _ = try follower.step() }
+      return false
+    } catch {
+      // The process was killed.
+      if (error as? KafkaError)?.isFatal == true { return false }
+      subscriptions.finish(.stopped)
+      subscriptions.reset()
+      standby.reset()
+      // The pause before the next attempt.
+      _ = try? client.fill(client.makeBatch(capacity: 1), timeoutMilliseconds: 1_000)
+      return true
     }
   }
 

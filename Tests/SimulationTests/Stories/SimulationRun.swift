@@ -1,4 +1,5 @@
 import Changesets
+import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStore

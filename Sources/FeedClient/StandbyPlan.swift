@@ -1,35 +1,33 @@
 import Changesets
-import FeedClient
-import FeedWorker
 import Kafka
 
-/// Decides which partitions of the changesets topic a process that serves feeds over HTTP follows. A state machine without
-/// clients and without a clock.
+/// Decides which partitions of the changesets topic a process follows. A state machine without clients and without a clock.
 ///
-/// It follows the partitions of its workers, and with standby those of others that fit into the bound (``StandbyChoice``). A
-/// partition that a worker takes over is followed on, because its feeds are served; and so is one that a worker gives up, if
-/// it fits.
-struct FollowPlan {
+/// With standby it follows partitions of others that fit into the bound (``StandbyChoice``). If it serves feeds, it also follows
+/// those of its workers: one that a worker takes is followed further, and so is one that a worker gives up, if it fits.
+struct StandbyPlan {
+  private let servesFeeds: Bool
   /// The bound on the state of partitions that no worker has; nil without standby.
   private let standbyBytes: Int?
-  /// What the first partition in the order of standby follows from.
+  /// Determines the first partition in the order of standby.
   private let seed: UInt64
-  /// Nil without standby, and before a worker has restored what it was assigned first.
+  /// Nil without standby, and before a worker has restored its first assignment.
   private(set) var choice: StandbyChoice?
-  /// The partitions to serve, as the workers have them.
+  /// The partitions of the workers to serve.
   private var served: Set<Int32> = []
   /// Partitions that workers have taken, and not given back.
   private var owned: Set<Int32> = []
-  /// Those of them that were followed when they were taken: they are followed on while they are restored.
+  /// Those of them that were followed when they were taken. They are followed while they are restored.
   private var kept: Set<Int32> = []
-  /// What the follower has told last.
+  /// The latest progress of the client.
   private var progress: [Int32: PartitionProgress] = [:]
-  /// A time by which everything was read that a partition had then, in milliseconds of the monotonic clock; before its end
-  /// is reached, the time at which reading began.
+  /// A time by which everything was read that a partition had then, in milliseconds of the monotonic clock. Before its end
+  /// is reached, this is the time at which reading began.
   private var asOf: [Int32: Int64] = [:]
   private var report = StandbyReport()
 
-  init(standbyBytes: Int?, seed: UInt64) {
+  init(servesFeeds: Bool, standbyBytes: Int?, seed: UInt64) {
+    self.servesFeeds = servesFeeds
     self.standbyBytes = standbyBytes
     self.seed = seed
   }
@@ -44,10 +42,9 @@ struct FollowPlan {
 
   // MARK: Workers
 
-  /// The workers have other partitions to serve.
   mutating func serve(_ partitions: Set<Int32>) { served = partitions }
 
-  /// A worker has restored what it was assigned first: with standby, others are followed from now on.
+  /// A worker has restored its first assignment: with standby, others' partitions are followed from now on.
   mutating func begin(partitions count: Int32, at now: Int64) {
     guard let standbyBytes, choice == nil, count > 0 else { return }
     choice = StandbyChoice(partitions: count, seed: seed, maxBytes: standbyBytes)
@@ -64,7 +61,8 @@ struct FollowPlan {
   mutating func take(_ number: Int32, at position: Int64?, within ends: Watermarks, now: Int64) -> Bool {
     owned.insert(number)
     choice?.own(number)
-    if progress[number] != nil { kept.insert(number) }
+    if servesFeeds, progress[number] != nil { kept.insert(number) }
+    defer { if !servesFeeds { progress[number] = nil } }
     var isUsable = false
     if let position, let asOf = asOf[number] {
       isUsable = FollowedPosition(offset: position, asOf: asOf).isUsable(within: ends, at: now)
@@ -77,21 +75,26 @@ struct FollowPlan {
   mutating func stop(_ number: Int32) { kept.remove(number) }
 
   /// A worker has given up a partition.
-  mutating func giveBack(_ number: Int32) {
+  ///
+  /// - Parameter size: the size of the feeds that it hands over, in bytes; nil if it hands over none.
+  mutating func giveBack(_ number: Int32, bytes size: Int? = nil, at now: Int64) {
     owned.remove(number)
     kept.remove(number)
-    choice?.release(number, bytes: progress[number]?.stateBytes)
+    if size != nil { asOf[number] = now }
+    choice?.release(number, bytes: size ?? progress[number]?.stateBytes)
   }
 
-  // MARK: The follower
+  // MARK: The client
 
-  /// The follower has told how far it is.
+  /// The client has made progress.
   ///
   /// - Parameter partitions: all that it follows.
+  /// - Returns: what to log.
   mutating func note(_ partitions: [PartitionProgress], at now: Int64) -> [StandbyNews] {
     let before = progress
     progress = Dictionary(uniqueKeysWithValues: partitions.map { ($0.number, $0) })
-    asOf = asOf.filter { progress[$0.key] != nil }
+    // What a worker has given back may not be followed yet.
+    asOf = asOf.filter { [onStandby] in progress[$0.key] != nil || onStandby.contains($0.key) }
     for partition in partitions where partition.standing == .upToDate || asOf[partition.number] == nil {
       asOf[partition.number] = now
     }
@@ -119,7 +122,10 @@ struct FollowPlan {
     case .reading?, .followed?: break
     case .waiting?, .owned?, .tooLarge?, .damaged?, nil: return
     }
-    // A partition that was read anew counts from 0.
+    // A partition that was truncated or recreated is read from its beginning, and its counts start at 0.
+    if let before, partition.records < before.records {
+      news.append(.restarted(number, position: before.position))
+    }
     report.figures.records += partition.records - min(partition.records, before?.records ?? 0)
     report.figures.recordBytes += partition.recordBytes - min(partition.recordBytes, before?.recordBytes ?? 0)
     if let damage = partition.damage {
@@ -131,7 +137,7 @@ struct FollowPlan {
     if partition.standing != .bootstrapping { choice?.reachEnd(number) }
   }
 
-  /// The follower has lost everything, and begins again.
+  /// The client has lost everything, and starts over.
   mutating func reset() {
     progress = [:]
     asOf = [:]
@@ -148,4 +154,21 @@ struct FollowPlan {
     }
     report.update(choice, lag: lag)
   }
+}
+
+/// How far a partition was followed, and what that took.
+struct PartitionProgress: Sendable, Equatable {
+  let number: Int32
+  /// Everything before this offset was read.
+  let position: Int64
+  let standing: FeedStanding
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
+  let stateBytes: Int
+  /// Records that were read since the client began to follow the partition, and bytes of their keys and values.
+  let records: Int
+  let recordBytes: Int
+  /// Why a store cannot continue from the feeds: the first record that is malformed or does not fit. Nil if there is none.
+  let damage: String?
+  /// The end of the partition, as a broker last reported it; nil before that.
+  var knownEnd: Int64?
 }

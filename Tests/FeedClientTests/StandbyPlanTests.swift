@@ -1,13 +1,11 @@
 import Changesets
-import FeedClient
 import Kafka
 import Testing
 
-@testable import FeedHTTP
-@testable import FeedWorker
+@testable import FeedClient
 
 /// What is followed when workers take and give up partitions.
-struct FollowPlanTests {
+struct StandbyPlanTests {
   private static let minute: Int64 = 60_000
 
   private static func progress(
@@ -34,8 +32,8 @@ struct FollowPlanTests {
   private static let ends = Watermarks(low: 0, high: 9)
 
   /// A plan of three partitions of which a worker has the first.
-  private static func plan(bytes: Int? = 100) -> FollowPlan {
-    var plan = FollowPlan(standbyBytes: bytes, seed: 3)
+  private static func plan(bytes: Int? = 100) -> StandbyPlan {
+    var plan = StandbyPlan(servesFeeds: true, standbyBytes: bytes, seed: 3)
     _ = plan.take(0, at: nil, within: ends, now: 0)
     plan.serve([0])
     plan.begin(partitions: 3, at: 0)
@@ -50,14 +48,14 @@ struct FollowPlanTests {
     // Restored once more, from what was followed.
     let isUsable = plan.take(0, at: 9, within: Self.ends, now: 5)
     #expect(isUsable)
-    plan.giveBack(0)
+    plan.giveBack(0, at: 0)
     #expect(plan.wanted == [0])
     plan.serve([])
     #expect(plan.wanted == [])
   }
 
   @Test func `with standby the others are followed as well, once the first are restored`() {
-    var plan = FollowPlan(standbyBytes: 100, seed: 1)
+    var plan = StandbyPlan(servesFeeds: true, standbyBytes: 100, seed: 1)
     _ = plan.take(0, at: nil, within: Self.ends, now: 0)
     #expect(plan.wanted == [])
     plan.serve([0])
@@ -98,7 +96,7 @@ struct FollowPlanTests {
     #expect(plan.figures.followed == [])
     #expect(plan.figures.bytes == 0)
     // It counts as somebody else's again as soon as the worker has given it up.
-    plan.giveBack(1)
+    plan.giveBack(1, at: 0)
     plan.serve([0])
     #expect(plan.wanted == [0, 1, 2])
     _ = plan.note([Self.progress(0, 9), Self.progress(1, 7), Self.progress(2, 5)], at: 40)
@@ -177,7 +175,7 @@ struct FollowPlanTests {
     _ = plan.note([Self.progress(0, 7, damage: "x")], at: 0)
     #expect(plan.wanted == [0, 2])
     _ = plan.take(1, at: nil, within: Self.ends, now: 0)
-    plan.giveBack(1)
+    plan.giveBack(1, at: 0)
     _ = plan.note([Self.progress(0, 7), Self.progress(2, 7)], at: 0)
     #expect(plan.wanted == [0, 1, 2])
   }
@@ -209,5 +207,34 @@ struct FollowPlanTests {
     #expect(!isUsable)
     _ = plan.note([Self.progress(0, 9, .bootstrapping)], at: 0)
     #expect(plan.wanted == [0, 2])
+  }
+
+  @Test func `without served feeds, partitions are handed over and back`() {
+    var plan = StandbyPlan(servesFeeds: false, standbyBytes: 100, seed: 0)
+    _ = plan.take(0, at: nil, within: Self.ends, now: 0)
+    plan.begin(partitions: 2, at: 0)
+    #expect(plan.wanted == [1])
+    _ = plan.note([Self.progress(1, 7, records: 7)], at: 10)
+    let isUsable = plan.take(1, at: 7, within: Self.ends, now: 20)
+    #expect(isUsable)
+    #expect(plan.wanted == [])
+    // The size is known, so the partition is followed at once, and can be taken again before it is read.
+    plan.giveBack(1, bytes: 10, at: 30)
+    #expect(plan.wanted == [1])
+    let isUsableAgain = plan.take(1, at: 9, within: Self.ends, now: 40)
+    #expect(isUsableAgain)
+    // Without its state, it is read from its beginning.
+    plan.giveBack(1, at: 50)
+    #expect(plan.wanted == [])
+    let news = plan.note([], at: 60)
+    #expect(news == [])
+    #expect(plan.wanted == [1])
+  }
+
+  @Test func `a partition whose topic was recreated is reported`() {
+    var plan = Self.plan()
+    _ = plan.note([Self.progress(1, 7, records: 7)], at: 0)
+    let news = plan.note([Self.progress(1, 2, .catchingUp, records: 2)], at: 10)
+    #expect(news == [.restarted(1, position: 7)])
   }
 }

@@ -1,16 +1,13 @@
+import Changesets
 import Feed
 
-/// One partition of the changesets topic: its replicas, its position, and the state of incomplete feeds.
+/// A partition that a client follows: a ``ReadPartition``, and what subscribers learn of its records.
 final class FollowedPartition {
-  let number: Int32
-  /// All records before this offset have been read.
-  private(set) var position: Int64
+  let read: ReadPartition
   /// The feeds to follow; nil for all. Records of other feeds are skipped without decoding.
   private let kept: Set<ByteText>?
   /// Whether the partition has been read to its end once, so that its feeds are known.
   private(set) var isBootstrapped = false
-  private var isAtEnd = false
-  private let replicas: ReplicaPartition
   /// The parts received so far of incomplete changesets.
   private var parts: [ByteText: [[UInt8]]] = [:]
   /// The plans in the headers of their first parts.
@@ -20,8 +17,6 @@ final class FollowedPartition {
   /// Records that were read, and bytes of their keys and values.
   private var records = 0
   private var recordBytes = 0
-  /// The first reason why a store must not continue from these feeds: a record is malformed or does not fit.
-  private var damage: String?
 
   /// What a record means to the subscribers of a feed.
   enum News {
@@ -33,22 +28,15 @@ final class FollowedPartition {
     case removed(ByteText, changeset: [UInt8]?)
   }
 
-  /// Creates a partition that is read from its beginning, or from where somebody else has read it.
-  ///
-  /// - Parameter position: the offset of the first record; an adopted partition has its own.
-  init(
-    _ number: Int32,
-    position: Int64,
-    keeping kept: Set<ByteText>? = nil,
-    adopted: AdoptedPartition? = nil
-  ) {
-    self.number = number
+  init(_ read: ReadPartition, keeping kept: Set<ByteText>? = nil) {
+    self.read = read
     self.kept = kept
-    self.position = adopted?.position ?? position
-    replicas = adopted?.replicas ?? ReplicaPartition(describesChanges: false)
   }
 
-  var standing: FeedStanding { !isBootstrapped ? .bootstrapping : isAtEnd ? .upToDate : .catchingUp }
+  var number: Int32 { read.number }
+  /// Everything before this offset was read.
+  var position: Int64 { read.position }
+  var standing: FeedStanding { !isBootstrapped ? .bootstrapping : read.isAtEnd ? .upToDate : .catchingUp }
 
   // MARK: Reading
 
@@ -56,6 +44,7 @@ final class FollowedPartition {
   ///
   /// - Parameters:
   ///   - keepsChanges: whether to return the change, because a subscriber needs it.
+  ///   - describesChanges: whether the change contains its difference, which copies every entry.
   ///   - plan: decodes the plan from the record's headers. It is called only if the plan is used.
   /// - Returns: what it means, and the fault if it is not a valid record of a changesets topic.
   func take(
@@ -63,23 +52,23 @@ final class FollowedPartition {
     key: ByteSpan,
     value: ByteSpan?,
     keepsChanges: Bool,
+    describesChanges: Bool,
     plan: () -> ChangesetPlan? = { nil }
   ) -> (news: News?, fault: ReplicaFault?) {
-    position = offset + 1
     records += 1
     recordBytes += key.count + (value?.count ?? 0)
-    isAtEnd = false
     let feed = RecordKey(key).map { ByteText($0.feed) }
-    if let feed, kept?.contains(feed) == false { return (nil, nil) }
-    replicas.describesChanges = keepsChanges
+    if let feed, kept?.contains(feed) == false {
+      read.pass(offset)
+      return (nil, nil)
+    }
+    read.replicas.describesChanges = describesChanges
     do throws(ReplicaFault) {
-      let outcome = try replicas.apply(key: key, value: value)
-      if case .mismatch(let fault) = outcome { noteDamage(fault, at: offset) }
+      let outcome = try read.apply(offset: offset, key: key, value: value)
       guard let feed else { return (nil, nil) }
-      let news = news(of: feed, outcome, value, plan, offset: offset, keepsChanges: keepsChanges)
+      let news = news(of: feed, outcome, value, plan, keepsChanges: keepsChanges)
       return (news ?? loss(of: feed), nil)
     } catch {
-      noteDamage(error, at: offset)
       if let feed { dropParts(of: feed) }
       return (feed.flatMap(loss), error)
     }
@@ -90,7 +79,6 @@ final class FollowedPartition {
     _ outcome: ReplicaOutcome,
     _ value: ByteSpan?,
     _ plan: () -> ChangesetPlan?,
-    offset: Int64,
     keepsChanges: Bool
   ) -> News? {
     let isPlanUsed = keepsChanges || kept != nil
@@ -101,7 +89,7 @@ final class FollowedPartition {
       if kept != nil {
         lastChangesets[feed] = LastChangeset(mode: change.mode, reason: change.reason, plan: plan)
       }
-      return applied(change, feed, value, plan, offset: offset, keepsChanges: keepsChanges)
+      return applied(change, feed, value, plan, keepsChanges: keepsChanges)
     case .removed:
       dropParts(of: feed)
       lastChangesets[feed] = nil
@@ -121,7 +109,7 @@ final class FollowedPartition {
 
   /// The news that the last record made a feed stale.
   private func loss(of feed: ByteText) -> News? {
-    guard replicas.hasBecomeStale, let reason = replicas.staleReason(of: feed) else { return nil }
+    guard read.replicas.hasBecomeStale, let reason = reasonForLoss(of: feed) else { return nil }
     return .lost(feed, reason: reason)
   }
 
@@ -130,29 +118,23 @@ final class FollowedPartition {
     plansOfParts[feed] = nil
   }
 
-  private func noteDamage(_ fault: ReplicaFault, at offset: Int64) {
-    if damage == nil { damage = "offset \(offset): \(fault.message)" }
-  }
-
   private func applied(
     _ change: ReplicaChange,
     _ feed: ByteText,
     _ value: ByteSpan?,
     _ plan: ChangesetPlan?,
-    offset: Int64,
     keepsChanges: Bool
   ) -> News? {
     let earlier = parts.removeValue(forKey: feed) ?? []
     guard keepsChanges, let value else { return .changedUnseen(feed, change.mode) }
     // Parts of a changeset that was never completed do not belong to this one.
     let values = (value.count == change.byteCount ? [] : earlier) + [Array(value.buffer)]
-    let isWhole = values.reduce(0) { $0 + $1.count } == change.byteCount
-    guard isWhole, change.mode == .reload || change.difference != nil else {
+    guard values.reduce(0, { $0 + $1.count }) == change.byteCount else {
       return .changedUnseen(feed, change.mode)
     }
     return .changed(
       feed,
-      FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: offset)
+      FeedChangeset(change: change, values: values, plan: plan, partition: number, offset: position - 1)
     )
   }
 
@@ -160,8 +142,7 @@ final class FollowedPartition {
   ///
   /// - Returns: whether this is the first time.
   func noteEnd(at offset: Int64) -> Bool {
-    position = max(position, offset)
-    isAtEnd = true
+    read.reachEnd(at: offset)
     defer { isBootstrapped = true }
     return !isBootstrapped
   }
@@ -169,28 +150,28 @@ final class FollowedPartition {
   // MARK: Feeds
 
   /// All feeds that exist or are stale.
-  var feeds: [ByteText] { replicas.knownFeeds }
+  var feeds: [ByteText] { read.replicas.knownFeeds }
 
   /// Why a feed cannot be followed until its next reload; nil if it can.
-  func reasonForLoss(of feed: ByteText) -> String? { replicas.staleReason(of: feed) }
+  func reasonForLoss(of feed: ByteText) -> String? { read.replicas.staleReason(of: feed) }
 
   /// The stale feeds without a content.
   var lossesWithoutContent: [FeedUpdate] {
-    replicas.staleFeedsWithoutReplica.map {
+    read.replicas.staleFeedsWithoutReplica.map {
       .mustRefetch(feed: $0.feed.string, partition: number, reason: $0.reason)
     }
   }
 
-  func hasReplica(of feed: ByteText) -> Bool { replicas.replica(of: feed.string) != nil }
+  func hasReplica(of feed: ByteText) -> Bool { read.replicas.replica(of: feed.string) != nil }
 
   /// The current content of a feed; nil if there is no such feed.
-  func content(of feed: ByteText) -> FeedContent? { replicas.replica(of: feed.string).flatMap(content) }
+  func content(of feed: ByteText) -> FeedContent? { read.replicas.replica(of: feed.string).flatMap(content) }
 
   /// The feeds, sorted by the bytes of their ids.
-  var descriptions: [FeedDescription] { replicas.replicas.compactMap(description) }
+  var descriptions: [FeedDescription] { read.replicas.replicas.compactMap(description) }
 
   /// The feeds with their contents, sorted by the bytes of their ids.
-  var contents: [FeedContent] { replicas.replicas.compactMap(content) }
+  var contents: [FeedContent] { read.replicas.replicas.compactMap(content) }
 
   private func content(_ replica: Replica) -> FeedContent? {
     description(replica).map { FeedContent(description: $0, snapshot: replica.snapshot()) }
@@ -198,11 +179,11 @@ final class FollowedPartition {
 
   /// The description of a feed; nil if there is no such feed.
   func description(of feed: ByteText) -> FeedDescription? {
-    replicas.replica(of: feed.string).flatMap(description)
+    read.replicas.replica(of: feed.string).flatMap(description)
   }
 
   private func description(_ replica: Replica) -> FeedDescription? {
-    guard let version = replicas.version(of: replica.feed) else { return nil }
+    guard let version = read.replicas.version(of: replica.feed) else { return nil }
     let feed = ByteText(replica.feed)
     let outdated = reasonForLoss(of: feed)
     return FeedDescription(
@@ -220,26 +201,20 @@ final class FollowedPartition {
     )
   }
 
-  // MARK: Sharing
+  // MARK: Handover
+
+  /// Whether a store can continue from the feeds: they are complete, and no record was damaged.
+  var isShareable: Bool { kept == nil && read.damage == nil }
 
   var progress: PartitionProgress {
     PartitionProgress(
       number: number,
       position: position,
       standing: standing,
-      stateBytes: replicas.stateBytes,
+      stateBytes: read.stateBytes,
       records: records,
       recordBytes: recordBytes,
-      damage: damage
+      damage: read.damage.map { "\(read.place(at: $0.offset)): \($0.fault.message)" }
     )
-  }
-
-  /// The feeds as they are now, for another thread that continues from them.
-  ///
-  /// - Parameter locked: calls its argument under the board's lock.
-  /// - Returns: nil if that is not the whole content of the partition up to its position, as a store needs it.
-  func share(locked: @escaping (() -> Void) -> Void) -> SharedPartition? {
-    guard kept == nil, damage == nil else { return nil }
-    return SharedPartition(position: position, feeds: replicas.share(isLocked: true, locked: locked))
   }
 }

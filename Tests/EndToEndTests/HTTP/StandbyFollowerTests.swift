@@ -11,7 +11,7 @@ import Testing
 @testable import FeedWorker
 
 /// Daemons that serve feeds over HTTP, with one follower each for that, for standby and for restorations.
-struct SharedFollowerTests {
+struct StandbyFollowerTests {
   /// A daemon in this process, what it logs, and its HTTP server.
   private final class Member: Sendable {
     let stop = StopRequest()

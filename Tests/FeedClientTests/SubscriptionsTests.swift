@@ -5,9 +5,9 @@ import Testing
 @testable import FeedClient
 
 /// What subscribers receive, record by record, without a broker.
-struct FeedBoardTests {
+struct SubscriptionsTests {
   private let source = ChangesetSource()
-  private let board = FeedBoard.opened(bootstrapped: false)
+  private let board = Subscriptions.opened(bootstrapped: false)
 
   private func next(_ count: Int, _ iterator: inout FeedUpdates.Iterator) async throws -> [FeedUpdate] {
     var updates: [FeedUpdate] = []
@@ -72,7 +72,7 @@ struct FeedBoardTests {
     board.take(second)
     board.endPartition()
     let content = try #require(board.content(of: ByteText("a")))
-    let copy = FeedBoard.opened(bootstrapped: false)
+    let copy = Subscriptions.opened(bootstrapped: false)
     copy.take([ChangesetSource.Record(key: Array("k0/a".utf8), value: content.reloadDocument())])
     copy.endPartition()
     let copied = try #require(copy.content(of: ByteText("a")))
@@ -159,7 +159,7 @@ struct FeedBoardTests {
       (difference + [deletion], ["a must refetch", "a absent"]),
     ]
     for (damage, told) in cases {
-      let board = FeedBoard.opened()
+      let board = Subscriptions.opened()
       var iterator = board.updates().makeAsyncIterator()
       board.take(damage)
       var summaries: [String] = []
@@ -344,6 +344,7 @@ struct FeedBoardTests {
 
     board.reset()
     #expect(board.standing == .bootstrapping)
+    #expect(board.partitions.isEmpty)
     #expect(board.content(of: ByteText("a")) == nil)
     await #expect(throws: FeedClientError.self) { try await named.next() }
     await #expect(throws: FeedClientError.self) { try await ended.next() }
@@ -364,7 +365,7 @@ struct FeedBoardTests {
   @Test func `the same id in several partitions is several feeds, each delivered once, and is reported once`()
     async throws
   {
-    let board = FeedBoard.opened(partitions: [0, 1, 2], bootstrapped: false)
+    let board = Subscriptions.opened(partitions: [0, 1, 2], bootstrapped: false)
     let sources = [ChangesetSource(), ChangesetSource()]
     var all = board.updates().makeAsyncIterator()
     var named = board.updates(of: ["a", "none"]).makeAsyncIterator()

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import FeedHTTP
+@testable import FeedClient
 
 struct FollowPauseTests {
   @Test func `pauses double up to a minute, and start over after feeds were followed longer than that`() {

@@ -1,4 +1,5 @@
-package import Feed
+import Changesets
+import Feed
 public import Kafka
 import Service
 import Synchronization
@@ -26,9 +27,11 @@ import Synchronization
 public final class FeedClient: Sendable {
   private let options: FeedClientOptions
   private let log: KafkaLogHandler
-  private let board: FeedBoard
+  let subscriptions: Subscriptions
   private let wasRun = Atomic(false)
   private let onProgress = Mutex<(@Sendable ([PartitionProgress]) -> Void)?>(nil)
+
+  private static let closeMilliseconds: Int32 = 5_000
 
   /// Creates a client. It does nothing until ``run()`` is called.
   ///
@@ -36,7 +39,8 @@ public final class FeedClient: Sendable {
   public init(_ options: FeedClientOptions, log: @escaping KafkaLogHandler) {
     self.options = options
     self.log = log
-    board = FeedBoard(
+    subscriptions = Subscriptions(
+      topic: options.topic,
       partitions: options.partitions,
       keeping: options.feeds.map { Set($0.map { ByteText($0) }) }
     )
@@ -57,9 +61,9 @@ public final class FeedClient: Sendable {
       stop()
     }
     switch result {
-    case .success: board.finish(.stopped)
+    case .success: subscriptions.finish(.stopped)
     case .failure(let error):
-      board.finish(.failed(error))
+      subscriptions.finish(.failed(error))
       throw error
     }
   }
@@ -69,10 +73,27 @@ public final class FeedClient: Sendable {
     // This only joins the thread, which has no work left.
     defer { thread.stop() }
     let onProgress = onProgress.withLock { $0 }
-    return await withTaskExecutorPreference(thread) { @concurrent [options, board, log] in
+    return await withTaskExecutorPreference(thread) { @concurrent [options, subscriptions, log] in
       do {
-        try await ChangesetFollower(options, board, log: log, onProgress: onProgress).run()
-        return .success(())
+        var configuration = options.kafka
+        configuration["auto.offset.reset"] = "earliest"
+        let consumer = try Consumer(configuration: configuration, isolationLevel: .readCommitted, log: log)
+        defer { try? consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+        let follower = ChangesetFollower(
+          consumer,
+          subscriptions,
+          topicTimeout: options.topicTimeout,
+          batchCapacity: options.batchCapacity,
+          log: log,
+          onProgress: onProgress
+        )
+        while true {
+          switch try follower.step() {
+          case .done: break
+          case .isFull: await subscriptions.waitForRoom()
+          case .stopped: return .success(())
+          }
+        }
       } catch let error as FeedClientError {
         return .failure(error)
       } catch let error as KafkaError {
@@ -88,43 +109,24 @@ public final class FeedClient: Sendable {
   ///
   /// Pending updates of subscriptions are discarded, too. Subscriptions that have not ended yet end as the run did.
   public func reset() {
-    board.reset()
+    subscriptions.reset()
     wasRun.store(false, ordering: .relaxed)
   }
 
   /// Asks the client to stop. It stops within a few tenths of a second if the brokers can be reached.
-  public func stop() { board.ask(.stop) }
+  public func stop() { subscriptions.ask(.stop) }
 
   /// Follows exactly these partitions from now on, or all if nil. Partitions that were already followed continue, and
   /// new ones are read from their beginning. For feeds of the other partitions, subscribers receive `absent`.
   ///
   /// The client fails if the topic has no such partition.
-  public func follow(partitions: Set<Int32>?) { board.ask(.follow(partitions)) }
-
-  // MARK: Sharing
+  public func follow(partitions: Set<Int32>?) { subscriptions.ask(.follow(partitions)) }
 
   /// Calls the body on the reading thread, at most every 20 ms while records arrive and every 100 ms otherwise. It must be quick.
   /// Takes effect with the next ``run()``.
-  package func watchProgress(_ body: @escaping @Sendable ([PartitionProgress]) -> Void) {
+  func watchProgress(_ body: @escaping @Sendable ([PartitionProgress]) -> Void) {
     onProgress.withLock { $0 = body }
   }
-
-  /// The feeds of a partition as they are now, for a store that continues from them; nil if the partition is not followed, or
-  /// not as a store needs it. Reading pauses for it, in O(n) for n feeds; their states are shared until one side changes them.
-  package func share(_ partition: Int32) -> SharedPartition? { board.share(partition) }
-
-  /// Keeps what somebody else has read of a partition: if the client follows it next, it begins there. Does nothing if the
-  /// client follows it already.
-  ///
-  /// - Parameters:
-  ///   - position: everything before this offset was read.
-  ///   - replicas: the feeds. Whoever has them may go on using them.
-  package func adopt(_ partition: Int32, at position: Int64, from replicas: ReplicaPartition) {
-    board.adopt(partition, at: position, from: replicas)
-  }
-
-  /// Forgets what ``adopt(_:at:from:)`` keeps of a partition that is not followed yet.
-  package func forgetAdopted(_ partition: Int32) { board.forgetAdopted(partition) }
 
   // MARK: Subscribing
 
@@ -137,17 +139,17 @@ public final class FeedClient: Sendable {
     of feeds: [String]? = nil,
     _ options: SubscriptionOptions = SubscriptionOptions()
   ) -> FeedUpdates {
-    FeedUpdates(subscription: FeedSubscription(board, feeds: feeds, options))
+    FeedUpdates(subscription: FeedSubscription(subscriptions, feeds: feeds, options))
   }
 
   // MARK: Standing
 
   /// How far behind the client is, over all partitions.
-  public var standing: FeedStanding { board.standing }
+  public var standing: FeedStanding { subscriptions.standing }
 
   /// How far behind the client is, now and after each change, until the client ends. Only the newest value is kept for
   /// a slow reader.
-  public func standings() -> AsyncStream<FeedStanding> { board.standings() }
+  public func standings() -> AsyncStream<FeedStanding> { subscriptions.standings() }
 
   /// Waits until everything that the brokers have reported has been read.
   ///
@@ -160,38 +162,103 @@ public final class FeedClient: Sendable {
   // MARK: Reading
 
   /// The followed partitions, sorted by number.
-  public var partitions: [PartitionDescription] { board.partitionDescriptions }
+  public var partitions: [PartitionDescription] { subscriptions.partitions }
 
   /// The partitions that have a feed, lowest first. If there are several, each has a feed of its own: producers choose
   /// the partition of its id by different rules, which they must not do. The log says so once.
-  public func partitions(of feed: String) -> [Int32] { board.partitions(of: ByteText(feed)) }
+  public func partitions(of feed: String) -> [Int32] { subscriptions.partitions(of: ByteText(feed)) }
 
   /// The description of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func description(of feed: String, in partition: Int32? = nil) -> FeedDescription? {
-    board.description(of: ByteText(feed), in: partition)
+    subscriptions.description(of: ByteText(feed), in: partition)
   }
 
   /// The number of ids that several of the followed partitions have.
-  package var sharedIDCount: Int { board.sharedIDCount }
+  package var sharedIDCount: Int { subscriptions.sharedIDCount }
 
   /// All known feeds, sorted by partition and then by the bytes of their ids. Reading pauses while one partition is
   /// listed, in O(n log n) for its n feeds.
-  public func feeds() -> [FeedDescription] { board.collect { $0.descriptions } }
+  public func feeds() -> [FeedDescription] { subscriptions.collect { $0.descriptions } }
 
   /// All known feeds with their contents, in the same order and at the same cost. The snapshots share the replicas'
   /// storage: a feed that changes while its snapshot is held is copied once.
-  public func contents() -> [FeedContent] { board.collect { $0.contents } }
+  public func contents() -> [FeedContent] { subscriptions.collect { $0.contents } }
 
   /// The feeds of which no state is known, as their records lack a reload or are malformed: updates of the kind
   /// `mustRefetch`, sorted by partition and then by the bytes of the feeds' ids.
-  public func feedsWithoutContent() -> [FeedUpdate] { board.collect { $0.lossesWithoutContent } }
+  public func feedsWithoutContent() -> [FeedUpdate] { subscriptions.collect { $0.lossesWithoutContent } }
 
   /// The current content of a feed; nil if the feed is not known, or not known yet. O(1) in its size.
   ///
   /// - Parameter partition: by default the lowest that has the feed.
   public func content(of feed: String, in partition: Int32? = nil) -> FeedContent? {
-    board.content(of: ByteText(feed), in: partition)
+    subscriptions.content(of: ByteText(feed), in: partition)
   }
+}
+
+/// What a client follows, and how it reads it.
+public struct FeedClientOptions: Sendable {
+  /// Properties of librdkafka, such as `bootstrap.servers`. The client sets isolation, offset storage and
+  /// end-of-partition events itself.
+  public var kafka: KafkaConfiguration
+  /// The changesets topic.
+  public var topic: String
+  /// The partitions to follow at first; nil for all partitions of the topic.
+  public var partitions: Set<Int32>?
+  /// The ids of the feeds to follow; nil for all. Ids are compared by their bytes. Records of other feeds are skipped
+  /// without decoding, nothing is kept of them, and subscribers to them receive `absent`.
+  public var feeds: [String]?
+  /// How long to wait for a topic that the brokers do not know yet, such as one that was just created; the log says so
+  /// every few seconds. Brokers that cannot be reached are waited for without limit.
+  public var topicTimeout: Duration
+  /// The maximum number of records that are taken from librdkafka at once. `queued.max.messages.kbytes` limits how much
+  /// librdkafka prefetches.
+  public var batchCapacity: Int
+
+  /// Creates options; by default, all feeds of the topic are followed from its beginning.
+  public init(
+    kafka: KafkaConfiguration,
+    topic: String = "feeds.changesets",
+    partitions: Set<Int32>? = nil,
+    feeds: [String]? = nil,
+    topicTimeout: Duration = .seconds(30),
+    batchCapacity: Int = 100
+  ) {
+    self.kafka = kafka
+    self.topic = topic
+    self.partitions = partitions
+    self.feeds = feeds
+    self.topicTimeout = topicTimeout
+    self.batchCapacity = max(1, batchCapacity)
+  }
+}
+
+/// Why a client stopped.
+public struct FeedClientError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of error; stable.
+  public enum Code: String, Sendable {
+    /// The changesets topic does not exist.
+    case missingTopic = "missing-topic"
+    /// The topic lacks a requested partition.
+    case unknownPartition = "unknown-partition"
+    /// Kafka refused a request; the message has the reason. Transient errors are not reported here.
+    case kafka
+  }
+
+  /// The kind of error; stable.
+  public let code: Code
+  /// Names the topic, the partition, and the remedy.
+  public let message: String
+
+  /// Code and message.
+  public var description: String { "\(code.rawValue): \(message)" }
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  init(_ error: KafkaError) { self.init(.kafka, error.description) }
 }

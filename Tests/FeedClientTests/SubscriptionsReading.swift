@@ -3,10 +3,10 @@ import Feed
 
 @testable import FeedClient
 
-extension FeedBoard {
+extension Subscriptions {
   /// A board with one partition or more, opened as by the reader.
-  static func opened(partitions: Set<Int32> = [0], bootstrapped: Bool = true) -> FeedBoard {
-    let board = FeedBoard(partitions: nil)
+  static func opened(partitions: Set<Int32> = [0], bootstrapped: Bool = true) -> Subscriptions {
+    let board = Subscriptions(partitions: nil)
     _ = board.takeRequest()
     board.open(partitions, beginnings: [:])
     if bootstrapped { for number in partitions { board.endPartition(number) } }
@@ -32,7 +32,7 @@ extension FeedBoard {
   }
 
   /// The number of pending updates of each subscriber.
-  var waitingCounts: [Int] { withState { $0.subscribers.values.map(\.mailbox.updateCount) } }
+  var waitingCounts: [Int] { locked { subscribers.values.map(\.mailbox.updateCount) } }
 
   func endPartition(_ number: Int32 = 0) {
     noteEnd(number, offset: positions[number] ?? 0)

@@ -1,0 +1,177 @@
+package import Changesets
+import Feed
+package import Kafka
+package import Service
+import Synchronization
+
+/// The only follower of a process beside its workers. What it follows is on standby, restorations continue from it, and it may
+/// be served over HTTP.
+///
+/// ``StandbyPlan`` decides what is followed. If feeds are served, the client goes on following a partition that a worker takes,
+/// so the worker gets a copy. Otherwise partitions are moved: to a worker that takes one, and back when it gives one up.
+package final class StandbyFollower: PartitionFollower {
+  private let subscriptions: Subscriptions
+  private let servesFeeds: Bool
+  private let log: Log
+  private let milliseconds: @Sendable () -> Int64
+  /// Follows exactly these partitions from now on.
+  private let follow: @Sendable (Set<Int32>) -> Void
+  private let plan: Mutex<StandbyPlan>
+
+  /// - Parameters:
+  ///   - client: it follows only what `follow` requests.
+  ///   - servesFeeds: whether partitions of workers are followed, too.
+  ///   - standbyBytes: the bound on the state of partitions that no worker has; nil if they are not followed.
+  ///   - seed: the partition with which the order of standby begins, modulo their number. It should differ from process to
+  ///     process, so that a partition that exceeds the bound of one is followed by another.
+  ///   - follow: called after each change, with the partitions to follow; by default, the client follows them.
+  package convenience init(
+    _ client: FeedClient,
+    servesFeeds: Bool,
+    standbyBytes: Int?,
+    seed: UInt64,
+    _ log: Log,
+    follow: (@Sendable (Set<Int32>) -> Void)? = nil
+  ) {
+    self.init(
+      client.subscriptions,
+      servesFeeds: servesFeeds,
+      standbyBytes: standbyBytes,
+      seed: seed,
+      log,
+      milliseconds: MonotonicClock.milliseconds,
+      follow: follow
+    )
+    client.watchProgress { [weak self] in self?.note($0) }
+  }
+
+  init(
+    _ subscriptions: Subscriptions,
+    servesFeeds: Bool,
+    standbyBytes: Int?,
+    seed: UInt64,
+    _ log: Log,
+    milliseconds: @escaping @Sendable () -> Int64,
+    follow: (@Sendable (Set<Int32>) -> Void)? = nil
+  ) {
+    self.subscriptions = subscriptions
+    self.servesFeeds = servesFeeds
+    self.log = log
+    self.milliseconds = milliseconds
+    self.follow = follow ?? { subscriptions.ask(.follow($0)) }
+    plan = Mutex(StandbyPlan(servesFeeds: servesFeeds, standbyBytes: standbyBytes, seed: seed))
+  }
+
+  package var figures: StandbyFigures { plan.withLock { $0.figures } }
+
+  private func update<Result: Sendable>(_ body: (inout StandbyPlan) -> Result) -> Result {
+    plan.withLock { plan in
+      let earlier = plan.wanted
+      let result = body(&plan)
+      // Under the lock, so that changes arrive in their order.
+      if plan.wanted != earlier { follow(plan.wanted) }
+      return result
+    }
+  }
+
+  // MARK: Workers
+
+  /// The partitions of the workers to serve.
+  package func serve(_ partitions: Set<Int32>) { update { $0.serve(partitions) } }
+
+  package func begin(partitions count: Int32) {
+    update { [now = milliseconds()] in $0.begin(partitions: count, at: now) }
+  }
+
+  package func take(_ number: Int32, within ends: Watermarks) -> sending ReadPartition? {
+    // Not under the plan's lock: handing over takes long.
+    let partition = servesFeeds ? subscriptions.share(number) : subscriptions.takeOut(number)
+    let position = partition?.position
+    let isUsable = update { [now = milliseconds()] in
+      $0.take(number, at: position, within: ends, now: now)
+    }
+    return isUsable ? partition : nil
+  }
+
+  package func noteRestored(_ partition: ReadPartition) {
+    if servesFeeds { subscriptions.adopt(copying: partition) }
+  }
+
+  package func noteStopped(_ number: Int32) {
+    subscriptions.adopt(nil, of: number)
+    update { $0.stop(number) }
+  }
+
+  /// If feeds are served, workers' partitions are followed anyway.
+  package func needsState(of number: Int32) -> Bool { !servesFeeds }
+
+  package func giveBack(_ number: Int32, _ partition: sending ReadPartition?) {
+    let bytes = partition?.stateBytes
+    subscriptions.adopt(partition, of: number)
+    update { [now = milliseconds()] in $0.giveBack(number, bytes: bytes, at: now) }
+  }
+
+  // MARK: The client
+
+  /// The client was reset, and follows nothing.
+  package func reset() { update { $0.reset() } }
+
+  /// The client's progress.
+  func note(_ progress: [PartitionProgress]) {
+    for news in update({ [now = milliseconds()] in $0.note(progress, at: now) }) { log.write(news) }
+  }
+}
+
+extension FeedClient {
+  /// Runs until the task is cancelled, and runs again after each failure, with pauses that grow from 1 to 60 seconds.
+  ///
+  /// - Parameters:
+  ///   - body: runs during each run, and ends with it.
+  ///   - pause: throws if the task is cancelled.
+  ///   - onFailure: called with the error and the seconds until the next run, after the client has discarded its feeds.
+  package func keepRunning(
+    beside body: @escaping @Sendable () async -> Void = {},
+    pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+    onFailure: @Sendable (FeedClientError, _ seconds: Int64) -> Void
+  ) async {
+    var pauses = FollowPause()
+    while true {
+      let start = MonotonicClock.milliseconds()
+      async let ended: Void = body()
+      let failure = await failure()
+      await ended
+      guard let failure else { return }
+      let seconds = pauses.seconds(afterFollowing: MonotonicClock.milliseconds() - start)
+      reset()
+      onFailure(failure, seconds)
+      do { try await pause(.seconds(seconds)) } catch { return }
+    }
+  }
+
+  /// Runs the client. Returns the error with which it failed; nil if the task was cancelled.
+  private func failure() async -> FeedClientError? {
+    do throws(FeedClientError) {
+      try await run()
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
+
+/// The pause before following is restarted: an exponential backoff that starts over after a long success.
+struct FollowPause {
+  private static let seconds = ExponentialBackoff<Int64>(from: 1, to: 60)
+
+  private var failuresInARow = 0
+
+  /// The pause after a failure.
+  ///
+  /// - Parameter milliseconds: how long following worked before it failed. If that is longer than the maximum pause,
+  ///   the backoff starts over.
+  mutating func seconds(afterFollowing milliseconds: Int64) -> Int64 {
+    if milliseconds > Self.seconds.greatest * 1_000 { failuresInARow = 0 }
+    defer { failuresInARow += 1 }
+    return Self.seconds[failuresInARow]
+  }
+}

@@ -1,0 +1,303 @@
+import Changesets
+import Feed
+
+/// Operations of the reading thread, and of workers that exchange partitions with it.
+extension Subscriptions {
+  /// The result of taking a record.
+  enum Taken: Sendable {
+    case taken
+    /// The record is not a valid record of a changesets topic.
+    case unreadable(ReplicaFault)
+    /// A subscriber that pauses reading has a full queue. The record was not applied; pass it again later.
+    case noRoom
+  }
+
+  /// Returns the pending request and clears it. After a request to follow, the reader is responsible for it.
+  func takeRequest() -> Request {
+    locked {
+      defer { if request != .stop { request = .none } }
+      return request
+    }
+  }
+
+  var hasRequest: Bool { locked { request != .none } }
+
+  // MARK: Partitions
+
+  /// The followed partitions and their positions.
+  var positions: [Int32: Int64] { locked { followed.mapValues(\.position) } }
+
+  /// Follows exactly these partitions. Partitions that were already followed keep their positions.
+  ///
+  /// - Parameters:
+  ///   - beginnings: the first offsets of newly followed partitions.
+  ///   - ends: their ends; what workers have read of them is used only if it lies between.
+  func open(_ numbers: Set<Int32>, beginnings: [Int32: Int64], ends: [Int32: Int64] = [:]) {
+    locked {
+      let gone = followed.keys.filter { !numbers.contains($0) }.sorted()
+      let dropped = Set(gone.flatMap { drop($0) })
+      for number in numbers.sorted() where followed[number] == nil {
+        let beginning = beginnings[number] ?? 0
+        var read = ReadPartition(topic, number, from: beginning)
+        if let adopted = adopted.removeValue(forKey: number), adopted.position >= beginning,
+          adopted.position <= ends[number] ?? -1
+        {
+          read = adopted
+        }
+        followed[number] = FollowedPartition(read, keeping: kept)
+      }
+      isOpen = true
+      deliverAbsentFeeds(except: dropped)
+      computeStanding()
+    }
+  }
+
+  /// Drops a partition and reports its feeds as absent.
+  ///
+  /// - Returns: its feeds.
+  @discardableResult
+  private func drop(_ number: Int32) -> [ByteText] {
+    guard let partition = followed.removeValue(forKey: number) else { return [] }
+    sharedIDs.remove(number)
+    for feed in partition.feeds {
+      forEachListener(to: feed) { $0.mailbox.addNewest(FeedAddress(number, feed)) }
+    }
+    return partition.feeds
+  }
+
+  // MARK: Handover
+
+  /// The feeds of a partition as they are now, which also stay here; nil if it is not followed, or if a store cannot continue
+  /// from them.
+  func share(_ number: Int32) -> sending ReadPartition? {
+    let shared: (position: Int64, feeds: SharedFeeds)? = locked {
+      guard let partition = followed[number], partition.isShareable else { return nil }
+      let feeds = partition.read.replicas.share(isLocked: true) { body in self.locked { body() } }
+      return (partition.position, feeds)
+    }
+    return shared.map {
+      ReadPartition(
+        topic,
+        number,
+        continuing: ReplicaPartition(sharing: $0.feeds, isLocked: false),
+        from: $0.position
+      )
+    }
+  }
+
+  /// Hands a partition out, which is not followed from then on; nil if a store cannot continue from it.
+  func takeOut(_ number: Int32) -> sending ReadPartition? {
+    // Nobody else has it any more.
+    nonisolated(unsafe) var taken: ReadPartition?
+    locked {
+      taken = adopted.removeValue(forKey: number)
+      guard let partition = followed[number] else { return }
+      taken = partition.isShareable ? partition.read : nil
+      drop(number)
+      computeStanding()
+    }
+    return taken
+  }
+
+  /// Keeps what a worker has read of a partition, in case the partition is followed next; nil to forget it.
+  func adopt(_ partition: sending ReadPartition?, of number: Int32) {
+    nonisolated(unsafe) let partition = partition
+    locked { adopted[number] = followed[number] == nil ? partition : nil }
+  }
+
+  /// Keeps a copy of what a worker has read of a partition. The worker may use it further.
+  func adopt(copying partition: ReadPartition) {
+    if locked({ followed[partition.number] != nil }) { return }
+    let shared = partition.replicas.share(isLocked: false) { body in self.locked { body() } }
+    adopt(
+      ReadPartition(
+        topic,
+        partition.number,
+        continuing: ReplicaPartition(sharing: shared, isLocked: true),
+        from: partition.position
+      ),
+      of: partition.number
+    )
+  }
+
+  /// How far each partition was followed, sorted by number.
+  var progress: [PartitionProgress] {
+    locked { followed.values.map(\.progress) }.sorted { $0.number < $1.number }
+  }
+
+  // MARK: Records
+
+  /// Applies a record of a partition. Records of partitions that are not followed are ignored.
+  ///
+  /// - Parameter plan: decodes the plan from the record's headers. It is called only if the plan is used.
+  func take(
+    _ number: Int32,
+    offset: Int64,
+    key: ByteSpan,
+    value: ByteSpan?,
+    plan: () -> ChangesetPlan? = { nil }
+  ) -> Taken {
+    locked {
+      guard var partition = followed[number] else { return .taken }
+      if isFull { return .noRoom }
+      if offset < partition.position {
+        // The topic was recreated or truncated, so the state read so far is no longer part of it.
+        drop(number)
+        partition = FollowedPartition(ReadPartition(topic, number, from: offset), keeping: kept)
+        followed[number] = partition
+      }
+      let keepsChanges = partition.isBootstrapped ? !subscribers.isEmpty : historyCount > 0
+      let (news, fault) = partition.take(
+        offset: offset,
+        key: key,
+        value: value,
+        keepsChanges: keepsChanges,
+        describesChanges: keepsChanges && differenceCount > 0,
+        plan: plan
+      )
+      if let news { note(news, of: partition) }
+      return fault.map { .unreadable($0) } ?? .taken
+    }
+  }
+
+  /// Records that the reader reached the end of a partition.
+  func noteEnd(_ number: Int32, offset: Int64) {
+    locked {
+      guard let partition = followed[number], partition.noteEnd(at: offset) else { return }
+      for feed in partition.feeds {
+        noteSharedID(feed)
+        let isLost = partition.reasonForLoss(of: feed) != nil
+        forEachListener(to: feed) { subscriber in
+          if isLost || !subscriber.mailbox.options.beginsWithHistory {
+            subscriber.mailbox.addNewest(FeedAddress(number, feed))
+          }
+        }
+      }
+      deliverAbsentFeeds()
+    }
+  }
+
+  /// Once all partitions are known, reports `absent` to subscribers that requested a feed that does not exist.
+  ///
+  /// - Parameter reported: feeds that were just reported.
+  private func deliverAbsentFeeds(except reported: Set<ByteText> = []) {
+    guard areKnown else { return }
+    for feed in listeners.keys where !isKnown(feed) && !reported.contains(feed) {
+      forEachListener(to: feed, byName: true) { $0.mailbox.addNewest(FeedAddress(nil, feed)) }
+    }
+  }
+
+  /// Looks for a feed that was created or deleted in all partitions that have been read to their ends. Before that, a feed may
+  /// belong to the past. O(p) for p partitions.
+  private func noteSharedID(_ feed: ByteText) {
+    guard followed.count > 1 else { return }
+    let numbers = followed.values.filter { $0.isBootstrapped && $0.hasReplica(of: feed) }.map(\.number)
+    sharedIDs.note(feed, in: numbers)
+  }
+
+  private func note(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+    if partition.isBootstrapped {
+      switch news {
+      case .changed(let feed, let changeset) where changeset.change.mode == .reload: noteSharedID(feed)
+      case .changedUnseen(let feed, .reload), .removed(let feed, _): noteSharedID(feed)
+      case .changed, .changedUnseen, .lost: break
+      }
+    }
+    if partition.isBootstrapped || historyCount > 0 { deliver(news, of: partition) }
+  }
+
+  private func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+    switch news {
+    case .changed(let feed, let changeset):
+      // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
+      let snapshot = changeset.change.mode == .reload ? partition.content(of: feed)?.snapshot : nil
+      deliver(feed, of: partition) { subscriber in
+        let snapshot = subscriber.mailbox.options.hasSnapshots ? snapshot : nil
+        subscriber.mailbox.add(
+          .changed(changeset, snapshot),
+          of: FeedAddress(partition.number, feed),
+          byteCount: changeset.change.byteCount
+        )
+      }
+    case .changedUnseen(let feed, _):
+      deliver(feed, of: partition) { $0.mailbox.addNewest(FeedAddress(partition.number, feed)) }
+    case .lost(let feed, let reason):
+      // Before the end of the partition, a later reload replaces what compaction removed.
+      guard partition.isBootstrapped else { return }
+      deliver(feed, of: partition) {
+        $0.mailbox.add(
+          .mustRefetch(feed: feed.string, partition: partition.number, reason: reason),
+          of: FeedAddress(partition.number, feed),
+          byteCount: 0
+        )
+      }
+    case .removed(let feed, let changeset):
+      deliver(feed, of: partition) {
+        $0.mailbox.add(
+          .absent(feed: feed.string, partition: partition.number, changeset: changeset),
+          of: FeedAddress(partition.number, feed),
+          byteCount: changeset?.count ?? 0
+        )
+      }
+    }
+  }
+
+  private func deliver(
+    _ feed: ByteText,
+    of partition: FollowedPartition,
+    _ body: (inout Subscriber) -> Void
+  ) {
+    forEachListener(to: feed) { subscriber in
+      if partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory { body(&subscriber) }
+    }
+  }
+
+  /// Updates each subscriber of a feed, then wakes those that have something to take.
+  ///
+  /// - Parameter byName: only those that requested the feed.
+  private func forEachListener(
+    to feed: ByteText,
+    byName: Bool = false,
+    _ body: (inout Subscriber) -> Void
+  ) {
+    func change(_ number: Int) {
+      guard var subscriber = subscribers.removeValue(forKey: number) else { return }
+      body(&subscriber)
+      if !subscriber.mailbox.isEmpty {
+        subscriber.waiter?.resume()
+        subscriber.waiter = nil
+      }
+      subscribers[number] = subscriber
+    }
+    if !byName { for number in listenersToAll { change(number) } }
+    for number in listeners[feed] ?? [] { change(number) }
+  }
+
+  // MARK: Standing
+
+  /// Recomputes the standing; called after each batch.
+  func updateStanding() { locked { computeStanding() } }
+
+  private func computeStanding() {
+    let new = isOpen ? followed.values.map(\.standing).min() ?? .upToDate : .bootstrapping
+    guard new != currentStanding else { return }
+    currentStanding = new
+    for watcher in standingWatchers.values { watcher.yield(new) }
+  }
+
+  /// Whether the queue of a subscriber with the policy `pausesReading` is full.
+  var isFull: Bool { pausing.contains { subscribers[$0]?.mailbox.isFull == true } }
+
+  /// Ends all subscriptions after their pending updates.
+  func finish(_ end: End) {
+    let watchers = locked {
+      self.end = end
+      request = .stop
+      for number in Array(subscribers.keys) { wake(number) }
+      defer { standingWatchers = [:] }
+      return Array(standingWatchers.values)
+    }
+    // Outside the lock, because their termination handlers take it.
+    for watcher in watchers { watcher.finish() }
+  }
+}

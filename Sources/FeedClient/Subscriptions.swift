@@ -1,0 +1,330 @@
+import Changesets
+import Feed
+import Synchronization
+
+/// The followed partitions and their subscribers, shared by the reading thread and the subscribers.
+///
+/// One lock protects all variables. It is held while one record is applied, one update is taken, or the feeds of one partition
+/// are listed. No code awaits while it holds the lock.
+///
+/// Unchecked: the variables are used under the lock only, and no reference to a partition leaves this type.
+final class Subscriptions: @unchecked Sendable {
+  /// The changesets topic.
+  let topic: String
+  /// The feeds to follow; nil for all.
+  let kept: Set<ByteText>?
+  private let lock = Mutex<Void>(())
+
+  var followed: [Int32: FollowedPartition] = [:]
+  /// The ids that several partitions have.
+  var sharedIDs = SharedIDs()
+  /// What workers have read of partitions that may be followed next.
+  var adopted: [Int32: ReadPartition] = [:]
+  /// Whether `followed` reflects the request; false until the first partitions are open.
+  var isOpen = false
+  var currentStanding = FeedStanding.bootstrapping
+  var standingWatchers: [Int: AsyncStream<FeedStanding>.Continuation] = [:]
+
+  var subscribers: [Int: Subscriber] = [:]
+  /// Subscribers by requested feed, and the subscribers of all feeds.
+  var listeners: [ByteText: Set<Int>] = [:]
+  var listenersToAll: Set<Int> = []
+  /// Subscribers with the policy `pausesReading`.
+  var pausing: Set<Int> = []
+  /// The number of subscribers that receive changesets before their partition's end is reached.
+  var historyCount = 0
+  /// The number of subscribers whose changesets contain differences.
+  var differenceCount = 0
+  private var nextNumber = 0
+
+  var request = Request.none
+  /// The most recently requested partitions; nil for all.
+  private var wanted: Set<Int32>?
+  private var readerWaiter: CheckedContinuation<Void, Never>?
+  var end: End?
+  /// How the run before the last ``reset()`` ended. Subscriptions made before that reset end the same way.
+  private var endBefore = End.stopped
+
+  /// A request to the reader.
+  enum Request: Sendable, Equatable {
+    case none
+    /// Follow these partitions, or all if nil.
+    case follow(Set<Int32>?)
+    case stop
+  }
+
+  /// How reading ended.
+  enum End {
+    case stopped
+    case failed(FeedClientError)
+  }
+
+  struct Subscriber {
+    /// The requested feeds; nil for all.
+    let feeds: Set<ByteText>?
+    var mailbox: Mailbox
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  /// The answer to a subscriber that asks for its next update.
+  enum Delivery {
+    case update(FeedUpdate)
+    case nothingYet
+    case ended(FeedClientError?)
+  }
+
+  init(topic: String = "", partitions: Set<Int32>?, keeping kept: Set<ByteText>? = nil) {
+    self.topic = topic
+    self.kept = kept
+    wanted = partitions
+    request = .follow(partitions)
+  }
+
+  func locked<Result: Sendable>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
+
+  // MARK: Requests
+
+  /// Sends a request to the reader. No request follows a request to stop.
+  func ask(_ new: Request) {
+    locked {
+      if case .follow(let partitions) = new { wanted = partitions }
+      guard request != .stop else { return }
+      request = new
+      wakeReader()
+    }
+  }
+
+  private func wakeReader() {
+    readerWaiter?.resume()
+    readerWaiter = nil
+  }
+
+  /// Waits until the queues have room or a request arrives.
+  func waitForRoom() async {
+    await withCheckedContinuation { continuation in
+      locked {
+        if isFull, request == .none {
+          readerWaiter = continuation
+        } else {
+          continuation.resume()
+        }
+      }
+    }
+  }
+
+  /// Discards all feeds and subscribers, to read the most recently requested partitions from their beginning. The
+  /// previous run must have ended.
+  func reset() {
+    locked {
+      guard let end else { preconditionFailure("a client is reset once it has ended") }
+      endBefore = end
+      self.end = nil
+      followed = [:]
+      sharedIDs = SharedIDs()
+      adopted = [:]
+      isOpen = false
+      currentStanding = .bootstrapping
+      subscribers = [:]
+      listeners = [:]
+      listenersToAll = []
+      pausing = []
+      historyCount = 0
+      differenceCount = 0
+      request = .follow(wanted)
+    }
+  }
+
+  // MARK: Feeds
+
+  /// The standing over all followed partitions.
+  var standing: FeedStanding { locked { currentStanding } }
+
+  /// Lists the known feeds by partition, and within a partition by the bytes of their ids.
+  func collect<Element: Sendable>(_ list: @Sendable (FollowedPartition) -> [Element]) -> [Element] {
+    locked { followed.keys.sorted() }.flatMap { number in
+      // Takes the lock once for each partition, so that the reader can run in between.
+      locked { followed[number].map(list) ?? [] }
+    }
+  }
+
+  /// The followed partitions, sorted by number.
+  var partitions: [PartitionDescription] {
+    locked {
+      followed.values.map {
+        PartitionDescription(number: $0.number, position: $0.position, standing: $0.standing)
+      }
+    }.sorted { $0.number < $1.number }
+  }
+
+  /// The partitions that have a feed, lowest first.
+  func partitions(of feed: ByteText) -> [Int32] { locked { numbers(of: feed) } }
+
+  private func numbers(of feed: ByteText) -> [Int32] {
+    followed.values.lazy.filter { $0.hasReplica(of: feed) }.map(\.number).sorted()
+  }
+
+  /// The partition with a number, or the lowest one that has a feed.
+  private func partition(of feed: ByteText, _ number: Int32?) -> FollowedPartition? {
+    (number ?? numbers(of: feed).first).flatMap { followed[$0] }
+  }
+
+  /// The description of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
+  func description(of feed: ByteText, in number: Int32? = nil) -> FeedDescription? {
+    locked { partition(of: feed, number)?.description(of: feed) }
+  }
+
+  /// The current content of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
+  func content(of feed: ByteText, in number: Int32? = nil) -> FeedContent? {
+    locked { partition(of: feed, number)?.content(of: feed) }
+  }
+
+  /// Messages about ids that several partitions have, once all partitions are known.
+  func takeSharedIDs() -> [String] { locked { areKnown ? sharedIDs.takeNews() : [] } }
+
+  /// The number of ids that several partitions have.
+  var sharedIDCount: Int { locked { sharedIDs.count } }
+
+  /// Whether all partitions have been read to their ends once.
+  var areKnown: Bool { isOpen && followed.values.allSatisfy(\.isBootstrapped) }
+
+  /// Whether the feed exists or has a recorded loss.
+  func isKnown(_ feed: ByteText) -> Bool {
+    followed.values.contains { $0.reasonForLoss(of: feed) != nil || $0.hasReplica(of: feed) }
+  }
+
+  // MARK: Subscribers
+
+  /// Adds a subscriber and queues the current state of its feeds.
+  ///
+  /// - Parameter feeds: nil for all.
+  func subscribe(to feeds: Set<ByteText>?, _ options: SubscriptionOptions) -> Int {
+    locked {
+      let number = takeNumber()
+      var mailbox = Mailbox(options)
+      if !options.beginsWithHistory {
+        for partition in followed.values.sorted(by: { $0.number < $1.number })
+        where partition.isBootstrapped {
+          for feed in partition.feeds where feeds?.contains(feed) != false {
+            mailbox.addNewest(FeedAddress(partition.number, feed))
+          }
+        }
+        if areKnown {
+          for feed in feeds ?? [] where !isKnown(feed) { mailbox.addNewest(FeedAddress(nil, feed)) }
+        }
+      }
+      subscribers[number] = Subscriber(feeds: feeds, mailbox: mailbox)
+      if let feeds {
+        for feed in feeds { listeners[feed, default: []].insert(number) }
+      } else {
+        listenersToAll.insert(number)
+      }
+      if options.slowPolicy == .pausesReading { pausing.insert(number) }
+      if options.beginsWithHistory { historyCount += 1 }
+      if options.needsDifferences { differenceCount += 1 }
+      return number
+    }
+  }
+
+  /// Returns a number that no subscriber or watcher has had.
+  private func takeNumber() -> Int {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  func unsubscribe(_ number: Int) {
+    locked {
+      guard let subscriber = subscribers.removeValue(forKey: number) else { return }
+      for feed in subscriber.feeds ?? [] {
+        listeners[feed]?.remove(number)
+        if listeners[feed]?.isEmpty == true { listeners[feed] = nil }
+      }
+      listenersToAll.remove(number)
+      pausing.remove(number)
+      if subscriber.mailbox.options.beginsWithHistory { historyCount -= 1 }
+      if subscriber.mailbox.options.needsDifferences { differenceCount -= 1 }
+      subscriber.waiter?.resume()
+      wakeReader()
+    }
+  }
+
+  /// The next delivery for a subscriber.
+  func next(for number: Int) -> Delivery {
+    locked {
+      guard let letter = subscribers[number]?.mailbox.next(), let subscriber = subscribers[number] else {
+        switch subscribers[number] == nil ? endBefore : end {
+        case nil: return .nothingYet
+        case .stopped: return .ended(nil)
+        case .failed(let error): return .ended(error)
+        }
+      }
+      if pausing.contains(number) { wakeReader() }
+      switch letter {
+      case .update(let update): return .update(update)
+      case .newest(let feed, let passedOver):
+        return .update(newest(feed, passedOver: passedOver, for: subscriber))
+      }
+    }
+  }
+
+  private func newest(_ feed: FeedAddress, passedOver: Int, for subscriber: Subscriber) -> FeedUpdate {
+    if let partition = feed.partition.flatMap({ followed[$0] }),
+      partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory
+    {
+      if let reason = partition.reasonForLoss(of: feed.id) {
+        return .mustRefetch(feed: feed.id.string, partition: partition.number, reason: reason)
+      }
+      if let content = partition.content(of: feed.id) { return .present(content, passedOver: passedOver) }
+    }
+    return .absent(feed: feed.id.string, partition: feed.partition, changeset: nil)
+  }
+
+  /// Replaces a subscriber's pending updates of a feed with the feed's newest state.
+  func passOver(_ feed: FeedAddress, for number: Int) {
+    locked { subscribers[number]?.mailbox.addNewest(feed) }
+  }
+
+  /// Waits until the subscriber has something to take, reading has ended, or the task is cancelled.
+  func wait(for number: Int) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        locked {
+          let isIdle = subscribers[number]?.mailbox.isEmpty == true && end == nil
+          // Checked under the lock: the cancellation handler may have run before the continuation was stored.
+          if isIdle, !Task.isCancelled {
+            subscribers[number]?.waiter = continuation
+          } else {
+            continuation.resume()
+          }
+        }
+      }
+    } onCancel: {
+      locked { wake(number) }
+    }
+  }
+
+  /// Wakes a waiting subscriber.
+  func wake(_ number: Int) {
+    subscribers[number]?.waiter?.resume()
+    subscribers[number]?.waiter = nil
+  }
+
+  /// The standing now and after each change. A slow reader receives only the newest value.
+  func standings() -> AsyncStream<FeedStanding> {
+    let (stream, continuation) = AsyncStream<FeedStanding>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let number: Int? = locked {
+      continuation.yield(currentStanding)
+      guard end == nil else { return nil }
+      let number = takeNumber()
+      standingWatchers[number] = continuation
+      return number
+    }
+    guard let number else {
+      continuation.finish()
+      return stream
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.locked { self?.standingWatchers[number] = nil }
+    }
+    return stream
+  }
+}
