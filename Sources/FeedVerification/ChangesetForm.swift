@@ -6,19 +6,29 @@ struct ChangesetForm {
   /// Milliseconds since 1970.
   let time: Int64
   let through: [TopicOffset]
-  /// The fields before the lists without `part` and `parts`, as all parts have them alike.
-  let head: [UInt8]
+  /// What all parts of a changeset have alike.
+  let head: Head
   /// The lists of a difference; they point into the record.
   let entries: DecodedEntries
-  let seam: PartSeam
   /// What the record's header says of why it is what it is.
   var plan: ChangesetPlan?
 
+  /// The fields before the lists, but for `part` and `parts`.
+  struct Head: Equatable {
+    let epoch: [UInt8]
+    let revision: UInt64
+    let base: UInt64
+    let mode: ChangesetMode
+    let reason: ReloadReason?
+    let time: Int64
+    let through: [TopicOffset]
+    let checksum: UInt32
+  }
+
   /// - Parameters:
   ///   - text: must stay valid as long as this is used.
-  ///   - spelled: is overwritten.
   ///   - mayForget: whether `through` may lack records that were taken.
-  init(_ text: JSONText, arena: ScratchArena, spelled: ByteWriter, mayForget: Bool) throws(Violation) {
+  init(_ text: JSONText, arena: ScratchArena, mayForget: Bool) throws(Violation) {
     if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw Violation("the value is not valid: \(fault.explanation)")
     }
@@ -37,24 +47,40 @@ struct ChangesetForm {
     try ChangesetForm.checkRevision(record)
     try ChangesetForm.checkThrough(through, epoch: record.epoch, mayForget: mayForget)
 
-    spelled.removeAll()
-    var spelling = ChangesetSpelling(spelled)
-    spelling.append(head: record, through, withPart: false)
-    head = Array(spelled.written.buffer)
-    spelled.removeAll()
-    spelling.append(head: record, through, withPart: true)
+    head = Head(
+      epoch: Array(record.epoch.buffer),
+      revision: record.revision,
+      base: record.base,
+      mode: record.mode,
+      reason: record.reason,
+      time: time,
+      through: through,
+      checksum: record.checksum
+    )
     var entries = DecodedEntries()
-    switch record.mode {
-    case .delete: break
-    case .reload: try spelling.append(reload: record)
-    case .diff, .reconfigure:
+    if record.mode == .diff || record.mode == .reconfigure {
       try Violation.from { () throws(ReplicaFault) in try entries.append(record) }
-      spelling.append(entries)
     }
-    spelling.appendEnd()
     self.entries = entries
-    seam = spelling.seam
-    try SpellingComparison.check(text.bytes, spelled.written, of: "the value")
+  }
+
+  /// Bytes of the head of a reload with a reason, in place of this changeset.
+  func reloadHeadBytes(_ reason: ReloadReason) -> Int {
+    ChangesetHead(
+      feed: record.feed,
+      epoch: head.epoch,
+      revision: head.revision,
+      base: reason == .keyframe ? head.revision : head.revision - 1,
+      mode: .reload,
+      reason: reason,
+      time: time,
+      through: through,
+      checksum: head.checksum
+    ).byteCount(scratch: ByteWriter(capacity: 1024))
+  }
+
+  var hasEntries: Bool {
+    (EntryList.ofSections + EntryList.ofItems).contains { !$0.entries(of: entries).isEmpty }
   }
 
   var isKeyframe: Bool { record.reason == .keyframe }
@@ -133,4 +159,79 @@ struct ChangesetForm {
 
 extension TopicOffset {
   var name: String { String(decoding: topic, as: UTF8.self) }
+}
+
+/// Reads the times of changesets.
+enum ChangesetTime {
+  /// The milliseconds since 1970 that a time says; nil if it is not spelled as `TimestampFormat` does.
+  static func milliseconds(_ text: ByteSpan) -> Int64? {
+    guard text.count == TimestampFormat.byteCount, let milliseconds = read(text) else { return nil }
+    // Whatever else may be wrong, like the 30th of February, does not come out again as it was.
+    let writer = ByteWriter(capacity: TimestampFormat.byteCount)
+    TimestampFormat.append(milliseconds, to: writer)
+    return writer.written.hasSameBytes(as: text) ? milliseconds : nil
+  }
+
+  private static func read(_ text: ByteSpan) -> Int64? {
+    func number(_ range: Range<Int>) -> Int64? {
+      var number: Int64 = 0
+      for at in range {
+        let digit = text[at] &- 0x30
+        guard digit < 10 else { return nil }
+        number = number * 10 + Int64(digit)
+      }
+      return number
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+      let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+      let fraction = number(20..<23), (1...12).contains(month)
+    else { return nil }
+    let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    return seconds * 1000 + fraction
+  }
+
+  /// The days from 1970-01-01 to a Gregorian date. Years are counted from March, so that a leap day is the
+  /// last of its year, and from -400 on, so that nothing is negative.
+  private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let years = (month > 2 ? year : year - 1) + 400
+    let months = (month + 9) % 12
+    // 1970-01-01 is day 865,565 of that count.
+    return years * 365 + years / 4 - years / 100 + years / 400 + (months * 306 + 5) / 10 + day - 1 - 865_565
+  }
+}
+
+/// Decodes changeset records and checks their form; its memory serves one record after the other.
+final class ChangesetDecoder {
+  private let indexer = JSONIndexer()
+  /// For the earlier parts of a changeset, while the last one is in the other; made when there are such.
+  private lazy var partIndexer = JSONIndexer()
+  private let arena = ScratchArena()
+
+  /// What is decoded is valid until the next value is, as long as the value's bytes stay.
+  ///
+  /// - Parameter mayForget: whether `through` may lack records that were taken.
+  func decode(_ value: ByteSpan, mayForget: Bool) throws(Violation) -> ChangesetForm {
+    arena.reset()
+    return try ChangesetForm(
+      try ChangesetDecoder.index(value, indexer),
+      arena: arena,
+      mayForget: mayForget
+    )
+  }
+
+  /// Adds the lists of an earlier part, whose form was checked; they point to its bytes.
+  func append(_ part: ByteSpan, to entries: inout DecodedEntries) throws(Violation) {
+    let text = try ChangesetDecoder.index(part, partIndexer)
+    try Violation.from { () throws(ReplicaFault) in
+      try entries.append(DecodedChangeset(text, arena: arena))
+    }
+  }
+
+  private static func index(_ value: ByteSpan, _ indexer: JSONIndexer) throws(Violation) -> JSONText {
+    do throws(JSONFault) {
+      return try indexer.validatedWithPairedSurrogates(value)
+    } catch {
+      throw Violation("the value is not JSON: \(error.explanation)")
+    }
+  }
 }

@@ -1,8 +1,10 @@
-/// Checks records of the changesets topic against the protocol: that they are spelled, numbered and ordered as
-/// it says, that each changeset fits what came before, and that the topic stays as small as it promises.
+public import Feed
+
+/// Checks records of the changesets topic against the protocol: that they are numbered and ordered as it says, and that
+/// each changeset fits the ones before it.
 ///
-/// What a replica tolerates is a fault here. Of each feed the first fault is reported; what comes after it is
-/// not looked at. Memory follows the feeds that are there, not the number of records. Not thread-safe.
+/// It reports what a replica tolerates, too, and the first fault of each feed; later records of that feed are not checked.
+/// Memory grows with the feeds that exist, not with the number of records. Not thread-safe.
 public final class ChangesetVerifier {
   private let options: VerificationOptions
   private let decoder = ChangesetDecoder()
@@ -35,5 +37,126 @@ public final class ChangesetVerifier {
   /// What was verified so far; feeds are counted by `finish`.
   public var counts: VerificationCounts {
     partitions.values.reduce(into: VerificationCounts()) { $0.add($1.counts) }
+  }
+}
+
+/// What changesets are verified against.
+public struct VerificationOptions: Sendable, Equatable {
+  /// The settings with which they were written.
+  public var keyframes: KeyframePolicy
+  public var output: OutputOptions
+  /// Whether older records may be gone, as in a compacted topic: a gap is then a fault only if no later reload
+  /// closes it.
+  public var mayBeCompacted: Bool
+  /// Whether `through` may begin again for an input topic, as it does in the daemon's topic after input that was lost.
+  var mayForgetInput: Bool { mayBeCompacted }
+  /// Whether the header `feedstore.plan` must stand wherever a plan was weighed. A topic may still hold changesets of
+  /// versions that did not write it.
+  public var requiresPlans = true
+
+  public init(keyframes: KeyframePolicy, output: OutputOptions, mayBeCompacted: Bool = false) {
+    self.keyframes = keyframes
+    self.output = output
+    self.mayBeCompacted = mayBeCompacted
+  }
+}
+
+/// What was verified, in numbers.
+public struct VerificationCounts: Sendable, Equatable {
+  public var records = 0
+  /// Bytes of keys and values.
+  public var bytes = 0
+  public var nulls = 0
+  /// Changesets, each counted once however many parts it has; keyframes are not among them.
+  public var changesets: [ChangesetMode: Int] = [:]
+  public var keyframes = 0
+  /// Records of feeds of which a fault is known already: they were not looked at.
+  public var recordsPassedOver = 0
+  /// Feeds with a fault.
+  public var faultyFeeds = 0
+  /// Feeds that are there at the end, those with a fault not counted.
+  public var feeds = 0
+
+  public init() {}
+
+  mutating func add(_ other: VerificationCounts) {
+    records += other.records
+    bytes += other.bytes
+    nulls += other.nulls
+    changesets.merge(other.changesets) { $0 + $1 }
+    keyframes += other.keyframes
+    recordsPassedOver += other.recordsPassedOver
+    faultyFeeds += other.faultyFeeds
+    feeds += other.feeds
+  }
+}
+
+/// What is wrong with a feed's records: the first thing, and where.
+public struct VerificationFault: Error, Sendable, Equatable {
+  /// The feed's id; nil for a record that names none.
+  public let feed: String?
+  public let place: VerificationPlace
+  /// What was found and what was expected.
+  public let message: String
+
+  init(feed: String?, place: VerificationPlace, _ message: String) {
+    self.feed = feed
+    self.place = place
+    self.message = message
+  }
+}
+
+/// Where a record stands, in the caller's numbers: they are handed back with what is found there.
+public struct VerificationPlace: Sendable, Equatable {
+  /// Which file, or which partition.
+  public var source: Int
+  /// Its line, or its offset.
+  public var position: Int64
+
+  public init(source: Int, position: Int64) {
+    self.source = source
+    self.position = position
+  }
+}
+
+/// A record of the changesets topic that is to be verified. Its bytes stay the caller's.
+public struct VerifiedRecord {
+  public var key: ByteSpan?
+  /// Nil for a Kafka null.
+  public var value: ByteSpan?
+  /// Names and values by turns; nil is a null.
+  public var headers: [ByteSpan?]
+  /// Milliseconds since 1970; nil where a broker may have set another time.
+  public var timestamp: Int64?
+  public var place: VerificationPlace
+
+  public init(
+    key: ByteSpan?,
+    value: ByteSpan?,
+    headers: [ByteSpan?],
+    timestamp: Int64?,
+    place: VerificationPlace
+  ) {
+    self.key = key
+    self.value = value
+    self.headers = headers
+    self.timestamp = timestamp
+    self.place = place
+  }
+}
+
+/// A rule of the protocol that a record breaks: what was found and what was expected.
+struct Violation: Error, Equatable {
+  let message: String
+
+  init(_ message: String) { self.message = message }
+
+  /// Lets what a replica finds count as a violation.
+  static func from<Result>(_ body: () throws(ReplicaFault) -> Result) throws(Violation) -> Result {
+    do throws(ReplicaFault) {
+      return try body()
+    } catch {
+      throw Violation(error.message)
+    }
   }
 }

@@ -70,8 +70,11 @@ final class HeaderCheck {
     }
     expected.removeAll()
     plan.write(to: expected)
-    let words = "the header \(quoted(ChangesetPlan.header))"
-    try SpellingComparison.check(value, expected.written, of: words)
+    guard value.hasSameBytes(as: expected.written) else {
+      throw Violation(
+        "the header \(quoted(ChangesetPlan.header)) is \(value.text), expected \(expected.written.text)"
+      )
+    }
     guard rest.count <= 2 else {
       throw Violation("there is a header \(HeaderCheck.words(rest[2])), expected no more than the nine")
     }

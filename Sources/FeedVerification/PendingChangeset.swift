@@ -2,7 +2,7 @@ import Feed
 
 /// A changeset of which parts are still to come.
 struct PendingChangeset {
-  let head: [UInt8]
+  let head: ChangesetForm.Head
   let revision: UInt64
   let parts: Int
   /// What the first part's header says of why the changeset is what it is.
@@ -15,8 +15,6 @@ struct PendingChangeset {
   private let state: FeedState?
   /// What the reload is compared with; nil where nothing is known.
   private(set) var comparison: ReloadComparison?
-  private var lastSeam = PartSeam.none
-  private var lastBytes = 0
   /// The section that the last part ended with.
   private var lastSection: [UInt8]?
 
@@ -39,7 +37,7 @@ struct PendingChangeset {
   }
 
   /// Takes the next part.
-  mutating func take(_ form: ChangesetForm, bytes: Int, maxMessageBytes: Int) throws(Violation) {
+  mutating func take(_ form: ChangesetForm, bytes: Int) throws(Violation) {
     if form.record.mode == .reload {
       try walk(form.record)
       if let state {
@@ -48,27 +46,11 @@ struct PendingChangeset {
     } else if received + 1 < parts {
       values.append(OwnedSpan(form.record.text.bytes))
     }
-    if parts > 1 { try checkSeam(form, maxMessageBytes) }
+    if parts > 1, !form.hasEntries, form.record.sections.first == 0 {
+      throw Violation("\(form.name) holds nothing")
+    }
     received += 1
     byteCount += bytes
-    lastSeam = form.seam
-    lastBytes = bytes
-  }
-
-  private func checkSeam(_ form: ChangesetForm, _ limit: Int) throws(Violation) {
-    if form.seam == .none { throw Violation("\(form.name) holds nothing") }
-    if received == 0 { return }
-    if case .entries(_, let last, _) = lastSeam, case .entries(let first, _, _) = form.seam,
-      first.rawValue < last.rawValue
-    {
-      throw Violation("\(form.name) begins with \(first.path), after \(last.path) in the part before")
-    }
-    guard let cost = form.seam.cost(after: lastSeam), lastBytes + cost > limit else {
-      throw Violation(
-        "the first entry of \(form.name) had room in the part before, of \(lastBytes) bytes "
-          + "(output.maxMessageBytes is \(limit))"
-      )
-    }
   }
 
   /// Checks which sections go on from the part before, and compares.
@@ -103,5 +85,27 @@ struct PendingChangeset {
   mutating func finishReload() -> (FeedState?, ReloadComparison?) {
     comparison?.end()
     return (state, comparison)
+  }
+}
+
+/// What has to come next in a partition, before any other feed's records.
+enum Expectation {
+  /// The next part of a changeset.
+  case part(PendingChangeset)
+  /// A keyframe, for this reason.
+  case keyframe(String)
+  case nulls(NullsDue, isDeletion: Bool)
+
+  /// What is expected, in words.
+  ///
+  /// - Parameter feed: the feed's id as it stands in keys.
+  func words(feed: String) -> String {
+    switch self {
+    case .part(let pending): "part \(pending.received) of \(pending.parts) of revision \(pending.revision)"
+    case .keyframe(let reason): "a keyframe (\(reason))"
+    case .nulls(let due, let isDeletion):
+      "a null under \((due.next + feed).debugDescription)"
+        + (isDeletion ? ", as the feed was deleted" : ", as the reload has fewer parts than the one before")
+    }
   }
 }

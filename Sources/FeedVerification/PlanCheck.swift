@@ -51,18 +51,18 @@ struct PlanCheck {
   /// Checks a difference that was applied.
   ///
   /// - Parameters:
-  ///   - differenceBytes: bytes of the changeset as one value.
+  ///   - differenceBytes: bytes of the changeset; nil if it has parts.
   ///   - state: the result.
   func check(
     _ entries: DecodedEntries,
-    differenceBytes: Int,
+    differenceBytes: Int?,
     itemsBefore: Int,
     after state: FeedState
   ) throws(Violation) {
     guard case .weighed(let weighed) = plan else { return }
     try expect("weight", weighed.weight, entries.weight)
     try expect("itemsBefore", weighed.itemsBefore, itemsBefore)
-    try expect("differenceBytes", weighed.differenceBytes, differenceBytes)
+    if let differenceBytes { try expect("differenceBytes", weighed.differenceBytes, differenceBytes) }
     guard weighed.changedKinds <= entries.itemReloadCount else {
       throw Violation(
         "the plan of \(form.name) has \(weighed.changedKinds) changed kinds, "
@@ -83,8 +83,8 @@ struct PlanCheck {
 
   private func checkResult(_ weighed: WeighedDifference, _ state: FeedState) throws(Violation) {
     try expect("itemsAfter", weighed.itemsAfter, state.itemCount)
-    let headBytes = ReloadSize.headBytes(form, reason: .bytes)
-    try expect("reloadBytes", weighed.reloadBytes, state.reloadByteCount(headBytes: headBytes))
+    let reloadBytes = state.reloadByteCount(headBytes: form.reloadHeadBytes(.bytes))
+    try expect("reloadBytes", weighed.reloadBytes, reloadBytes)
   }
 
   /// Checks a keyframe of a feed that is known.
@@ -93,8 +93,8 @@ struct PlanCheck {
     try expect("deltas", due.deltas, keys.deltas)
     try expect("deltaBytes", due.deltaBytes, keys.deltaBytes)
     try expect("lastReloadBytes", due.lastReloadBytes, keys.reloadBytes)
-    let headBytes = ReloadSize.headBytes(form, reason: .keyframe)
-    try expect("keyframeBytes", due.keyframeBytes, state.reloadByteCount(headBytes: headBytes))
+    let keyframeBytes = state.reloadByteCount(headBytes: form.reloadHeadBytes(.keyframe))
+    try expect("keyframeBytes", due.keyframeBytes, keyframeBytes)
     try expect("maxDeltas", due.policy.maxDeltas, policy.maxDeltas)
     guard due.policy.maxBytesRatio == policy.maxBytesRatio else {
       throw Violation(

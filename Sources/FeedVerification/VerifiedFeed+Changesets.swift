@@ -184,7 +184,7 @@ extension VerifiedFeed {
       known.keys.noteDelta(bytes: bytes)
       state = .known(known)
     }
-    try pending.take(form, bytes: bytes, maxMessageBytes: context.options.output.maxMessageBytes)
+    try pending.take(form, bytes: bytes)
     guard pending.isComplete else { return .part(pending) }
     time = form.time
     if form.record.mode == .reload { return try finishReload(&pending, form, context) }
@@ -238,26 +238,17 @@ extension VerifiedFeed {
     try IdleMoves.check(entries)
     try PlanCheck(form, pending.plan).check(
       entries,
-      differenceBytes: Self.unsplitBytes(entries, form),
+      differenceBytes: pending.parts == 1 ? form.record.text.bytes.count : nil,
       itemsBefore: itemsBefore,
       after: known.replica.state
     )
     known.time = Array(form.record.time.buffer)
     state = .known(known)
     let keyframeBytes = known.replica.state.reloadByteCount(
-      headBytes: ReloadSize.headBytes(form, reason: .keyframe)
+      headBytes: form.reloadHeadBytes(.keyframe)
     )
     return known.keys.keyframeReason(context.options.keyframes, keyframeBytes: keyframeBytes)
       .map { .keyframe($0) }
-  }
-
-  /// Bytes of a difference as one value.
-  private static func unsplitBytes(_ entries: DecodedEntries, _ form: ChangesetForm) -> Int {
-    guard form.record.parts > 1 else { return form.record.text.bytes.count }
-    let lists = ByteWriter()
-    var spelling = ChangesetSpelling(lists)
-    spelling.append(entries)
-    return form.head.count + lists.count + 1
   }
 
   private func finishReload(

@@ -1,5 +1,5 @@
 /// The fields before a changeset's lists, in the order of the protocol.
-struct ChangesetHead {
+package struct ChangesetHead {
   var feed: ByteSpan
   var epoch: [UInt8]
   var revision: UInt64
@@ -9,6 +9,28 @@ struct ChangesetHead {
   var time: Int64
   var through: [TopicOffset]
   var checksum: UInt32
+
+  package init(
+    feed: ByteSpan,
+    epoch: [UInt8],
+    revision: UInt64,
+    base: UInt64,
+    mode: ChangesetMode,
+    reason: ReloadReason?,
+    time: Int64,
+    through: [TopicOffset],
+    checksum: UInt32
+  ) {
+    self.feed = feed
+    self.epoch = epoch
+    self.revision = revision
+    self.base = base
+    self.mode = mode
+    self.reason = reason
+    self.time = time
+    self.through = through
+    self.checksum = checksum
+  }
 
   private static var partName: StaticString { ",\"part\":" }
   private static var partsName: StaticString { ",\"parts\":" }
@@ -55,7 +77,7 @@ struct ChangesetHead {
   }
 
   /// Bytes of the head without part fields.
-  func byteCount(scratch: ByteWriter) -> Int {
+  package func byteCount(scratch: ByteWriter) -> Int {
     scratch.removeAll()
     write(part: nil, to: scratch)
     return scratch.count
