@@ -1,33 +1,33 @@
 import FeedKafka
 import Kafka
-public import Service
+package import Service
 
 /// The sources of a configuration. Later ones override earlier ones: defaults, a command's own settings, the file,
 /// environment variables, `--set`.
-public struct ConfigurationSources: Sendable {
+package struct ConfigurationSources: Sendable {
   /// A command's own settings, which every other source except the defaults overrides.
-  public struct CommandSettings: Sendable {
-    public var command: String
-    public var settings: [ConfigurationPair]
+  package struct CommandSettings: Sendable {
+    package var command: String
+    package var settings: [ConfigurationPair]
 
-    public init(command: String, settings: [ConfigurationPair]) {
+    package init(command: String, settings: [ConfigurationPair]) {
       self.command = command
       self.settings = settings
     }
   }
 
   /// A JSON5 file; nil for none.
-  public var file: String?
+  package var file: String?
   /// The process's environment. Variables that begin with ``variablePrefix`` set keys; references in values may name
   /// any variable.
-  public var environment: [String: String]
+  package var environment: [String: String]
   /// `KEY=VALUE`, as given with `--set`.
-  public var assignments: [String]
-  public var command: CommandSettings?
+  package var assignments: [String]
+  package var command: CommandSettings?
 
-  public static let variablePrefix = "FEEDSTORE_"
+  package static let variablePrefix = "FEEDSTORE_"
 
-  public init(
+  package init(
     file: String?,
     environment: [String: String] = [:],
     assignments: [String] = [],
@@ -43,7 +43,7 @@ public struct ConfigurationSources: Sendable {
   ///
   /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the place, what is allowed, and the value
   ///   unless that is a secret.
-  public func load() throws(ConfigurationError) -> LoadedConfiguration {
+  package func load() throws(ConfigurationError) -> LoadedConfiguration {
     var document = ConfigurationDocument()
     if let file { document = try ConfigurationDocument(file: file) }
     for pair in command?.settings ?? [] where document.entries[pair.name] == nil {
@@ -58,7 +58,7 @@ public struct ConfigurationSources: Sendable {
   }
 
   /// The environment variables that set keys.
-  public static let variables = ConfigurationVariables(
+  package static let variables = ConfigurationVariables(
     prefix: variablePrefix,
     keys: FeedStoreConfiguration.keys,
     passedSection: "kafka",
@@ -89,4 +89,13 @@ public struct ConfigurationSources: Sendable {
     "TEST_", "COMMIT", "CRASH_AT", "SEED", "DATA", "UPDATE_GOLDEN", "UPGRADE_FROM", "WRITE_CONFORMANCE",
     "FUZZ_", "SOAK_", "BENCHMARK_", "SERVICE_HOST", "SERVICE_PORT", "PORT",
   ]
+}
+
+/// A configuration together with where each value comes from.
+package struct LoadedConfiguration: Sendable, Equatable {
+  package let configuration: FeedStoreConfiguration
+  /// The readings of all keys, including properties under `kafka.`.
+  package let readings: [ConfigurationReading]
+  /// Environment variables that have FeedStore's prefix but set no key.
+  package let unknownVariables: [ConfigurationVariables.Unknown]
 }

@@ -1,34 +1,36 @@
-public import FeedStore
-public import Service
+package import FeedKafka
+package import FeedStore
+import Kafka
+package import Service
 
 /// All settings of `feedstore`, from the configuration file, environment variables and `--set`.
-public struct FeedStoreConfiguration: Sendable, Equatable {
+package struct FeedStoreConfiguration: Sendable, Equatable {
   /// The options of the store.
-  public var store = FeedStoreOptions()
+  package var store = FeedStoreOptions()
   /// What happens if a topic has lost unread input.
-  public var lostInput = LostInputPolicy.fail
+  package var lostInput = LostInputPolicy.fail
   /// Above this size, a transaction of the daemon ends after the current feed. In bytes.
-  public var maxTransactionBytes = 67_108_864
+  package var maxTransactionBytes = 67_108_864
   /// The number of group members in this process.
-  public var workers = 1
+  package var workers = 1
   /// How long a start waits for conditions that only an operator can fix: topics that the brokers do not know, and
   /// refused connections. In milliseconds.
-  public var startupTimeoutMilliseconds: Int64 = 30_000
+  package var startupTimeoutMilliseconds: Int64 = 30_000
   /// Whether the process follows partitions that its workers do not have.
-  public var standby = StandbyOptions()
+  package var standby = StandbyOptions()
   /// The HTTP server's options.
-  public var http = HTTPOptions()
+  package var http = HTTPOptions()
   /// Whether librdkafka may load libraries.
-  public var allowsPlugins = false
+  package var allowsPlugins = false
   /// The properties under `kafka.` that are passed to librdkafka, sorted by name.
-  public var kafka: [ConfigurationPair] = []
+  package var kafka: [ConfigurationPair] = []
   /// The least severe level that is logged.
-  public var logLevel = LogLevel.info
+  package var logLevel = LogLevel.info
   /// The format of log lines.
-  public var logFormat = LogFormat.text
+  package var logFormat = LogFormat.text
 
   /// The defaults.
-  public init() {}
+  package init() {}
 
   /// Reads a configuration: the defaults, overlaid by the file, overlaid by the assignments in their order.
   ///
@@ -36,7 +38,7 @@ public struct FeedStoreConfiguration: Sendable, Equatable {
   ///   - file: A JSON5 file; nil for none.
   ///   - assignments: `KEY=VALUE`, as given with `--set`.
   /// - Throws: ``ConfigurationError`` for the first mistake; it names the key, the value and what is allowed.
-  public static func load(
+  package static func load(
     file: String?,
     assignments: [String]
   ) throws(ConfigurationError) -> FeedStoreConfiguration {
@@ -44,7 +46,7 @@ public struct FeedStoreConfiguration: Sendable, Equatable {
   }
 
   /// Reads and checks the settings of a document.
-  public init(_ document: ConfigurationDocument) throws(ConfigurationError) {
+  package init(_ document: ConfigurationDocument) throws(ConfigurationError) {
     (self, _) = try Self.read(document)
   }
 
@@ -65,7 +67,7 @@ public struct FeedStoreConfiguration: Sendable, Equatable {
   }
 
   /// All keys, except librdkafka's properties under `kafka.`.
-  public static var keys: [String] {
+  package static var keys: [String] {
     var reader = ConfigurationReader(ConfigurationDocument())
     var configuration = FeedStoreConfiguration()
     do {
@@ -74,5 +76,45 @@ public struct FeedStoreConfiguration: Sendable, Equatable {
       preconditionFailure("the defaults are refused: \(error)")
     }
     return reader.knownKeys
+  }
+}
+
+/// What the daemon does if a topic has lost input that the group has not read (`kafka.onLostInput`).
+package enum LostInputPolicy: String, Sendable, CaseIterable {
+  /// Stops, and reports what is missing.
+  case fail
+  /// Continues with the oldest available record, and reports what is missing.
+  case `continue`
+}
+
+/// Whether a daemon follows partitions that its workers do not have, so that taking one over needs only what was published last.
+package struct StandbyOptions: Sendable, Equatable {
+  /// Whether it does.
+  package var isEnabled = false
+  /// How much state these partitions may have, in bytes by the formula of `StateSize`.
+  package var maxBytes = 1 << 30
+
+  /// The defaults: off.
+  package init() {}
+}
+
+extension KafkaSettings {
+  /// Settings for an existing cluster, with the configured startup timeout.
+  ///
+  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  package init(_ configuration: FeedStoreConfiguration) throws(ConfigurationError) {
+    try self.init(configuration.kafka)
+    connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
+  }
+
+  /// Settings for an existing or an embedded cluster, with the configured startup timeout.
+  ///
+  /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
+  package init(
+    _ configuration: FeedStoreConfiguration,
+    embedded: [ConfigurationPair]?
+  ) throws(ConfigurationError) {
+    try self.init(configuration.kafka, embedded: embedded)
+    connectionFaults = ConnectionFaults(patienceMilliseconds: configuration.startupTimeoutMilliseconds)
   }
 }

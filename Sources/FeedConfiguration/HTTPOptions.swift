@@ -1,52 +1,52 @@
-public import Service
+package import Service
 
 /// Whether and how a daemon serves health, status, metrics and feeds over HTTP (docs/http.md).
-public struct HTTPOptions: Sendable, Equatable {
+package struct HTTPOptions: Sendable, Equatable {
   /// Whether it serves HTTP at all.
-  public var isEnabled = false
+  package var isEnabled = false
   /// Whether it serves feeds and the inspector as well, which takes a second copy of the feeds.
-  public var servesFeeds = true
+  package var servesFeeds = true
   /// The numeric address to listen on.
-  public var address = "127.0.0.1"
+  package var address = "127.0.0.1"
   /// The port to listen on; 0 lets the system choose one.
-  public var port = 8321
+  package var port = 8321
   /// The bearer token; empty for none.
-  public var token = ""
+  package var token = ""
   /// A file that holds the bearer token; empty for none.
-  public var tokenFile = ""
+  package var tokenFile = ""
   /// A file that has the certificate for HTTPS, in PEM; empty for plain HTTP.
-  public var tlsCertificate = ""
+  package var tlsCertificate = ""
   /// A file that has its key, in PEM.
-  public var tlsKey = ""
+  package var tlsKey = ""
   /// A file that has the authorities of the certificates that clients must show, in PEM; empty if they need none.
-  public var tlsClientAuthority = ""
+  package var tlsClientAuthority = ""
   /// Whether metrics are served without a token.
-  public var metricsWithoutToken = false
+  package var metricsWithoutToken = false
   /// The URL at which clients reach this instance; empty if it is not announced to other instances.
-  public var advertisedURL = ""
+  package var advertisedURL = ""
   /// Threads that serve connections.
-  public var threads = 2
+  package var threads = 2
   /// The maximum number of connections.
-  public var maxConnections = 2048
+  package var maxConnections = 2048
   /// The maximum number of connections from one client address; 0 for three quarters of all, so that no address can
   /// block all others.
-  public var maxConnectionsPerAddress = 0
+  package var maxConnectionsPerAddress = 0
   /// The maximum number of streams.
-  public var maxStreams = 1024
+  package var maxStreams = 1024
   /// The maximum number of bytes queued for one slow reader of a stream.
-  public var maxStreamBytes = 1 << 20
+  package var maxStreamBytes = 1 << 20
   /// Bytes of changesets kept for readers that reconnect, over all feeds.
-  public var maxHistoryBytes = 32 << 20
+  package var maxHistoryBytes = 32 << 20
   /// The maximum size of complete feeds that are being sent, in bytes. Above it, the slowest readers are disconnected.
-  public var maxReloadBytes = 256 << 20
+  package var maxReloadBytes = 256 << 20
   /// Milliseconds without a message after which a stream sends a comment.
-  public var heartbeatMilliseconds = 15_000
+  package var heartbeatMilliseconds = 15_000
   /// Seconds after which a connection is closed if its client reads nothing. Not configurable; tests with such clients
   /// set it.
-  public var idleTimeoutSeconds = 60
+  package var idleTimeoutSeconds = 60
 
   /// The defaults: off.
-  public init() {}
+  package init() {}
 
   /// The URL to which other instances refer clients for this one's feeds; empty if it serves none or is not announced.
   package var feedsURL: String { isEnabled && servesFeeds ? advertisedURL : "" }
@@ -54,7 +54,7 @@ public struct HTTPOptions: Sendable, Equatable {
   /// The certificate and key for HTTPS; nil for plain HTTP.
   ///
   /// - Throws: ``ConfigurationError`` that names the key of the file.
-  public func tlsCredentials() throws(ConfigurationError) -> TLSCredentials? {
+  package func tlsCredentials() throws(ConfigurationError) -> TLSCredentials? {
     let files = [
       ("http.tls.certificate", tlsCertificate), ("http.tls.key", tlsKey),
       ("http.tls.clientAuthority", tlsClientAuthority),
@@ -87,7 +87,7 @@ public struct HTTPOptions: Sendable, Equatable {
   /// The token that clients must send; nil if HTTP is off or no token is configured.
   ///
   /// - Throws: ``ConfigurationError`` if both token and file are set, or the token is not valid.
-  public func bearerToken() throws(ConfigurationError) -> BearerToken? {
+  package func bearerToken() throws(ConfigurationError) -> BearerToken? {
     guard isEnabled, !token.isEmpty || !tokenFile.isEmpty else { return nil }
     guard token.isEmpty || tokenFile.isEmpty else {
       throw ConfigurationError(

@@ -1,30 +1,31 @@
 import FeedClient
-public import FeedConfiguration
+package import FeedConfiguration
 import FeedHTTP
 import FeedKafka
 import FeedStore
-public import FeedWorker
+package import FeedTools
+package import FeedWorker
 import Kafka
-public import Service
+package import Service
 
 /// `feedstore run`: maintains feeds from Kafka's input topics, and publishes their changes.
 ///
 /// It keeps its state in memory. After a start or a rebalance, it restores the state from the changesets topic, and
 /// continues with the input after the committed offsets.
-public struct Daemon: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct Daemon: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// Whether to run an embedded broker in this process.
-  public var isEmbedded: Bool
-  public var stop: StopRequest
-  public var log: Log
+  package var isEmbedded: Bool
+  package var stop: StopRequest
+  package var log: Log
   /// The token that HTTP clients must send; nil for none.
-  public var httpToken: BearerToken?
+  package var httpToken: BearerToken?
   /// The service manager to notify; nil if there is none.
-  public var supervisor: SupervisorSocket?
+  package var supervisor: SupervisorSocket?
   /// Applies changed settings to the running daemon; nil if reloading is not supported.
-  public var reload: ConfigurationReload?
+  package var reload: ConfigurationReload?
   /// Where the process ends without warning; for tests.
-  public var crash: CrashInjection?
+  package var crash: CrashInjection?
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
   var backlog: InputBacklog?
   /// A monotonic clock in milliseconds, read before every record; tests replace it.
@@ -32,9 +33,9 @@ public struct Daemon: Sendable {
   /// Changes what the workers share, before they start; for tests.
   var changeEnvironment: @Sendable (inout WorkerEnvironment) -> Void = { _ in }
   /// Called on the workers' threads with each event.
-  public var onEvent: @Sendable (DaemonEvent) -> Void
+  package var onEvent: @Sendable (DaemonEvent) -> Void
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     isEmbedded: Bool = false,
     stop: StopRequest,
@@ -51,7 +52,7 @@ public struct Daemon: Sendable {
   /// Runs until a stop is requested, then publishes the pending changes, commits and leaves the group.
   ///
   /// - Throws: ``ConfigurationError`` for invalid settings; ``DaemonError`` with the cause and the remedy.
-  public func run() async throws -> DaemonReport {
+  package func run() async throws -> DaemonReport {
     var broker: EmbeddedBroker?
     if isEmbedded {
       // Checked before anything starts.
@@ -213,5 +214,60 @@ public struct Daemon: Sendable {
     } catch {
       throw error.configurationOrDaemonError
     }
+  }
+}
+
+extension DaemonReport {
+  /// The report as text, for standard error.
+  package var text: String {
+    var table = ReportTable("run")
+    table.add("records", count: counters.records)
+    table.add("events", count: counters.events)
+    table.add("feeds", count: feeds.count)
+    table.add(counters)
+    table.add("transactions", count: counters.flushes)
+    table.add("bytes in", bytes: counters.inputBytes)
+    table.add("bytes out", bytes: counters.outputBytes)
+    return table.text
+  }
+}
+
+/// `feedstore config`: whether a daemon could begin with a configuration.
+package struct ConfigurationCheck: Sendable {
+  package var configuration: FeedStoreConfiguration
+  package var log: Log
+  /// A shorter timeout for each request to the brokers; for tests.
+  package var timeoutMilliseconds: Int32 = .max
+
+  package init(_ configuration: FeedStoreConfiguration, log: Log) {
+    self.configuration = configuration
+    self.log = log
+  }
+
+  /// Checks what `feedstore run` checks without the brokers.
+  ///
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the process's limits are too low for it.
+  package func checkSettings() throws {
+    // Without an address of brokers, the daemon could start one of its own.
+    let hasServers = KafkaSettings.namesServers(configuration.kafka)
+    try KafkaSettings(configuration, embedded: hasServers ? nil : []).checkProperties()
+    guard configuration.http.isEnabled else { return }
+    let token = try configuration.http.bearerToken()
+    let tls = try configuration.http.tlsCredentials()
+    do {
+      try HTTPServer.check(HTTPServerConfiguration(configuration.http, token: token, tls: tls))
+    } catch {
+      throw error.configurationOrDaemonError
+    }
+  }
+
+  /// Checks the topics.
+  ///
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached.
+  package func checkTopics() async throws -> TopicReport {
+    var setup = TopicSetup(configuration, log: log)
+    setup.waits = true
+    setup.timeoutMilliseconds = timeoutMilliseconds
+    return try await setup.run()
   }
 }

@@ -1,7 +1,9 @@
+import FeedConfiguration
 import FeedDaemon
 import FeedTools
 import FeedWorker
 import Service
+import Synchronization
 
 /// The `feedstore` command: finds the subcommand and turns errors into exit codes.
 @main
@@ -56,5 +58,35 @@ enum FeedStoreCommand {
   private static func fail(_ message: String, _ code: ExitCode) -> Never {
     CommandLog.fail(message, code)
     code.exit()
+  }
+}
+
+/// The log of this process, available once the configuration is known.
+enum CommandLog {
+  private static let current = Mutex<Log?>(nil)
+
+  /// Creates the log. From then on, it also reports failures.
+  static func make(_ configuration: FeedStoreConfiguration) -> Log {
+    let log = plain(configuration)
+    current.withLock { $0 = log }
+    return log
+  }
+
+  /// A separate log for warnings about the configuration.
+  static func plain(_ configuration: FeedStoreConfiguration) -> Log {
+    Log(level: configuration.logLevel, format: configuration.logFormat)
+  }
+
+  /// Writes the counts of suppressed lines. Call it when the command has finished.
+  static func finish() { current.withLock { $0 }?.finish() }
+
+  /// Reports why the command failed: in the log if its format is JSON, otherwise as a message on standard error.
+  static func fail(_ message: String, _ code: ExitCode) {
+    finish()
+    if let log = current.withLock({ $0 }), log.format == .json {
+      log.write(.shutdownFailed, message, ["exitCode": code.rawValue])
+    } else {
+      DiagnosticOutput.standardError.write(line: "feedstore: \(message)")
+    }
   }
 }

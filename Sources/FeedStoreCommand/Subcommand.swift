@@ -1,6 +1,7 @@
 import FeedConfiguration
 import FeedDaemon
 import FoundationEssentials
+import Glibc
 import Service
 
 /// One subcommand: its arguments and its action.
@@ -43,5 +44,33 @@ extension Subcommand {
     let log = CommandLog.plain(loaded.configuration)
     for variable in loaded.unknownVariables { log.write(.configUnknownVariable, variable.description) }
     return loaded.configuration
+  }
+
+  /// Handles SIGINT, SIGTERM and SIGHUP: the first signal requests an orderly stop, and the second one ends the process
+  /// at once.
+  ///
+  /// - Parameter onHangup: whether SIGHUP does so.
+  static func stopOnSignals(_ log: Log, onHangup: Bool = true) -> StopRequest {
+    let stop = StopRequest()
+    _ = ShutdownSignals.install(onHangup: onHangup) { signal in
+      log.write(
+        .shutdownRequested,
+        "stop requested; a second signal ends the process at once",
+        ["signal": signal]
+      )
+      stop.request()
+      Task.detached {
+        try await Task.sleep(for: .milliseconds(StopRequest.graceMilliseconds))
+        log.finish()
+        log.write(
+          .shutdownTimedOut,
+          "could not stop in time; uncommitted input is read again at the next start",
+          ["limit": LogFigure.duration(milliseconds: StopRequest.graceMilliseconds)]
+        )
+        // Not `exit`, which waits for other threads.
+        _exit(ExitCode.failed.rawValue)
+      }
+    }
+    return stop
   }
 }

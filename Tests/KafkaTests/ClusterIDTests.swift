@@ -9,7 +9,6 @@ struct ClusterIDTests {
     defer { fixture.cluster.stop() }
     try fixture.fill("some", partitions: 1, recordsEach: 1)
     let producer = try fixture.producer()
-    #expect(!producer.isOnEmbeddedCluster)
     _ = try producer.metadata(["some"], timeoutMilliseconds: 120_000)
     #expect(producer.isOnEmbeddedCluster)
     try producer.close(timeoutMilliseconds: 120_000)

@@ -1,27 +1,29 @@
-public import FeedConfiguration
+import Feed
+package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import FeedTools
 import FeedWorker
 import Glibc
-public import Service
+import Kafka
+package import Service
 
 /// `feedstore demo`: a broker, the daemon, a sample history, and a follower that reads the changesets over the network,
 /// all in one process. At the end, it compares the follower's replicas with the store.
-public struct Demo: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct Demo: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// Replay files to play instead of the built-in history.
-  public var inputs: [String]
+  package var inputs: [String]
   /// The speed, as a multiple of the recorded one.
-  public var speed: Double
+  package var speed: Double
   /// Whether to repeat the history until a stop is requested.
-  public var isLooping = false
-  public var stop: StopRequest
-  public var log: Log
+  package var isLooping = false
+  package var stop: StopRequest
+  package var log: Log
   /// Prints a line for the user.
-  public var tell: @Sendable (String) -> Void
+  package var tell: @Sendable (String) -> Void
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     inputs: [String] = [],
     speed: Double = 1,
@@ -40,7 +42,7 @@ public struct Demo: Sendable {
   /// Plays the history to its end, or until a stop is requested.
   ///
   /// - Throws: ``DaemonError``, ``ReplayError``, ``ConfigurationError``.
-  public func run() async throws -> DemoReport {
+  package func run() async throws -> DemoReport {
     _ = try KafkaSettings(configuration.kafka, embedded: [])
     try ReplayReader(paths: inputs).checkPaths()
     let broker = try EmbeddedBroker(topics: configuration.store.topics, log: log)
@@ -131,5 +133,50 @@ public struct Demo: Sendable {
     let report = try await publisher.run()
     withExtendedLifetime(sample) {}
     return report
+  }
+}
+
+/// Follows the changesets on a separate thread and prints them. After a stop is requested, it first reads everything
+/// that is left.
+struct DemoFollower: Sendable {
+  let settings: KafkaSettings
+  let topics: TopicNames
+  /// Requested once nothing more will be published.
+  let stop: StopRequest
+  let log: Log
+  /// Prints a line for the user.
+  let tell: @Sendable (String) -> Void
+
+  struct Result: Sendable {
+    var replicas: [ReplicaSummary] = []
+    var faults = 0
+  }
+
+  private static let pollMilliseconds: Int32 = 50
+
+  func run() async throws -> Result {
+    let thread = WorkerThread(name: "follower")
+    defer { thread.stop() }
+    return try await withTaskExecutorPreference(thread) { @concurrent in try follow() }
+  }
+
+  private func follow() throws -> Result {
+    let follower = try Follower(settings, topics: topics, log: log.kafkaHandler)
+    defer { try? follower.close() }
+    var result = Result()
+    var ends: [TopicPartition: Int64]?
+    while true {
+      try follower.poll(timeoutMilliseconds: Self.pollMilliseconds) { record in
+        if let text = record.text { tell(text) }
+        if record.isFault { result.faults += 1 }
+      }
+      if ends == nil, stop.isRequested { ends = try follower.ends() }
+      if let ends, follower.hasReached(ends) { break }
+      if let deadline = stop.deadline, MonotonicClock.milliseconds() > deadline {
+        throw DaemonError(.mismatch, "the follower did not reach the end of \(topics.changesets) in time")
+      }
+    }
+    result.replicas = follower.summaries
+    return result
   }
 }

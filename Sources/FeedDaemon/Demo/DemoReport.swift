@@ -1,10 +1,11 @@
+import Feed
 import FeedStore
 import FeedTools
 import FeedWorker
 import Service
 
 /// The result of a demo.
-public struct DemoReport: Sendable {
+package struct DemoReport: Sendable {
   let published: PublishReport
   let daemon: DaemonReport
   let comparison: DemoComparison
@@ -12,10 +13,10 @@ public struct DemoReport: Sendable {
   let faults: Int
 
   /// Whether the follower's feeds equal the store's.
-  public var isSame: Bool { comparison.isSame && faults == 0 && published.undelivered == 0 }
+  package var isSame: Bool { comparison.isSame && faults == 0 && published.undelivered == 0 }
 
   /// The report as text.
-  public var text: String {
+  package var text: String {
     let counters = daemon.counters
     var text =
       "\n\(Quantity.count(published.records)) records were published, "
@@ -37,5 +38,64 @@ public struct DemoReport: Sendable {
       if published.undelivered > 0 { text += "\(published.undelivered) records were not delivered.\n" }
     }
     return text
+  }
+}
+
+/// Compares the store's feeds with a follower's replicas.
+struct DemoComparison: Sendable, Equatable {
+  /// The differences in words; empty if there are none.
+  private(set) var differences: [String] = []
+  private(set) var rows: [Row] = []
+
+  /// One feed, in the store and in the follower.
+  struct Row: Sendable, Equatable {
+    var feed: String
+    var store: String
+    var replica: String
+  }
+
+  init(store: [FeedSummary], replicas: [ReplicaSummary]) {
+    let feeds = Dictionary(store.map { ($0.feed, $0) }) { first, _ in first }
+    let copies = Dictionary(replicas.map { ($0.feed, $0) }) { first, _ in first }
+    if feeds.count != store.count || copies.count != replicas.count {
+      differences.append("a feed is in more than one partition")
+    }
+    for feed in Set(feeds.keys).union(copies.keys).sorted() {
+      let row = Row(feed: feed, store: Self.text(feeds[feed]), replica: Self.text(copies[feed]))
+      rows.append(row)
+      if row.store != row.replica {
+        differences.append("\(feed): the store has \(row.store), the follower \(row.replica)")
+      }
+    }
+  }
+
+  var isSame: Bool { differences.isEmpty }
+
+  private static func text(_ feed: FeedSummary?) -> String {
+    guard let feed else { return "nothing" }
+    return text(feed.partition, feed.revision, feed.sectionCount, feed.itemCount, feed.checksum)
+  }
+
+  private static func text(_ replica: ReplicaSummary?) -> String {
+    guard let replica else { return "nothing" }
+    let text = text(
+      replica.partition,
+      replica.revision,
+      replica.sectionCount,
+      replica.itemCount,
+      replica.checksum
+    )
+    return text + (replica.isStale ? ", stale" : "")
+  }
+
+  private static func text(
+    _ partition: Int32,
+    _ revision: UInt64,
+    _ sections: Int,
+    _ items: Int,
+    _ checksum: UInt32
+  ) -> String {
+    let sum = Replica.hexadecimal(checksum)
+    return "partition \(partition), revision \(revision), \(sections) sections, \(items) items, \(sum)"
   }
 }

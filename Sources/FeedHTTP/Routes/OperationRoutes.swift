@@ -1,3 +1,8 @@
+internal import CInspector
+import Changesets
+import Feed
+import FeedClient
+import FeedStore
 import FeedWorker
 import Service
 
@@ -42,5 +47,112 @@ struct OperationRoutes: Sendable {
       response.contentType = "application/problem+json"
     }
     return response
+  }
+}
+
+/// The inspector: a web page and the files that it loads. They contain no feed data, so they need no token; the page
+/// asks the user for it.
+struct InspectorPage: Sendable {
+  private static let policy = [
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
+    "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  ].joined(separator: "; ")
+
+  /// Adds `/` and the files.
+  func add(to router: inout HTTPRouter) {
+    var index = 0
+    while let file = feedstore_inspector_file(index)?.pointee {
+      let name = String(cString: file.name)
+      let type = String(cString: file.type)
+      let content = HTTPContent(UnsafeBufferPointer(start: file.bytes, count: file.size))
+      let tag = Self.tag(UnsafeBufferPointer(start: file.bytes, count: file.size))
+      router.add(.get, index == 0 ? "/" : "/\(name)", isOpen: true) { _ in
+        var response = HTTPResponse(contentType: type, content: content, entityTag: tag)
+        // Browsers revalidate each time, because the files of two releases do not work together.
+        response.cacheControl = "no-cache"
+        response.contentSecurityPolicy = Self.policy
+        return response
+      }
+      index += 1
+    }
+  }
+
+  /// An entity tag for a file's content: FNV-1a.
+  private static func tag(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(hash, radix: 16)
+  }
+}
+
+/// Builds the answer to `GET /v1/status`.
+struct StatusSource: Sendable {
+  /// Nil if feeds are not served.
+  let feeds: FeedServer?
+  let status: DaemonStatus
+  let planner: PlannerThresholds
+  let instance: String
+  let health: @Sendable () -> DaemonHealth
+  let counters: @Sendable () -> HTTPCounters
+  private let startedAt = WallClock.milliseconds()
+
+  init(
+    feeds: FeedServer?,
+    status: DaemonStatus,
+    planner: PlannerThresholds,
+    instance: String,
+    health: @escaping @Sendable () -> DaemonHealth,
+    counters: @escaping @Sendable () -> HTTPCounters
+  ) {
+    self.feeds = feeds
+    self.status = status
+    self.planner = planner
+    self.instance = instance
+    self.health = health
+    self.counters = counters
+  }
+
+  var document: FeedDocuments.Status {
+    let health = health()
+    let figures = status.figures
+    return FeedDocuments.Status(
+      version: Release.version,
+      instance: instance,
+      standing: feeds.map { FeedDocuments.name($0.feeds.standing) },
+      startedAt: Timestamp.rfc3339(milliseconds: startedAt),
+      ready: health.isReady,
+      reasons: health.deaths + health.obstacles,
+      workers: status.workers.map(FeedDocuments.Worker.init),
+      partitions: partitions(figures),
+      standby: status.standby.map { FeedDocuments.Standby($0.figures) },
+      feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(figures.content),
+      counters: FeedDocuments.Counters(figures.counters),
+      http: FeedDocuments.Connections(counters()),
+      planner: FeedDocuments.Planner(
+        maxChanges: planner.maxChanges,
+        maxChangedFraction: planner.maxChangedFraction,
+        minimumItems: planner.minimumItems,
+        maxKindFraction: planner.maxKindFraction,
+        maxReloadRatio: planner.maxReloadRatio,
+        maxBytesRatio: planner.maxBytesRatio
+      )
+    )
+  }
+
+  private func partitions(_ figures: WorkerFigures) -> [FeedDocuments.Partition] {
+    let lag = figures.lagByNumber
+    guard let feeds else {
+      return figures.partitions.sorted().map {
+        FeedDocuments.Partition(partition: $0, standing: nil, position: nil, inputLag: lag[$0])
+      }
+    }
+    let served = status.served.served
+    return feeds.feeds.client.partitions.filter { served.contains($0.number) }.map {
+      FeedDocuments.Partition(
+        partition: $0.number,
+        standing: FeedDocuments.name($0.standing),
+        position: $0.position,
+        inputLag: lag[$0.number]
+      )
+    }
   }
 }

@@ -1,13 +1,13 @@
-public import FeedStore
+package import FeedStore
 import Kafka
-public import Service
+package import Service
 
 /// A Kafka cluster inside the process, with FeedStore's topics. Its data ends with the process.
 ///
 /// It keeps 5 MiB of each partition and drops the oldest records. Clients of other processes therefore connect through
 /// a gate, which holds back producers until this process has read the earlier input. Consumers that are slower than
 /// that miss records.
-public final class EmbeddedBroker: Sendable {
+package final class EmbeddedBroker: Sendable {
   private let cluster: EmbeddedCluster
   private let listener: GatedListener
   /// How far the workers of this process have read.
@@ -17,12 +17,12 @@ public final class EmbeddedBroker: Sendable {
   package static let greatestRecordBytes = ProduceCredit.greatestRequestBytes - 1_024
 
   /// The number of partitions of each topic.
-  public static let partitionCount: Int32 = 4
+  package static let partitionCount: Int32 = 4
 
   /// Starts the cluster and creates the topics.
   ///
   /// - Throws: ``DaemonError`` if the cluster cannot start.
-  public init(
+  package init(
     topics: TopicNames,
     partitionCount: Int32 = EmbeddedBroker.partitionCount,
     log: Log
@@ -50,7 +50,7 @@ public final class EmbeddedBroker: Sendable {
   }
 
   /// The value of `bootstrap.servers` for clients on this machine.
-  public var bootstrapServers: String { "127.0.0.1:\(listener.port)" }
+  package var bootstrapServers: String { "127.0.0.1:\(listener.port)" }
 
   /// Additional properties for the process's own clients, which bypass the gate.
   ///
@@ -69,7 +69,7 @@ public final class EmbeddedBroker: Sendable {
   }
 
   /// Stops the cluster and discards its data.
-  public func stop() {
+  package func stop() {
     listener.stop()
     cluster.stop()
   }

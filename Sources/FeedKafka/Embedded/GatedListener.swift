@@ -1,3 +1,4 @@
+import Glibc
 import Service
 import Synchronization
 
@@ -64,5 +65,242 @@ final class GatedListener: Sendable {
   private func forget(_ connection: GatedConnection) {
     connection.end()
     state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+  }
+}
+
+/// A client's connection to the embedded broker. Produce requests wait at the gate. Responses with the broker's address
+/// are changed to the gate's. Everything else passes unchanged.
+final class GatedConnection: Sendable {
+  private let client: LocalSocket
+  private let broker: LocalSocket
+  private let gate: InputGate
+  private let ports: (broker: UInt16, gate: UInt16)
+  /// Pending requests whose responses are inspected, by correlation id.
+  private let underWay = Mutex<[UInt32: RequestKind]>([:])
+
+  private enum RequestKind {
+    /// The response contains addresses.
+    case address
+    /// The response confirms that records are in the log.
+    case write
+  }
+
+  /// The head of a request: remaining size, API key, API version, correlation id. A response starts with the first and
+  /// the last of these.
+  private static let requestHeadBytes = 12
+  private static let answerHeadBytes = 8
+  private static let produceKey: UInt16 = 0
+  private static let metadataKey: UInt16 = 3
+  private static let findCoordinatorKey: UInt16 = 10
+  /// Responses with addresses are much smaller.
+  private static let greatestCopiedBytes = 16 << 20
+  /// The part of a produce request that ``ProduceHead`` examines.
+  private static let produceHeadBytes = 1024
+  private static let chunkBytes = 64 << 10
+
+  init(client: LocalSocket, broker: LocalSocket, gate: InputGate, ports: (broker: UInt16, gate: UInt16)) {
+    self.client = client
+    self.broker = broker
+    self.gate = gate
+    self.ports = ports
+  }
+
+  /// Closes the connection on both sides.
+  func end() {
+    client.shutDown()
+    broker.shutDown()
+  }
+
+  /// Forwards requests until the connection ends.
+  func passRequests() {
+    defer {
+      end()
+      // Releases the gate from requests that will not be answered.
+      let writes = underWay.withLock { underWay in
+        defer { underWay = [:] }
+        return underWay.values.count { $0 == .write }
+      }
+      gate.answer(writes)
+    }
+    var head = [UInt8](repeating: 0, count: Self.requestHeadBytes)
+    while head.withUnsafeMutableBytes({ client.read(into: $0) }) {
+      let bytes = Int(Self.number(head[0..<4]))
+      guard bytes >= Self.requestHeadBytes - 4, bytes <= Int32.max else { return }
+      var left = bytes + 4 - Self.requestHeadBytes
+      var body: [UInt8] = []
+      var kind: RequestKind?
+      switch UInt16(truncatingIfNeeded: Self.number(head[4..<6])) {
+      case Self.produceKey:
+        guard gate.mayPass(bytes: bytes) else { return }
+        body = [UInt8](repeating: 0, count: min(left, Self.produceHeadBytes))
+        left -= body.count
+        guard body.withUnsafeMutableBytes({ client.read(into: $0) }) else { return }
+        let version = Self.number(head[6..<8])
+        if ProduceHead.wantsAnswer(version: version, body) { kind = .write }
+        guard gate.admit(bytes: bytes, isAnswered: kind == .write) else { return }
+      case Self.metadataKey, Self.findCoordinatorKey: kind = .address
+      default: break
+      }
+      let identifier = Self.number(head[8..<12])
+      if let kind { underWay.withLock { $0[identifier] = kind } }
+      guard head.withUnsafeBytes({ broker.write($0) }), body.withUnsafeBytes({ broker.write($0) }),
+        Self.copy(left, from: client, to: broker)
+      else { return }
+    }
+  }
+
+  /// Forwards responses until the connection ends.
+  func passAnswers() {
+    defer { end() }
+    var head = [UInt8](repeating: 0, count: Self.answerHeadBytes)
+    while head.withUnsafeMutableBytes({ broker.read(into: $0) }) {
+      let bytes = Int(Self.number(head[0..<4])) + 4 - Self.answerHeadBytes
+      guard bytes >= 0, head.withUnsafeBytes({ client.write($0) }) else { return }
+      let identifier = Self.number(head[4..<8])
+      let kind = underWay.withLock { $0.removeValue(forKey: identifier) }
+      if kind == .write { gate.answer(1) }
+      guard kind == .address, bytes <= Self.greatestCopiedBytes else {
+        guard Self.copy(bytes, from: broker, to: client) else { return }
+        continue
+      }
+      var answer = [UInt8](repeating: 0, count: bytes)
+      guard answer.withUnsafeMutableBytes({ broker.read(into: $0) }) else { return }
+      Self.replaceAddresses(in: &answer, of: ports.broker, by: ports.gate)
+      guard answer.withUnsafeBytes({ client.write($0) }) else { return }
+    }
+  }
+
+  /// Replaces ports in a response's addresses. In every version, a host name is followed by its port in four bytes.
+  static func replaceAddresses(in answer: inout [UInt8], of port: UInt16, by replacement: UInt16) {
+    let address = Array("127.0.0.1".utf8) + [0, 0, UInt8(port >> 8), UInt8(truncatingIfNeeded: port)]
+    var start = 0
+    while start + address.count <= answer.count {
+      if answer[start] == address[0], answer[start..<start + address.count].elementsEqual(address) {
+        start += address.count
+        answer[start - 2] = UInt8(replacement >> 8)
+        answer[start - 1] = UInt8(truncatingIfNeeded: replacement)
+      } else {
+        start += 1
+      }
+    }
+  }
+
+  /// Reads a number in network byte order.
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    bytes.reduce(0) { $0 << 8 | UInt32($1) }
+  }
+
+  private static func copy(_ count: Int, from source: LocalSocket, to target: LocalSocket) -> Bool {
+    var left = count
+    var chunk = [UInt8](repeating: 0, count: min(count, chunkBytes))
+    return chunk.withUnsafeMutableBytes { chunk in
+      while left > 0 {
+        let part = UnsafeMutableRawBufferPointer(rebasing: chunk[..<min(left, chunk.count)])
+        guard source.read(into: part), target.write(UnsafeRawBufferPointer(part)) else { return false }
+        left -= part.count
+      }
+      return true
+    }
+  }
+}
+
+/// A TCP socket on the loopback interface, closed when its last reference is released.
+final class LocalSocket: Sendable {
+  private let descriptor: Int32
+
+  private init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// Listens on a free port; nil if that is not possible.
+  static func listen() -> (socket: LocalSocket, port: UInt16)? {
+    guard let socket = make() else { return nil }
+    var (address, size) = Self.address(port: 0)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket.descriptor, $0, size) == 0 && Glibc.listen(socket.descriptor, SOMAXCONN) == 0
+          && getsockname(socket.descriptor, $0, &size) == 0
+      }
+    }
+    return isListening ? (socket, UInt16(bigEndian: address.sin_port)) : nil
+  }
+
+  /// Connects to a port; nil if nothing listens there.
+  static func connect(port: UInt16) -> LocalSocket? {
+    guard let socket = make() else { return nil }
+    var (address, size) = Self.address(port: port)
+    let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(socket.descriptor, $0, size) == 0
+      }
+    }
+    guard isConnected else { return nil }
+    socket.sendAtOnce()
+    return socket
+  }
+
+  /// Waits for a connection; nil when the socket is shut down.
+  func accept() -> LocalSocket? {
+    while true {
+      let connection = Glibc.accept(descriptor, nil, nil)
+      if connection >= 0 {
+        _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+        let socket = LocalSocket(connection)
+        socket.sendAtOnce()
+        return socket
+      }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+        // Out of descriptors: wait until some are closed.
+        _ = poll(nil, 0, 100)
+      default: return nil
+      }
+    }
+  }
+
+  /// Reads until the buffer is full; false at the end of the connection.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    var done = 0
+    while done < buffer.count {
+      let count = recv(descriptor, buffer.baseAddress! + done, buffer.count - done, 0)
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+
+  /// Writes all bytes; false if the peer is gone.
+  func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let count = send(descriptor, bytes.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+
+  /// Shuts the socket down, which ends all blocked calls.
+  func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  private static func make() -> LocalSocket? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    return descriptor >= 0 ? LocalSocket(descriptor) : nil
+  }
+
+  private static func address(port: UInt16) -> (sockaddr_in, socklen_t) {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return (address, socklen_t(MemoryLayout<sockaddr_in>.size))
+  }
+
+  private func sendAtOnce() {
+    var yes: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 }

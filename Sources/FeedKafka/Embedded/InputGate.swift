@@ -1,5 +1,5 @@
 import Glibc
-import Kafka
+package import Kafka
 import Service
 import Synchronization
 
@@ -106,5 +106,103 @@ final class InputGate: Sendable {
       }
     }
     return backlog.firstUnread(ends)
+  }
+}
+
+/// How far the process's workers have read the input of its embedded broker.
+///
+/// That broker drops the oldest records, read or not, so producers are held back while anything is unread.
+package final class InputBacklog: Sendable {
+  /// For each worker, its partitions and the offset up to which each has been read; nil before the first assignment.
+  private let positions = Mutex<[Int: [TopicPartition: Int64]]?>(nil)
+
+  /// Replaces a worker's partitions by a new assignment. Revoked partitions still have to be read: the next assignment
+  /// gives them to this worker or another.
+  package func assign(_ partitions: [TopicPartition], to worker: Int) {
+    positions.withLock { positions in
+      var all = positions ?? [:]
+      all[worker] = Dictionary(partitions.map { ($0, -1) }) { $1 }
+      positions = all
+    }
+  }
+
+  /// Records that a worker has read up to these offsets.
+  package func read(_ offsets: [TopicPartition: Int64], by worker: Int) {
+    positions.withLock { positions in
+      guard var own = positions?[worker] else { return }
+      for (partition, offset) in offsets where own[partition] != nil { own[partition] = offset }
+      positions?[worker] = own
+    }
+  }
+
+  /// A partition with unread records; nil if there is none. Partitions of group members in other processes are unknown,
+  /// and count as read.
+  ///
+  /// - Parameter ends: the end offsets of the partitions.
+  func firstUnread(_ ends: [TopicPartition: Int64]) -> TopicPartition? {
+    positions.withLock { positions in
+      func isRead(_ partition: TopicPartition, _ end: Int64) -> Bool {
+        guard let positions else { return end == 0 }
+        return positions.values.allSatisfy { $0[partition].map { $0 >= end } ?? true }
+      }
+      return ends.first { !isRead($0.key, $0.value) }?.key
+    }
+  }
+}
+
+/// How much producers may send to the embedded broker before all of it must be read.
+struct ProduceCredit: Equatable {
+  /// In bytes of requests. The broker keeps 5 MiB of a partition. Half of that is reserved for records that are read
+  /// again, and for requests without acknowledgement, whose arrival cannot be observed.
+  static let bytes = 1 << 20
+
+  /// The largest request. librdkafka 2.0.2's mock cluster loses a new batch if that batch displaces everything before
+  /// it. Two batches of half the capacity never do.
+  static let greatestRequestBytes = 5 << 19
+
+  private var used = 0
+
+  /// Whether a request of this size may pass. A request larger than the credit may pass once all others have been read.
+  ///
+  /// - Returns: false if the input has to be read first.
+  mutating func take(_ bytes: Int) -> Bool {
+    guard used == 0 || bytes <= Self.bytes - used else { return false }
+    used += bytes
+    return true
+  }
+
+  /// Restores the full credit, once everything sent has been read.
+  mutating func renew() { used = 0 }
+}
+
+/// The head of a produce request, parsed as far as needed to know whether the broker answers.
+enum ProduceHead {
+  /// Versions from this one include the transactional id.
+  private static let firstTransactional: UInt32 = 3
+  /// Versions from this one have another encoding, which the embedded broker does not support.
+  private static let firstFlexible: UInt32 = 9
+
+  /// Whether the broker will answer; false if that cannot be determined.
+  ///
+  /// - Parameter body: the bytes after the correlation id.
+  static func wantsAnswer(version: UInt32, _ body: [UInt8]) -> Bool {
+    guard version < firstFlexible, var position = end(ofStringAt: 0, body) else { return false }
+    if version >= firstTransactional {
+      guard let end = end(ofStringAt: position, body) else { return false }
+      position = end
+    }
+    // `acks`: 0, 1 (the leader) or -1 (all replicas).
+    guard let acknowledgements = number(at: position, body) else { return false }
+    return acknowledgements != 0
+  }
+
+  /// The position after a string: its length (-1 for null) and its bytes.
+  private static func end(ofStringAt position: Int, _ body: [UInt8]) -> Int? {
+    number(at: position, body).map { position + 2 + max(0, Int($0)) }
+  }
+
+  private static func number(at position: Int, _ body: [UInt8]) -> Int16? {
+    guard position + 2 <= body.count else { return nil }
+    return Int16(bitPattern: UInt16(body[position]) << 8 | UInt16(body[position + 1]))
   }
 }

@@ -1,9 +1,10 @@
 package import Kafka
+import Service
 
 /// Why the daemon, or a tool that uses Kafka, stopped.
-public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of error; stable.
-  public enum Code: String, Sendable {
+  package enum Code: String, Sendable {
     /// A topic does not exist.
     case missingTopic = "missing-topic"
     /// Topics that must have the same number of partitions differ.
@@ -24,11 +25,11 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
     case missingRecord = "missing-record"
   }
 
-  public let code: Code
+  package let code: Code
   /// Names the topic or partition, and the remedy.
-  public let message: String
+  package let message: String
   /// Whether a retry may succeed without intervention.
-  public let isRetriable: Bool
+  package let isRetriable: Bool
 
   package init(_ code: Code, _ message: String, isRetriable: Bool = false) {
     self.code = code
@@ -73,6 +74,18 @@ public struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   /// The daemon cannot continue.
-  public var isFatal: Bool { true }
-  public var description: String { message }
+  package var isFatal: Bool { true }
+  package var description: String { message }
+}
+
+extension KafkaError {
+  /// Whether a client could not be created because of an unknown or invalid property.
+  private var isProperty: Bool { kind == .invalidArgument }
+
+  /// A configuration error if a property is wrong, otherwise a Kafka error.
+  package var configurationOrDaemonError: any Error {
+    guard isProperty else { return DaemonError(self) }
+    let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
+    return ConfigurationError(.outOfRange, "\(message); \(hint)")
+  }
 }

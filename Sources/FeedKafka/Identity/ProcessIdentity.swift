@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+package import Kafka
 
 /// An id that differs between concurrent processes of a group, and is reused by the process that replaces one on the
 /// same machine.
@@ -95,5 +96,48 @@ package final class ProcessIdentity: Sendable, Equatable {
     var status = stat()
     guard stat("/proc/self/ns/net", &status) == 0 else { return "" }
     return String(status.st_ino)
+  }
+}
+
+/// A worker's identity towards Kafka.
+package struct WorkerIdentity: Sendable, Equatable {
+  /// The number of the worker in this process, from 0.
+  package let number: Int
+  /// The number of workers in the process.
+  let count: Int
+  /// The process's id, unique among running processes and unchanged by a restart.
+  let process: ProcessIdentity
+
+  package init(number: Int, count: Int, process: ProcessIdentity) {
+    self.number = number
+    self.count = count
+    self.process = process
+  }
+}
+
+/// The addresses that instances announce to each other through the consumer group, in their client ids.
+package enum InstanceAddress {
+  private static let separator: Character = "@"
+
+  /// The client id of a member with a URL.
+  static func clientID(_ name: String, url: String) -> String {
+    url.isEmpty ? name : "\(name)\(separator)\(url)"
+  }
+
+  /// The URL in a client id; nil if there is none.
+  static func url(in clientID: String) -> String? {
+    guard let range = clientID.firstRange(of: "@http") else { return nil }
+    let url = clientID[clientID.index(after: range.lowerBound)...]
+    return url.hasPrefix("http://") || url.hasPrefix("https://") ? String(url) : nil
+  }
+
+  /// The URLs by partition number, of members that announce one.
+  package static func urls(of members: [GroupMember]) -> [Int32: String] {
+    var urls: [Int32: String] = [:]
+    for member in members {
+      guard let url = url(in: member.clientID) else { continue }
+      for partition in member.partitions { urls[partition.partition] = url }
+    }
+    return urls
   }
 }

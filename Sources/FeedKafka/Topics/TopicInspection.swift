@@ -83,3 +83,126 @@ package struct TopicInspection {
   /// The interval at which the log may report the wait.
   private static let roundMilliseconds: Int32 = 1_000
 }
+
+/// The known state of a topic.
+package struct TopicState: Sendable, Equatable {
+  /// The number of partitions; nil if the topic does not exist or is not visible.
+  package var partitions: Int32?
+  /// The topic's settings, including the brokers' defaults; nil if they could not be read.
+  package var settings: [String: String]?
+
+  package init(partitions: Int32? = nil, settings: [String: String]? = nil) {
+    self.partitions = partitions
+    self.settings = settings
+  }
+
+  package var exists: Bool { partitions != nil }
+
+  /// A setting as an integer.
+  package func integer(_ name: String) -> Int64? { settings?[name].flatMap { Int64($0) } }
+
+  /// The policies in `cleanup.policy`, sorted; nil if it is not known.
+  var cleanupPolicies: [String]? {
+    settings?["cleanup.policy"].map { policy in
+      policy.split(separator: ",").map { $0.filter { $0 != " " } }.sorted()
+    }
+  }
+}
+
+/// The settings of one topic, compared with the requirements.
+struct TopicSettings {
+  let topic: String
+  let state: TopicState
+
+  /// - Parameter isMet: receives the policies, sorted.
+  func policy(
+    _ severity: TopicRequirement.Verdict,
+    _ needed: String,
+    _ reason: String,
+    isMet: ([String]) -> Bool
+  ) -> TopicRequirement {
+    requirement(.cleanupPolicy, severity, needed, reason, state.cleanupPolicies.map(isMet))
+  }
+
+  func number(
+    _ severity: TopicRequirement.Verdict,
+    _ kind: TopicRequirement.Kind,
+    _ needed: String,
+    _ reason: String,
+    isMet: (Int64) -> Bool
+  ) -> TopicRequirement {
+    requirement(kind, severity, needed, reason, state.integer(kind.rawValue).map(isMet))
+  }
+
+  func fraction(
+    _ severity: TopicRequirement.Verdict,
+    _ kind: TopicRequirement.Kind,
+    _ needed: String,
+    _ reason: String,
+    isMet: (Double) -> Bool
+  ) -> TopicRequirement {
+    let value = state.settings?[kind.rawValue].flatMap { Double($0) }
+    return requirement(kind, severity, needed, reason, value.map(isMet))
+  }
+
+  private func requirement(
+    _ kind: TopicRequirement.Kind,
+    _ severity: TopicRequirement.Verdict,
+    _ needed: String,
+    _ reason: String,
+    _ isMet: Bool?
+  ) -> TopicRequirement {
+    let value = needed.prefix { $0 != " " }
+    return TopicRequirement(
+      topic: topic,
+      kind: kind,
+      verdict: isMet.map { $0 ? .met : severity } ?? .unknown,
+      actual: state.settings?[kind.rawValue],
+      needed: needed,
+      reason: reason,
+      remedy: """
+        set it with: kafka-configs --alter --entity-type topics --entity-name \(topic) \
+        --add-config \(kind.rawValue)=\(value)
+        """
+    )
+  }
+}
+
+extension TopicWait {
+  /// Whether to query again after a response without these topics. It logs the wait every few seconds.
+  ///
+  /// - Parameter now: milliseconds of a monotonic clock.
+  package mutating func lasts(for topics: [String], at now: Int64, _ log: Log) -> Bool {
+    switch step(at: now) {
+    case .giveUp: return false
+    case .ask: return true
+    case .askAndTell(let remaining):
+      log.write(
+        .startupWaitingForTopics,
+        "waiting for topics",
+        ["missing": topics.joined(separator: ","), "remaining": "\(remaining)s"]
+      )
+      return true
+    }
+  }
+
+  /// Queries the topics, and repeats it while one is missing and the wait lasts.
+  ///
+  /// - Parameters:
+  ///   - question: performs one query.
+  ///   - pause: serves the client for so many milliseconds between two queries.
+  package func metadata(
+    _ topics: [String],
+    _ log: Log,
+    question: ([String]) throws(KafkaError) -> TopicMetadata,
+    pause: (Int32) throws(KafkaError) -> Void
+  ) throws(KafkaError) -> TopicMetadata {
+    var wait = self
+    while true {
+      let metadata = try question(topics)
+      let (missing, now) = (metadata.missing, MonotonicClock.milliseconds())
+      guard !missing.isEmpty, wait.lasts(for: missing, at: now, log) else { return metadata }
+      try pause(TopicWait.pauseMilliseconds)
+    }
+  }
+}

@@ -4,7 +4,7 @@ package import Kafka
 extension TopicRequirements {
   /// The default number of partitions of new topics. It cannot change while there are feeds, and limits the number of
   /// workers; twelve divides evenly in many ways.
-  public static let defaultPartitions: Int32 = 12
+  package static let defaultPartitions: Int32 = 12
 
   /// The topics to create, so that all exist and match the existing ones.
   ///

@@ -2,7 +2,7 @@ import FeedStore
 
 extension TopicRequirements {
   /// Checks each topic against its requirements.
-  public func check(_ states: [String: TopicState]) -> [TopicRequirement] {
+  package func check(_ states: [String: TopicState]) -> [TopicRequirement] {
     roles.flatMap { topic, role in
       let state = states[topic] ?? TopicState()
       return [partitions(topic, role, state, states)] + settings(topic, role, state, states)

@@ -1,9 +1,9 @@
 import Feed
-public import FeedStore
+package import FeedStore
 import Kafka
 
 /// FeedStore's requirements on its topics; decided without Kafka.
-public struct TopicRequirements: Sendable, Equatable {
+package struct TopicRequirements: Sendable, Equatable {
   let topics: TopicNames
   /// The minimum `max.message.bytes` of the changesets topic.
   let changesetBytes: Int64
@@ -28,7 +28,7 @@ public struct TopicRequirements: Sendable, Equatable {
   ///   - options: names and sizes.
   ///   - batchBytes: the producer's `batch.size`. Brokers limit batches, not records: a topic must accept a batch of
   ///     many small records and a single record of the maximum size.
-  public init(_ options: FeedStoreOptions, batchBytes: Int) {
+  package init(_ options: FeedStoreOptions, batchBytes: Int) {
     topics = options.topics
     self.batchBytes = Int64(batchBytes)
     let overhead = Self.recordOverhead + Int64(options.output.source.utf8.count)
@@ -36,7 +36,7 @@ public struct TopicRequirements: Sendable, Equatable {
   }
 
   /// The role of each topic; the inputs may be one topic.
-  public var roles: [(topic: String, role: TopicRole)] {
+  package var roles: [(topic: String, role: TopicRole)] {
     topics.inputs.map { ($0, .input) } + [(topics.changesets, .changesets), (topics.rejected, .rejected)]
   }
 
@@ -45,4 +45,65 @@ public struct TopicRequirements: Sendable, Equatable {
     let inputs = topics.inputs.compactMap { states[$0]?.integer("max.message.bytes") }
     return inputs.max().map { max($0 + Self.rejectedOverhead, batchBytes) }
   }
+}
+
+/// One of FeedStore's requirements on a topic, and whether it is met.
+package struct TopicRequirement: Sendable, Equatable, CustomStringConvertible {
+  /// The subject; the raw values of settings are Kafka's names.
+  package enum Kind: String, Sendable, CaseIterable {
+    case partitions
+    case cleanupPolicy = "cleanup.policy"
+    case messageBytes = "max.message.bytes"
+    case dirtyRatio = "min.cleanable.dirty.ratio"
+    case segmentTime = "segment.ms"
+    case deletionTime = "delete.retention.ms"
+    case retentionTime = "retention.ms"
+    case retentionBytes = "retention.bytes"
+  }
+
+  package enum Verdict: String, Sendable {
+    /// The requirement is met.
+    case met = "ok"
+    /// The actual value could not be read, or the topic does not exist and will be created with the required value.
+    case unknown = "?"
+    /// FeedStore works, but at a higher cost or with less safety.
+    case should
+    /// FeedStore cannot work, or loses data.
+    case must
+  }
+
+  package let topic: String
+  package let kind: Kind
+  package let verdict: Verdict
+  /// The actual value; nil if it is not known.
+  package let actual: String?
+  package let needed: String
+  /// Why the requirement exists.
+  package let reason: String
+  /// What to do about it.
+  package let remedy: String
+
+  package var isMismatch: Bool { verdict == .must || verdict == .should }
+
+  package var description: String {
+    "\(topic): \(kind.rawValue) \(actual ?? "not known"), needed \(needed), as \(reason); \(remedy)"
+  }
+}
+
+/// What FeedStore uses a topic for.
+package enum TopicRole: String, Sendable, CaseIterable {
+  /// Update records are read from it.
+  case input
+  /// Changesets are published to it, and read after a restart.
+  case changesets
+  /// Records that could not be applied are kept in it.
+  case rejected
+}
+
+extension TopicNames {
+  /// The input topics; one if both are the same.
+  package var inputs: [String] { sections == items ? [items] : [sections, items] }
+
+  /// All topics, each once.
+  package var distinct: [String] { inputs + [changesets, rejected] }
 }

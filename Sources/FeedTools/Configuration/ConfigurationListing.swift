@@ -1,26 +1,26 @@
 import Feed
-public import FeedConfiguration
+package import FeedConfiguration
 import FeedKafka
 import Service
 
 /// `feedstore config`: the effective configuration and the source of each value, as text or JSON.
-public struct ConfigurationListing: Sendable {
-  public var loaded: LoadedConfiguration
+package struct ConfigurationListing: Sendable {
+  package var loaded: LoadedConfiguration
   /// The state of the topics; nil if it was not requested.
-  public var topics: TopicReport?
+  package var topics: TopicReport?
 
-  public init(_ loaded: LoadedConfiguration, topics: TopicReport? = nil) {
+  package init(_ loaded: LoadedConfiguration, topics: TopicReport? = nil) {
     self.loaded = loaded
     self.topics = topics
   }
 
   /// Whether there are no problems.
-  public var isRight: Bool {
+  package var isRight: Bool {
     loaded.unknownVariables.isEmpty && topics.map { $0.isFit && $0.failures.isEmpty } ?? true
   }
 
   /// A table of the configuration, and one of the topics if requested. Every line ends with a line feed.
-  public var text: String {
+  package var text: String {
     var rows = [["key", "value", "unit", "from"]]
     for reading in loaded.readings {
       rows.append([
@@ -41,10 +41,10 @@ public struct ConfigurationListing: Sendable {
   }
 
   /// The problems, one line each.
-  public var notes: [String] { loaded.unknownVariables.map(\.description) + (topics?.notes ?? []) }
+  package var notes: [String] { loaded.unknownVariables.map(\.description) + (topics?.notes ?? []) }
 
   /// One object; see docs/schemas/configuration-listing.schema.json.
-  public var json: String {
+  package var json: String {
     var fields = [
       ("settings", Self.list(loaded.readings.map(Self.json))),
       ("unknownVariables", Self.list(loaded.unknownVariables.map { Self.quoted($0.name) })),

@@ -1,12 +1,12 @@
 import Feed
 import FeedClient
-public import FeedConfiguration
-public import Service
+package import FeedConfiguration
+package import Service
 
 /// `feedstore follow`: prints the changesets of feeds as they arrive, or their current state.
-public struct FeedFollowing: Sendable {
+package struct FeedFollowing: Sendable {
   /// The output format.
-  public enum Form: Sendable, Equatable {
+  package enum Form: Sendable, Equatable {
     /// One readable line for each update.
     case lines(isColoured: Bool)
     /// Changesets as they are on the topic, one per line, with their partition.
@@ -15,20 +15,20 @@ public struct FeedFollowing: Sendable {
     case screen
   }
 
-  public var configuration: FeedStoreConfiguration
+  package var configuration: FeedStoreConfiguration
   /// The feeds to follow; empty for all.
-  public var feeds: [String]
-  public var form: Form
+  package var feeds: [String]
+  package var form: Form
   /// Whether to print every changeset that the topic still has, instead of the state at the beginning.
-  public var beginsWithHistory: Bool
-  public var stop: StopRequest
-  public var log: Log
+  package var beginsWithHistory: Bool
+  package var stop: StopRequest
+  package var log: Log
   /// Writes text; returns false if the reader has closed the output.
-  public var write: @Sendable (String) -> Bool
+  package var write: @Sendable (String) -> Bool
   /// When printing the state, the maximum time without a record from the topic.
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     feeds: [String],
     form: Form,
@@ -51,7 +51,7 @@ public struct FeedFollowing: Sendable {
   /// Prints updates until a stop is requested or the output is closed.
   ///
   /// - Throws: ``ConfigurationError``; `FeedClientError`.
-  public func run() async throws {
+  package func run() async throws {
     let session = try FollowSession(configuration, stop: stop, log: log)
     // The only subscriber; it needs every changeset.
     let options = SubscriptionOptions(
@@ -95,7 +95,7 @@ public struct FeedFollowing: Sendable {
   /// - Returns: what is wrong with it, in words: the requested feeds that do not exist, and those that are outdated.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``, or ``DaemonError`` if the brokers send
   ///   nothing, without printing anything.
-  public func printSnapshot() async throws -> [String] {
+  package func printSnapshot() async throws -> [String] {
     let session = try FollowSession(configuration, stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       let contents =

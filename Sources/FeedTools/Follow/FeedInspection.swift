@@ -1,18 +1,18 @@
 import Feed
 import FeedClient
-public import FeedConfiguration
-public import Service
+package import FeedConfiguration
+package import Service
 
 /// `feedstore inspect`: the state of one feed on the changesets topic, in each partition that has it.
-public struct FeedInspection: Sendable {
-  public var configuration: FeedStoreConfiguration
-  public var feed: String
-  public var stop: StopRequest
-  public var log: Log
+package struct FeedInspection: Sendable {
+  package var configuration: FeedStoreConfiguration
+  package var feed: String
+  package var stop: StopRequest
+  package var log: Log
   /// The maximum time without a record from the topic.
   var patienceMilliseconds = FollowSession.patienceMilliseconds
 
-  public init(_ configuration: FeedStoreConfiguration, feed: String, stop: StopRequest, log: Log) {
+  package init(_ configuration: FeedStoreConfiguration, feed: String, stop: StopRequest, log: Log) {
     self.configuration = configuration
     self.feed = feed
     self.stop = stop
@@ -24,7 +24,7 @@ public struct FeedInspection: Sendable {
   /// - Returns: the report; nil if there is no such feed.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers send
   ///   nothing.
-  public func run() async throws -> String? {
+  package func run() async throws -> String? {
     let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       let partitions = client.partitions(of: feed)

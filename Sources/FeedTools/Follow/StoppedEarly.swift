@@ -1,6 +1,6 @@
 /// A stop was requested before the topic had been read to its end, so the state of its feeds is unknown.
-public struct StoppedEarly: Error, Equatable, CustomStringConvertible {
-  public var description: String {
+package struct StoppedEarly: Error, Equatable, CustomStringConvertible {
+  package var description: String {
     """
     stopped before the changesets topic was read to its end, so what feeds there are is not known; if nothing was \
     read, check kafka.bootstrap.servers

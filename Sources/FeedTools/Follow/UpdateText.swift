@@ -51,3 +51,149 @@ struct UpdateText {
     scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
   }
 }
+
+/// Updates as lines of JSON: changesets as they are on the topic (protocol, section 4), each part on its own line, with
+/// the member `partition` before the others. A state is a reload with the reason `keyframe`; `"stale":true` follows
+/// `partition` if it is outdated.
+///
+/// Other updates have the fields `partition` (unless no partition has the feed), `feed` and `error`, and for
+/// `must-refetch` a `message`.
+enum UpdateJSON {
+  static func lines(_ update: FeedUpdate) -> String {
+    var beginning = update.partition.map { "{\"partition\":\($0)," } ?? "{"
+    /// A changeset, which is an object with members.
+    func line(_ value: [UInt8]) -> String {
+      let members = value.drop { $0 != UInt8(ascii: "{") }.dropFirst()
+      return beginning + String(decoding: members, as: UTF8.self) + "\n"
+    }
+    switch update {
+    case .present(let content, _):
+      if content.description.outdated != nil { beginning += "\"stale\":true," }
+      return line(content.reloadDocument())
+    case .changed(let changeset, _): return changeset.values.map(line).joined()
+    case .absent(_, _, let changeset?): return line(changeset)
+    case .absent(let feed, _, nil): return beginning + "\"feed\":\(quoted(feed)),\"error\":\"absent\"}\n"
+    case .mustRefetch(let feed, _, let reason):
+      return beginning
+        + "\"feed\":\(quoted(feed)),\"error\":\"must-refetch\",\"message\":\(quoted(reason))}\n"
+    }
+  }
+
+  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
+}
+
+/// Describes why the planner published a changeset as it did.
+enum PlanText {
+  /// - Parameter reason: the reload's reason; nil for a difference.
+  static func sentence(_ plan: ChangesetPlan, _ reason: ReloadReason?) -> String {
+    switch plan {
+    case .weighed(let weighed): sentence(weighed, reason)
+    case .keyframe(let due): sentence(due)
+    }
+  }
+
+  private static func sentence(_ weighed: WeighedDifference, _ reason: ReloadReason?) -> String {
+    let sizes = Quantity.bytes(weighed.differenceBytes) + " against " + Quantity.bytes(weighed.reloadBytes)
+    let thresholds = weighed.thresholds
+    switch reason {
+    case .kinds:
+      return "\(Quantity.count(weighed.changedKinds)) of \(items(weighed.itemsAfter)) changed their kind; "
+        + "reload above \(ChangesetPlan.text(thresholds.maxKindFraction)); \(sizes)"
+    case .bytes:
+      return
+        "\(changes(weighed)); reload above \(ChangesetPlan.text(thresholds.maxBytesRatio)) times its bytes; \(sizes)"
+    default: return "\(changes(weighed)); \(threshold(weighed, reason)); \(sizes)"
+    }
+  }
+
+  /// `12 changes of 105 items weigh 0.11`
+  private static func changes(_ weighed: WeighedDifference) -> String {
+    let text =
+      "\(Quantity.count(weighed.weight)) \(weighed.weight == 1 ? "change" : "changes") of \(items(weighed.items))"
+    guard weighed.items > 0 else { return text }
+    let share = Quantity.fixed(Double(weighed.weight) / Double(weighed.items), digits: 2)
+    return "\(text) \(weighed.weight == 1 ? "weighs" : "weigh") \(share)"
+  }
+
+  private static func threshold(_ weighed: WeighedDifference, _ reason: ReloadReason?) -> String {
+    let thresholds = weighed.thresholds
+    let fraction = ChangesetPlan.text(thresholds.maxChangedFraction)
+    let isFractionUsed = weighed.items >= thresholds.minimumItems
+    let greatestWeight = thresholds.maxChangedFraction * Double(weighed.items)
+    // The threshold that a growing weight reaches first, or has exceeded.
+    let isCounted =
+      reason == .changes || !isFractionUsed || Double(thresholds.maxChanges) < greatestWeight
+    let isPassed =
+      weighed.weight > thresholds.maxChanges || (isFractionUsed && Double(weighed.weight) > greatestWeight)
+    let bound = isCounted ? "\(Quantity.count(thresholds.maxChanges)) changes" : fraction
+    guard reason == nil, isPassed else { return "reload above \(bound)" }
+    return
+      "above \(bound), but a reload takes more than \(ChangesetPlan.text(thresholds.maxReloadRatio)) times the bytes"
+  }
+
+  private static func sentence(_ due: DueKeyframe) -> String {
+    let deltas =
+      "\(Quantity.count(due.deltas)) delta \(due.deltas == 1 ? "record" : "records") of "
+      + "\(Quantity.bytes(due.deltaBytes)) since a reload of \(Quantity.bytes(due.lastReloadBytes))"
+    let ratio = ChangesetPlan.text(due.policy.maxBytesRatio)
+    let isLong = Double(due.deltaBytes) > due.policy.maxBytesRatio * Double(due.lastReloadBytes)
+    return isLong
+      ? "\(deltas); keyframe above \(ratio) times its bytes"
+      : "\(deltas); keyframe from \(Quantity.count(due.policy.maxDeltas)) records on"
+  }
+
+  private static func items(_ count: Int) -> String {
+    "\(Quantity.count(count)) \(count == 1 ? "item" : "items")"
+  }
+}
+
+/// A readable line, in columns: time, feed, revision, mode, details.
+enum FollowLine {
+  /// The line for a change.
+  ///
+  /// - Parameter plan: why it was published this way; appended to the line.
+  static func text(of change: ReplicaChange, in partition: Int32, _ plan: ChangesetPlan? = nil) -> String {
+    let mode = change.mode.rawValue + (change.reason.map { " (\($0.rawValue))" } ?? "")
+    let details = change.mode == .reload ? "the whole feed" : entries(of: change)
+    let bytes = Quantity.bytes(change.byteCount)
+    let why = plan.map { "  " + PlanText.sentence($0, change.reason) } ?? ""
+    return text(
+      time(of: change.time),
+      name(change.feed, in: partition),
+      "rev \(change.revision)",
+      mode,
+      padded(details, 52) + "  " + (plan == nil ? bytes : padded(bytes, 8)) + why
+    )
+  }
+
+  static func text(
+    _ time: String,
+    _ feed: String,
+    _ revision: String,
+    _ mode: String,
+    _ details: String
+  ) -> String {
+    padded(time, 12) + "  " + padded(feed, 16) + "  " + padded(revision, 7) + "  " + padded(mode, 18) + "  "
+      + details
+  }
+
+  /// A feed and its partition: `news [1]`.
+  static func name(_ feed: String, in partition: Int32?) -> String {
+    feed + (partition.map { " [\($0)]" } ?? "")
+  }
+
+  /// The entries of a difference in words: `insert 2, move 1`.
+  static func entries(of change: ReplicaChange) -> String {
+    [
+      ("delete", change.counts.deletes), ("insert", change.counts.inserts), ("move", change.counts.moves),
+      ("reconfigure", change.counts.reconfigures), ("reload", change.counts.reloads),
+    ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+  }
+
+  /// The time of day of a timestamp.
+  static func time(of text: String) -> String { String(text.dropFirst(11).dropLast()) }
+
+  static func padded(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+}

@@ -226,3 +226,67 @@ final class PublishRun {
     }
   }
 }
+
+/// Chooses the partitions for records of one topic.
+struct PublishRoute {
+  let topic: String
+  /// Whether the topic is an input, whose keys determine the partitions.
+  private let isInput: Bool
+  private var partitioner: Murmur2Partitioner
+
+  init(_ topic: String, isInput: Bool, partitionCount: Int32) {
+    self.topic = topic
+    self.isInput = isInput
+    partitioner = Murmur2Partitioner(partitionCount: partitionCount)
+  }
+
+  /// The partition of a record.
+  ///
+  /// On an input topic, the key determines it, because the number of partitions may have changed since the recording.
+  /// On other topics, the recorded partition is kept: a changeset's partition is its feed's, and does not follow from
+  /// its key.
+  ///
+  /// - Throws: ``DaemonError`` if the partition does not exist.
+  mutating func partition(key: UnsafeRawBufferPointer?, recorded: Int32) throws(DaemonError) -> Int32 {
+    if isInput { return partitioner.partition(forKey: key) }
+    guard recorded >= 0, recorded < partitioner.partitionCount else {
+      throw DaemonError(
+        .partitionCounts,
+        """
+        a record is of \(topic) [\(recorded)], but the topic has \(partitioner.partitionCount) partitions; \
+        add partitions, or change the record
+        """
+      )
+    }
+    return recorded
+  }
+}
+
+/// Computes when a record of a recording is due, from the distances between timestamps.
+struct Pacer {
+  /// The speed, as a multiple of the recorded one.
+  private let speed: Double
+  /// The first record's timestamp, and the time at which it was sent.
+  private var start: (timestamp: Int64, time: Int64)?
+
+  /// - Parameter speed: greater than 0; 1 is the recorded speed, 2 twice as fast.
+  init(speed: Double) {
+    self.speed = speed
+  }
+
+  /// The wait before a record, in milliseconds. A timestamp before the first one is due at once.
+  ///
+  /// - Parameters:
+  ///   - timestamp: the record's timestamp, in milliseconds.
+  ///   - now: the time, in milliseconds of a steady clock.
+  mutating func wait(for timestamp: Int64, now: Int64) -> Int64 {
+    guard let start else {
+      start = (timestamp, now)
+      return 0
+    }
+    let distance = Double(timestamp) - Double(start.timestamp)
+    // Limited, so that a huge gap in the recording cannot overflow.
+    let due = min(distance / speed, 1e15)
+    return max(0, start.time + Int64(due) - now)
+  }
+}

@@ -1,21 +1,21 @@
-public import FeedConfiguration
+package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-public import Service
+package import Service
 
 /// `feedstore publish`: sends replay files to their topics.
-public struct Publisher: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct Publisher: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// Files in order; `-` is standard input.
-  public var inputs: [String]
+  package var inputs: [String]
   /// The speed, as a multiple of the recorded one; nil for as fast as possible.
-  public var speed: Double?
-  public var stop: StopRequest
-  public var log: Log
-  public var showsProgress = true
+  package var speed: Double?
+  package var stop: StopRequest
+  package var log: Log
+  package var showsProgress = true
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     inputs: [String],
     speed: Double?,
@@ -33,7 +33,7 @@ public struct Publisher: Sendable {
   ///
   /// - Throws: ``ReplayError`` for a file or a line; ``DaemonError`` for a topic or the brokers;
   ///   ``ConfigurationError``.
-  public func run() async throws -> PublishReport {
+  package func run() async throws -> PublishReport {
     let settings = try KafkaSettings(configuration)
     let thread = WorkerThread(name: "publisher")
     defer { thread.stop() }
@@ -41,5 +41,48 @@ public struct Publisher: Sendable {
       // librdkafka blocks, so it is used only on this thread.
       try PublishRun(self, settings).run()
     }
+  }
+}
+
+/// The result of `feedstore publish`.
+package struct PublishReport: Sendable, Equatable {
+  /// Records sent, including undelivered ones.
+  package internal(set) var records = 0
+  /// Records that could not be delivered.
+  package internal(set) var undelivered = 0
+  /// Bytes of keys and values.
+  package internal(set) var bytes = 0
+  package internal(set) var topics: [String: Int] = [:]
+  package internal(set) var nanoseconds: Int64 = 0
+  /// Whether a stop was requested before the end of the input.
+  package internal(set) var isInterrupted = false
+
+  package init() {}
+
+  /// Whether everything was sent and delivered.
+  package var isComplete: Bool { undelivered == 0 && !isInterrupted }
+
+  /// The sum of two runs.
+  package func adding(_ other: PublishReport) -> PublishReport {
+    var sum = self
+    sum.records += other.records
+    sum.undelivered += other.undelivered
+    sum.bytes += other.bytes
+    sum.topics.merge(other.topics) { $0 + $1 }
+    sum.nanoseconds += other.nanoseconds
+    sum.isInterrupted = isInterrupted || other.isInterrupted
+    return sum
+  }
+
+  /// The report as text, for standard error.
+  package var text: String {
+    var table = ReportTable("publish")
+    table.add("records", count: records)
+    for (topic, count) in topics.sorted(by: { $0.key < $1.key }) { table.add(topic, count: count) }
+    table.add("undelivered", count: undelivered)
+    table.add("bytes", bytes: bytes)
+    table.add("time", nanoseconds: nanoseconds)
+    table.add("rate", count: records, perNanoseconds: nanoseconds)
+    return table.text + (isInterrupted ? "interrupted before the end of the input\n" : "")
   }
 }

@@ -102,3 +102,38 @@ struct RejectedCopy: Sendable, Equatable {
     headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }
   }
 }
+
+/// The position of a record on the rejected topic, written as `3/1042`.
+package struct RejectedPlace: Sendable, Hashable, CustomStringConvertible {
+  /// The partition's number, from 0.
+  package let partition: Int32
+  /// 0 or more.
+  package let offset: Int64
+
+  init(partition: Int32, offset: Int64) {
+    self.partition = partition
+    self.offset = offset
+  }
+
+  /// Parses the form of ``description``; nil for anything else.
+  package init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts.allSatisfy({ $0.first?.isNumber == true }),
+      let partition = Int32(parts[0]), let offset = Int64(parts[1]), offset < .max
+    else { return nil }
+    self.init(partition: partition, offset: offset)
+  }
+
+  package var description: String { "\(partition)/\(offset)" }
+}
+
+/// The origin of a rejected record, from the headers of its copy.
+struct RejectedSource: Sendable, Equatable {
+  let topic: String
+  /// From 0.
+  let partition: Int32
+  /// nil if the header is missing or not a number.
+  let offset: Int64?
+  /// Milliseconds since 1970; nil if the header is missing or not a number.
+  let timestampMilliseconds: Int64?
+}

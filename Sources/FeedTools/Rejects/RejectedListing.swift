@@ -1,27 +1,27 @@
 import Feed
-public import FeedConfiguration
+package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-public import Service
+package import Service
 
 /// `feedstore rejects list`: lists the records of the rejected topic, one per line.
-public struct RejectedListing: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct RejectedListing: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// List only records with this code; nil for all.
-  public var code: String?
+  package var code: String?
   /// List only records from this time on, in milliseconds since 1970; nil for all.
-  public var sinceMilliseconds: Int64?
+  package var sinceMilliseconds: Int64?
   /// Whether lines are JSON.
-  public var isJSON: Bool
-  public var log: Log
+  package var isJSON: Bool
+  package var log: Log
   /// Prints text; returns false if the reader has closed the output.
-  public var write: @Sendable (String) -> Bool
+  package var write: @Sendable (String) -> Bool
 
   /// The codes that the daemon uses.
-  public static var knownCodes: [String] { RejectCode.allCases.map(\.rawValue) }
+  package static var knownCodes: [String] { RejectCode.allCases.map(\.rawValue) }
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     isJSON: Bool,
     log: Log,
@@ -36,7 +36,7 @@ public struct RejectedListing: Sendable {
   /// Reads each partition from its beginning to its current end, one after the other.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the topic does not exist or sends nothing.
-  public func run() async throws -> RejectedReport {
+  package func run() async throws -> RejectedReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let reader = try RejectedReader(settings, configuration, log: log)
@@ -65,5 +65,131 @@ public struct RejectedListing: Sendable {
     if let code, copy.code != code { return false }
     if let sinceMilliseconds, copy.timestampMilliseconds < sinceMilliseconds { return false }
     return true
+  }
+}
+
+/// Formats a rejected record, as a line or in full.
+enum RejectedLine {
+  /// A readable line, in columns: place, time, code, key, source, message.
+  static func text(_ copy: RejectedCopy) -> String {
+    let source = copy.source.map { "\($0.topic) \($0.partition)/\($0.offset.map(String.init) ?? "?")" } ?? "-"
+    let columns: [(String, Int)] = [
+      (copy.place.description, 9), (Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds), 24),
+      (copy.code ?? "-", 15), (key(copy), 16), (source, 20),
+    ]
+    let line = columns.map { FollowLine.padded($0.0, $0.1) }.joined(separator: "  ")
+    return UpdateText.printable(line + "  " + (copy.message ?? "-")) + "\n"
+  }
+
+  /// A line of JSON; see docs/schemas/rejected-line.schema.json.
+  static func json(_ copy: RejectedCopy) -> String {
+    var fields = [
+      ("partition", String(copy.place.partition)), ("offset", String(copy.place.offset)),
+      ("time", quoted(Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds))),
+      ("code", copy.code.map(quoted) ?? "null"), ("message", copy.message.map(quoted) ?? "null"),
+    ]
+    if let key = copy.key, String(validating: key, as: UTF8.self) == nil {
+      fields.append(("keyBase64", quoted(base64(key))))
+    } else {
+      fields.append(("key", copy.key.map { quoted(String(decoding: $0, as: UTF8.self)) } ?? "null"))
+    }
+    fields.append(("valueBytes", copy.value.map { String($0.count) } ?? "null"))
+    if let bytes = copy.wholeKeyBytes { fields.append(("wholeKeyBytes", String(bytes))) }
+    if let bytes = copy.wholeValueBytes { fields.append(("wholeValueBytes", String(bytes))) }
+    fields.append(("source", copy.source.map(json) ?? "null"))
+    return object(fields) + "\n"
+  }
+
+  /// Everything except the value, one readable line each.
+  static func details(_ copy: RejectedCopy, topic: String) -> String {
+    var lines = [
+      ("record", "\(topic) [\(copy.place.partition)], offset \(copy.place.offset)"),
+      ("time", Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds)), ("key", key(copy)),
+    ]
+    lines += copy.headers.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) } ?? "(null)") }
+    lines.append(("value", copy.value.map { "\($0.count) bytes" } ?? "(null)"))
+    let width = lines.map(\.0.count).max() ?? 0
+    return lines.map { UpdateText.printable(FollowLine.padded($0.0, width) + "  " + $0.1) + "\n" }.joined()
+  }
+
+  private static func key(_ copy: RejectedCopy) -> String {
+    copy.key.map { String(decoding: $0, as: UTF8.self) } ?? "(null)"
+  }
+
+  private static func json(_ source: RejectedSource) -> String {
+    object([
+      ("topic", quoted(source.topic)), ("partition", String(source.partition)),
+      ("offset", source.offset.map(String.init) ?? "null"),
+      ("timestamp", source.timestampMilliseconds.map(String.init) ?? "null"),
+    ])
+  }
+
+  private static func object(_ fields: [(String, String)]) -> String {
+    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+  }
+
+  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
+
+  private static func base64(_ bytes: [UInt8]) -> String {
+    let writer = ByteWriter()
+    let owned = OwnedBytes(bytes)
+    if let bytes = owned.bytes { writer.append(base64: ByteSpan(bytes)) }
+    return String(decoding: writer.written.buffer, as: UTF8.self)
+  }
+}
+
+/// The number of listed records, by code.
+package struct RejectedReport: Sendable, Equatable {
+  package private(set) var records = 0
+  private var codes: [RejectCode: Int] = [:]
+
+  mutating func count(_ copy: RejectedCopy) {
+    records += 1
+    // Unknown codes, written by others, could be any number.
+    if let code = copy.code.flatMap({ RejectCode(rawValue: $0) }) { codes[code, default: 0] += 1 }
+  }
+
+  /// The report in words, for standard error.
+  package var text: String {
+    var table = ReportTable("rejects")
+    table.add("records", count: records)
+    for (code, count) in codes.sorted(by: { ($1.value, $0.key.rawValue) < ($0.value, $1.key.rawValue) }) {
+      table.add("  " + code.rawValue, count: count)
+    }
+    let others = records - codes.values.reduce(0, +)
+    if others > 0 { table.add("  of unknown codes", count: others) }
+    return table.text
+  }
+}
+
+/// `feedstore rejects show`: one record of the rejected topic, in full.
+package struct RejectedExcerpt: Sendable {
+  /// Its position, its headers and the size of its value, one per line.
+  package let details: String
+  /// The bytes of its value; nil for a null.
+  package let value: [UInt8]?
+
+  /// Reads the record.
+  ///
+  /// - Throws: ``ConfigurationError``; ``DaemonError`` if there is no such record, or the topic sends nothing.
+  package static func read(
+    _ place: RejectedPlace,
+    _ configuration: FeedStoreConfiguration,
+    log: Log
+  ) async throws -> RejectedExcerpt {
+    let settings = try KafkaSettings(configuration)
+    return try await WorkerThread.withKafka("rejects") {
+      let reader = try RejectedReader(settings, configuration, log: log)
+      defer { reader.close() }
+      let copy = try reader.copy(at: place)
+      return RejectedExcerpt(details: RejectedLine.details(copy, topic: reader.topic), value: copy.value)
+    }
+  }
+
+  /// The value as text without terminal control characters.
+  package var printableValue: String {
+    guard let value else { return "" }
+    return String(decoding: value, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+      .map { UpdateText.printable(String($0)) }.joined(separator: "\n") + "\n"
   }
 }

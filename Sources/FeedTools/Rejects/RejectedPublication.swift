@@ -1,28 +1,28 @@
 import Feed
-public import FeedConfiguration
+package import FeedConfiguration
 import FeedKafka
 import FeedStore
 import Kafka
-public import Service
+package import Service
 
 /// `feedstore rejects publish`: sends rejected records to their original partitions again.
-public struct RejectedPublication: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct RejectedPublication: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// The positions of the records, in the order of sending.
-  public var places: [RejectedPlace]
+  package var places: [RejectedPlace]
   /// A replacement for the value of a single record; nil sends values unchanged.
-  public var value: [UInt8]?
-  public var log: Log
+  package var value: [UInt8]?
+  package var log: Log
 
   /// The maximum size of all records, in bytes: they are all in memory before the first one is sent.
   static let mostBytes = 268_435_456
 
   /// The maximum size of a replacement value, in bytes.
-  public static func mostValueBytes(_ configuration: FeedStoreConfiguration) -> Int {
+  package static func mostValueBytes(_ configuration: FeedStoreConfiguration) -> Int {
     configuration.store.limits.maxRecordBytes
   }
 
-  public init(_ configuration: FeedStoreConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
+  package init(_ configuration: FeedStoreConfiguration, places: [RejectedPlace], value: [UInt8]?, log: Log) {
     self.configuration = configuration
     self.places = places
     self.value = value
@@ -32,7 +32,7 @@ public struct RejectedPublication: Sendable {
   /// Reads all records and, if none is refused, sends them.
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if a record or a partition does not exist, or the brokers fail.
-  public func run() async throws -> RejectedPublicationReport {
+  package func run() async throws -> RejectedPublicationReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
       let copies = try read(settings)
@@ -151,4 +151,26 @@ public struct RejectedPublication: Sendable {
   private static let pollMilliseconds: Int32 = 100
   private static let closeMilliseconds: Int32 = 5_000
   private static let deliveryMilliseconds: Int64 = 60_000
+}
+
+/// The result of `feedstore rejects publish`.
+package struct RejectedPublicationReport: Sendable, Equatable {
+  /// Why records were refused, each with its position and the remedy. If there are any, nothing was sent.
+  package internal(set) var refusals: [String] = []
+  /// Records sent, including undelivered ones.
+  package internal(set) var sent = 0
+  /// Records that may not have arrived.
+  package internal(set) var undelivered = 0
+
+  package var isComplete: Bool { refusals.isEmpty && undelivered == 0 }
+
+  /// Lines for standard error, without line feeds.
+  package var lines: [String] {
+    guard refusals.isEmpty else { return refusals + ["nothing was published"] }
+    let records = sent == 1 ? "1 record" : "\(sent) records"
+    guard undelivered > 0 else { return ["published \(records)"] }
+    return [
+      "\(undelivered) of \(records) may not have arrived; check that the brokers can be reached, and publish them again"
+    ]
+  }
 }

@@ -1,21 +1,22 @@
-public import FeedStore
-public import Service
+package import Feed
+package import FeedStore
+package import Service
 
 /// Runs the whole pipeline on files, without Kafka: protocol, section 8, `feedstore replay`.
-public struct Replay: Sendable {
+package struct Replay: Sendable {
   /// Files in order; `-` is standard input.
-  public var inputs: [String]
+  package var inputs: [String]
   /// The output file for changesets; `-` is standard output.
-  public var output: String
+  package var output: String
   /// The output file for rejected records; nil to discard them.
-  public var rejected: String?
-  public var options: FeedStoreOptions
+  package var rejected: String?
+  package var options: FeedStoreOptions
   /// Told of timestamps that keep changes waiting; nil if nobody is.
-  public var log: Log?
+  package var log: Log?
   /// The size of each read in bytes; it does not affect the output.
   var chunkBytes = 1 << 20
 
-  public init(inputs: [String], output: String, rejected: String?, options: FeedStoreOptions) {
+  package init(inputs: [String], output: String, rejected: String?, options: FeedStoreOptions) {
     self.inputs = inputs
     self.output = output
     self.rejected = rejected
@@ -26,7 +27,7 @@ public struct Replay: Sendable {
   ///
   /// - Throws: ``ReplayError``, without publishing the waiting records; a file that was there before is only replaced by a
   ///   complete output. `UsageError`, before anything is written, if an output file is also an input.
-  public func run() async throws -> ReplayReport { try await run(with: FeedStore(options: options)) }
+  package func run() async throws -> ReplayReport { try await run(with: FeedStore(options: options)) }
 
   /// Runs inside the store's isolation, which is entered once.
   private func run(with store: isolated FeedStore) throws -> ReplayReport {
@@ -88,5 +89,114 @@ public struct Replay: Sendable {
         throw UsageError(.invalidValue, "\(what) \(same), which is also read; name another file")
       }
     }
+  }
+}
+
+/// Why a replay stopped.
+package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of error; stable.
+  package enum Code: String, Sendable {
+    case cannotRead = "cannot-read"
+    case cannotWrite = "cannot-write"
+    case invalidLine = "invalid-line"
+  }
+
+  package let code: Code
+  /// Names the file, the line if there is one, and the remedy.
+  package let message: String
+  /// What is wrong with a line after which reading can continue, without its position.
+  let problem: String?
+
+  init(_ code: Code, _ message: String, problem: String? = nil) {
+    self.code = code
+    self.message = message
+    self.problem = problem
+  }
+
+  /// The same error with more words at the end of the message.
+  func adding(_ text: String) -> ReplayError { ReplayError(code, message + text, problem: problem) }
+
+  /// The same file fails again.
+  package var isRetriable: Bool { false }
+  package var isFatal: Bool { true }
+  package var description: String { message }
+}
+
+/// The result of a replay.
+package struct ReplayReport: Sendable {
+  package let counters: StoreCounters
+  /// The fields of events that had no effect.
+  package let ignoredFields: IgnoredFields
+  /// The number of feeds at the end.
+  package let feedCount: Int
+  /// Their size in bytes, as counted for `limits.maxStateBytes`.
+  package let stateBytes: Int
+  /// The size of the input files, in bytes.
+  package let bytesRead: Int64
+  package let nanoseconds: Int64
+  /// Whether rejected records were written.
+  package let keepsRejected: Bool
+
+  package var rejectedRecords: Int { counters.rejectedRecords }
+
+  /// The report as text, for standard error.
+  package var text: String {
+    var table = ReportTable("replay")
+    table.add("records", count: counters.records)
+    table.add("events", count: counters.events)
+    table.add("feeds", count: feedCount)
+    table.add("state", bytes: stateBytes)
+    table.add(counters)
+    table.add("ignored fields", text: ignoredText)
+    table.add("bytes in", bytes: bytesRead)
+    table.add("bytes out", bytes: counters.outputBytes)
+    table.add("time", nanoseconds: nanoseconds)
+    table.add("rate", count: counters.records, perNanoseconds: nanoseconds)
+    var text = table.text
+    if counters.rejectedRecords > 0, !keepsRejected {
+      text += "the rejected records were not kept; --rejected FILE keeps them with the reasons\n"
+    }
+    return text
+  }
+
+  /// `section.upsert items 3, item.upsert colour 1`: the most frequent ones.
+  private var ignoredText: String {
+    let sorted = ignoredFields.counts.sorted {
+      ($1.value, $0.key.operation, $0.key.field) < ($0.value, $1.key.operation, $1.key.field)
+    }
+    if sorted.isEmpty { return "none" }
+    let shown = sorted.prefix(Self.mostIgnoredFields).map {
+      "\($0.key.operation) \(UpdateText.printable($0.key.field)) \(Quantity.count($0.value))"
+    }
+    let rest = sorted.count - shown.count
+    return shown.joined(separator: ", ") + (rest > 0 ? ", and \(rest) more" : "")
+  }
+
+  private static let mostIgnoredFields = 20
+}
+
+extension ReportTable {
+  /// Adds the store's counters: changesets, reloads, entries, rejects and no-ops.
+  package mutating func add(_ counters: StoreCounters) {
+    add("changesets", text: Self.list(ChangesetMode.allCases) { ($0.rawValue, counters.changesets[$0]) })
+    add("reloads", text: Self.list(ReloadReason.allCases) { ($0.rawValue, counters.reloads[$0]) })
+    let entries = counters.entries
+    let kinds = [
+      ("delete", entries.deletes), ("insert", entries.inserts), ("move", entries.moves),
+      ("reconfigure", entries.reconfigures), ("reload", entries.reloads),
+    ]
+    add("entries", text: Self.list(kinds) { ($0.0, $0.1) })
+    add("rejected", text: Self.list(RejectCode.allCases) { ($0.rawValue, counters.rejects[$0]) })
+    add("no-ops", text: Self.list(NoOpReason.allCases) { ($0.rawValue, counters.noOps[$0]) })
+  }
+
+  /// `a 1, b 2`: the counts, without zeros.
+  private static func list<Element>(_ elements: [Element], _ count: (Element) -> (String, Int?)) -> String {
+    let parts = elements.compactMap { element -> String? in
+      let (name, number) = count(element)
+      guard let number, number > 0 else { return nil }
+      return "\(name) \(Quantity.count(number))"
+    }
+    return parts.isEmpty ? "none" : parts.joined(separator: ", ")
   }
 }

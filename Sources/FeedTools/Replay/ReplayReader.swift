@@ -1,5 +1,5 @@
-public import Feed
-public import FeedStore
+package import Feed
+import FeedStore
 import Glibc
 import Service
 
@@ -7,7 +7,7 @@ import Service
 ///
 /// An input batch for the store. Lines are parsed in place, when the store asks for them. Files in gzip format are
 /// decompressed, and a byte order mark at the beginning of a file is skipped.
-public final class ReplayReader: InputBatch, @unchecked Sendable {
+package final class ReplayReader: InputBatch, @unchecked Sendable {
   private let paths: [String]
   private let parser: ReplayLineParser
   private var nextPath = 0
@@ -28,7 +28,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   private var record: InputRecord?
 
   /// The bytes read so far, from all files, as they are stored.
-  public private(set) var bytesRead: Int64 = 0
+  package private(set) var bytesRead: Int64 = 0
 
   /// Told of timestamps that go back by more than a minute: of the first one until the latest is reached again.
   var onJumpBack: ((String) -> Void)?
@@ -48,7 +48,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   ///   - paths: files in order; `-` is standard input.
   ///   - defaultTopic: the topic of lines without one.
   ///   - chunkBytes: the size of each read in bytes; it does not affect the result.
-  public init(paths: [String], defaultTopic: String = TopicNames().items, chunkBytes: Int = 1 << 20) {
+  package init(paths: [String], defaultTopic: String = TopicNames().items, chunkBytes: Int = 1 << 20) {
     self.paths = paths
     self.chunkBytes = chunkBytes
     parser = ReplayLineParser(defaultTopic: defaultTopic)
@@ -61,7 +61,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
   }
 
   /// The total size of the files; nil if one has no size, such as a pipe.
-  public var totalBytes: Int64? {
+  package var totalBytes: Int64? {
     var total: Int64 = 0
     for path in paths {
       var status = stat()
@@ -85,7 +85,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
 
   // MARK: InputBatch
 
-  public func current() throws -> InputRecord? {
+  package func current() throws -> InputRecord? {
     if let record { return record }
     while let line = try nextLine() {
       lineNumber += 1
@@ -130,7 +130,7 @@ public final class ReplayReader: InputBatch, @unchecked Sendable {
     "\(timestamp) (\(Timestamp.rfc3339(milliseconds: TimestampFormat.nearest(timestamp))))"
   }
 
-  public func advance() { record = nil }
+  package func advance() { record = nil }
 
   /// The headers of the current record: alternating names and values.
   var headers: [ByteSpan?] { record == nil ? [] : parser.headers }

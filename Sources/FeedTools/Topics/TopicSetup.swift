@@ -1,29 +1,29 @@
-public import FeedConfiguration
-import FeedKafka
+package import FeedConfiguration
+package import FeedKafka
 import FeedStore
 import Kafka
-public import Service
+package import Service
 
 /// `feedstore topics`: compares the topics with FeedStore's requirements, and creates missing ones.
-public struct TopicSetup: Sendable {
-  public var configuration: FeedStoreConfiguration
+package struct TopicSetup: Sendable {
+  package var configuration: FeedStoreConfiguration
   /// Whether to create missing topics.
-  public var creates: Bool
+  package var creates: Bool
   /// The number of partitions of new topics; nil for that of an existing input, or the default.
-  public var partitions: Int32?
+  package var partitions: Int32?
   /// The replication factor of new topics; nil for the brokers' default.
-  public var replicationFactor: Int32?
+  package var replicationFactor: Int32?
   /// Whether to wait up to `startup.timeout` for topics that the brokers do not know yet. It always waits for topics
   /// that it created.
-  public var waits = false
-  public var log: Log
+  package var waits = false
+  package var log: Log
   /// A shorter timeout for each request; for tests.
   package var timeoutMilliseconds: Int32 = .max
 
   private static let creationMilliseconds: Int32 = 30_000
   private static let closeMilliseconds: Int32 = 2_000
 
-  public init(
+  package init(
     _ configuration: FeedStoreConfiguration,
     creates: Bool = false,
     partitions: Int32? = nil,
@@ -41,7 +41,7 @@ public struct TopicSetup: Sendable {
   ///
   /// - Throws: ``ConfigurationError``; ``DaemonError`` if the brokers cannot be reached, the number of partitions
   ///   does not match, or topics are to be created on an embedded broker. The report includes topics that could not be created.
-  public func run() async throws -> TopicReport {
+  package func run() async throws -> TopicReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("topics") { try work(settings) }
   }
@@ -94,5 +94,51 @@ public struct TopicSetup: Sendable {
       created: created,
       failures: failures.values.map(\.description).sorted()
     )
+  }
+}
+
+/// FeedStore's requirements on its topics, and whether they are met.
+package struct TopicReport: Sendable, Equatable {
+  /// All requirements, by topic.
+  package let requirements: [TopicRequirement]
+  /// Why settings could not be read; nil if they could.
+  package let unknown: String?
+  /// The topics that were created.
+  package let created: [String]
+  /// Why topics could not be created.
+  package let failures: [String]
+
+  /// Whether FeedStore can work with the topics. Unknown settings are accepted.
+  package var isFit: Bool { !requirements.contains { $0.verdict == .must } }
+
+  /// The table; every line ends with a line feed.
+  package var table: String {
+    var rows = [["topic", "what", "is", "needed", ""]]
+    var last = ""
+    for requirement in requirements {
+      rows.append([
+        requirement.topic == last ? "" : requirement.topic,
+        requirement.kind.rawValue,
+        requirement.actual ?? "?",
+        requirement.needed,
+        requirement.verdict.rawValue,
+      ])
+      last = requirement.topic
+    }
+    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    return rows.reduce(into: "") { text, row in
+      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+      var line = cells.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      text += line + "\n"
+    }
+  }
+
+  /// Actions taken, problems and remedies, one line each.
+  package var notes: [String] {
+    created.map { "created \($0)" }
+      + requirements.filter(\.isMismatch).map { "\($0.verdict.rawValue): \($0)" }
+      + (unknown.map { ["settings marked ? are not known: \($0)"] } ?? [])
+      + failures
   }
 }

@@ -1,12 +1,12 @@
-public import FeedConfiguration
-public import Service
+package import FeedConfiguration
+package import Service
 import Synchronization
 
 /// Reads the configuration again while a daemon runs, and has its parts take over what they can.
 ///
 /// All or nothing: if the configuration is wrong, or a part cannot work with it, everything stays as it was. What needs a
 /// restart is named at each reload until the process is restarted.
-public final class ConfigurationReload: Sendable {
+package final class ConfigurationReload: Sendable {
   private let sources: ConfigurationSources
   private let log: Log
   /// The part that decides whether the line about a reload is heard.
@@ -25,7 +25,7 @@ public final class ConfigurationReload: Sendable {
   ///   - sources: what is read again.
   ///   - running: what was read of them at the start.
   ///   - log: its level changes with `log.level`.
-  public init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
+  package init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
     self.sources = sources
     self.log = log
     level = ReloadablePart(keys: ["log.level"]) { configuration in
@@ -42,7 +42,7 @@ public final class ConfigurationReload: Sendable {
   package func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
 
   /// Reads the configuration, and takes over what can be. Blocks while files are read.
-  public func run() {
+  package func run() {
     state.withLock { state in
       state.supervisor?.send([
         "RELOADING=1", "MONOTONIC_USEC=\(MonotonicClock.nanoseconds() / 1_000)",

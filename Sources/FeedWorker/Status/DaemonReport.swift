@@ -1,12 +1,12 @@
-public import FeedStore
-public import Service
+package import FeedStore
+package import Service
 
 /// What a daemon did, and the feeds it had at the end.
-public struct DaemonReport: Sendable, Equatable {
+package struct DaemonReport: Sendable, Equatable {
   /// What was done, with the partitions it had earlier as well.
-  public let counters: StoreCounters
+  package let counters: StoreCounters
   /// The feeds at the end, by partition and id.
-  public let feeds: [FeedSummary]
+  package let feeds: [FeedSummary]
 
   package init(counters: StoreCounters = StoreCounters(), feeds: [FeedSummary] = []) {
     self.counters = counters
@@ -25,7 +25,7 @@ public struct DaemonReport: Sendable, Equatable {
   }
 
   /// The report as fields of a log line.
-  public var fields: LogFields {
+  package var fields: LogFields {
     [
       "records": counters.records, "events": counters.events, "feeds": feeds.count,
       "rejected": counters.rejects.values.reduce(0, +), "transactions": counters.flushes,
@@ -35,7 +35,7 @@ public struct DaemonReport: Sendable, Equatable {
 }
 
 /// What a daemon tells while it runs. Told on the worker's thread: be quick.
-public enum DaemonEvent: Sendable, Equatable {
+package enum DaemonEvent: Sendable, Equatable {
   /// The embedded broker listens at this address.
   case listening(bootstrapServers: String)
   /// Feeds are served over HTTP at this address.

@@ -2,13 +2,13 @@ import CBuild
 import Kafka
 
 /// What this release of FeedStore is called.
-public enum Release {
+package enum Release {
   /// By Semantic Versioning.
-  public static let version = "0.1.0"
+  package static let version = "0.1.0"
 
   /// The commit it was built from, with `-dirty` if the sources differed from it; `unknown` if the build did not say.
-  public static let commit = String(cString: feedstore_commit())
+  package static let commit = String(cString: feedstore_commit())
 
   /// What `feedstore --version` prints after the name: `0.1.0 (commit 0123456789ab, librdkafka 2.0.2)`.
-  public static var description: String { "\(version) (commit \(commit), librdkafka \(Librdkafka.version))" }
+  package static var description: String { "\(version) (commit \(commit), librdkafka \(Librdkafka.version))" }
 }

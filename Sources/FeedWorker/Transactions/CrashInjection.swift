@@ -4,9 +4,9 @@ import Synchronization
 /// Ends the process without warning at a named point, to test what comes of it.
 ///
 /// Set by the environment variable `FEEDSTORE_CRASH_AT`: a point, or `POINT:N` for the N-th time it is reached.
-public final class CrashInjection: Sendable {
+package final class CrashInjection: Sendable {
   /// Where the process can be ended.
-  public enum Point: String, Sendable, CaseIterable {
+  package enum Point: String, Sendable, CaseIterable {
     /// A transaction was begun.
     case afterBegin = "after-begin"
     /// A changeset record was queued.
@@ -46,7 +46,7 @@ public final class CrashInjection: Sendable {
   ///
   /// - Parameter text: what the environment variable holds.
   /// - Returns: nil if the text names no point.
-  public convenience init?(_ text: String) {
+  package convenience init?(_ text: String) {
     self.init(text) { kill(getpid(), SIGKILL) }
   }
 

@@ -205,3 +205,83 @@ public final class AdminClient {
     return handle.client
   }
 }
+
+/// A topic to create.
+public struct TopicSpecification: Sendable, Hashable {
+  public var name: String
+  /// The number of partitions, at least 1; -1 for the brokers' default.
+  public var partitions: Int32
+  /// The number of replicas of each partition, at least 1; -1 for the brokers' default.
+  public var replicationFactor: Int32
+  /// Settings that differ from the brokers' defaults, by name.
+  public var configuration: [String: String]
+
+  public init(
+    _ name: String,
+    partitions: Int32 = -1,
+    replicationFactor: Int32 = -1,
+    configuration: [String: String] = [:]
+  ) {
+    self.name = name
+    self.partitions = partitions
+    self.replicationFactor = replicationFactor
+    self.configuration = configuration
+  }
+}
+
+/// librdkafka's list of topics to create, destroyed with this object.
+final class NewTopicList {
+  private(set) var pointers: [OpaquePointer?] = []
+
+  /// - Throws: `_INVALID_ARG` with the topic and the invalid value.
+  init(_ topics: [TopicSpecification]) throws(KafkaError) {
+    for topic in topics {
+      let (pointer, text) = withErrorText {
+        rd_kafka_NewTopic_new(topic.name, topic.partitions, topic.replicationFactor, $0, $1)
+      }
+      guard let pointer else { throw .make(.invalidArgument, Self.action(topic), detail: text) }
+      pointers.append(pointer)
+      for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+        let code = rd_kafka_NewTopic_set_config(pointer, name, value)
+        try KafkaError.check(code, "\(Self.action(topic)) and \(name) = \"\(value)\"")
+      }
+    }
+  }
+
+  deinit {
+    rd_kafka_NewTopic_destroy_array(&pointers, pointers.count)
+  }
+
+  private static func action(_ topic: TopicSpecification) -> String {
+    """
+    create topic \(topic.name) with \(topic.partitions) partitions, replication \
+    factor \(topic.replicationFactor)
+    """
+  }
+}
+
+/// librdkafka's list of topics to delete, destroyed with this object.
+final class DeletedTopicList {
+  private(set) var pointers: [OpaquePointer?]
+
+  init(_ topics: [String]) {
+    pointers = topics.map { rd_kafka_DeleteTopic_new($0) }
+  }
+
+  deinit {
+    rd_kafka_DeleteTopic_destroy_array(&pointers, pointers.count)
+  }
+}
+
+/// librdkafka's list of topics whose settings are read, destroyed with this object.
+final class TopicResourceList {
+  private(set) var pointers: [OpaquePointer?]
+
+  init(_ topics: [String]) {
+    pointers = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+  }
+
+  deinit {
+    rd_kafka_ConfigResource_destroy_array(&pointers, pointers.count)
+  }
+}

@@ -1,4 +1,5 @@
 import CRdkafka
+import Glibc
 
 /// A librdkafka client and the objects that must live as long as it does.
 ///
@@ -152,4 +153,105 @@ final class ClientHandle {
     defer { rd_kafka_mem_free(client, text) }
     return String(cString: text)
   }
+}
+
+/// Destroys a client on a separate thread, so that the wait can have a timeout.
+///
+/// Consumers leave their group before this, with a deadline. Here they are only destroyed
+/// (`RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE`), so that no callback runs on the thread.
+struct ClientDestruction {
+  let client: OpaquePointer
+  let context: Unmanaged<CallbackContext>
+
+  /// The write end of a pipe, closed when the client has been destroyed; -1 if nobody waits.
+  private var signal: Int32 = -1
+
+  init(client: OpaquePointer, context: Unmanaged<CallbackContext>) {
+    self.client = client
+    self.context = context
+  }
+
+  /// - Returns: whether the client was destroyed in time; otherwise its destruction continues.
+  func run(timeoutMilliseconds: Int32) -> Bool {
+    var ends: [Int32] = [-1, -1]
+    if timeoutMilliseconds > 0, pipe(&ends) == 0 {
+      // Closed in child processes: one that kept the write end open would prevent the hang-up.
+      _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+      _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+    }
+    let job = UnsafeMutablePointer<ClientDestruction>.allocate(capacity: 1)
+    job.initialize(to: self)
+    job.pointee.signal = ends[1]
+
+    var thread = pthread_t()
+    guard pthread_create(&thread, nil, { ClientDestruction.main($0) }, job) == 0 else {
+      // No thread is available. Blocking without a timeout is better than leaking the client.
+      _ = ClientDestruction.main(job)
+      close(ends[0])
+      return true
+    }
+    pthread_detach(thread)
+    guard ends[0] >= 0 else { return false }
+    defer { close(ends[0]) }
+    return Self.waitForHangUp(ends[0], Deadline(milliseconds: timeoutMilliseconds))
+  }
+
+  private static func waitForHangUp(_ end: Int32, _ deadline: Deadline) -> Bool {
+    var descriptor = pollfd(fd: end, events: 0, revents: 0)
+    while true {
+      let result = poll(&descriptor, 1, deadline.remainingMilliseconds)
+      if result >= 0 || errno != EINTR {
+        return result > 0
+      }
+    }
+  }
+
+  private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let job = argument?.assumingMemoryBound(to: ClientDestruction.self) else { return nil }
+    let destruction = job.move()
+    job.deallocate()
+    rd_kafka_destroy_flags(destruction.client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    destruction.context.release()
+    if destruction.signal >= 0 {
+      close(destruction.signal)
+    }
+    return nil
+  }
+}
+
+/// The time at which a blocking call must return.
+struct Deadline {
+  private let instant: ContinuousClock.Instant
+
+  init(milliseconds: Int32) {
+    instant = .now + .milliseconds(max(0, Int64(milliseconds)))
+  }
+
+  /// The remaining time in milliseconds, rounded up; 0 after the deadline.
+  var remainingMilliseconds: Int32 {
+    let remaining = ContinuousClock.Instant.now.duration(to: instant)
+    guard remaining > .zero else { return 0 }
+    let (seconds, attoseconds) = remaining.components
+    return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+
+  var hasPassed: Bool { remainingMilliseconds == 0 }
+}
+
+/// Parses the text of librdkafka's log lines.
+public enum KafkaLogText {
+  /// Splits off the thread's name, with which librdkafka begins: `[thrd:broker:9092/1]: broker:9092/1: Connect …
+  /// failed`.
+  public static func parts(of message: String) -> (thread: String?, message: String) {
+    let prefix = "[thrd:"
+    guard message.hasPrefix(prefix), let end = message.firstRange(of: "]: ") else { return (nil, message) }
+    let start = message.index(message.startIndex, offsetBy: prefix.count)
+    return (String(message[start..<end.lowerBound]), String(message[end.upperBound...]))
+  }
+}
+
+/// The C library behind the clients.
+public enum Librdkafka {
+  /// The version that is loaded, such as `2.0.2`. It may be newer than the one used for the build.
+  public static var version: String { String(cString: rd_kafka_version_str()) }
 }

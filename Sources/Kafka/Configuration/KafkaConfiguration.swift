@@ -105,3 +105,112 @@ extension KafkaConfiguration: ExpressibleByDictionaryLiteral {
     self.init(elements)
   }
 }
+
+extension KafkaConfiguration {
+  /// Adds the properties that a consumer needs, and better defaults.
+  ///
+  /// - Throws: `_INVALID_ARG` with a property that the user has set to an unusable value.
+  func completedForConsumer(isolationLevel: IsolationLevel?) throws(KafkaError) -> KafkaConfiguration {
+    var configuration = self
+    // librdkafka requires a group name. The consumer neither joins this group nor commits to it.
+    configuration.setDefault("group.id", "no-group")
+    configuration.setDefault("socket.nagle.disable", "true")
+    try configuration.require(
+      "partition.assignment.strategy",
+      "cooperative-sticky",
+      because: "only what moves is taken from a member"
+    )
+    let reason = "offsets are committed together with their results"
+    try configuration.require("enable.auto.commit", "false", because: reason)
+    try configuration.require("enable.auto.offset.store", "false", because: reason)
+    try configuration.require(
+      "enable.partition.eof",
+      "true",
+      because: "FeedStore waits for the ends of partitions"
+    )
+    if let isolationLevel {
+      configuration["isolation.level"] = isolationLevel.rawValue
+    }
+    return configuration
+  }
+}
+
+/// Which records of transactions a consumer reads.
+public enum IsolationLevel: String, Sendable {
+  /// Only records of committed transactions, up to the last stable offset.
+  case readCommitted = "read_committed"
+  /// All records. Watermarks then include those of open and aborted transactions.
+  case readUncommitted = "read_uncommitted"
+}
+
+/// Receives librdkafka's log lines, and errors that it reports outside of any call.
+///
+/// Called on librdkafka's threads and on the client's. It must return quickly, and must not call the client.
+/// The facility is librdkafka's short upper-case tag, for example `FAIL`.
+public typealias KafkaLogHandler =
+  @Sendable (_ level: KafkaLogLevel, _ facility: String, _ message: String) -> Void
+
+/// The severity of a log line; the numbers are syslog's.
+public enum KafkaLogLevel: Int32, Sendable, Comparable {
+  case emergency = 0
+  case alert
+  case critical
+  case error
+  case warning
+  case notice
+  case info
+  case debug
+
+  /// Orders by number: `.emergency`, the most severe, is the least.
+  public static func < (one: KafkaLogLevel, other: KafkaLogLevel) -> Bool {
+    one.rawValue < other.rawValue
+  }
+}
+
+/// librdkafka's configuration object, destroyed with this value unless a client has taken ownership.
+struct ConfigurationHandle: ~Copyable {
+  let pointer: OpaquePointer
+
+  /// Creates the object and sets every property.
+  ///
+  /// - Throws: `_INVALID_ARG` with the property and its value.
+  init(_ configuration: KafkaConfiguration) throws(KafkaError) {
+    pointer = rd_kafka_conf_new()
+    for property in configuration.properties {
+      try set(property)
+    }
+  }
+
+  deinit {
+    rd_kafka_conf_destroy(pointer)
+  }
+
+  /// Creates a client, which takes ownership of the configuration. On failure, the configuration is destroyed.
+  consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
+    let (client, text) = withErrorText { rd_kafka_new(type, pointer, $0, $1) }
+    guard let client else {
+      let kind = type == RD_KAFKA_CONSUMER ? "consumer" : "producer"
+      let code = KafkaErrorCode(rd_kafka_last_error())
+      _ = consume self
+      throw .make(code, "make a Kafka \(kind)", detail: text)
+    }
+    discard self
+    return client
+  }
+
+  private func set(_ property: KafkaConfiguration.Property) throws(KafkaError) {
+    let (result, text) = withErrorText { rd_kafka_conf_set(pointer, property.name, property.value, $0, $1) }
+    if result == RD_KAFKA_CONF_OK {
+      return
+    }
+    // Secrets must not reach a log, and librdkafka's message repeats an invalid value.
+    let isMasked = KafkaConfiguration.isMasked(property.name)
+    let shown = isMasked ? "(not shown)" : "\"\(property.value)\""
+    let isUnknown = result == RD_KAFKA_CONF_UNKNOWN
+    throw .make(
+      .invalidArgument,
+      "set the property \(property.name) = \(shown)",
+      detail: isMasked && !isUnknown ? "its value is not valid" : text
+    )
+  }
+}

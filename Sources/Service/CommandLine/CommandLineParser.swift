@@ -1,3 +1,4 @@
+import Glibc
 import Spelling
 
 /// Parses the command line after a subcommand's name.
@@ -87,5 +88,119 @@ struct CommandLineParser {
 
   private var seeHelp: String {
     "see '\(program) \(command.name) --help'"
+  }
+}
+
+/// One invocation of a subcommand: its options and arguments.
+///
+/// The accessors take names from the subcommand's specification. Any other name is a programming error and ends the
+/// process.
+package struct CommandInvocation: Sendable, Equatable {
+  /// The subcommand.
+  package let command: CommandSpecification
+  /// The arguments other than options, in order, such as file names; `-` stands for standard input or output.
+  package internal(set) var arguments: [String] = []
+  var values: [String: [String]] = [:]
+
+  init(_ command: CommandSpecification) {
+    self.command = command
+  }
+
+  /// Whether a flag was given.
+  package func flag(_ name: String) -> Bool {
+    !given(name).isEmpty
+  }
+
+  /// The value of an option; nil if it was not given.
+  package func value(_ name: String) -> String? {
+    given(name).last
+  }
+
+  /// All values of a repeatable option, in the order given.
+  package func values(_ name: String) -> [String] {
+    given(name)
+  }
+
+  /// The value of an option as a whole number.
+  ///
+  /// - Throws: ``UsageError`` that names the option, the value and the range.
+  package func integer(
+    _ name: String,
+    default defaultValue: Int,
+    in range: ClosedRange<Int>
+  ) throws(UsageError) -> Int {
+    guard let text = value(name) else { return defaultValue }
+    guard let number = Int(text), range.contains(number) else {
+      let allowed = AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound))
+      throw UsageError(.invalidValue, "--\(name) is '\(text)'; allowed: \(allowed)")
+    }
+    return number
+  }
+
+  /// The value of an option as a number.
+  ///
+  /// - Throws: ``UsageError`` that names the option, the value and the range.
+  package func number(
+    _ name: String,
+    default defaultValue: Double,
+    in range: ClosedRange<Double>
+  ) throws(UsageError) -> Double {
+    guard let text = value(name) else { return defaultValue }
+    guard let number = Double(text), range.contains(number) else {
+      throw UsageError(.invalidValue, "--\(name) is '\(text)'; allowed: \(AllowedText.number(range))")
+    }
+    return number
+  }
+
+  private func given(_ name: String) -> [String] {
+    precondition(command.option(named: name) != nil, "\(command.name) has no option --\(name)")
+    return values[name] ?? []
+  }
+}
+
+/// An invalid command line. The process should print it and exit with ``ExitCode/usage``.
+package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of invalid command lines.
+  package enum Code: String, Sendable {
+    case missingCommand = "missing-command"
+    case unknownCommand = "unknown-command"
+    case unknownOption = "unknown-option"
+    case missingValue = "missing-value"
+    case unexpectedValue = "unexpected-value"
+    case repeatedOption = "repeated-option"
+    case invalidValue = "invalid-value"
+    case missingArgument = "missing-argument"
+    case unexpectedArgument = "unexpected-argument"
+  }
+
+  /// The kind of error; stable.
+  package let code: Code
+  /// The mistake and the remedy, in one line.
+  package let message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// The same command line always fails the same way.
+  package var isRetriable: Bool { false }
+  /// Without a valid command line, nothing can be done.
+  package var isFatal: Bool { true }
+  package var description: String { message }
+}
+
+/// The exit code of the process.
+package enum ExitCode: Int32, Sendable {
+  /// The command succeeded.
+  case done = 0
+  /// The command failed: the input, the network, the disk.
+  case failed = 1
+  /// The command line or the configuration is invalid; nothing was started.
+  case usage = 2
+
+  /// Ends the process with this code, after flushing the C library's buffers.
+  package func exit() -> Never {
+    Glibc.exit(rawValue)
   }
 }

@@ -11,16 +11,16 @@ import Spelling
 /// case .run(let invocation): …
 /// }
 /// ```
-public struct CommandLineSpecification: Sendable, Equatable {
+package struct CommandLineSpecification: Sendable, Equatable {
   /// The program's name, for help and errors.
-  public let program: String
+  package let program: String
   /// The version, printed by `--version` after the name.
-  public let version: String
+  package let version: String
   /// One sentence at the head of the help.
-  public let summary: String
-  public let commands: [CommandSpecification]
+  package let summary: String
+  package let commands: [CommandSpecification]
 
-  public init(_ program: String, version: String, summary: String, commands: [CommandSpecification]) {
+  package init(_ program: String, version: String, summary: String, commands: [CommandSpecification]) {
     self.program = program
     self.version = version
     self.summary = summary
@@ -35,7 +35,7 @@ public struct CommandLineSpecification: Sendable, Equatable {
   ///
   /// - Parameter arguments: the arguments without the program's name.
   /// - Throws: ``UsageError``; the process should exit with ``ExitCode/usage``.
-  public func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandLineRequest {
+  package func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandLineRequest {
     let arguments = Array(arguments)
     guard let first = arguments.first else {
       throw UsageError(.missingCommand, "no subcommand given; see '\(program) --help'")
@@ -106,5 +106,117 @@ public struct CommandLineSpecification: Sendable, Equatable {
     }
     let hint = NearestName.suggestion(for: second, among: known).map { "did you mean '\($0)'? " } ?? ""
     throw UsageError(.unknownCommand, "unknown subcommand '\(name) \(second)'; \(hint)\(allowed)")
+  }
+}
+
+/// The result of parsing a valid command line.
+package enum CommandLineRequest: Sendable, Equatable {
+  /// Print this text to standard output and exit with ``ExitCode/done``: the help or the version.
+  case print(String)
+  /// Run a subcommand.
+  case run(CommandInvocation)
+}
+
+extension CommandLineSpecification {
+  /// The distinct first words of the commands, each with the summary of its first command.
+  var firstWords: [(word: String, summary: String)] {
+    var words: [(word: String, summary: String)] = []
+    for command in commands {
+      let word = String(command.name.prefix { $0 != " " })
+      if words.last?.word == word { continue }
+      words.append((word, command.name == word ? command.summary : secondWordList(of: word)))
+    }
+    return words
+  }
+
+  /// The two-word commands, grouped by their first word.
+  var groups: [(word: String, commands: [(word: String, command: CommandSpecification)])] {
+    firstWords.compactMap { first, _ in
+      let members = commands.filter { $0.name.hasPrefix(first + " ") }
+      guard !members.isEmpty else { return nil }
+      return (first, members.map { (String($0.name.dropFirst(first.count + 1)), $0) })
+    }
+  }
+
+  private func secondWordList(of word: String) -> String {
+    let members = commands.filter { $0.name.hasPrefix(word + " ") }
+    return members.map { String($0.name.dropFirst(word.count + 1)) }.joined(separator: ", ") + "."
+  }
+
+  /// The text of the program's own `--help`.
+  package var help: String {
+    var text = "usage: \(program) COMMAND [OPTION]...\n\n" + Self.wrapped(summary) + "\n"
+    text += "commands:\n" + Self.columns(commands.map { ($0.name, $0.summary) }) + "\n"
+    text += "options:\n"
+    text += Self.columns([
+      ("--help", "Shows this help; after a command, the help of that command."),
+      ("--version", "Shows the version."),
+    ])
+    return text
+  }
+
+  /// The `--help` text for a group of commands with the same first word.
+  func help(forGroup name: String, _ group: [CommandSpecification]) -> String {
+    "usage: \(program) \(name) COMMAND [OPTION]...\n\ncommands:\n"
+      + Self.columns(group.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) })
+      + "\noptions:\n"
+      + Self.columns([("--help", "Shows this help; after a command, the help of that command.")])
+  }
+
+  /// The text of a subcommand's `--help`.
+  package func help(for command: CommandSpecification) -> String {
+    let usage =
+      [program, command.name] + (command.arguments.map { [$0.usage] } ?? []) + command.options.map(\.usage)
+    var text =
+      Self.wrapped(usage, first: "usage: ", indentation: 7) + "\n" + Self.wrapped(command.summary) + "\n"
+    for paragraph in command.discussion.split(separator: "\n") {
+      text += Self.wrapped(String(paragraph)) + "\n"
+    }
+    if let arguments = command.arguments {
+      text += "arguments:\n" + Self.columns([(arguments.usage, arguments.help)]) + "\n"
+    }
+    text += "options:\n"
+    text += Self.columns(
+      command.options.map { ($0.spelling + ($0.isRepeatable ? "..." : ""), $0.help) }
+        + [("--help", "Shows this help.")]
+    )
+    return text
+  }
+
+  private static let width = 80
+
+  /// Two columns: names and descriptions.
+  private static func columns(_ rows: [(name: String, text: String)]) -> String {
+    let indentation = (rows.map(\.name.count).max() ?? 0) + 4
+    return rows.reduce(into: "") { text, row in
+      let name = "  " + row.name
+      let padding = String(repeating: " ", count: indentation - name.count)
+      text += wrapped(
+        row.text.split(separator: " ").map(String.init),
+        first: name + padding,
+        indentation: indentation
+      )
+    }
+  }
+
+  private static func wrapped(_ text: String) -> String {
+    wrapped(text.split(separator: " ").map(String.init), first: "", indentation: 0)
+  }
+
+  /// Wraps words into lines of at most 80 characters, each ended by a line feed. Words are never broken.
+  private static func wrapped(_ words: [String], first: String, indentation: Int) -> String {
+    var text = ""
+    var line = first
+    var isEmpty = true
+    for word in words {
+      if !isEmpty, line.count + 1 + word.count > width {
+        text += line + "\n"
+        line = String(repeating: " ", count: indentation)
+        isEmpty = true
+      }
+      line += (isEmpty ? "" : " ") + word
+      isEmpty = false
+    }
+    return text + line + "\n"
   }
 }

@@ -11,17 +11,17 @@ import Glibc
 ///
 /// `JSONDecoder` reads files, with `allowsJSON5`. A second pass finds what it does not report: the line of a mistake,
 /// and duplicate keys, of which it silently takes the first.
-public struct ConfigurationDocument: Sendable, Equatable {
+package struct ConfigurationDocument: Sendable, Equatable {
   /// All settings, by key.
-  public private(set) var entries: [String: ConfigurationEntry] = [:]
+  package private(set) var entries: [String: ConfigurationEntry] = [:]
 
   /// A document without settings.
-  public init() {}
+  package init() {}
 
   /// Parses JSON5 text.
   ///
   /// - Parameter name: the name of the text in error messages, such as its file name.
-  public init(text: String, name: String) throws(ConfigurationError) {
+  package init(text: String, name: String) throws(ConfigurationError) {
     let outline = ConfigurationOutline(text)
     let value: ConfigurationValue
     do {
@@ -50,7 +50,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
   /// Reads a JSON5 file.
   ///
   /// - Throws: ``ConfigurationError``, also if the file contains a secret and other users can read it.
-  public init(file: String) throws(ConfigurationError) {
+  package init(file: String) throws(ConfigurationError) {
     let (bytes, permissions) = try Self.contents(of: file)
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw ConfigurationError(.syntax, "the file is not UTF-8; save it as UTF-8", place: file)
@@ -79,7 +79,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
   ///
   /// - Parameter variable: the value of an environment variable; nil if it is not set.
   /// - Throws: ``ConfigurationError`` for the alphabetically first key with a reference that cannot be resolved.
-  public mutating func resolve(variable: (String) -> String?) throws(ConfigurationError) {
+  package mutating func resolve(variable: (String) -> String?) throws(ConfigurationError) {
     try withoutActuallyEscaping(variable) { variable throws(ConfigurationError) in
       let references = ConfigurationReferences(variable: variable)
       for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
@@ -95,7 +95,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
 
   /// Sets a key to unquoted text, such as an environment variable: numbers, `true` and `false` are parsed, and
   /// everything else is a string.
-  public mutating func set(_ key: String, toText text: String, from source: ConfigurationSource) {
+  package mutating func set(_ key: String, toText text: String, from source: ConfigurationSource) {
     entries[key] = ConfigurationEntry(text: text, source: source)
   }
 
@@ -104,7 +104,7 @@ public struct ConfigurationDocument: Sendable, Equatable {
   /// The value is parsed as JSON5, and is a string if that fails. An object sets each key in it.
   ///
   /// - Parameter assignment: `KEY=VALUE`; the first `=` separates them.
-  public mutating func set(_ assignment: String) throws(ConfigurationError) {
+  package mutating func set(_ assignment: String) throws(ConfigurationError) {
     let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else {
       throw ConfigurationError(

@@ -1,7 +1,7 @@
 /// An invalid configuration. The process should print it and exit with ``ExitCode/usage``.
-public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kinds of configuration errors.
-  public enum Code: String, Sendable {
+  package enum Code: String, Sendable {
     /// The file cannot be read.
     case unreadable = "unreadable"
     /// The text is not JSON5, or not an object.
@@ -25,19 +25,19 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   }
 
   /// The kind of error; stable.
-  public let code: Code
+  package let code: Code
   /// The source: a file, with the line if it is known; an environment variable; or `--set`.
-  public let place: String?
+  package let place: String?
   /// The dotted key; nil if the error does not concern one key.
-  public let key: String?
+  package let key: String?
   /// The value as written, strings in quotes; secrets are left out.
-  public let value: String?
+  package let value: String?
   /// The allowed values, in words.
-  public let allowed: String?
+  package let allowed: String?
   /// The mistake and the remedy, in one line, without the source.
-  public let message: String
+  package let message: String
 
-  public init(
+  package init(
     _ code: Code,
     _ message: String,
     place: String? = nil,
@@ -54,11 +54,11 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   }
 
   /// The same configuration always fails the same way.
-  public var isRetriable: Bool { false }
+  package var isRetriable: Bool { false }
   /// Without a valid configuration, nothing can be started.
-  public var isFatal: Bool { true }
+  package var isFatal: Bool { true }
   /// The source and the message.
-  public var description: String {
+  package var description: String {
     place.map { "\($0): \(message)" } ?? message
   }
 }

@@ -4,11 +4,11 @@ import Spelling
 ///
 /// Each getter takes a key, its default and the allowed values. At the end, ``finish()`` rejects keys that are set but
 /// were not requested, so that misspelt keys are reported.
-public struct ConfigurationReader: Sendable {
+package struct ConfigurationReader: Sendable {
   /// The requested keys, in order.
-  public private(set) var knownKeys: [String] = []
+  package private(set) var knownKeys: [String] = []
   /// The values that were read, in order.
-  public private(set) var readings: [ConfigurationReading] = []
+  package private(set) var readings: [ConfigurationReading] = []
   private var passedPrefixes: [String] = []
   private let entries: [String: ConfigurationEntry]
   private let isMasked: @Sendable (String) -> Bool
@@ -16,7 +16,7 @@ public struct ConfigurationReader: Sendable {
   /// - Parameters:
   ///   - document: a document with resolved references.
   ///   - isMasked: whether a key's value is hidden in messages and listings.
-  public init(
+  package init(
     _ document: ConfigurationDocument,
     isMasked: @escaping @Sendable (_ key: String) -> Bool = SecretKey.isMasked
   ) {
@@ -25,7 +25,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// An integer. `1e3` and `5.0` count as integers.
-  public mutating func integer(
+  package mutating func integer(
     _ key: String,
     default defaultValue: Int64,
     in range: ClosedRange<Int64>
@@ -40,7 +40,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// A number of milliseconds or bytes: a number, or text with a unit such as `100ms` or `8MiB`.
-  public mutating func quantity(
+  package mutating func quantity(
     _ key: String,
     _ unit: ConfigurationUnit,
     default defaultValue: Int64,
@@ -62,7 +62,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// A number of milliseconds or bytes, as `Int`.
-  public mutating func quantity(
+  package mutating func quantity(
     _ key: String,
     _ unit: ConfigurationUnit,
     default defaultValue: Int,
@@ -73,7 +73,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// An integer, as `Int`.
-  public mutating func integer(
+  package mutating func integer(
     _ key: String,
     default defaultValue: Int,
     in range: ClosedRange<Int>
@@ -83,7 +83,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// A number. Infinity and NaN are never in range.
-  public mutating func number(
+  package mutating func number(
     _ key: String,
     default defaultValue: Double,
     in range: ClosedRange<Double>
@@ -101,7 +101,8 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// `true` or `false`.
-  public mutating func boolean(_ key: String, default defaultValue: Bool) throws(ConfigurationError) -> Bool {
+  package mutating func boolean(_ key: String, default defaultValue: Bool) throws(ConfigurationError) -> Bool
+  {
     guard let entry = ask(key) else { return note(key, defaultValue, .boolean(defaultValue)) }
     guard case .boolean(let value) = entry.value else {
       throw refusal(.wrongType, key, entry, "true or false")
@@ -114,7 +115,7 @@ public struct ConfigurationReader: Sendable {
   /// - Parameters:
   ///   - allowed: a description of the strings that `isAllowed` accepts.
   ///   - isAllowed: whether a string is valid.
-  public mutating func string(
+  package mutating func string(
     _ key: String,
     default defaultValue: String,
     allowed: String = "a string",
@@ -127,7 +128,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// A case of an enumeration, by its raw value.
-  public mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
+  package mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ key: String,
     default defaultValue: Choice
   ) throws(ConfigurationError) -> Choice {
@@ -143,7 +144,7 @@ public struct ConfigurationReader: Sendable {
   ///
   /// - Parameter prefix: the prefix with its dot, such as `kafka.`; the returned names lack it.
   /// - Throws: ``ConfigurationError`` if a value is null, a list or an empty object.
-  public mutating func pairs(prefix: String) throws(ConfigurationError) -> [ConfigurationPair] {
+  package mutating func pairs(prefix: String) throws(ConfigurationError) -> [ConfigurationPair] {
     passedPrefixes.append(prefix)
     var pairs: [ConfigurationPair] = []
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where key.hasPrefix(prefix) {
@@ -160,7 +161,7 @@ public struct ConfigurationReader: Sendable {
   /// Checks that every key in the document was requested.
   ///
   /// - Throws: ``ConfigurationError`` for the alphabetically first unknown key, with the nearest known one.
-  public func finish() throws(ConfigurationError) {
+  package func finish() throws(ConfigurationError) {
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where !isKnown(key, entry) {
       let hint = NearestName.suggestion(for: key, among: knownKeys)
       let prefixes = passedPrefixes.map { $0 + "*" }
@@ -180,7 +181,7 @@ public struct ConfigurationReader: Sendable {
   }
 
   /// The source of a key, or that it has its default; for errors that concern two keys.
-  public func place(of key: String) -> String {
+  package func place(of key: String) -> String {
     entries[key]?.place ?? "default"
   }
 
@@ -236,5 +237,106 @@ public struct ConfigurationReader: Sendable {
       value: shown,
       allowed: allowed
     )
+  }
+}
+
+/// The effective value of one key, and its source.
+package struct ConfigurationReading: Sendable, Equatable {
+  package let key: String
+  /// The value, in the key's unit if it has one.
+  package let value: ConfigurationValue
+  /// The unit of a number; nil for other values.
+  package let unit: ConfigurationUnit?
+  package let source: ConfigurationSource
+  /// Whether the value is hidden in messages and listings.
+  package let isMasked: Bool
+  /// The reference that provides the whole value, as written; nil if there is none.
+  package let reference: String?
+
+  /// The value for display. A hidden value is shown as its reference, if it has one.
+  package var shown: String {
+    if isMasked, value != .string("") { return reference ?? ConfigurationEntry.masked }
+    if case .number(let number) = value { return AllowedText.text(number) }
+    return value.description
+  }
+}
+
+/// Describes the allowed values of a key, for error messages.
+enum AllowedText {
+  static func integer(_ range: ClosedRange<Int64>) -> String {
+    switch (range.lowerBound, range.upperBound) {
+    case (.min, .max): "a whole number"
+    case (let lower, .max): "a whole number, \(lower) or more"
+    case (let lower, let upper): "a whole number from \(lower) to \(upper)"
+    }
+  }
+
+  static func number(_ range: ClosedRange<Double>) -> String {
+    let greatest = Double.greatestFiniteMagnitude
+    return switch (range.lowerBound, range.upperBound) {
+    case (-greatest, greatest...): "a finite number"
+    case (let lower, greatest...): "a finite number, \(text(lower)) or more"
+    case (let lower, let upper): "a number from \(text(lower)) to \(text(upper))"
+    }
+  }
+
+  /// A number; integers without `.0`.
+  static func text(_ number: Double) -> String {
+    Int64(exactly: number).map(String.init) ?? number.description
+  }
+}
+
+/// The unit of a numeric setting, and the units accepted for it.
+package enum ConfigurationUnit: String, Sendable, CaseIterable {
+  case milliseconds
+  case bytes
+
+  /// The accepted units, by name, in milliseconds or bytes.
+  private var factors: [String: Int64] {
+    switch self {
+    case .milliseconds: ["ms": 1, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000]
+    case .bytes:
+      [
+        "B": 1, "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000,
+        "KiB": 1 << 10, "kiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+      ]
+    }
+  }
+
+  /// Parses a number with a unit, such as `100ms`, `1.5s` or `8 MiB`.
+  ///
+  /// - Returns: the number in milliseconds or bytes; nil if the text is invalid or the result is not an integer.
+  package func number(_ text: String) -> Int64? {
+    let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    var unit = text[number.endIndex...]
+    if unit.first == " " { unit = unit.dropFirst() }
+    guard let factor = factors[String(unit)] else { return nil }
+    let parts = number.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = Int64(parts[0]) else { return nil }
+    var (result, overflow) = whole.multipliedReportingOverflow(by: factor)
+    if parts.count == 2 {
+      guard let share = Self.share(parts[1], of: factor) else { return nil }
+      let (sum, isTooLarge) = result.addingReportingOverflow(share)
+      (result, overflow) = (sum, overflow || isTooLarge)
+    }
+    return overflow ? nil : result
+  }
+
+  /// Converts the digits after a decimal point to the smallest unit; nil if the result is not an integer.
+  private static func share(_ digits: Substring, of factor: Int64) -> Int64? {
+    guard (1...9).contains(digits.count), let numerator = Int64(digits) else { return nil }
+    let denominator = (0..<digits.count).reduce(Int64(1)) { power, _ in power * 10 }
+    let (product, overflow) = numerator.multipliedReportingOverflow(by: factor)
+    return overflow || product % denominator != 0 ? nil : product / denominator
+  }
+
+  /// A description of the allowed values.
+  func allowed(_ range: ClosedRange<Int64>) -> String {
+    let example =
+      switch self {
+      case .milliseconds: "a time with its unit, as in 250ms, 2s, 5m or 1h"
+      case .bytes: "a size with its unit, as in 64kB or 8MiB"
+      }
+    return AllowedText.integer(range) + " (\(rawValue)), or " + example
   }
 }

@@ -123,3 +123,21 @@ struct ConfigurationReferences {
 
   private static let forms = "write ${env:NAME}, ${file:PATH}, or $${ for a ${ that stands for itself"
 }
+
+/// Recognises keys with secret values by their names.
+package enum SecretKey {
+  /// Whether a key's value is hidden in messages and listings: secrets, and values derived from them.
+  package static func isMasked(_ key: String) -> Bool {
+    let key = "." + key.lowercased()
+    return isSecret(key) || key.contains(".sasl.") || key.contains(".ssl.key")
+  }
+
+  /// Whether a key's value is a secret, so that a file that contains it must not be readable by other users.
+  package static func isSecret(_ key: String) -> Bool {
+    let key = "." + key.lowercased()
+    let last = key.split(separator: ".").last ?? ""
+    return ["password", "secret", "token"].contains(last) || last.hasSuffix("password")
+      || key.contains("jaas")
+      || key.hasSuffix(".key.pem") || key.hasSuffix(".sasl.oauthbearer.config")
+  }
+}

@@ -1,5 +1,5 @@
 /// A value in a configuration, as JSON5 represents it.
-public enum ConfigurationValue: Sendable, Equatable {
+package enum ConfigurationValue: Sendable, Equatable {
   case null
   case boolean(Bool)
   /// An integer that fits in 64 bits, in any spelling (`1e3`, `0x10`, `5.0`).
@@ -11,7 +11,7 @@ public enum ConfigurationValue: Sendable, Equatable {
   case object([String: ConfigurationValue])
 
   /// The value as text; nil unless it is a boolean, a number or a string.
-  public var text: String? {
+  package var text: String? {
     switch self {
     case .boolean(let value): String(value)
     case .integer(let value): String(value)
@@ -24,7 +24,7 @@ public enum ConfigurationValue: Sendable, Equatable {
 
 extension ConfigurationValue: CustomStringConvertible {
   /// The value for error messages: strings in quotes, lists and objects without their content.
-  public var description: String {
+  package var description: String {
     switch self {
     case .null: "null"
     case .boolean, .integer, .number: text ?? ""
@@ -36,7 +36,7 @@ extension ConfigurationValue: CustomStringConvertible {
 }
 
 extension ConfigurationValue: Decodable {
-  public init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws {
     if let container = try? decoder.container(keyedBy: ConfigurationKey.self) {
       var members: [String: ConfigurationValue] = [:]
       for key in container.allKeys {
@@ -78,5 +78,110 @@ private struct ConfigurationKey: CodingKey {
 
   init?(intValue: Int) {
     nil
+  }
+}
+
+/// One setting: a value and its source.
+package struct ConfigurationEntry: Sendable, Equatable {
+  /// The value, with references resolved.
+  package let value: ConfigurationValue
+  package let source: ConfigurationSource
+  /// The literal text after `KEY=` on a command line, in an environment variable, or behind a reference; nil for values
+  /// of a file.
+  let spelling: String?
+  /// The text as written, if it has references. It can be shown even if the value is secret.
+  let reference: String?
+
+  init(
+    value: ConfigurationValue,
+    source: ConfigurationSource,
+    spelling: String? = nil,
+    reference: String? = nil
+  ) {
+    self.value = value
+    self.source = source
+    self.spelling = spelling
+    self.reference = reference
+  }
+
+  /// Creates an entry from unquoted text: numbers, `true` and `false` are parsed, and everything else is a string. For
+  /// keys with string values, the literal text counts.
+  init(text: String, source: ConfigurationSource, reference: String? = nil) {
+    let value: ConfigurationValue =
+      switch text.utf8.count <= Self.longestNumber ? ConfigurationDocument.value(of: text) : nil {
+      case .boolean(let boolean)?: .boolean(boolean)
+      case .integer(let integer)?: .integer(integer)
+      case .number(let number)?: .number(number)
+      default: .string(text)
+      }
+    self.init(value: value, source: source, spelling: text, reference: reference)
+  }
+
+  /// The source of the setting, for error messages: `feedstore.json5:12` or `--set`.
+  package var place: String { source.description }
+
+  /// The value as a string that need not be quoted.
+  ///
+  /// `--set name=007` means the string `007`: the literal text counts, unless it is quoted.
+  var unquotedText: String? {
+    switch value {
+    case .string(let text): text
+    case .object: nil
+    default: spelling ?? value.text
+    }
+  }
+
+  /// The value as a string. A file must quote it, a command line need not.
+  var string: String? {
+    if case .string(let text) = value { return text }
+    return spelling == nil ? nil : unquotedText
+  }
+
+  /// The value for error messages.
+  func shown(isMasked: Bool) -> String {
+    if let reference {
+      return isMasked && !ConfigurationReferences.isOne(reference) ? Self.masked : reference
+    }
+    return isMasked && value != .string("") ? Self.masked : value.description
+  }
+
+  static let masked = "(not shown)"
+  private static let longestNumber = 64
+}
+
+/// The source of a setting.
+package enum ConfigurationSource: Sendable, Equatable, CustomStringConvertible {
+  /// The key is not set; it has its default.
+  case defaultValue
+  /// A file, with the line, from 1, if it is known.
+  case file(String, line: Int?)
+  /// An environment variable.
+  case environment(String)
+  /// `--set`.
+  case assignment
+  /// A command's own setting, which other sources override.
+  case command(String)
+
+  /// The source in error messages: `feedstore.json5:12`, `FEEDSTORE_COALESCE_WINDOW`, `--set`, `default`.
+  package var description: String {
+    switch self {
+    case .defaultValue: "default"
+    case .file(let name, let line?): "\(name):\(line)"
+    case .file(let name, nil): name
+    case .environment(let variable): variable
+    case .assignment: "--set"
+    case .command(let name): "feedstore \(name)"
+    }
+  }
+}
+
+/// A setting that is passed on as text to another component, which validates it.
+package struct ConfigurationPair: Sendable, Equatable {
+  package let name: String
+  package let value: String
+
+  package init(name: String, value: String) {
+    self.name = name
+    self.value = value
   }
 }

@@ -1,33 +1,33 @@
 import Spelling
 
 /// Environment variables that set keys: `FEEDSTORE_COALESCE_IDLE_WINDOW` sets `coalesce.idleWindow`.
-public struct ConfigurationVariables: Sendable {
+package struct ConfigurationVariables: Sendable {
   /// The prefix of the variables' names, with its underscore.
-  public var prefix: String
+  package var prefix: String
   /// The keys that can be set.
-  public var keys: [String]
+  package var keys: [String]
   /// A section that is passed on, such as `kafka`: `FEEDSTORE_KAFKA_GROUP_ID` sets `kafka.group.id`.
-  public var passedSection: String
+  package var passedSection: String
   /// Whether the section has a setting of this name.
-  public var isPassed: @Sendable (String) -> Bool
+  package var isPassed: @Sendable (String) -> Bool
   /// Common names in the section, to suggest one for a misspelt variable.
-  public var passedNames: [String]
+  package var passedNames: [String]
   /// Prefixes of names that have another purpose and are ignored.
-  public var reserved: [String]
+  package var reserved: [String]
 
   /// A variable that sets no key.
-  public struct Unknown: Sendable, Equatable, CustomStringConvertible {
-    public let name: String
+  package struct Unknown: Sendable, Equatable, CustomStringConvertible {
+    package let name: String
     /// The probably intended name; nil if none is near.
-    public let suggestion: String?
+    package let suggestion: String?
 
-    public var description: String {
+    package var description: String {
       let hint = suggestion.map { "did you mean \($0)?" } ?? "remove it, or correct its name"
       return "the environment variable \(name) sets nothing; \(hint)"
     }
   }
 
-  public init(
+  package init(
     prefix: String,
     keys: [String],
     passedSection: String,
@@ -44,7 +44,7 @@ public struct ConfigurationVariables: Sendable {
   }
 
   /// The name of the variable for a key.
-  public func name(of key: String) -> String {
+  package func name(of key: String) -> String {
     var name = prefix
     var last: Character = "."
     for character in key {
@@ -58,7 +58,7 @@ public struct ConfigurationVariables: Sendable {
   /// Sets the keys whose variables are not empty.
   ///
   /// - Returns: the variables with the prefix that set no key, sorted by name.
-  public func apply(_ environment: [String: String], to document: inout ConfigurationDocument) -> [Unknown] {
+  package func apply(_ environment: [String: String], to document: inout ConfigurationDocument) -> [Unknown] {
     let keysByName = Dictionary(keys.map { (name(of: $0), $0) }) { first, _ in first }
     let sectionPrefix = name(of: passedSection + ".")
     var unknown: [Unknown] = []

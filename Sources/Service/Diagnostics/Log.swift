@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Writes events to standard error, one line each, as text or JSON.
 ///
 /// ```
@@ -9,7 +11,7 @@
 /// s has `repeated=N`. Lines are repetitions if event, message and fields are equal, ignoring ``LogFigure``s.
 ///
 /// Messages and fields below the log level are not evaluated, and cost no allocation.
-public struct Log: Sendable {
+package struct Log: Sendable {
   private let writer: LogWriter
   private let fields: LogFields
 
@@ -18,7 +20,7 @@ public struct Log: Sendable {
   ///   - format: the format of the lines.
   ///   - output: the destination.
   ///   - clocks: the clocks.
-  public init(
+  package init(
     level: LogLevel = .info,
     format: LogFormat = .text,
     output: DiagnosticOutput = .standardError,
@@ -33,23 +35,23 @@ public struct Log: Sendable {
   }
 
   /// The least severe level that is written.
-  public var level: LogLevel { writer.threshold.level }
+  package var level: LogLevel { writer.threshold.level }
 
   /// Changes the level of this log and of all logs related to it by ``with(_:)``.
-  public func setLevel(_ level: LogLevel) { writer.threshold.level = level }
+  package func setLevel(_ level: LogLevel) { writer.threshold.level = level }
 
   /// The format of the lines.
-  public var format: LogFormat { writer.format }
+  package var format: LogFormat { writer.format }
 
   /// The same log, with fields appended to every line.
-  public func with(_ more: LogFields) -> Log { Log(writer, fields: fields + more) }
+  package func with(_ more: LogFields) -> Log { Log(writer, fields: fields + more) }
 
   /// Writes a line at the event's level.
   ///
   /// - Parameters:
   ///   - event: the kind of line, for programs.
   ///   - message: a short description for people. Put variable parts into fields.
-  public func write(
+  package func write(
     _ event: LogEvent,
     _ message: @autoclosure () -> String,
     _ fields: @autoclosure () -> LogFields = [:]
@@ -59,5 +61,103 @@ public struct Log: Sendable {
   }
 
   /// Writes the counts of repeated lines. Call it before the process ends.
-  public func finish() { writer.finish() }
+  package func finish() { writer.finish() }
+}
+
+/// The fields of a log line, in order: `["topic": topic, "records": count]`.
+///
+/// Numbers and booleans keep their types in JSON; quantities are ``LogFigure``s; all other values are strings. Names
+/// are camelCase, as in JSON.
+package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
+  let fields: [(name: String, value: LogValue)]
+
+  package init(dictionaryLiteral fields: (String, any CustomStringConvertible)...) {
+    self.fields = fields.map { ($0.0, LogValue($0.1)) }
+  }
+
+  private init(_ fields: [(name: String, value: LogValue)]) {
+    self.fields = fields
+  }
+
+  package static func + (first: LogFields, second: LogFields) -> LogFields {
+    LogFields(first.fields + second.fields)
+  }
+}
+
+/// The state that a log shares with all logs derived from it: destination, format, and counted repetitions.
+final class LogWriter: Sendable {
+  let threshold: LogThreshold
+  let format: LogFormat
+  private let output: DiagnosticOutput
+  private let clocks: LogClocks
+  private let state = Mutex(State())
+
+  private struct State {
+    var repeats = RepeatCounter<String, LogLine>()
+    /// Whether a check at the end of the next interval is scheduled.
+    var isExpected = false
+  }
+
+  init(_ threshold: LogThreshold, _ format: LogFormat, _ output: DiagnosticOutput, _ clocks: LogClocks) {
+    self.threshold = threshold
+    self.format = format
+    self.output = output
+    self.clocks = clocks
+  }
+
+  func write(_ line: LogLine) {
+    guard line.event.isCounted else { return emit(line) }
+    let key = line.repeatKey
+    state.withLock { state in
+      emit(state.repeats.add(line, key: key, at: clocks.monotonic()))
+      expectEnd(&state)
+    }
+  }
+
+  /// Writes the counts of repeated lines.
+  func finish() {
+    state.withLock { emit($0.repeats.finish()) }
+  }
+
+  private func endIntervals() {
+    state.withLock { state in
+      state.isExpected = false
+      emit(state.repeats.endIntervals(at: clocks.monotonic()))
+      expectEnd(&state)
+    }
+  }
+
+  private func expectEnd(_ state: inout State) {
+    guard !state.isExpected, let end = state.repeats.nextEnd else { return }
+    state.isExpected = true
+    clocks.later(max(0, end - clocks.monotonic())) { [weak self] in self?.endIntervals() }
+  }
+
+  private func emit(_ occurrences: [RepeatCounter<String, LogLine>.Occurrence]) {
+    for occurrence in occurrences { emit(occurrence.element, repeated: occurrence.repeated) }
+  }
+
+  private func emit(_ line: LogLine, repeated: Int = 0) {
+    output.write(line: line.written(format, milliseconds: clocks.wall(), repeated: repeated))
+  }
+}
+
+/// The clocks that the log uses; tests replace them.
+package struct LogClocks: Sendable {
+  /// Milliseconds since 1970, for the lines.
+  package var wall: @Sendable () -> Int64 = WallClock.milliseconds
+  /// Milliseconds of a monotonic clock, for counting repetitions.
+  package var monotonic: @Sendable () -> Int64 = MonotonicClock.milliseconds
+  /// Runs an action after so many milliseconds, on any thread.
+  package var later: @Sendable (_ milliseconds: Int64, _ action: @escaping @Sendable () -> Void) -> Void = {
+    milliseconds,
+    action in
+    Task.detached {
+      try await Task.sleep(for: .milliseconds(milliseconds))
+      action()
+    }
+  }
+
+  /// The system's clocks.
+  package init() {}
 }

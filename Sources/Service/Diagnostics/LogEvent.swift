@@ -2,7 +2,7 @@
 ///
 /// All events of all modules are declared here. `docs/operating.md` explains each, and
 /// `docs/schemas/log-line.schema.json` lists them. The part before the first dot is the area.
-public enum LogEvent: String, Sendable, CaseIterable {
+package enum LogEvent: String, Sendable, CaseIterable {
   // The process starts.
   case startupStarting = "startup.starting"
   case startupEmbeddedBroker = "startup.embedded-broker"
@@ -105,7 +105,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case shutdownFailed = "shutdown.failed"
 
   /// The severity, fixed for each event.
-  public var level: LogLevel {
+  package var level: LogLevel {
     switch self {
     case .startupTopicsUnchecked, .transactionProducerAbandoned, .kafkaClientDebug:
       .debug
@@ -143,7 +143,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   ///
   /// Events that report the daemon's state are always written, so that the last line shows the current state. So are
   /// events that an operator waits for: after a reload, and while a start waits for topics.
-  public var isCounted: Bool {
+  package var isCounted: Bool {
     switch self {
     case .configReloadFailed, .configRestartRequired, .startupWaitingForTopics, .topicsPartitionsChanged:
       false
@@ -152,11 +152,37 @@ public enum LogEvent: String, Sendable, CaseIterable {
   }
 
   /// Whether it concerns the process's view of the brokers, so that repetitions by all workers are counted together.
-  public var isOfProcess: Bool {
+  package var isOfProcess: Bool {
     switch self {
     case .startupWaitingForBrokers, .kafkaClientError, .kafkaClientWarning, .kafkaClientConnectionRefused:
       true
     default: false
+    }
+  }
+}
+
+/// The severity of a log line. As a threshold, each level includes those after it.
+package enum LogLevel: String, Sendable, CaseIterable, Comparable {
+  /// Details for developers.
+  case debug
+  /// Normal operation: starts, stops, assignments.
+  case info
+  /// Conditions that an operator may have to examine.
+  case warning
+  /// Failures.
+  case error
+
+  package static func < (first: LogLevel, second: LogLevel) -> Bool {
+    first.severity < second.severity
+  }
+
+  /// The position among all cases.
+  var severity: Int {
+    switch self {
+    case .debug: 0
+    case .info: 1
+    case .warning: 2
+    case .error: 3
     }
   }
 }

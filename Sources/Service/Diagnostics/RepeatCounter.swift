@@ -9,12 +9,12 @@
 /// written   x         x3      x2          x
 ///           └──interval──┘└─interval──┘
 /// ```
-public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendable {
+package struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendable {
   /// An element to write.
-  public struct Occurrence: Sendable {
-    public let element: Element
+  package struct Occurrence: Sendable {
+    package let element: Element
     /// The number of repetitions since the last one; 0 for an element that is written at once.
-    public let repeated: Int
+    package let repeated: Int
   }
 
   private struct Entry {
@@ -34,7 +34,7 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
   /// - Parameters:
   ///   - intervalMilliseconds: the interval within which repetitions are counted.
   ///   - capacity: the maximum number of keys; to make room for another, the oldest count is returned.
-  public init(intervalMilliseconds: Int64 = 30_000, capacity: Int = 256) {
+  package init(intervalMilliseconds: Int64 = 30_000, capacity: Int = 256) {
     precondition(intervalMilliseconds > 0 && capacity > 0)
     self.intervalMilliseconds = intervalMilliseconds
     self.capacity = capacity
@@ -46,7 +46,7 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
   ///   - key: equal for repetitions.
   ///   - now: milliseconds of a monotonic clock.
   /// - Returns: the elements to write now, in order; empty if the element was only counted.
-  public mutating func add(_ element: Element, key: Key, at now: Int64) -> [Occurrence] {
+  package mutating func add(_ element: Element, key: Key, at now: Int64) -> [Occurrence] {
     guard var entry = entries[key] else {
       var occurrences: [Occurrence] = []
       if entries.count >= capacity { occurrences = makeRoom(at: now) }
@@ -70,19 +70,19 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
   /// Ends expired intervals.
   ///
   /// - Returns: the elements counted in them, oldest first.
-  public mutating func endIntervals(at now: Int64) -> [Occurrence] {
+  package mutating func endIntervals(at now: Int64) -> [Occurrence] {
     take(startedBy: now - intervalMilliseconds, next: now)
   }
 
   /// Ends all intervals; every later element counts as first.
   ///
   /// - Returns: the counted elements, oldest first.
-  public mutating func finish() -> [Occurrence] {
+  package mutating func finish() -> [Occurrence] {
     take(startedBy: .max, next: nil)
   }
 
   /// When to call ``endIntervals(at:)`` next; nil if nothing is counted.
-  public var nextEnd: Int64? {
+  package var nextEnd: Int64? {
     entries.values.lazy.filter { $0.count > 0 }.map { $0.start + intervalMilliseconds }.min()
   }
 
@@ -109,5 +109,69 @@ public struct RepeatCounter<Key: Hashable & Sendable, Element: Sendable>: Sendab
     entries[oldest.key] = nil
     guard oldest.value.count > 0 else { return occurrences }
     return occurrences + [Occurrence(element: oldest.value.newest, repeated: oldest.value.count)]
+  }
+}
+
+/// Normalises texts, so that repetitions can be recognised.
+enum RepeatText {
+  /// Units after a number that only says how long or how often, as in librdkafka's `Connection refused (after 12ms in
+  /// state CONNECT, 3 identical error(s) suppressed)`.
+  private static let words: [[UInt8]] = [
+    "ms", "us", "µs", "s", "seconds", "request(s)", "in-flight", "retry-queued", "out-queue",
+    "partially-sent",
+  ].map { Array($0.utf8) }
+  private static let timeout = Array("timeout #".utf8)
+  private static let suppressed = Array(" identical error(s) suppressed".utf8)
+  private static let comma = Array(", ".utf8)
+
+  /// The text without such numbers, and without librdkafka's note on earlier errors. Other numbers stay, because they
+  /// identify brokers, partitions, offsets and codes.
+  static func comparable(_ text: String) -> String {
+    var text = text
+    return text.withUTF8 { bytes in
+      var result: [UInt8] = []
+      result.reserveCapacity(bytes.count)
+      var index = 0
+      while index < bytes.count {
+        let start = index
+        while index < bytes.count, isDigit(bytes[index]) || index > start && bytes[index] == 0x2E {
+          index += 1
+        }
+        if index == start {
+          result.append(bytes[index])
+          index += 1
+        } else if bytes[index...].starts(with: suppressed), result.suffix(2).elementsEqual(comma) {
+          result.removeLast(2)
+          index += suppressed.count
+        } else if isAmount(bytes, start, index) || result.suffix(timeout.count).elementsEqual(timeout) {
+          result.append(UInt8(ascii: "0"))
+        } else {
+          result += bytes[start..<index]
+        }
+      }
+      return String(decoding: result, as: UTF8.self)
+    }
+  }
+
+  /// Whether a number stands alone and is followed by one of these units, optionally after a space.
+  private static func isAmount(_ bytes: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> Bool {
+    if start > 0, isPartOfName(bytes[start - 1]) { return false }
+    let space = end < bytes.count && bytes[end] == 0x20 ? 1 : 0
+    return words.contains { word in
+      let wordEnd = end + space + word.count
+      guard wordEnd <= bytes.count, bytes[(end + space)..<wordEnd].elementsEqual(word) else { return false }
+      return wordEnd == bytes.count || !isPartOfName(bytes[wordEnd])
+    }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
+  private static func isPartOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x80..., UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "#"), UInt8(ascii: "."):
+      true
+    default: false
+    }
   }
 }

@@ -6,43 +6,43 @@
 ///   read          45.6 MB
 ///   longest  feeds.items/3
 /// ```
-public struct ReportTable: Sendable {
+package struct ReportTable: Sendable {
   private let title: String
   private var rows: [(label: String, value: String)] = []
 
   /// - Parameter title: the first line; none if empty.
-  public init(_ title: String = "") {
+  package init(_ title: String = "") {
     self.title = title
   }
 
   /// Adds a count.
-  public mutating func add(_ label: String, count: some BinaryInteger) {
+  package mutating func add(_ label: String, count: some BinaryInteger) {
     rows.append((label, Quantity.count(count)))
   }
 
   /// Adds a number of bytes.
-  public mutating func add(_ label: String, bytes: some BinaryInteger) {
+  package mutating func add(_ label: String, bytes: some BinaryInteger) {
     rows.append((label, Quantity.bytes(bytes)))
   }
 
   /// Adds a duration.
-  public mutating func add(_ label: String, nanoseconds: Int64) {
+  package mutating func add(_ label: String, nanoseconds: Int64) {
     rows.append((label, Quantity.duration(nanoseconds: nanoseconds)))
   }
 
   /// Adds a rate per second; `-` if no time has passed.
-  public mutating func add(_ label: String, count: some BinaryInteger, perNanoseconds nanoseconds: Int64) {
+  package mutating func add(_ label: String, count: some BinaryInteger, perNanoseconds nanoseconds: Int64) {
     let rate = Double(count) / (Double(nanoseconds) / 1e9)
     rows.append((label, rate.isFinite ? Quantity.fixed(rate, digits: 0) + "/s" : "-"))
   }
 
   /// Adds text.
-  public mutating func add(_ label: String, text: String) {
+  package mutating func add(_ label: String, text: String) {
     rows.append((label, text))
   }
 
   /// The report, with labels left-aligned and values right-aligned. Every line ends with a line feed.
-  public var text: String {
+  package var text: String {
     let labelWidth = rows.map(\.label.count).max() ?? 0
     let valueWidth = rows.map(\.value.count).max() ?? 0
     return rows.reduce(into: title.isEmpty ? "" : title + "\n") { text, row in

@@ -5,9 +5,9 @@ import Glibc
 /// symbolic link, the file that it leads to is replaced.
 ///
 /// A lock prevents two processes from writing the same file.
-public final class AtomicFile {
+package final class AtomicFile {
   /// What is appended to a file's name for its temporary file.
-  public static let suffix = ".tmp"
+  package static let suffix = ".tmp"
 
   private let path: String
   private var temporaryPath: String { path + Self.suffix }
@@ -20,7 +20,7 @@ public final class AtomicFile {
   /// - Parameter isPrivate: whether only the process's user can read and write it. Otherwise it has the owner and the
   ///   permissions of the file that it replaces.
   /// - Throws: ``FileError``, also if another process is writing the file, or if something else has its name.
-  public init(_ path: String, isPrivate: Bool = true) throws(FileError) {
+  package init(_ path: String, isPrivate: Bool = true) throws(FileError) {
     var old = stat()
     let isReplacing = stat(path, &old) == 0
     guard !isReplacing || old.st_mode & S_IFMT == S_IFREG else {
@@ -62,13 +62,13 @@ public final class AtomicFile {
   }
 
   /// Appends bytes.
-  public func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
+  package func append(_ bytes: UnsafeRawBufferPointer) throws(FileError) {
     let number = WholeFile.write(bytes, to: descriptor)
     if number != 0 { throw FileError("write \(temporaryPath)", number) }
   }
 
   /// Renames the file to its final name, after its content is on disk. Call it once, at the end.
-  public func commit() throws(FileError) {
+  package func commit() throws(FileError) {
     guard fsync(descriptor) == 0 else { throw FileError("write \(temporaryPath) to the disk") }
     guard rename(temporaryPath, path) == 0 else { throw FileError("rename \(temporaryPath) to \(path)") }
     isOurs = false
@@ -83,5 +83,92 @@ public final class AtomicFile {
   private static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}
+
+/// Why a file could not be read or written.
+package struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The `errno` value, such as `ENOENT`.
+  package let number: Int32
+  /// The attempted action with the path, and the reason.
+  package let description: String
+
+  /// Whether other users can read a file that contains a secret.
+  package let isExposed: Bool
+
+  /// - Parameter action: the attempted action with the path; evaluated after `errno` is read.
+  init(_ action: @autoclosure () -> String, _ number: Int32 = errno) {
+    self.number = number
+    isExposed = false
+    description = "cannot \(action()): \(String(cString: strerror(number)))"
+  }
+
+  /// - Parameter description: the problem, with the path and the remedy.
+  init(number: Int32, isExposed: Bool = false, _ description: String) {
+    self.number = number
+    self.isExposed = isExposed
+    self.description = description
+  }
+}
+
+/// Reads or writes all bytes at once.
+package enum WholeFile {
+  /// Reads a file.
+  ///
+  /// - Parameters:
+  ///   - path: `-` is standard input.
+  ///   - most: its maximum size in bytes.
+  /// - Returns: the bytes; nil if the file is larger.
+  package static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8]? {
+    let name = path == "-" ? "standard input" : path
+    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError("read \(name)") }
+    defer { if path != "-" { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileError("read \(name)") }
+      if count == 0 { return bytes }
+      guard count <= most - bytes.count else { return nil }
+      bytes += chunk[..<count]
+    }
+  }
+
+  /// Writes all bytes to an open file.
+  ///
+  /// - Returns: 0, or the `errno` value.
+  package static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return 0
+  }
+}
+
+/// The limit of open files and sockets.
+package enum OpenFiles {
+  /// Raises the limit, as far as the system allows (`LimitNOFILE` in a systemd unit, `ulimit -Hn`).
+  ///
+  /// Many systems start with 1024, for programs that use `select`, and let other programs raise it. A higher limit is
+  /// kept.
+  ///
+  /// - Returns: the resulting limit.
+  package static func allow(_ count: Int) -> Int {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }
+    if limit.rlim_cur < rlim_t(count) {
+      let previous = limit.rlim_cur
+      limit.rlim_cur = min(rlim_t(count), limit.rlim_max)
+      if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 { limit.rlim_cur = previous }
+    }
+    return Int(clamping: limit.rlim_cur)
   }
 }

@@ -1,4 +1,5 @@
 internal import CZlib
+import Glibc
 
 /// Decompresses what is read in gzip format (RFC 1952): members, one after the other.
 package final class GzipReader {

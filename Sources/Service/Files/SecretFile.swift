@@ -1,12 +1,12 @@
 import Glibc
 
 /// A file with a secret. It is rejected if other users can read it.
-public enum SecretFile {
+package enum SecretFile {
   /// Reads the file as text, without a final line break.
   ///
   /// - Parameter most: its maximum size in bytes.
   /// - Throws: ``FileError`` with the path and the remedy.
-  public static func text(_ path: String, atMost most: Int) throws(FileError) -> String {
+  package static func text(_ path: String, atMost most: Int) throws(FileError) -> String {
     var bytes = try bytes(path, atMost: most)
     if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
     if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
@@ -20,7 +20,7 @@ public enum SecretFile {
   ///
   /// - Parameter most: its maximum size in bytes.
   /// - Throws: ``FileError`` with the path and the remedy.
-  public static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8] {
+  package static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError("read \(path)") }
     defer { close(descriptor) }
@@ -45,7 +45,7 @@ public enum SecretFile {
   /// Rejects a file that other users can read, or that cannot be opened.
   ///
   /// - Throws: ``FileError`` with the path and the remedy.
-  public static func check(_ path: String) throws(FileError) {
+  package static func check(_ path: String) throws(FileError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError("read \(path)") }
     defer { close(descriptor) }
@@ -58,5 +58,52 @@ public enum SecretFile {
     if let fault = FilePermissions(status).fault(path, user: geteuid()) {
       throw FileError(number: EACCES, isExposed: true, fault)
     }
+  }
+}
+
+/// The permissions of a file that contains a secret.
+///
+/// The rule is PostgreSQL's for `server.key`: a file owned by the process's user must be accessible to that user only
+/// (`0600`). A file owned by root may also be readable by its group (`0640`), as packages and Kubernetes provide
+/// secrets. No other owner is accepted.
+struct FilePermissions: Equatable {
+  /// Whether it is a regular file, not a pipe or a device.
+  var isRegular = true
+  var mode: UInt32
+  var owner: UInt32
+
+  init(isRegular: Bool = true, mode: UInt32, owner: UInt32) {
+    self.isRegular = isRegular
+    self.mode = mode
+    self.owner = owner
+  }
+
+  init(_ status: stat) {
+    self.init(
+      isRegular: status.st_mode & S_IFMT == S_IFREG,
+      mode: status.st_mode & 0o777,
+      owner: status.st_uid
+    )
+  }
+
+  /// Why this file must not contain a secret, with the remedy; nil if it may.
+  ///
+  /// - Parameter user: the process's user id.
+  func fault(_ path: String, user: UInt32) -> String? {
+    guard isRegular else { return nil }
+    let isRoots = owner == 0
+    guard isRoots || user == 0 || owner == user else {
+      return """
+        \(path) belongs to user \(owner), who could replace the secret in it; \
+        give it to root or to the user of this process (chown), and chmod 600 it
+        """
+    }
+    let others: UInt32 = isRoots || owner != user ? 0o037 : 0o077
+    guard mode & others != 0 else { return nil }
+    let octal = String(mode, radix: 8)
+    return """
+      \(path) holds a secret, and others have access to it (mode \(String(repeating: "0", count: 4 - octal.count))\(octal)); \
+      \(isRoots ? "chmod 640 or 600" : "chmod 600") \(path)
+      """
   }
 }

@@ -1,12 +1,12 @@
 /// Writes metric families as text.
-public struct MetricsText: Sendable {
+package struct MetricsText: Sendable {
   private let format: MetricsFormat
   private var lines = ""
 
   /// The text of metric families.
   ///
   /// - Parameter families: families with distinct names.
-  public static func write(_ families: [MetricFamily], _ format: MetricsFormat) -> String {
+  package static func write(_ families: [MetricFamily], _ format: MetricsFormat) -> String {
     var text = MetricsText(format: format)
     for family in families { text.add(family) }
     if format == .openMetrics { text.lines += "# EOF\n" }
@@ -86,5 +86,196 @@ public struct MetricsText: Sendable {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
     return value.description
+  }
+}
+
+/// The format of metrics.
+package enum MetricsFormat: Sendable, CaseIterable {
+  /// Prometheus's text format, version 0.0.4.
+  case prometheus
+  /// OpenMetrics 1.0.
+  case openMetrics
+
+  /// The value of `Content-Type`.
+  package var contentType: String {
+    switch self {
+    case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
+    case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+    }
+  }
+
+  /// The client's preferred format; Prometheus's if it accepts neither, because scrapers read it in any case.
+  ///
+  /// - Parameter accept: the value of `Accept`; nil if it is absent.
+  package init(accept: String?) {
+    let types = Self.allCases.map(\.contentType)
+    let best = QualityList(accept ?? "*/*").best(of: types)
+    self = Self.allCases.first { $0.contentType == best } ?? .prometheus
+  }
+}
+
+/// Samples with a common name and meaning.
+///
+/// ```swift
+/// var requests = MetricFamily(.counter, "http_requests", help: "Requests that were answered.")
+/// requests.add(12, ["status": "200"])
+/// ```
+package struct MetricFamily: Sendable, Equatable {
+  package let kind: MetricKind
+  /// The name without `_total` of counters and `_info` of infos.
+  package let name: String
+  /// A Prometheus base unit, such as `seconds`, with which the name ends; empty for counts.
+  package let unit: String
+  /// A sentence for people.
+  package let help: String
+  package private(set) var samples: [MetricSample] = []
+
+  /// - Parameter name: a valid Prometheus name; an invalid one is a programming error and ends the process.
+  package init(_ kind: MetricKind, _ name: String, unit: String = "", help: String) {
+    precondition(Self.isName(name), "\(name.debugDescription) cannot be a metric's name")
+    precondition(unit.isEmpty || name.hasSuffix("_" + unit), "\(name) does not end with its unit \(unit)")
+    precondition(!name.hasSuffix("_total") && !name.hasSuffix("_info"), "\(name) has its suffix already")
+    self.kind = kind
+    self.name = name
+    self.unit = unit
+    self.help = help
+  }
+
+  /// Adds a sample of a counter, a gauge or an info.
+  package mutating func add(_ value: Double, _ labels: KeyValuePairs<String, String> = [:]) {
+    let suffix: String
+    switch kind {
+    case .counter: suffix = "_total"
+    case .info: suffix = "_info"
+    case .gauge: suffix = ""
+    case .histogram, .summary: preconditionFailure("\(name) has no plain samples")
+    }
+    append(suffix, Self.list(labels), value)
+  }
+
+  /// Adds a sample with an integer value.
+  package mutating func add(_ value: some BinaryInteger, _ labels: KeyValuePairs<String, String> = [:]) {
+    add(Double(value), labels)
+  }
+
+  /// Adds the samples of a histogram.
+  package mutating func add(_ histogram: Histogram, _ labels: KeyValuePairs<String, String> = [:]) {
+    precondition(kind == .histogram, "\(name) is no histogram")
+    let labels = Self.list(labels)
+    var total = 0
+    for (index, count) in histogram.counts.enumerated() {
+      total += count
+      let bound = index < histogram.bounds.count ? histogram.bounds[index] : .infinity
+      append("_bucket", labels + [MetricLabel("le", MetricsText.bound(bound))], Double(total))
+    }
+    append("_sum", labels, histogram.sum)
+    append("_count", labels, Double(total))
+  }
+
+  /// Adds the samples of a summary.
+  ///
+  /// - Parameter quantiles: the quantiles with their values.
+  package mutating func add(
+    sum: Double,
+    count: Int,
+    quantiles: [(quantile: Double, value: Double)],
+    _ labels: KeyValuePairs<String, String> = [:]
+  ) {
+    precondition(kind == .summary, "\(name) is no summary")
+    let labels = Self.list(labels)
+    for (quantile, value) in quantiles {
+      append("", labels + [MetricLabel("quantile", MetricsText.bound(quantile))], value)
+    }
+    append("_sum", labels, sum)
+    append("_count", labels, Double(count))
+  }
+
+  private mutating func append(_ suffix: String, _ labels: [MetricLabel], _ value: Double) {
+    samples.append(MetricSample(suffix: suffix, labels: labels, value: value))
+  }
+
+  private static func list(_ labels: KeyValuePairs<String, String>) -> [MetricLabel] {
+    labels.map { MetricLabel($0.key, $0.value) }
+  }
+
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return text.utf8.allSatisfy {
+      (0x61...0x7A).contains($0) || (0x41...0x5A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F
+    }
+  }
+}
+
+/// The type of a metric family.
+package enum MetricKind: String, Sendable {
+  /// A total that only grows until the process restarts.
+  case counter
+  /// A value that can rise and fall.
+  case gauge
+  /// Observations counted in buckets; see ``Histogram``.
+  case histogram
+  /// The sum and count of observations, with quantiles of recent ones.
+  case summary
+  /// Facts, as labels of a sample that is always 1.
+  case info
+}
+
+/// A label that distinguishes a sample from others of its family.
+package struct MetricLabel: Sendable, Equatable {
+  let name: String
+  /// Any text.
+  let value: String
+
+  /// - Parameter name: letters, digits and underscores, not beginning with a digit; an invalid name ends the process.
+  init(_ name: String, _ value: String) {
+    precondition(MetricFamily.isName(name), "\(name.debugDescription) cannot be a label's name")
+    self.name = name
+    self.value = value
+  }
+}
+
+/// One line of a metric family: its labels and its value.
+package struct MetricSample: Sendable, Equatable {
+  /// The suffix after the family's name, such as `_bucket`; usually empty.
+  let suffix: String
+  /// The labels, in the order of output.
+  let labels: [MetricLabel]
+  let value: Double
+}
+
+/// A histogram of observations. A plain value; protect it if threads share it.
+package struct Histogram: Sendable, Equatable {
+  /// The upper bound of each bucket, ascending; a last bucket counts larger values.
+  package let bounds: [Double]
+  /// The number of observations in each bucket; one more than `bounds`.
+  package private(set) var counts: [Int]
+  /// The sum of all observations.
+  package private(set) var sum = 0.0
+
+  /// - Parameter bounds: the upper bounds, ascending.
+  package init(_ bounds: [Double]) {
+    precondition(zip(bounds, bounds.dropFirst()).allSatisfy(<), "the bounds \(bounds) do not ascend")
+    self.bounds = bounds
+    counts = Array(repeating: 0, count: bounds.count + 1)
+  }
+
+  /// The number of observations.
+  package var count: Int { counts.reduce(0, +) }
+
+  /// Adds observations of one value.
+  package mutating func observe(_ value: Double, times: Int = 1) {
+    // A linear search: there are few bounds, and the first ones are hit most often.
+    let index = bounds.firstIndex { value <= $0 } ?? bounds.count
+    counts[index] += times
+    sum += value * Double(times)
+  }
+
+  /// Adds another histogram's observations.
+  ///
+  /// - Parameter other: a histogram with the same bounds.
+  package mutating func add(_ other: Histogram) {
+    precondition(bounds == other.bounds, "histograms with different bounds are added")
+    for index in counts.indices { counts[index] += other.counts[index] }
+    sum += other.sum
   }
 }

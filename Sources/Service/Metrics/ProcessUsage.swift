@@ -1,25 +1,26 @@
+import CMalloc
 import Glibc
 
 /// The resources that the process uses, from the system.
-public struct ProcessUsage: Sendable, Equatable {
+package struct ProcessUsage: Sendable, Equatable {
   /// Processor time of all threads in seconds, user and system.
-  public var cpuSeconds = 0.0
+  package var cpuSeconds = 0.0
   /// Resident memory in bytes.
-  public var residentBytes = 0
+  package var residentBytes = 0
   /// Virtual memory in bytes.
-  public var virtualBytes = 0
+  package var virtualBytes = 0
   /// The start of the process, in seconds since 1970 UTC.
-  public var startSeconds = 0.0
-  public var threads = 0
+  package var startSeconds = 0.0
+  package var threads = 0
   /// The number of open files and sockets.
-  public var openDescriptors = 0
+  package var openDescriptors = 0
   /// The limit of open files and sockets.
-  public var maxDescriptors = 0
+  package var maxDescriptors = 0
   /// The memory limit in bytes: the minimum of the control groups' limits and the machine's memory.
-  public var memoryLimitBytes = 0
+  package var memoryLimitBytes = 0
 
   /// Reads the values of this process; 0 for those that are not available.
-  public static func read() -> ProcessUsage {
+  package static func read() -> ProcessUsage {
     var usage = ProcessUsage()
     usage.readStatus(SystemFile.text("/proc/self/stat") ?? "", boot: SystemFile.text("/proc/stat") ?? "")
     usage.openDescriptors = countDescriptors()
@@ -58,4 +59,96 @@ public struct ProcessUsage: Sendable, Equatable {
     // Not counting the directory's own descriptor, `.` and `..`.
     return max(0, count - 3)
   }
+}
+
+/// Reads small files of `/proc` and `/sys`.
+enum SystemFile {
+  private static let mostBytes = 1 << 20
+
+  /// The file's text; nil if it cannot be read.
+  static func text(_ path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 16 << 10)
+    while bytes.count < mostBytes {
+      let count = read(descriptor, &part, part.count)
+      if count < 0 { return nil }
+      if count == 0 { break }
+      bytes += part[..<count]
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The memory limit of the process.
+enum MemoryLimit {
+  /// The minimum of the machine's memory and the limits of the process's control groups and their ancestors.
+  ///
+  /// - Parameter read: returns the text of a file; nil if it does not exist.
+  /// - Returns: bytes; 0 if they are unknown.
+  static func bytes(reading read: (String) -> String? = SystemFile.text) -> Int {
+    var limits: [Int] = []
+    if let total = read("/proc/meminfo").flatMap(totalBytes) { limits.append(total) }
+    for line in (read("/proc/self/cgroup") ?? "").split(separator: "\n") {
+      // hierarchy:controllers:path
+      let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+      guard parts.count == 3 else { continue }
+      if parts[1].isEmpty {
+        limits += groupLimits("/sys/fs/cgroup", parts[2], "memory.max", read)
+      } else if parts[1].split(separator: ",").contains("memory") {
+        limits += groupLimits("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes", read)
+      }
+    }
+    return limits.min() ?? 0
+  }
+
+  /// The limits of a group and its ancestors. In a container, the path may exist only on the host; then the topmost
+  /// visible group is the container's.
+  private static func groupLimits(
+    _ root: String,
+    _ path: Substring,
+    _ file: String,
+    _ read: (String) -> String?
+  ) -> [Int] {
+    let parts = path.split(separator: "/")
+    return (0...parts.count).compactMap { count in
+      let folder = ([root] + parts.prefix(count).map(String.init)).joined(separator: "/")
+      let text = read("\(folder)/\(file)") ?? ""
+      // "max" is not a number. Without a limit, version 1 has a number larger than any machine's memory.
+      return text.split(separator: "\n").first.flatMap { Int($0) }
+    }
+  }
+
+  /// `MemTotal:       24689552 kB`
+  private static func totalBytes(_ text: String) -> Int? {
+    let line = text.split(separator: "\n").first { $0.hasPrefix("MemTotal:") }
+    return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+  }
+}
+
+/// Controls whether the allocator keeps freed memory.
+package enum FreedMemory {
+  /// The largest block that glibc allocates from its heaps.
+  private static let blockBytes: Int32 = 32 << 20
+  private static let keptBytes: Int32 = 256 << 20
+
+  /// Makes the allocator keep freed memory for reuse.
+  ///
+  /// By default, glibc returns the end of a heap to the system as soon as 128 kB of it are free, and requests it again
+  /// for the next block. For a program that fetches, applies and frees hundreds of megabytes per second, that takes a
+  /// tenth of the time. Call ``giveBack()`` when the memory is no longer needed.
+  package static func keep() { feedstore_malloc_keep(blockBytes, keptBytes) }
+
+  /// Has room at the end of this thread's heap for blocks that are about to be allocated.
+  ///
+  /// In threads other than the first one, glibc extends the heap by a page at a time, with a system call for each that waits for
+  /// all others that change or touch new memory of the process. After ``keep()`` the room stays until it is used.
+  ///
+  /// - Parameter bytes: 16 MiB if it is more.
+  package static func makeRoom(for bytes: Int) { feedstore_malloc_extend(min(bytes, Int(blockBytes) / 2)) }
+
+  /// Returns free memory to the system. It takes some milliseconds for each gigabyte of heap.
+  package static func giveBack() { feedstore_malloc_trim() }
 }

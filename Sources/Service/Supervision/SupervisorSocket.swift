@@ -1,12 +1,13 @@
 import Glibc
+import Synchronization
 
 /// Reports the process's state to the service manager: systemd's `sd_notify(3)` without its library.
 ///
 /// `NOTIFY_SOCKET` names a datagram socket. Messages are sent without blocking; if the manager's queue is full, a
 /// message is lost.
-public struct SupervisorSocket: Sendable, Equatable {
+package struct SupervisorSocket: Sendable, Equatable {
   /// The interval at which the manager expects a sign of life, in milliseconds: half of its limit; nil for none.
-  public let watchdogMilliseconds: Int64?
+  package let watchdogMilliseconds: Int64?
   /// A path, or `@` and an abstract name.
   private let address: String
 
@@ -14,7 +15,7 @@ public struct SupervisorSocket: Sendable, Equatable {
   ///   - variable: returns the value of an environment variable.
   ///   - processID: the id of this process, because the watchdog may be meant for another; nil to look it up.
   /// - Returns: nil if there is no service manager, or the socket's name is invalid.
-  public init?(processID: Int32? = nil, environment variable: (String) -> String?) {
+  package init?(processID: Int32? = nil, environment variable: (String) -> String?) {
     guard let address = variable("NOTIFY_SOCKET"), address.hasPrefix("/") || address.hasPrefix("@"),
       address.utf8.count > 1, address.utf8.count < Self.addressBytes
     else { return nil }
@@ -28,7 +29,7 @@ public struct SupervisorSocket: Sendable, Equatable {
   ///
   /// - Returns: whether the message was sent.
   @discardableResult
-  public func send(_ assignments: [String]) -> Bool {
+  package func send(_ assignments: [String]) -> Bool {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
@@ -67,4 +68,36 @@ public struct SupervisorSocket: Sendable, Equatable {
   }
 
   private static let addressBytes = MemoryLayout<sockaddr_un>.size - MemoryLayout<sa_family_t>.size
+}
+
+/// A request for an orderly stop: set once, from any thread, and polled often.
+package final class StopRequest: Sendable {
+  /// When the stop was requested, in milliseconds of the monotonic clock; 0 before.
+  private let requestedAt = Atomic<Int64>(0)
+  private let clock: @Sendable () -> Int64
+
+  /// The maximum time for an orderly stop. After that, the owner of the process ends it: without brokers, a few calls
+  /// of librdkafka exceed their timeouts.
+  package static let graceMilliseconds: Int64 = 10_000
+  /// The part of that time reserved for closing.
+  private static let reserveMilliseconds: Int64 = 1_000
+
+  package convenience init() { self.init(clock: MonotonicClock.milliseconds) }
+
+  /// - Parameter clock: milliseconds of the monotonic clock.
+  package init(clock: @escaping @Sendable () -> Int64) { self.clock = clock }
+
+  /// Requests the stop; repeated requests have no effect.
+  package func request() {
+    let now = max(1, clock())
+    _ = requestedAt.compareExchange(expected: 0, desired: now, ordering: .relaxed)
+  }
+
+  package var isRequested: Bool { requestedAt.load(ordering: .relaxed) != 0 }
+
+  /// When to give up, in milliseconds of the monotonic clock; nil before a stop is requested.
+  package var deadline: Int64? {
+    let requestedAt = requestedAt.load(ordering: .relaxed)
+    return requestedAt == 0 ? nil : requestedAt + Self.graceMilliseconds - Self.reserveMilliseconds
+  }
 }

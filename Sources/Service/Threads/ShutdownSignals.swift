@@ -7,7 +7,7 @@ import Synchronization
 /// The handler counts, and passes the signal to a separate thread (``SignalThread``), which sets ``isRequested``, calls
 /// the callback and wakes waiting tasks. The second signal ends the process from within the handler, so that it works
 /// even if everything else is blocked.
-public final class ShutdownSignals: Sendable {
+package final class ShutdownSignals: Sendable {
   private struct State {
     var signal: Int32?
     var waiting: [Int: AsyncStream<Int32>.Continuation] = [:]
@@ -27,7 +27,7 @@ public final class ShutdownSignals: Sendable {
   ///   - onHangup: whether SIGHUP, by which a closed terminal ends its processes, is one of them. It is not if the
   ///     process was started with it ignored, as `nohup` does.
   ///   - onRequest: called with the first signal, on a separate thread; it may block and log.
-  public static func install(
+  package static func install(
     onHangup: Bool = false,
     onRequest: @escaping @Sendable (_ signal: Int32) -> Void = { _ in }
   ) -> ShutdownSignals {
@@ -49,7 +49,7 @@ public final class ShutdownSignals: Sendable {
   }
 
   /// Makes writing to a closed pipe or connection fail with `EPIPE` instead of ending the process.
-  public static func ignoreBrokenPipes() {
+  package static func ignoreBrokenPipes() {
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
   }
 
@@ -58,30 +58,30 @@ public final class ShutdownSignals: Sendable {
   /// Swift's runtime would first stop all other threads and print a backtrace. If the assertion fails on a thread of
   /// librdkafka, which blocks all signals, that has hung indefinitely, and a hanging process is not restarted. Failures
   /// in Swift code use another signal and keep their backtrace.
-  public static func endOnAbort() {
+  package static func endOnAbort() {
     _ = Glibc.signal(SIGABRT, SIG_DFL)
   }
 
   /// Whether a signal has arrived. Cheap enough to check for each batch.
-  public var isRequested: Bool {
+  package var isRequested: Bool {
     signal != nil
   }
 
   /// The first signal; nil before it arrives.
-  public var signal: Int32? {
+  package var signal: Int32? {
     state.withLock(\.signal)
   }
 
   /// Waits for the first signal.
   ///
   /// - Returns: its number; nil if the task was cancelled first.
-  public func wait() async -> Int32? {
+  package func wait() async -> Int32? {
     for await signal in requests() { return signal }
     return nil
   }
 
   /// A sequence with the first signal, past or future.
-  public func requests() -> AsyncStream<Int32> {
+  package func requests() -> AsyncStream<Int32> {
     AsyncStream { continuation in
       let signal = state.withLock { state -> Int32? in
         guard state.signal == nil else { return state.signal }
@@ -125,4 +125,121 @@ private let signalCount = Atomic<Int>(0)
 private func handleShutdownSignal(_ signal: Int32) {
   if signalCount.add(1, ordering: .sequentiallyConsistent).oldValue > 0 { _exit(128 + signal) }
   SignalThread.send(UInt8(truncatingIfNeeded: signal), to: signalPipe.load(ordering: .sequentiallyConsistent))
+}
+
+/// SIGHUP as a request to reload the configuration. Signals during a pending request are merged.
+///
+/// A separate thread handles it: see ``SignalThread``.
+package enum ReloadSignal {
+  /// Handles the signal for the rest of the process's life. Call it once, early.
+  ///
+  /// - Parameter onRequest: called on a separate thread; it may block and log.
+  package static func install(onRequest: @escaping @Sendable () -> Void) {
+    let pipe = SignalThread.start("reload", signals: [SIGHUP]) { _ in
+      // Cleared before the call: a signal from now on is a new request.
+      isReloadRequested.store(false, ordering: .sequentiallyConsistent)
+      onRequest()
+    }
+    let isFirst = reloadPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
+    precondition(isFirst.exchanged, "the reload signal is installed already")
+    SignalThread.handle([SIGHUP]) { @Sendable _ in handleReloadSignal() }
+  }
+}
+
+/// The pipe's write end; -1 before installation. Constant-initialised, because a signal handler must not run
+/// initialisers.
+private let reloadPipe = Atomic<Int32>(-1)
+/// Whether a byte is in the pipe, so that the pipe never fills up.
+private let isReloadRequested = Atomic<Bool>(false)
+
+/// Runs in a signal handler.
+private func handleReloadSignal() {
+  guard !isReloadRequested.exchange(true, ordering: .sequentiallyConsistent) else { return }
+  SignalThread.send(0, to: reloadPipe.load(ordering: .sequentiallyConsistent))
+}
+
+/// Passes signals as bytes through a pipe to a thread, so that handlers do only what is async-signal-safe.
+///
+/// libdispatch's threads, which run Swift tasks, block signals, and a program with an asynchronous `main` may have no
+/// other threads. So this thread unblocks its signals, and lives as long as the process.
+final class SignalThread: Sendable {
+  private let descriptor: Int32
+  private let name: String
+  private let signals: [Int32]
+  private let onByte: @Sendable (UInt8) -> Void
+
+  private init(
+    _ descriptor: Int32,
+    _ name: String,
+    _ signals: [Int32],
+    _ onByte: @escaping @Sendable (UInt8) -> Void
+  ) {
+    self.descriptor = descriptor
+    self.name = name
+    self.signals = signals
+    self.onByte = onByte
+  }
+
+  /// Starts a thread that lives as long as the process.
+  ///
+  /// - Parameters:
+  ///   - name: the thread's name.
+  ///   - signals: the signals that it unblocks.
+  ///   - onByte: called on the thread with each byte; it may block and log.
+  /// - Returns: the descriptor for handlers to write to (``send(_:to:)``).
+  static func start(
+    _ name: String,
+    signals: [Int32],
+    onByte: @escaping @Sendable (UInt8) -> Void
+  ) -> Int32 {
+    var ends: [Int32] = [-1, -1]
+    precondition(pipe(&ends) == 0, "cannot make a pipe: \(String(cString: strerror(errno)))")
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var thread = pthread_t()
+    let owner = Unmanaged.passRetained(SignalThread(ends[0], name, signals, onByte)).toOpaque()
+    let result = pthread_create(&thread, nil, { @Sendable in signalThreadMain($0) }, owner)
+    precondition(result == 0, "cannot start the thread \(name): \(String(cString: strerror(result)))")
+    pthread_detach(thread)
+    return ends[1]
+  }
+
+  /// Installs a handler for signals. Interrupted system calls are restarted.
+  static func handle(_ signals: [Int32], with handler: @escaping @convention(c) @Sendable (Int32) -> Void) {
+    var action = sigaction()
+    action.__sigaction_handler.sa_handler = handler
+    action.sa_flags = Int32(bitPattern: UInt32(SA_RESTART))
+    sigemptyset(&action.sa_mask)
+    for signal in signals { sigaction(signal, &action, nil) }
+  }
+
+  /// Writes a byte from within a handler. Async-signal-safe; preserves `errno`.
+  static func send(_ byte: UInt8, to descriptor: Int32) {
+    let savedError = errno
+    var byte = byte
+    _ = write(descriptor, &byte, 1)
+    errno = savedError
+  }
+
+  fileprivate func run() {
+    ThreadName.set(name)
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    for signal in signals { sigaddset(&mask, signal) }
+    pthread_sigmask(SIG_UNBLOCK, &mask, nil)
+    var byte: UInt8 = 0
+    while true {
+      let count = read(descriptor, &byte, 1)
+      if count == 1 {
+        onByte(byte)
+      } else if count == 0 || errno != EINTR {
+        return
+      }
+    }
+  }
+}
+
+private func signalThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let owner else { return nil }
+  Unmanaged<SignalThread>.fromOpaque(owner).takeRetainedValue().run()
+  return nil
 }

@@ -21,9 +21,9 @@ import Glibc
 /// prefers it waits.
 ///
 /// The thread lives until ``stop()``; a worker that is never stopped is never released.
-public final class WorkerThread: TaskExecutor, @unchecked Sendable {
+package final class WorkerThread: TaskExecutor, @unchecked Sendable {
   /// The thread's name, truncated to the 15 bytes that Linux allows.
-  public let name: String
+  package let name: String
   // Unchecked: `jobs` and `isStopping` are accessed only while `mutex` is held; `thread` is written only in init.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
@@ -37,7 +37,7 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
   /// - Parameters:
   ///   - name: the name in debuggers and `top -H`.
   ///   - stackSize: in bytes, reserved but not committed; the default is that of the system's threads.
-  public init(name: String, stackSize: Int = 8 << 20) {
+  package init(name: String, stackSize: Int = 8 << 20) {
     self.name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
     mutex = .allocate(capacity: 1)
     mutex.initialize(to: pthread_mutex_t())
@@ -65,12 +65,12 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
   }
 
   /// Whether the caller runs on this thread.
-  public var isCurrent: Bool {
+  package var isCurrent: Bool {
     pthread_equal(pthread_self(), thread) != 0
   }
 
   /// For the runtime: runs a job on the thread, after those enqueued before it.
-  public func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
@@ -83,7 +83,7 @@ public final class WorkerThread: TaskExecutor, @unchecked Sendable {
   ///
   /// Call it after the tasks that prefer the thread have ended: a later job cannot run, and ends the process. It
   /// blocks; do not call it on the thread itself. A second call does nothing.
-  public func stop() {
+  package func stop() {
     precondition(!isCurrent, "thread \(name) cannot wait for its own end")
     pthread_mutex_lock(mutex)
     let isFirst = !isStopping
@@ -121,4 +121,65 @@ private func workerThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutabl
   guard let owner else { return nil }
   Unmanaged<WorkerThread>.fromOpaque(owner).takeRetainedValue().run()
   return nil
+}
+
+/// A detached thread that runs one blocking function.
+package enum BackgroundThread {
+  private final class Job {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.body = body
+    }
+
+    func run() {
+      ThreadName.set(name)
+      body()
+    }
+  }
+
+  /// Starts the thread.
+  ///
+  /// - Parameter name: the name in debuggers and `top -H`; at most 15 bytes are used.
+  /// - Returns: false if the system cannot create a thread.
+  package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    let job = Unmanaged.passRetained(Job(name, body))
+    var thread = pthread_t()
+    guard pthread_create(&thread, nil, { @Sendable in backgroundThreadMain($0) }, job.toOpaque()) == 0 else {
+      job.release()
+      return false
+    }
+    pthread_detach(thread)
+    return true
+  }
+
+  /// Runs the job on the thread.
+  fileprivate static func main(_ job: UnsafeMutableRawPointer) {
+    Unmanaged<Job>.fromOpaque(job).takeRetainedValue().run()
+  }
+}
+
+/// A free function: a closure that C calls must not inherit actor isolation.
+private func backgroundThreadMain(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  if let job { BackgroundThread.main(job) }
+  return nil
+}
+
+/// Names threads for debuggers and `top -H`.
+enum ThreadName {
+  /// Names the calling thread.
+  ///
+  /// `pthread_setname_np` is a GNU extension that Swift does not import, and `prctl` is variadic, so the name is
+  /// written to a file in `/proc`. Errors are ignored.
+  ///
+  /// - Parameter name: at most 15 bytes; the kernel truncates longer names.
+  static func set(_ name: String) {
+    let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    let bytes = Array(name.utf8.prefix(15))
+    _ = write(descriptor, bytes, bytes.count)
+  }
 }

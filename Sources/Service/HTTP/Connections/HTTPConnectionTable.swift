@@ -237,3 +237,35 @@ struct HTTPConnectionTable: Sendable {
     return oldest?.socket
   }
 }
+
+/// The state of one connection that libmicrohttpd serves.
+final class HTTPConnection: Sendable {
+  /// The client's address; empty if it is not known.
+  let address: String
+  /// The client's address group, the same for all addresses that one client can easily obtain.
+  let addressGroup: String
+  let socket: Int32
+
+  init(_ address: IPAddress?, socket: Int32) {
+    self.address = address?.description ?? ""
+    addressGroup = address?.clientGroup ?? ""
+    self.socket = socket
+  }
+}
+
+/// How many connections or streams each address group has, and who makes room when all are taken.
+struct AddressCounts: Sendable {
+  private var counts: [String: Int] = [:]
+
+  subscript(address: String) -> Int { counts[address] ?? 0 }
+
+  mutating func add(_ address: String) { counts[address, default: 0] += 1 }
+
+  mutating func remove(_ address: String) {
+    let left = self[address] - 1
+    counts[address] = left > 0 ? left : nil
+  }
+
+  /// Whether an address makes room for one more of another: it has more, also after that.
+  func mustYield(_ address: String, to other: String) -> Bool { self[address] > self[other] + 1 }
+}

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The queue of one stream: complete messages, and the rest of the one being sent.
 struct EventQueue {
   /// The messages, starting at `first`. Earlier slots are empty.
@@ -97,5 +99,115 @@ struct EventQueue {
       events.removeFirst(first)
       first = 0
     }
+  }
+}
+
+/// An encoded message of a stream. Copies share their bytes, so that a message in a thousand queues exists once in
+/// memory.
+package struct EncodedEvent: Sendable {
+  /// UTF-8, including the empty line at its end.
+  package let bytes: [UInt8]
+  /// An object that lives as long as the message is queued anywhere. Its deinitialisation means that the bytes are
+  /// released.
+  package let owner: (any Sendable & AnyObject)?
+
+  init(bytes: [UInt8], owner: (any Sendable & AnyObject)? = nil) {
+    self.bytes = bytes
+    self.owner = owner
+  }
+
+  /// The same message with an owner.
+  package func owned(by owner: any Sendable & AnyObject) -> EncodedEvent {
+    EncodedEvent(bytes: bytes, owner: owner)
+  }
+
+  /// A comment, which clients ignore.
+  static let heartbeat = EncodedEvent(bytes: Array(":\n\n".utf8))
+
+  /// Tells a client how long to wait, in milliseconds, before it reconnects after the end of the stream.
+  static func retry(milliseconds: Int) -> EncodedEvent {
+    EncodedEvent(bytes: Array("retry: \(milliseconds)\n\n".utf8))
+  }
+}
+
+/// The result of writing a message to a stream.
+package enum EventStreamWrite: Sendable, Equatable {
+  /// It will be sent, unless it is replaced or the client disconnects.
+  case queued
+  /// It was rejected: the client is too slow, and the queue is full. Either end the stream with
+  /// ``EventStream/close()``, or replace the queued messages by one that supersedes them with
+  /// ``EventStream/replaceQueued(with:)``.
+  case full
+  /// It was rejected: the stream has ended.
+  case closed
+}
+
+/// Why a stream accepts no more messages.
+package enum EventStreamEnd: Sendable, Equatable {
+  /// The client closed the connection, or the connection was closed because the client stopped reading.
+  case clientGone
+  /// ``EventStream/close()`` was called.
+  case closed
+  /// The server is stopping.
+  case serverStopped
+}
+
+/// One message of an event stream, as specified by "Server-sent events" in the HTML standard.
+package struct ServerSentEvent: Sendable, Equatable {
+  /// The value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged.
+  package var id: String?
+  /// The event type; nil for `message`.
+  package var name: String?
+  /// UTF-8. The client receives each line break as a line feed.
+  package var data: [UInt8]
+
+  /// - Parameters:
+  ///   - id: line breaks and zeros, which are not allowed, are removed.
+  ///   - name: likewise.
+  ///   - data: UTF-8, which is not checked.
+  package init(id: String? = nil, name: String? = nil, data: [UInt8]) {
+    self.id = id
+    self.name = name
+    self.data = data
+  }
+
+  /// The encoded message. Encode it once, and write it to any number of streams.
+  package func encoded() -> EncodedEvent {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(data.count + 64)
+    if let id { Self.append("id: ", Self.line(id), to: &bytes) }
+    if let name { Self.append("event: ", Self.line(name), to: &bytes) }
+    var rest = data[...]
+    while true {
+      let line = rest[..<Self.lineEnd(in: rest)]
+      Self.append("data: ", line, to: &bytes)
+      rest = rest[line.endIndex...]
+      guard let lineBreak = rest.popFirst() else { break }
+      if lineBreak == UInt8(ascii: "\r"), rest.first == UInt8(ascii: "\n") { rest = rest.dropFirst() }
+    }
+    bytes.append(UInt8(ascii: "\n"))
+    return EncodedEvent(bytes: bytes)
+  }
+
+  private static func append(_ field: StaticString, _ value: some Collection<UInt8>, to bytes: inout [UInt8])
+  {
+    field.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: value)
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  /// The position of the first line break, or the end. Most data has none, so the search uses a C function.
+  private static func lineEnd(in bytes: ArraySlice<UInt8>) -> Int {
+    bytes.withUnsafeBytes { buffer in
+      guard let base = buffer.baseAddress else { return bytes.endIndex }
+      let found = [UInt8(ascii: "\n"), UInt8(ascii: "\r")].compactMap {
+        memchr(base, Int32($0), buffer.count)
+      }
+      return found.map { bytes.startIndex + (UnsafeRawPointer($0) - base) }.min() ?? bytes.endIndex
+    }
+  }
+
+  private static func line(_ text: String) -> [UInt8] {
+    text.utf8.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") && $0 != 0 }
   }
 }

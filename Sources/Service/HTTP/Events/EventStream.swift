@@ -8,7 +8,7 @@ import Synchronization
 /// socket, but does not block a thread.
 ///
 /// While there is nothing to send, the connection is *suspended*: libmicrohttpd ignores it until it is resumed.
-public final class EventStream: Sendable {
+package final class EventStream: Sendable {
   /// Identifies this stream within its server.
   let number: UInt64
   private let counters: HTTPCounterStore
@@ -45,7 +45,7 @@ public final class EventStream: Sendable {
   }
 
   /// Queues a message.
-  public func write(_ event: EncodedEvent) -> EventStreamWrite {
+  package func write(_ event: EncodedEvent) -> EventStreamWrite {
     let result: EventStreamWrite = state.withLock { state in
       guard state.end == nil else { return .closed }
       guard state.queue.append(event) else { return .full }
@@ -61,7 +61,7 @@ public final class EventStream: Sendable {
   ///
   /// - Returns: `queued` or `closed`, never `full`.
   @discardableResult
-  public func replaceQueued(with event: EncodedEvent) -> EventStreamWrite {
+  package func replaceQueued(with event: EncodedEvent) -> EventStreamWrite {
     let result: EventStreamWrite = state.withLock { state in
       guard state.end == nil else { return .closed }
       state.queue.replaceAll(with: event)
@@ -79,7 +79,7 @@ public final class EventStream: Sendable {
   ///
   /// - Parameter body: called on one of the server's threads; it must not block. It may write to the stream.
   /// - Returns: false if nothing is queued: then `body` is not called, and the caller can write at once.
-  public func notifyWhenDrained(_ body: @escaping @Sendable () -> Void) -> Bool {
+  package func notifyWhenDrained(_ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
       guard state.end == nil, !state.queue.isEmpty else { return false }
       state.onDrained = body
@@ -89,22 +89,22 @@ public final class EventStream: Sendable {
 
   /// Ends the stream after the client has received what is queued. The client then reconnects, unless it was told not
   /// to.
-  public func close() {
+  package func close() {
     end(.closed, isFlushed: true)
   }
 
   /// Ends the stream at once, even within a message, and drops the queue. The client reconnects.
-  public func cut() {
+  package func cut() {
     end(.closed, isFlushed: false)
   }
 
   /// Why the stream accepts no more messages; nil while it does.
-  public var ended: EventStreamEnd? {
+  package var ended: EventStreamEnd? {
     state.withLock(\.end)
   }
 
   /// The number of queued bytes.
-  public var queuedBytes: Int {
+  package var queuedBytes: Int {
     state.withLock(\.queue.byteCount)
   }
 
@@ -112,7 +112,7 @@ public final class EventStream: Sendable {
   ///
   /// - Parameter body: called on the thread that ends the stream, which may be one of the server's or the caller of
   ///   ``close()``. It must not block.
-  public func onEnd(_ body: @escaping @Sendable (EventStreamEnd) -> Void) {
+  package func onEnd(_ body: @escaping @Sendable (EventStreamEnd) -> Void) {
     let end = state.withLock { state -> EventStreamEnd? in
       if state.end == nil { state.onEnd.append(body) }
       return state.end
@@ -211,4 +211,45 @@ public final class EventStream: Sendable {
     state.isSuspended = false
     MHD_resume_connection(connection.pointer)
   }
+}
+
+/// The object that libmicrohttpd references while it sends a stream.
+final class EventStreamSource {
+  let stream: EventStream
+  let server: HTTPServer
+  let socket: Int32
+
+  init(stream: EventStream, server: HTTPServer, socket: Int32) {
+    self.stream = stream
+    self.server = server
+    self.socket = socket
+  }
+}
+
+/// For libmicrohttpd: provides the next bytes of a stream.
+func readEventStream(
+  _ source: UnsafeMutableRawPointer?,
+  _ position: UInt64,
+  _ target: UnsafeMutablePointer<CChar>?,
+  _ capacity: Int
+) -> Int {
+  guard let source, let target else { return -2 }
+  let stream = Unmanaged<EventStreamSource>.fromOpaque(source).takeUnretainedValue().stream
+  return stream.take(into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
+}
+
+/// For libmicrohttpd: the stream is over.
+func releaseEventStream(_ owner: UnsafeMutableRawPointer?) {
+  guard let owner else { return }
+  let source = Unmanaged<EventStreamSource>.fromOpaque(owner).takeRetainedValue()
+  source.server.watcher.forget(source.socket)
+  source.stream.detach()
+  // The stream counts as open until its owner has been told of the end.
+  source.server.streams.remove(source.stream)
+}
+
+/// For libmicrohttpd: the content has been sent.
+func releaseHTTPContent(_ content: UnsafeMutableRawPointer?) {
+  guard let content else { return }
+  Unmanaged<HTTPContent>.fromOpaque(content).release()
 }

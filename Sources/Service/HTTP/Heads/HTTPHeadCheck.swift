@@ -2,7 +2,7 @@
 ///
 /// It is stricter than HTTP requires: lines end with CR LF, a field is one line, and a repeated field that determines
 /// the request's target or length is rejected. So a proxy cannot interpret an accepted request differently.
-public struct HTTPHeadCheck: Sendable {
+package struct HTTPHeadCheck: Sendable {
   private let limits: HTTPHeadLimits
   /// The number of bytes examined so far.
   private var position = 0
@@ -13,13 +13,15 @@ public struct HTTPHeadCheck: Sendable {
   private var ended: HTTPHeadVerdict?
 
   /// Creates a check for a head that begins with the first byte passed.
-  public init(_ limits: HTTPHeadLimits = HTTPHeadLimits()) {
+  package init(_ limits: HTTPHeadLimits = HTTPHeadLimits()) {
     self.limits = limits
   }
 
   /// The verdict on a complete text, for tests.
-  public static func verdict(_ bytes: [UInt8], _ limits: HTTPHeadLimits = HTTPHeadLimits()) -> HTTPHeadVerdict
-  {
+  package static func verdict(
+    _ bytes: [UInt8],
+    _ limits: HTTPHeadLimits = HTTPHeadLimits()
+  ) -> HTTPHeadVerdict {
     var check = HTTPHeadCheck(limits)
     return bytes.withUnsafeBytes { check.read($0) }
   }
@@ -28,7 +30,7 @@ public struct HTTPHeadCheck: Sendable {
   ///
   /// - Parameter bytes: all bytes from the first one; at least as many as in the previous call.
   /// - Returns: the verdict; it does not change once it is not `incomplete`.
-  public mutating func read(_ bytes: UnsafeRawBufferPointer) -> HTTPHeadVerdict {
+  package mutating func read(_ bytes: UnsafeRawBufferPointer) -> HTTPHeadVerdict {
     if let ended { return ended }
     do throws(HTTPHeadFault) {
       while position < bytes.count {
@@ -179,4 +181,47 @@ public struct HTTPHeadCheck: Sendable {
     default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
     }
   }
+}
+
+/// The verdict on a request after some of its bytes.
+package enum HTTPHeadVerdict: Sendable, Equatable {
+  /// The head is incomplete and valid so far.
+  case incomplete
+  /// The head is complete.
+  ///
+  /// - Parameter length: its size in bytes, including the empty line at its end.
+  case complete(length: Int)
+  /// The request can be answered at once, whatever follows.
+  case refused(HTTPHeadFault)
+}
+
+/// Why a request is rejected because of its head.
+package struct HTTPHeadFault: Error, Sendable, Equatable {
+  /// The HTTP status, such as 400.
+  package let status: Int
+  /// A code for programs; stable.
+  package let code: String
+  /// A description for people, with the remedy.
+  package let detail: String
+
+  init(status: Int = 400, code: String = "invalid-request", _ detail: String) {
+    self.status = status
+    self.code = code
+    self.detail = detail
+  }
+}
+
+/// The limits on a request's head and content.
+package struct HTTPHeadLimits: Sendable, Equatable {
+  /// The size of the request line and header fields, in bytes.
+  package var bytes = 16 << 10
+  /// The number of header fields.
+  package var fields = 100
+  /// The number of query parameters.
+  package var parameters = 100
+  /// The size of the content, in bytes.
+  package var contentBytes = 1 << 20
+
+  /// The defaults.
+  package init() {}
 }

@@ -1,34 +1,115 @@
 /// A request, as passed to a route's handler.
-public struct HTTPRequest: Sendable {
+package struct HTTPRequest: Sendable {
   /// The method; GET for HEAD as well, because the server omits the content.
-  public let method: HTTPMethod
+  package let method: HTTPMethod
   /// The path as it was sent, percent-encoded, without the query.
-  public let path: String
+  package let path: String
   /// The route's parameters by name, decoded. A parameter may hold a slash that was sent as `%2F`.
-  public let parameters: [String: String]
+  package let parameters: [String: String]
   /// The query parameters in order, decoded.
-  public let query: [HTTPField]
+  package let query: [HTTPField]
   /// The header fields in order, with names as sent.
-  public let headers: [HTTPField]
+  package let headers: [HTTPField]
   /// The request body; at most ``HTTPServerConfiguration/maxBodyBytes``.
-  public let body: [UInt8]
+  package let body: [UInt8]
   /// The media type of the route that the client prefers; nil if the route names none.
-  public let mediaType: String?
+  package let mediaType: String?
   /// The client's address, without the port. Behind a proxy, the proxy's address.
-  public let clientAddress: String
+  package let clientAddress: String
 
   /// The first header field with a name, ignoring case.
-  public func header(_ name: String) -> String? {
+  package func header(_ name: String) -> String? {
     headers.first(named: name)
   }
 
   /// Whether the client has this version of the content, compressed or not (`If-None-Match`).
-  public func isKnown(entityTag: String) -> Bool {
+  package func isKnown(entityTag: String) -> Bool {
     header("If-None-Match").flatMap { EntityTag.matched(entityTag, by: $0) } != nil
   }
 
   /// The first query parameter with a name; case matters.
-  public func queryValue(_ name: String) -> String? {
+  package func queryValue(_ name: String) -> String? {
     query.first { $0.name == name }?.value
+  }
+}
+
+/// The methods that routes can have. HEAD is answered like GET, without the content.
+package enum HTTPMethod: String, Sendable, CaseIterable {
+  case get = "GET"
+  case post = "POST"
+  case put = "PUT"
+  case patch = "PATCH"
+  case delete = "DELETE"
+}
+
+/// A name and a value: a header field or a query parameter.
+package struct HTTPField: Sendable, Equatable {
+  package var name: String
+  package var value: String
+
+  package init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  /// Whether two names are equal, ignoring the case of ASCII letters.
+  static func isSameName(_ first: String, _ second: String) -> Bool {
+    isSameName(first.utf8, second.utf8)
+  }
+
+  /// Whether two names are equal, ignoring the case of ASCII letters.
+  static func isSameName(_ first: some Sequence<UInt8>, _ second: some Sequence<UInt8>) -> Bool {
+    first.elementsEqual(second, by: isSameIgnoringCase)
+  }
+}
+
+extension [HTTPField] {
+  /// The value of the first field with a name, ignoring case.
+  func first(named name: String) -> String? {
+    first { HTTPField.isSameName($0.name, name) }?.value
+  }
+}
+
+private func isSameIgnoringCase(_ first: UInt8, _ second: UInt8) -> Bool {
+  first == second
+    || (first ^ second == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20))
+}
+
+/// Entity tags and the condition `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1.2).
+enum EntityTag {
+  /// Further tags of a condition are ignored, so that a long list costs little. A client has one or two versions.
+  private static let mostListed = 32
+
+  /// The tag in a response. Compressed content is another representation and has another tag.
+  static func text(_ tag: String, isCompressed: Bool) -> String {
+    isCompressed ? "\"\(tag)-gzip\"" : "\"\(tag)\""
+  }
+
+  /// The tag of the representation that the client has, as in a response; nil if it does not have this version.
+  ///
+  /// - Parameter condition: the value of `If-None-Match`; `*` matches any version.
+  static func matched(_ tag: String, by condition: String) -> String? {
+    let listed = condition.utf8.split(separator: UInt8(ascii: ","), maxSplits: mostListed).prefix(mostListed)
+      .map {
+        $0.trimmingSpaces()
+      }
+    let forms = [text(tag, isCompressed: false), text(tag, isCompressed: true)]
+    return forms.first { form in
+      listed.contains {
+        // Weak comparison ignores whether a tag is weak.
+        $0.elementsEqual("*".utf8)
+          || ($0.starts(with: "W/".utf8) ? $0.dropFirst(2) : $0).elementsEqual(form.utf8)
+      }
+    }
+  }
+}
+
+extension BidirectionalCollection<UInt8> {
+  /// The bytes without surrounding spaces and tabs.
+  func trimmingSpaces() -> SubSequence {
+    let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+    let start = self.drop(while: isSpace)
+    guard let last = start.lastIndex(where: { !isSpace($0) }) else { return start.prefix(0) }
+    return start[...last]
   }
 }

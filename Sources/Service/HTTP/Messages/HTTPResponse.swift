@@ -2,31 +2,31 @@
 ///
 /// The server adds headers to every response: `X-Content-Type-Options: nosniff`, `Cross-Origin-Resource-Policy:
 /// same-origin`, `Date`. It never sends a header that lets pages of other origins read a response (CORS).
-public struct HTTPResponse: Sendable {
+package struct HTTPResponse: Sendable {
   /// The HTTP status, such as 200.
-  public var status: Int
+  package var status: Int
   /// nil if there is no content.
-  public var contentType: String?
+  package var contentType: String?
   /// nil for none. It is sent compressed to clients that accept gzip, if that is shorter.
-  public var content: HTTPContent?
+  package var content: HTTPContent?
   /// A name for this version of the content, without quotes: visible ASCII characters except `"`. Clients that have
   /// this version receive 304. nil for none.
-  public var entityTag: String?
+  package var entityTag: String?
   /// Who may cache the response, and for how long. By default no one; `no-cache` allows caching with revalidation,
   /// which requires an ``entityTag``.
-  public var cacheControl = "no-store"
+  package var cacheControl = "no-store"
   /// What a page may load and do. By default nothing, which suits everything except pages.
-  public var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
+  package var contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
   /// Additional header fields. Fields with a line break, or without a name or value, are omitted.
-  public var headers: [HTTPField] = []
+  package var headers: [HTTPField] = []
   /// Called on one of the server's threads when sending the content begins; not called if there is nothing to send, as
   /// for HEAD and 304. The returned object is kept until the content has been sent or abandoned.
-  public var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
+  package var onTransfer: (@Sendable (HTTPTransfer, _ byteCount: Int) -> (any Sendable & AnyObject)?)?
   /// For an event stream, called with the stream once it is open.
   let openStream: (@Sendable (EventStream) -> Void)?
 
   /// A response with content.
-  public init(status: Int = 200, contentType: String, content: HTTPContent, entityTag: String? = nil) {
+  package init(status: Int = 200, contentType: String, content: HTTPContent, entityTag: String? = nil) {
     self.status = status
     self.contentType = contentType
     self.content = content
@@ -35,14 +35,14 @@ public struct HTTPResponse: Sendable {
   }
 
   /// A response without content, such as 204.
-  public init(status: Int) {
+  package init(status: Int) {
     self.status = status
     openStream = nil
   }
 
   /// A response to a client that already has this version, which avoids creating the content: see
   /// `HTTPRequest.isKnown`.
-  public static func unchanged(entityTag: String) -> HTTPResponse {
+  package static func unchanged(entityTag: String) -> HTTPResponse {
     var response = HTTPResponse(status: 304)
     response.entityTag = entityTag
     response.cacheControl = "no-cache"
@@ -63,7 +63,7 @@ public struct HTTPResponse: Sendable {
   /// - Parameter open: called on one of the server's threads with the stream, before the first byte is sent. It should
   ///   pass the stream to its writer, and may write to it. It is not called for a HEAD request, or if the limit on
   ///   streams is reached, which is answered with 503.
-  public static func events(_ open: @escaping @Sendable (EventStream) -> Void) -> HTTPResponse {
+  package static func events(_ open: @escaping @Sendable (EventStream) -> Void) -> HTTPResponse {
     HTTPResponse(openStream: open)
   }
 
@@ -74,7 +74,7 @@ public struct HTTPResponse: Sendable {
   ///   - code: for programs: stable, lower case, with hyphens.
   ///   - detail: for people: what is wrong, and the remedy.
   ///   - members: additional string members, such as another address to ask.
-  public static func problem(
+  package static func problem(
     status: Int,
     code: String,
     detail: String,
@@ -91,5 +91,25 @@ public struct HTTPResponse: Sendable {
     var response = problem(status: fault.status, code: fault.code, detail: fault.detail)
     response.headers = [HTTPField("Connection", "close")]
     return response
+  }
+}
+
+/// Encodes JSON strings (RFC 8259).
+enum JSONQuotation {
+  /// A quoted and escaped string.
+  static func quote(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+        let digits = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
   }
 }

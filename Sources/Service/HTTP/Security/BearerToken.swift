@@ -1,15 +1,17 @@
+import Synchronization
+
 /// A secret that clients send as `Authorization: Bearer …` (RFC 6750). It is never printed.
 ///
 /// On an untrusted network, serve HTTPS, or use a proxy that does.
-public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   /// A shorter token could be guessed.
-  public static let minimumLength = 16
+  package static let minimumLength = 16
   private static let maximumLength = 4096
   private let bytes: [UInt8]
 
   /// - Parameter text: 16 to 4096 visible ASCII characters.
   /// - Throws: ``HTTPServerError`` with the code `token`.
-  public init(_ text: String) throws(HTTPServerError) {
+  package init(_ text: String) throws(HTTPServerError) {
     try self.init(Array(text.utf8), from: "the token")
   }
 
@@ -17,7 +19,7 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
   /// is ignored.
   ///
   /// - Throws: ``HTTPServerError`` with the code `token`.
-  public init(file: String) throws(HTTPServerError) {
+  package init(file: String) throws(HTTPServerError) {
     let bytes: [UInt8]
     do throws(FileError) {
       // Two more bytes than a token, for a line break.
@@ -56,11 +58,39 @@ public struct BearerToken: Sendable, Equatable, CustomStringConvertible, CustomR
   }
 
   /// Does not reveal the secret.
-  public var description: String { "a token of \(bytes.count) characters" }
+  package var description: String { "a token of \(bytes.count) characters" }
   /// Does not reveal the secret either.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 
   private static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || (0x09...0x0D).contains(byte)
+  }
+}
+
+/// The token that a server currently requires.
+final class RequiredToken: Sendable {
+  private let current: Mutex<BearerToken?>
+
+  init(_ token: BearerToken?) { current = Mutex(token) }
+
+  /// nil if no token is required.
+  var token: BearerToken? { current.withLock { $0 } }
+
+  /// - Returns: whether the token has changed.
+  func replace(_ token: BearerToken?) -> Bool {
+    current.withLock { current in
+      defer { current = token }
+      return current != token
+    }
+  }
+}
+
+/// Recognises names of the local machine.
+enum LoopbackHost {
+  /// Whether a value of `Host`, with or without a port, is `localhost`, a subdomain of it, or a loopback address.
+  static func isLoopback(_ value: String) -> Bool {
+    guard let host = HostField(value)?.host else { return false }
+    let name = host.lowercased()
+    return name == "localhost" || name.hasSuffix(".localhost") || IPAddress(name)?.isLoopback ?? false
   }
 }

@@ -2,7 +2,7 @@ internal import CMicrohttpd
 
 /// The certificate of an ``HTTPServer``, and the authorities whose client certificates it accepts. The key is never
 /// printed.
-public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+package struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
   // Zero-terminated PEM texts.
   let certificate: [UInt8]
   let key: [UInt8]
@@ -17,7 +17,7 @@ public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cust
   ///   - key: the first certificate's key, without a password; only the process's user may be able to read it.
   ///   - clientAuthority: if given, only clients with a certificate signed by one of these authorities are accepted.
   /// - Throws: ``HTTPServerError`` with the code `certificate`, `key` or `clientAuthority`.
-  public init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
+  package init(certificate: String, key: String, clientAuthority: String? = nil) throws(HTTPServerError) {
     self.certificate = try Self.read(certificate, .certificate, marker: "-----BEGIN CERTIFICATE-----")
     self.key = try Self.readKey(key)
     self.clientAuthority =
@@ -106,10 +106,10 @@ public struct TLSCredentials: Sendable, Equatable, CustomStringConvertible, Cust
   }
 
   /// Whether clients must present certificates.
-  public var asksForCertificates: Bool { clientAuthority != nil }
+  package var asksForCertificates: Bool { clientAuthority != nil }
 
   /// Does not reveal the key.
-  public var description: String { "a certificate of \(certificate.count) bytes" }
+  package var description: String { "a certificate of \(certificate.count) bytes" }
   /// Does not reveal the key either.
-  public var customMirror: Mirror { Mirror(self, children: []) }
+  package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,5 @@
+internal import CMicrohttpd
+
 /// A request as sent, without its content.
 struct HTTPRequestHead: Sendable {
   var method: String
@@ -19,4 +21,62 @@ struct HTTPRequestHead: Sendable {
   var hasContent: Bool {
     header("Transfer-Encoding") != nil || header("Content-Length").map { $0 != "0" } ?? false
   }
+}
+
+extension HTTPRequestHead {
+  /// Copies what libmicrohttpd has parsed, which is valid only until the response is sent.
+  init(
+    _ connection: OpaquePointer,
+    method: String,
+    path: String?,
+    isHTTP10: Bool,
+    clientAddress: String
+  ) {
+    self.init(method: method, path: path, query: [], clientAddress: clientAddress, isHTTP10: isHTTP10)
+    for kind in [MHD_ValueKind.HEADER_KIND, .GET_ARGUMENT_KIND] {
+      withUnsafeMutablePointer(to: &self) { head in
+        _ = MHD_get_connection_values_n(
+          connection,
+          kind,
+          { @Sendable in addHTTPField($0, $1, $2, $3, $4, $5) },
+          head
+        )
+      }
+    }
+  }
+
+  fileprivate mutating func add(
+    _ kind: MHD_ValueKind,
+    name: UnsafeRawBufferPointer,
+    value: UnsafeRawBufferPointer
+  ) {
+    guard kind == .GET_ARGUMENT_KIND else {
+      headers.append(HTTPField(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self)))
+      return
+    }
+    if let name = String(validating: name, as: UTF8.self),
+      let value = String(validating: value, as: UTF8.self)
+    {
+      query?.append(HTTPField(name, value))
+    } else {
+      query = nil
+    }
+  }
+}
+
+/// For libmicrohttpd: adds one header field or query parameter.
+private func addHTTPField(
+  _ head: UnsafeMutableRawPointer?,
+  _ kind: MHD_ValueKind,
+  _ name: UnsafePointer<CChar>?,
+  _ nameSize: Int,
+  _ value: UnsafePointer<CChar>?,
+  _ valueSize: Int
+) -> MHD_Result {
+  head?.assumingMemoryBound(to: HTTPRequestHead.self).pointee.add(
+    kind,
+    name: UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameSize),
+    value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
+  )
+  return .YES
 }

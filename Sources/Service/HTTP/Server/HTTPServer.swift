@@ -22,13 +22,13 @@ import Synchronization
 ///
 /// With ``HTTPServerConfiguration/tls`` it serves HTTPS only. It lives until ``stop(withinMilliseconds:)``; a server
 /// that is never stopped is never released.
-public final class HTTPServer: Sendable {
+package final class HTTPServer: Sendable {
   /// The configuration.
-  public let configuration: HTTPServerConfiguration
+  package let configuration: HTTPServerConfiguration
   /// The actual port, also if 0 was requested.
-  public let port: Int
+  package let port: Int
   /// The server's URL: `http://127.0.0.1:8080`.
-  public let url: String
+  package let url: String
 
   let gate: HTTPGate
   private let requiredToken: RequiredToken
@@ -62,7 +62,7 @@ public final class HTTPServer: Sendable {
   /// Starts listening and serving.
   ///
   /// - Throws: ``HTTPServerError`` with the remedy.
-  public init(_ configuration: HTTPServerConfiguration, router: HTTPRouter) throws(HTTPServerError) {
+  package init(_ configuration: HTTPServerConfiguration, router: HTTPRouter) throws(HTTPServerError) {
     let address = try Self.checkedAddress(configuration)
     try Self.checkOpenFiles(configuration)
     self.configuration = configuration
@@ -95,18 +95,18 @@ public final class HTTPServer: Sendable {
   }
 
   /// The token that clients must send; nil for none.
-  public var token: BearerToken? { requiredToken.token }
+  package var token: BearerToken? { requiredToken.token }
 
   /// Replaces the required token. Open streams end, so that clients must authenticate again.
   ///
   /// - Parameter token: nil for none; check the address first with ``check(_:)``.
-  public func replaceToken(_ token: BearerToken?) {
+  package func replaceToken(_ token: BearerToken?) {
     guard requiredToken.replace(token) else { return }
     for stream in streams.all { stream.end(.closed, isFlushed: true) }
   }
 
   /// The current counters.
-  public var counters: HTTPCounters {
+  package var counters: HTTPCounters {
     var counters = counterStore.read()
     counters.openConnections = connections.count
     let streams = streams.all
@@ -123,7 +123,7 @@ public final class HTTPServer: Sendable {
   /// - Parameter milliseconds: how long clients may read what is queued for them.
   /// - Returns: whether all clients received everything.
   @discardableResult
-  public func stop(withinMilliseconds milliseconds: Int) -> Bool {
+  package func stop(withinMilliseconds milliseconds: Int) -> Bool {
     let running = daemon.withLock { daemon in
       defer { daemon = nil }
       return daemon
@@ -143,12 +143,12 @@ public final class HTTPServer: Sendable {
   }
 
   /// The certificate for new connections; nil for plain HTTP, and once the server is stopping.
-  public var credentials: TLSCredentials? { daemon.withLock { $0?.tls } }
+  package var credentials: TLSCredentials? { daemon.withLock { $0?.tls } }
 
   /// Rejects credentials that ``replaceCredentials(_:)`` could not apply.
   ///
   /// - Throws: ``HTTPServerError``.
-  public func check(_ tls: TLSCredentials) throws(HTTPServerError) {
+  package func check(_ tls: TLSCredentials) throws(HTTPServerError) {
     guard configuration.tls != nil else {
       throw HTTPServerError(
         .certificate,
@@ -186,7 +186,7 @@ public final class HTTPServer: Sendable {
   /// the earlier ones.
   ///
   /// - Throws: ``HTTPServerError``; nothing has changed then.
-  public func replaceCredentials(_ tls: TLSCredentials) throws(HTTPServerError) {
+  package func replaceCredentials(_ tls: TLSCredentials) throws(HTTPServerError) {
     try check(tls)
     let failure = daemon.withLock { running -> HTTPServerError? in
       guard let current = running else { return nil }
@@ -310,7 +310,7 @@ public final class HTTPServer: Sendable {
 
   /// Rejects an address that is invalid, not of this machine, or one that others could reach without a token, and more
   /// connections than the process may have.
-  public static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
+  package static func check(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) {
     let address = try checkedAddress(configuration)
     try checkOpenFiles(configuration)
     // Any port, because the configured one may be in use by a server with this configuration.

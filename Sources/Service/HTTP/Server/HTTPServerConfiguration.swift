@@ -1,61 +1,61 @@
 /// The address, access rules and limits of an ``HTTPServer``.
-public struct HTTPServerConfiguration: Sendable, Equatable {
+package struct HTTPServerConfiguration: Sendable, Equatable {
   /// A numeric IPv4 or IPv6 address of this machine; `0.0.0.0` and `::` stand for all. Without a ``token`` or an
   /// authority for client certificates, it must be a loopback address: 127.0.0.1 or ::1.
-  public var address = "127.0.0.1"
+  package var address = "127.0.0.1"
   /// 0 to 65535; 0 lets the system choose one, see ``HTTPServer/port``.
-  public var port = 0
+  package var port = 0
   /// The token that clients must send; nil admits everyone who can connect.
-  public var token: BearerToken?
+  package var token: BearerToken?
   /// For HTTPS; nil for plain HTTP.
-  public var tls: TLSCredentials?
+  package var tls: TLSCredentials?
   /// The number of threads that serve the connections: 1 to 64.
-  public var threads = 2
+  package var threads = 2
   /// The maximum number of connections. When it is reached, a new connection replaces the one that has waited longest
   /// without sending a request's head. If there is none, the address with the most connections makes room for one with
   /// fewer: its oldest response is cut off. Otherwise the new connection is answered with 503 and closed.
-  public var maxConnections = 2048
+  package var maxConnections = 2048
   /// The maximum for one client address, or one /64 network of IPv6. Behind a proxy, all clients have the proxy's
   /// address.
-  public var maxConnectionsPerAddress = 1536
+  package var maxConnectionsPerAddress = 1536
   /// The maximum number of event streams. When it is reached, the address with the most streams makes room for one with
   /// fewer: its oldest stream ends. Otherwise the request is answered with 503.
-  public var maxStreams = 1024
+  package var maxStreams = 1024
   /// The maximum number of bytes queued for one slow reader of a stream, besides its socket's buffer. Streams share
   /// messages, so the memory used is less than the sum.
-  public var maxStreamQueueBytes = 1 << 20
+  package var maxStreamQueueBytes = 1 << 20
   /// The send buffer of a connection's socket, in bytes; the system uses up to twice as much. Without a limit, it would
   /// let the buffer grow to megabytes for a client that reads nothing, and a slow reader of a stream would first receive
   /// outdated messages.
-  public var socketBytes = 128 << 10
+  package var socketBytes = 128 << 10
   /// The interval in milliseconds after which a stream without messages sends a comment. 1 or more.
-  public var heartbeatMilliseconds = 15_000
+  package var heartbeatMilliseconds = 15_000
   /// How long clients wait before they reconnect after the end of a stream, in milliseconds.
-  public var retryMilliseconds = 3000
+  package var retryMilliseconds = 3000
   /// Seconds without progress after which a connection is closed, including one whose client does not read, but not an
   /// idle stream. 1 or more.
-  public var idleTimeoutSeconds = 60
+  package var idleTimeoutSeconds = 60
   /// Milliseconds from the start of a connection, or from the first byte of a later request, to the end of the
   /// request's head. After that the connection is closed, the first request with the response 408. 1 or more.
-  public var headMilliseconds = 10_000
+  package var headMilliseconds = 10_000
   /// Milliseconds from a head to the end of the response, plus a second for each ``answerBytesPerSecond`` of it.
   /// Streams are exempt. After that the connection is closed. 1 or more.
-  public var answerMilliseconds = 30_000
+  package var answerMilliseconds = 30_000
   /// The minimum rate at which a client must read a response, in bytes per second. 1 or more.
-  public var answerBytesPerSecond = 64 << 10
+  package var answerBytesPerSecond = 64 << 10
   /// The maximum size of the request line and header fields, in bytes; more is answered with 414 or 431. 1024 or more.
-  public var maxHeadBytes = 16 << 10
+  package var maxHeadBytes = 16 << 10
   /// The maximum number of header fields; more is answered with 431.
-  public var maxHeaderFields = 100
+  package var maxHeaderFields = 100
   /// The maximum number of query parameters; more is answered with 414.
-  public var maxQueryParameters = 100
+  package var maxQueryParameters = 100
   /// The maximum size of a request's content, in bytes; more is answered with 413 before any of it is read.
-  public var maxBodyBytes = 1 << 20
+  package var maxBodyBytes = 1 << 20
   /// `Retry-After` of a 503 response, in seconds.
-  public var retryAfterSeconds = 5
+  package var retryAfterSeconds = 5
 
   /// The defaults.
-  public init() {}
+  package init() {}
 
   var headLimits: HTTPHeadLimits {
     var limits = HTTPHeadLimits()
@@ -82,4 +82,47 @@ public struct HTTPServerConfiguration: Sendable, Equatable {
   var connectionBytes: Int {
     2 * maxHeadBytes + 64 * (maxHeaderFields + maxQueryParameters) + (8 << 10)
   }
+}
+
+/// Why an HTTP server cannot start.
+package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kinds of errors.
+  package enum Code: String, Sendable {
+    /// The address is invalid, or not an address of this machine.
+    case address = "address"
+    /// Another program uses the port.
+    case portInUse = "port-in-use"
+    /// The port requires privileges.
+    case denied = "denied"
+    /// Others could connect, and no token is configured.
+    case tokenNeeded = "token-needed"
+    /// The token is invalid or cannot be read.
+    case token = "token"
+    /// The certificate cannot be read, or does not match its key.
+    case certificate = "certificate"
+    /// The certificate's key cannot be read, or other users can read it.
+    case key = "key"
+    /// The authorities of client certificates cannot be read.
+    case clientAuthority = "client-authority"
+    /// The limit of open files is too low for the connections.
+    case openFiles = "open-files"
+    /// Another error of the system.
+    case system = "system"
+  }
+
+  /// The kind of error; stable.
+  package let code: Code
+  /// The problem and the remedy, in one line.
+  package let message: String
+
+  init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  /// Whether a retry may succeed without intervention: when another program releases the port.
+  package var isRetriable: Bool { code == .portInUse }
+  /// There is no server after an error.
+  package var isFatal: Bool { true }
+  package var description: String { message }
 }

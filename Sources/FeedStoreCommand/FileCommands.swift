@@ -1,0 +1,133 @@
+import FeedConfiguration
+import FeedDaemon
+import FeedTools
+import Service
+
+/// `feedstore replay`: runs the whole pipeline on files, without Kafka.
+enum ReplayCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "replay",
+    summary: "Runs the whole pipeline on files, without Kafka.",
+    discussion: "Reads records in the envelope of kcat -J, one per line, and writes changesets the same way.",
+    arguments: ArgumentSpecification(
+      "FILE",
+      help: "Replay files, also in gzip format, read as one input; - is standard input."
+    ),
+    options: configurationOptions + [
+      .value("output", "FILE", help: "Where changesets go; - is standard output, the default."),
+      .value("rejected", "FILE", help: "Where rejected records go, with the reasons."),
+      .flag("strict", help: "Exit with 1 if any record was rejected."),
+    ]
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    var replay = Replay(
+      inputs: invocation.arguments,
+      output: invocation.value("output") ?? "-",
+      rejected: invocation.value("rejected"),
+      options: configuration.store
+    )
+    replay.log = CommandLog.plain(configuration)
+    let report = try await replay.run()
+    DiagnosticOutput.standardError.write(line: report.text)
+    return invocation.flag("strict") && report.rejectedRecords > 0 ? .failed : .done
+  }
+}
+
+/// `feedstore verify`: checks changesets against the protocol.
+enum VerifyCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "verify",
+    summary: "Checks changesets against the protocol, in files or on a cluster.",
+    discussion: """
+      Reads files as replay writes them, or with --topic the changesets topic from its beginning to its end. \
+      Prints the first fault of each feed with its place, what was found and what was expected; exits with 1 \
+      if there are any.
+
+      keyframe.maxDeltas, keyframe.maxBytesRatio, output.maxMessageBytes and output.source must be what the \
+      changesets were written with. Of a topic that was compacted, gaps that a later reload closes are no \
+      faults.
+      """,
+    arguments: ArgumentSpecification(
+      "FILE",
+      minimum: 0,
+      help: "Files with changesets, read as one input; - is standard input."
+    ),
+    options: [.flag("topic", help: "Reads the topic topics.changesets instead of files.")]
+      + configurationOptions
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let verification = Verification(
+      configuration,
+      input: try input(invocation),
+      log: CommandLog.make(configuration),
+      tell: { _ = StandardOutput.write(line: $0) }
+    )
+    let report = try await verification.run()
+    DiagnosticOutput.standardError.write(line: report.text)
+    return report.isRight ? .done : .failed
+  }
+
+  private static func input(_ invocation: CommandInvocation) throws(UsageError) -> Verification.Input {
+    let files = invocation.arguments
+    switch (invocation.flag("topic"), files.isEmpty) {
+    case (true, true): return .topic
+    case (false, false): return .files(files)
+    case (true, false):
+      throw UsageError(
+        .unexpectedArgument,
+        "unexpected argument '\(files[0])' with --topic; name files, or give --topic"
+      )
+    case (false, true):
+      throw UsageError(
+        .missingArgument,
+        "'feedstore verify' needs FILE... or --topic; see 'feedstore verify --help'"
+      )
+    }
+  }
+}
+
+/// `feedstore publish`: sends replay files to their topics.
+enum PublishCommand: Subcommand {
+  static let specification = CommandSpecification(
+    "publish",
+    summary: "Sends replay files into Kafka's topics.",
+    discussion: """
+      Each record goes to the topic its line names (feeds.items if it names none), with its key, value and \
+      timestamp, and for the input topics into the partition of its key (murmur2, as Java's clients do).
+
+      A topic that keeps records by time drops those whose timestamps are older than that. A timestamp of 0 \
+      is sent as the time of sending.
+      """,
+    arguments: ArgumentSpecification(
+      "FILE",
+      help: "Replay files, also in gzip format, read as one input; - is standard input."
+    ),
+    options: configurationOptions + [
+      .value(
+        "speed",
+        "N",
+        help: "Paces records by their timestamps, N times as fast; by default as fast as possible."
+      )
+    ]
+  )
+
+  static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
+    let configuration = try configuration(invocation)
+    let speed = try invocation.number("speed", default: 0, in: 0.001...1_000_000)
+    let log = CommandLog.make(configuration)
+    let publisher = Publisher(
+      configuration,
+      inputs: invocation.arguments,
+      speed: speed == 0 ? nil : speed,
+      stop: stopOnSignals(log),
+      log: log
+    )
+    let report = try await publisher.run()
+    DiagnosticOutput.standardError.write(line: report.text)
+    return report.isComplete ? .done : .failed
+  }
+}
