@@ -55,7 +55,7 @@ LANGUAGES = {"ndjson": "json", "json5": "javascript"}
 def navigation(root):
     """The groups, with pages of `docs` that are not listed above at the end, under their own headings."""
     listed = {name for pages in PAGES.values() for _, name in pages}
-    others = sorted(path for path in (root / "docs").glob("*.md") if path.name not in listed)
+    others = sorted(path for path in (root / "docs").glob("*.md") if path.name not in {*listed, "README.md"})
     more = [(path.read_text().splitlines()[0].lstrip("# "), path.name) for path in others]
     *groups, last = PAGES
     return {**{group: PAGES[group] for group in groups}, last: PAGES[last] + more}
