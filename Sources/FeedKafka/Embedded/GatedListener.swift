@@ -22,7 +22,7 @@ final class GatedListener: Sendable {
     self.port = port
     self.brokerPort = brokerPort
     self.gate = gate
-    guard BackgroundThread.start(name: "broker-gate", { self.serve() }) else { return nil }
+    guard Self.start("broker-gate", { self.serve() }) else { return nil }
   }
 
   /// Closes all connections and accepts no more.
@@ -51,10 +51,16 @@ final class GatedListener: Sendable {
       }
       if isStopped { return }
       let isServed =
-        BackgroundThread.start(name: "broker-gate-in") { self.passRequests(of: connection) }
-        && BackgroundThread.start(name: "broker-gate-out") { connection.passAnswers() }
+        Self.start("broker-gate-in") { self.passRequests(of: connection) }
+        && Self.start("broker-gate-out") { connection.passAnswers() }
       if !isServed { forget(connection) }
     }
+  }
+
+  private static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+    let thread = SystemThread(name, body)
+    thread?.detach()
+    return thread != nil
   }
 
   private func passRequests(of connection: GatedConnection) {

@@ -162,24 +162,7 @@ private func handleReloadSignal() {
 ///
 /// libdispatch's threads, which run Swift tasks, block signals, and a program with an asynchronous `main` may have no
 /// other threads. So this thread unblocks its signals, and lives as long as the process.
-final class SignalThread: Sendable {
-  private let descriptor: Int32
-  private let name: String
-  private let signals: [Int32]
-  private let onByte: @Sendable (UInt8) -> Void
-
-  private init(
-    _ descriptor: Int32,
-    _ name: String,
-    _ signals: [Int32],
-    _ onByte: @escaping @Sendable (UInt8) -> Void
-  ) {
-    self.descriptor = descriptor
-    self.name = name
-    self.signals = signals
-    self.onByte = onByte
-  }
-
+enum SignalThread {
   /// Starts a thread that lives as long as the process.
   ///
   /// - Parameters:
@@ -195,12 +178,27 @@ final class SignalThread: Sendable {
     var ends: [Int32] = [-1, -1]
     precondition(pipe(&ends) == 0, "cannot make a pipe: \(String(cString: strerror(errno)))")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    var thread = pthread_t()
-    let owner = Unmanaged.passRetained(SignalThread(ends[0], name, signals, onByte)).toOpaque()
-    let result = pthread_create(&thread, nil, { @Sendable in signalThreadMain($0) }, owner)
-    precondition(result == 0, "cannot start the thread \(name): \(String(cString: strerror(result)))")
-    pthread_detach(thread)
+    let descriptor = ends[0]
+    let thread = SystemThread(name) { pass(descriptor, signals, onByte) }
+    precondition(thread != nil, "cannot start the thread \(name)")
+    thread?.detach()
     return ends[1]
+  }
+
+  private static func pass(_ descriptor: Int32, _ signals: [Int32], _ onByte: (UInt8) -> Void) {
+    var mask = sigset_t()
+    sigemptyset(&mask)
+    for signal in signals { sigaddset(&mask, signal) }
+    pthread_sigmask(SIG_UNBLOCK, &mask, nil)
+    var byte: UInt8 = 0
+    while true {
+      let count = read(descriptor, &byte, 1)
+      if count == 1 {
+        onByte(byte)
+      } else if count == 0 || errno != EINTR {
+        return
+      }
+    }
   }
 
   /// Installs a handler for signals. Interrupted system calls are restarted.
@@ -219,27 +217,4 @@ final class SignalThread: Sendable {
     _ = write(descriptor, &byte, 1)
     errno = savedError
   }
-
-  fileprivate func run() {
-    ThreadName.set(name)
-    var mask = sigset_t()
-    sigemptyset(&mask)
-    for signal in signals { sigaddset(&mask, signal) }
-    pthread_sigmask(SIG_UNBLOCK, &mask, nil)
-    var byte: UInt8 = 0
-    while true {
-      let count = read(descriptor, &byte, 1)
-      if count == 1 {
-        onByte(byte)
-      } else if count == 0 || errno != EINTR {
-        return
-      }
-    }
-  }
-}
-
-private func signalThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let owner else { return nil }
-  Unmanaged<SignalThread>.fromOpaque(owner).takeRetainedValue().run()
-  return nil
 }

@@ -30,7 +30,7 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
   private var jobs: [UnownedJob] = []
   private var isStopping = false
   private var isStopped = false
-  private var thread = pthread_t()
+  private var thread: SystemThread?
 
   /// Starts the thread.
   ///
@@ -46,15 +46,9 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
     condition.initialize(to: pthread_cond_t())
     pthread_cond_init(condition, nil)
 
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    let isSized = pthread_attr_setstacksize(&attributes, stackSize)
-    precondition(isSized == 0, "a stack of \(stackSize) bytes is too small or not possible")
     // The thread holds a reference to the worker until it ends.
-    let owner = Unmanaged.passRetained(self).toOpaque()
-    let result = pthread_create(&thread, &attributes, { @Sendable in workerThreadMain($0) }, owner)
-    precondition(result == 0, "cannot start thread \(name): \(String(cString: strerror(result)))")
+    thread = SystemThread(name, stackSize: stackSize) { self.run() }
+    precondition(thread != nil, "cannot start thread \(name): \(String(cString: strerror(errno)))")
   }
 
   deinit {
@@ -66,7 +60,7 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
 
   /// Whether the caller runs on this thread.
   package var isCurrent: Bool {
-    pthread_equal(pthread_self(), thread) != 0
+    thread?.isCurrent == true
   }
 
   /// For the runtime: runs a job on the thread, after those enqueued before it.
@@ -90,11 +84,10 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
     isStopping = true
     pthread_cond_signal(condition)
     pthread_mutex_unlock(mutex)
-    if isFirst { pthread_join(thread, nil) }
+    if isFirst { thread?.join() }
   }
 
-  fileprivate func run() {
-    ThreadName.set(name)
+  private func run() {
     let executor = asUnownedTaskExecutor()
     var batch: [UnownedJob] = []
     while takeJobs(&batch) {
@@ -113,73 +106,5 @@ package final class WorkerThread: TaskExecutor, @unchecked Sendable {
     swap(&batch, &jobs)
     isStopped = batch.isEmpty
     return !isStopped
-  }
-}
-
-/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
-private func workerThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let owner else { return nil }
-  Unmanaged<WorkerThread>.fromOpaque(owner).takeRetainedValue().run()
-  return nil
-}
-
-/// A detached thread that runs one blocking function.
-package enum BackgroundThread {
-  private final class Job {
-    let name: String
-    let body: @Sendable () -> Void
-
-    init(_ name: String, _ body: @escaping @Sendable () -> Void) {
-      self.name = name
-      self.body = body
-    }
-
-    func run() {
-      ThreadName.set(name)
-      body()
-    }
-  }
-
-  /// Starts the thread.
-  ///
-  /// - Parameter name: the name in debuggers and `top -H`; at most 15 bytes are used.
-  /// - Returns: false if the system cannot create a thread.
-  package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
-    let job = Unmanaged.passRetained(Job(name, body))
-    var thread = pthread_t()
-    guard pthread_create(&thread, nil, { @Sendable in backgroundThreadMain($0) }, job.toOpaque()) == 0 else {
-      job.release()
-      return false
-    }
-    pthread_detach(thread)
-    return true
-  }
-
-  /// Runs the job on the thread.
-  fileprivate static func main(_ job: UnsafeMutableRawPointer) {
-    Unmanaged<Job>.fromOpaque(job).takeRetainedValue().run()
-  }
-}
-
-/// A free function: a closure that C calls must not inherit actor isolation.
-private func backgroundThreadMain(_ job: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  if let job { BackgroundThread.main(job) }
-  return nil
-}
-
-/// Names threads for debuggers and `top -H`.
-enum ThreadName {
-  /// Names the calling thread.
-  ///
-  /// `pthread_setname_np` is a GNU extension that Swift does not import, and `prctl` is variadic, so the name is
-  /// written to a file in `/proc`. Errors are ignored.
-  ///
-  /// - Parameter name: at most 15 bytes; the kernel truncates longer names.
-  static func set(_ name: String) {
-    let descriptor = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return }
-    defer { close(descriptor) }
-    let bytes = Array(name.utf8.prefix(15))
-    _ = write(descriptor, bytes, bytes.count)
   }
 }

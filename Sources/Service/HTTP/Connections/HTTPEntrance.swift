@@ -19,7 +19,7 @@ final class HTTPEntrance: @unchecked Sendable {
   private let epoll: Int32
   /// Becomes readable when the thread must end.
   private let ending: Int32
-  private var thread = pthread_t()
+  private var thread: SystemThread?
   /// Connections that have not been handed over, by socket.
   private var pending: [Int32: PendingConnection] = [:]
   private var buffer: [UInt8]
@@ -81,9 +81,8 @@ final class HTTPEntrance: @unchecked Sendable {
       )
     }
     // The thread holds a reference until it ends.
-    let owner = Unmanaged.passRetained(self).toOpaque()
-    let result = pthread_create(&thread, nil, { @Sendable in entranceThreadMain($0) }, owner)
-    precondition(result == 0, "cannot start thread http-entrance: \(String(cString: strerror(result)))")
+    thread = SystemThread("http-entrance") { self.run() }
+    precondition(thread != nil, "cannot start the thread http-entrance")
   }
 
   deinit {
@@ -97,13 +96,12 @@ final class HTTPEntrance: @unchecked Sendable {
   func stop() {
     var one: UInt64 = 1
     _ = write(ending, &one, MemoryLayout<UInt64>.size)
-    pthread_join(thread, nil)
+    thread?.join()
   }
 
   // MARK: The thread
 
-  fileprivate func run() {
-    ThreadName.set("http-entrance")
+  private func run() {
     var numbers = [UInt64](repeating: 0, count: 64)
     var due = MonotonicClock.milliseconds() + tickMilliseconds
     while true {
@@ -302,11 +300,4 @@ final class HTTPEntrance: @unchecked Sendable {
     connections.change { table, _ in table.close(socket) }
     Glibc.close(socket)
   }
-}
-
-/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
-private func entranceThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let owner else { return nil }
-  Unmanaged<HTTPEntrance>.fromOpaque(owner).takeRetainedValue().run()
-  return nil
 }

@@ -109,7 +109,7 @@ final class EventStreamWatcher: Sendable {
   private let onHangUp: @Sendable (UInt64) -> Void
   private let onTick: @Sendable () -> Void
   // Written only in init.
-  nonisolated(unsafe) private var thread = pthread_t()
+  nonisolated(unsafe) private var thread: SystemThread?
 
   /// No stream has this number.
   private static let endingNumber: UInt64 = 0
@@ -140,9 +140,8 @@ final class EventStreamWatcher: Sendable {
       )
     }
     // The thread holds a reference until it ends.
-    let owner = Unmanaged.passRetained(self).toOpaque()
-    let result = pthread_create(&thread, nil, { @Sendable in watcherThreadMain($0) }, owner)
-    precondition(result == 0, "cannot start thread http-streams: \(String(cString: strerror(result)))")
+    thread = SystemThread("http-streams") { self.run() }
+    precondition(thread != nil, "cannot start the thread http-streams")
   }
 
   deinit {
@@ -166,11 +165,10 @@ final class EventStreamWatcher: Sendable {
   func stop() {
     var one: UInt64 = 1
     _ = write(ending, &one, MemoryLayout<UInt64>.size)
-    pthread_join(thread, nil)
+    thread?.join()
   }
 
-  fileprivate func run() {
-    ThreadName.set("http-streams")
+  private func run() {
     var numbers = [UInt64](repeating: 0, count: 64)
     var due = MonotonicClock.milliseconds() + Int64(tickMilliseconds)
     while true {
@@ -185,11 +183,4 @@ final class EventStreamWatcher: Sendable {
       due = MonotonicClock.milliseconds() + Int64(tickMilliseconds)
     }
   }
-}
-
-/// The thread's entry point. A free function: a closure that C calls must not inherit actor isolation.
-private func watcherThreadMain(_ owner: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let owner else { return nil }
-  Unmanaged<EventStreamWatcher>.fromOpaque(owner).takeRetainedValue().run()
-  return nil
 }
