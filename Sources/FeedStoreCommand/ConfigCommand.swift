@@ -43,11 +43,11 @@ enum CompletionsCommand: Subcommand {
     discussion: """
       For one session: source <(feedstore completions bash). For good, write it to where the shell looks: \
       ~/.local/share/bash-completion/completions/feedstore, a file _feedstore in a folder of zsh's fpath, or \
-      ~/.config/fish/completions/feedstore.fish.
+      ~/.config/fish/completions/feedstore.fish. The script asks this command what may follow the words typed after \
+      feedstore: feedstore completions SHELL -- WORD...
       """,
     arguments: ArgumentSpecification(
       "SHELL",
-      maximum: 1,
       choices: Shell.allCases.map(\.rawValue),
       help: "bash, zsh or fish."
     )
@@ -59,7 +59,12 @@ enum CompletionsCommand: Subcommand {
       let allowed = Shell.allCases.map(\.rawValue).joined(separator: ", ")
       throw UsageError(.invalidValue, "there are no completions for '\(name)'; allowed: \(allowed)")
     }
-    StandardOutput.write(FeedStoreCommand.specification.completions(for: shell))
+    let words = Array(invocation.arguments.dropFirst())
+    let specification = FeedStoreCommand.specification
+    StandardOutput.write(
+      words.isEmpty
+        ? shell.script(for: specification.program) : shell.text(of: specification.suggestions(for: words))
+    )
     return .done
   }
 }

@@ -101,9 +101,12 @@ final class CommandTests {
     }
     #expect(commands.contains("run") && commands.contains("rejects list"))
     for shell in ["bash", "zsh", "fish"] {
-      let run = try CommandRun(["completions", shell], in: folder)
-      #expect(run.exitCode == 0)
-      for command in commands { #expect(run.output.contains(command), "\(shell)") }
+      for command in commands {
+        let words = command.split(separator: " ").map(String.init)
+        let run = try CommandRun(["completions", shell, "--"] + words.dropLast() + [""], in: folder)
+        #expect(run.exitCode == 0)
+        #expect(run.output.contains(words[words.count - 1]), "\(shell)")
+      }
     }
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
