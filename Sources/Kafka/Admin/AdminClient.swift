@@ -42,25 +42,13 @@ public final class AdminClient {
     _ topics: [TopicSpecification],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
-    if topics.isEmpty {
-      return [:]
-    }
+    if topics.isEmpty { return [:] }
     let client = try client("create topics")
-    let request = try NewTopicList(topics)
-    let answer = AdminRequest(client, .createTopics).send(timeoutMilliseconds) { options, queue in
-      var pointers = request.pointers
-      rd_kafka_CreateTopics(client, &pointers, pointers.count, options, queue)
+    let request = try AdminList(topics)
+    let answer = AdminRequest(client, .createTopics).send(timeoutMilliseconds) {
+      rd_kafka_CreateTopics(client, &request.pointers, request.pointers.count, $0, $1)
     }
-    var failures: [String: KafkaError] = [:]
-    switch answer {
-    case .success(let answer):
-      for (topic, error) in answer.createdTopics { failures[topic] = error }
-    case .failure(let failure):
-      for topic in topics {
-        failures[topic.name] = failure.error("create topic \(topic.name)", client: client)
-      }
-    }
-    return failures
+    return Self.failures(of: topics.map(\.name), "create", answer, client)
   }
 
   /// Deletes topics and their records. Brokers may need another moment to forget the topics.
@@ -73,23 +61,29 @@ public final class AdminClient {
     _ topics: [String],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
-    if topics.isEmpty {
-      return [:]
-    }
+    if topics.isEmpty { return [:] }
     let client = try client("delete topics")
-    let request = DeletedTopicList(topics)
-    let answer = AdminRequest(client, .deleteTopics).send(timeoutMilliseconds) { options, queue in
-      var pointers = request.pointers
-      rd_kafka_DeleteTopics(client, &pointers, pointers.count, options, queue)
+    let request = AdminList(topics, rd_kafka_DeleteTopic_new, rd_kafka_DeleteTopic_destroy_array)
+    let answer = AdminRequest(client, .deleteTopics).send(timeoutMilliseconds) {
+      rd_kafka_DeleteTopics(client, &request.pointers, request.pointers.count, $0, $1)
     }
-    var failures: [String: KafkaError] = [:]
+    return Self.failures(of: topics, "delete", answer, client)
+  }
+
+  /// The errors of topics that were not created or deleted.
+  private static func failures(
+    of topics: [String],
+    _ verb: String,
+    _ answer: Result<AdminAnswer, AdminRequest.Failure>,
+    _ client: OpaquePointer
+  ) -> [String: KafkaError] {
     switch answer {
-    case .success(let answer):
-      for (topic, error) in answer.deletedTopics { failures[topic] = error }
+    case .success(let answer): answer.topicErrors(verb)
     case .failure(let failure):
-      for topic in topics { failures[topic] = failure.error("delete topic \(topic)", client: client) }
+      Dictionary(topics.map { ($0, failure.error("\(verb) topic \($0)", client: client)) }) { first, _ in
+        first
+      }
     }
-    return failures
   }
 
   /// Reads all settings of topics, including the brokers' defaults.
@@ -100,18 +94,18 @@ public final class AdminClient {
     _ topics: [String],
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: Result<[String: String], KafkaError>] {
-    if topics.isEmpty {
-      return [:]
-    }
+    if topics.isEmpty { return [:] }
     let client = try client("read the settings of topics")
-    let request = TopicResourceList(topics)
-    let answer = AdminRequest(client, .describeConfigurations).send(timeoutMilliseconds) { options, queue in
-      var pointers = request.pointers
-      rd_kafka_DescribeConfigs(client, &pointers, pointers.count, options, queue)
+    let request = AdminList(
+      topics,
+      { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) },
+      rd_kafka_ConfigResource_destroy_array
+    )
+    let answer = AdminRequest(client, .describeConfigurations).send(timeoutMilliseconds) {
+      rd_kafka_DescribeConfigs(client, &request.pointers, request.pointers.count, $0, $1)
     }
     switch answer {
-    case .success(let answer):
-      return answer.configurations
+    case .success(let answer): return answer.configurations
     case .failure(let failure):
       let errors = topics.map { ($0, failure.error("read the settings of topic \($0)", client: client)) }
       return Dictionary(errors.map { ($0, .failure($1)) }) { first, _ in first }
@@ -229,59 +223,40 @@ public struct TopicSpecification: Sendable, Hashable {
   }
 }
 
-/// librdkafka's list of topics to create, destroyed with this object.
-final class NewTopicList {
-  private(set) var pointers: [OpaquePointer?] = []
+/// librdkafka's list of the topics of a request, destroyed with this object.
+final class AdminList {
+  fileprivate(set) var pointers: [OpaquePointer?] = []
+  private let destroy: (UnsafeMutablePointer<OpaquePointer?>?, Int) -> Void
 
+  init(
+    _ topics: [String],
+    _ make: (UnsafePointer<CChar>?) -> OpaquePointer?,
+    _ destroy: @escaping (UnsafeMutablePointer<OpaquePointer?>?, Int) -> Void
+  ) {
+    self.destroy = destroy
+    pointers = topics.map { make($0) }
+  }
+
+  /// Topics to create.
+  ///
   /// - Throws: `_INVALID_ARG` with the topic and the invalid value.
   init(_ topics: [TopicSpecification]) throws(KafkaError) {
+    destroy = rd_kafka_NewTopic_destroy_array
     for topic in topics {
+      let action =
+        "create topic \(topic.name) with \(topic.partitions) partitions, replication "
+        + "factor \(topic.replicationFactor)"
       let (pointer, text) = withErrorText {
         rd_kafka_NewTopic_new(topic.name, topic.partitions, topic.replicationFactor, $0, $1)
       }
-      guard let pointer else { throw .make(.invalidArgument, Self.action(topic), detail: text) }
+      guard let pointer else { throw .make(.invalidArgument, action, detail: text) }
       pointers.append(pointer)
       for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
         let code = rd_kafka_NewTopic_set_config(pointer, name, value)
-        try KafkaError.check(code, "\(Self.action(topic)) and \(name) = \"\(value)\"")
+        try KafkaError.check(code, "\(action) and \(name) = \"\(value)\"")
       }
     }
   }
 
-  deinit {
-    rd_kafka_NewTopic_destroy_array(&pointers, pointers.count)
-  }
-
-  private static func action(_ topic: TopicSpecification) -> String {
-    """
-    create topic \(topic.name) with \(topic.partitions) partitions, replication \
-    factor \(topic.replicationFactor)
-    """
-  }
-}
-
-/// librdkafka's list of topics to delete, destroyed with this object.
-final class DeletedTopicList {
-  private(set) var pointers: [OpaquePointer?]
-
-  init(_ topics: [String]) {
-    pointers = topics.map { rd_kafka_DeleteTopic_new($0) }
-  }
-
-  deinit {
-    rd_kafka_DeleteTopic_destroy_array(&pointers, pointers.count)
-  }
-}
-
-/// librdkafka's list of topics whose settings are read, destroyed with this object.
-final class TopicResourceList {
-  private(set) var pointers: [OpaquePointer?]
-
-  init(_ topics: [String]) {
-    pointers = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
-  }
-
-  deinit {
-    rd_kafka_ConfigResource_destroy_array(&pointers, pointers.count)
-  }
+  deinit { destroy(&pointers, pointers.count) }
 }

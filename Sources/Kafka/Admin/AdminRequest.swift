@@ -95,35 +95,25 @@ final class AdminAnswer {
     return AdminRequest.Failure(code: KafkaErrorCode(code), detail: text)
   }
 
-  /// The result for each topic to create; the error is nil if it was created.
-  var createdTopics: [(topic: String, error: KafkaError?)] {
-    guard let result = rd_kafka_event_CreateTopics_result(event) else { return [] }
+  /// The errors of topics that were not created or deleted.
+  ///
+  /// - Parameter verb: `create` or `delete`.
+  func topicErrors(_ verb: String) -> [String: KafkaError] {
     var count = 0
-    return Self.results(rd_kafka_CreateTopics_result_topics(result, &count), count, "create")
-  }
-
-  /// The result for each topic to delete; the error is nil if it was deleted.
-  var deletedTopics: [(topic: String, error: KafkaError?)] {
-    guard let result = rd_kafka_event_DeleteTopics_result(event) else { return [] }
-    var count = 0
-    return Self.results(rd_kafka_DeleteTopics_result_topics(result, &count), count, "delete")
-  }
-
-  private static func results(
-    _ topics: UnsafeMutablePointer<OpaquePointer?>?,
-    _ count: Int,
-    _ verb: String
-  ) -> [(topic: String, error: KafkaError?)] {
-    (0..<count).compactMap { index in
-      guard let topic = topics?[index], let name = rd_kafka_topic_result_name(topic) else { return nil }
+    let topics =
+      rd_kafka_event_CreateTopics_result(event).flatMap { rd_kafka_CreateTopics_result_topics($0, &count) }
+      ?? rd_kafka_event_DeleteTopics_result(event).flatMap { rd_kafka_DeleteTopics_result_topics($0, &count) }
+    var errors: [String: KafkaError] = [:]
+    for index in 0..<count {
+      guard let topic = topics?[index], let name = rd_kafka_topic_result_name(topic) else { continue }
       let text = String(cString: name)
-      let error = Self.error(
+      errors[text] = Self.error(
         rd_kafka_topic_result_error(topic),
         rd_kafka_topic_result_error_string(topic),
         "\(verb) topic \(text)"
       )
-      return (text, error)
     }
+    return errors
   }
 
   /// The settings of each requested topic, or the error.

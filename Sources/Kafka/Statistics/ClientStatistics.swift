@@ -17,37 +17,31 @@ public struct ClientStatistics: Sendable, Equatable {
   init(json: UnsafeRawBufferPointer) {
     var scanner = StatisticsScanner(json)
     scanner.object { scanner, name in
-      if name.equals("replyq") {
-        queuedOperations = scanner.integer()
-      } else if name.equals("msg_cnt") {
-        producedMessages = scanner.integer()
-      } else if name.equals("msg_size") {
-        producedBytes = scanner.integer()
-      } else if name.equals("brokers") {
+      switch name {
+      case "replyq": queuedOperations = scanner.integer()
+      case "msg_cnt": producedMessages = scanner.integer()
+      case "msg_size": producedBytes = scanner.integer()
+      case "brokers":
         scanner.object { scanner, _ in
           var broker = BrokerStatistics()
           broker.read(&scanner)
           brokers.append(broker)
         }
-      } else if name.equals("topics") {
-        scanner.object { scanner, _ in readTopic(&scanner) }
-      } else {
-        scanner.skip()
+      case "topics": scanner.object { scanner, _ in readTopic(&scanner) }
+      default: scanner.skip()
       }
     }
   }
 
   private mutating func readTopic(_ scanner: inout StatisticsScanner) {
     scanner.object { scanner, name in
-      guard name.equals("partitions") else { return scanner.skip() }
+      guard "partitions" ~= name else { return scanner.skip() }
       scanner.object { scanner, _ in
         scanner.object { scanner, name in
-          if name.equals("fetchq_cnt") {
-            fetchedMessages += scanner.integer()
-          } else if name.equals("fetchq_size") {
-            fetchedBytes += scanner.integer()
-          } else {
-            scanner.skip()
+          switch name {
+          case "fetchq_cnt": fetchedMessages += scanner.integer()
+          case "fetchq_size": fetchedBytes += scanner.integer()
+          default: scanner.skip()
           }
         }
       }
@@ -90,24 +84,16 @@ public struct BrokerStatistics: Sendable, Equatable {
 
   mutating func read(_ scanner: inout StatisticsScanner) {
     scanner.object { scanner, name in
-      if name.equals("nodeid") {
-        number = Int32(truncatingIfNeeded: scanner.integer())
-      } else if name.equals("outbuf_cnt") {
-        queuedRequests = scanner.integer()
-      } else if name.equals("waitresp_cnt") {
-        requestsInFlight = scanner.integer()
-      } else if name.equals("txerrs") || name.equals("rxerrs") {
-        errors += scanner.integer()
-      } else if name.equals("req_timeouts") {
-        timeouts = scanner.integer()
-      } else if name.equals("txretries") {
-        retries = scanner.integer()
-      } else if name.equals("disconnects") {
-        disconnects = scanner.integer()
-      } else if name.equals("rtt") {
-        roundTrips.read(&scanner)
-      } else {
-        scanner.skip()
+      switch name {
+      case "nodeid": number = Int32(truncatingIfNeeded: scanner.integer())
+      case "outbuf_cnt": queuedRequests = scanner.integer()
+      case "waitresp_cnt": requestsInFlight = scanner.integer()
+      case "txerrs", "rxerrs": errors += scanner.integer()
+      case "req_timeouts": timeouts = scanner.integer()
+      case "txretries": retries = scanner.integer()
+      case "disconnects": disconnects = scanner.integer()
+      case "rtt": roundTrips.read(&scanner)
+      default: scanner.skip()
       }
     }
   }
@@ -116,16 +102,12 @@ public struct BrokerStatistics: Sendable, Equatable {
 extension BrokerStatistics.RoundTrips {
   fileprivate mutating func read(_ scanner: inout StatisticsScanner) {
     scanner.object { scanner, name in
-      if name.equals("cnt") {
-        count = scanner.integer()
-      } else if name.equals("sum") {
-        sum = scanner.integer()
-      } else if name.equals("p50") {
-        median = scanner.integer()
-      } else if name.equals("p99") {
-        percentile99 = scanner.integer()
-      } else {
-        scanner.skip()
+      switch name {
+      case "cnt": count = scanner.integer()
+      case "sum": sum = scanner.integer()
+      case "p50": median = scanner.integer()
+      case "p99": percentile99 = scanner.integer()
+      default: scanner.skip()
       }
     }
   }

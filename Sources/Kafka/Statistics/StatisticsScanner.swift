@@ -11,9 +11,9 @@ struct StatisticsScanner {
   struct Name {
     fileprivate let bytes: UnsafeRawBufferPointer
 
-    func equals(_ text: StaticString) -> Bool {
+    static func ~= (text: StaticString, name: Name) -> Bool {
       let wanted = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-      return bytes.count == wanted.count && bytes.elementsEqual(wanted)
+      return name.bytes.count == wanted.count && name.bytes.elementsEqual(wanted)
     }
   }
 
