@@ -89,7 +89,7 @@ extension OnCluster {
         try await run.waitForRecords(of: [heir])
         // A broker that was asked to end it does so even if its answer comes later than the heir waits.
         let lateAnswers = heir.lines(
-          with: " event=\(LogEvent.restoreTransactionLeftOpen.rawValue) ",
+          with: " event=\(LogEvent.restoreTransactionLeftOpen.name) ",
           "could not start the transactional producer"
         )
         try BrokerFailure.check(

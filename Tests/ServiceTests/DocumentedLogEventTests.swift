@@ -13,21 +13,21 @@ struct DocumentedLogEventTests {
 
   @Test func `names are unique, and lower-case words with dots and hyphens`() {
     for event in LogEvent.allCases {
-      #expect(event.rawValue.wholeMatch(of: /[a-z]+(\.[a-z]+(-[a-z]+)*)+/) != nil, "\(event.rawValue)")
+      #expect(event.name.wholeMatch(of: /[a-z]+(\.[a-z]+(-[a-z]+)*)+/) != nil, "\(event.name)")
     }
-    #expect(Set(LogEvent.allCases.map(\.rawValue)).count == LogEvent.allCases.count)
+    #expect(Set(LogEvent.allCases.map(\.name)).count == LogEvent.allCases.count)
   }
 
   @Test func `the table of log messages has every event with its level, in order`() throws {
     let page = try Self.text("docs/operating.md")
     let rows = page.matches(of: /(?m)^\| `([a-z]+\.[a-z.-]+)` \| ([a-z]+) \| [^|]+ \| [^|]+ \|$/)
-    #expect(rows.map { String($0.1) } == LogEvent.allCases.map(\.rawValue))
+    #expect(rows.map { String($0.1) } == LogEvent.allCases.map(\.name))
     #expect(rows.map { String($0.2) } == LogEvent.allCases.map(\.level.rawValue))
   }
 
   @Test func `names in the page that look like events are events`() throws {
-    let areas = Set(LogEvent.allCases.compactMap { $0.rawValue.split(separator: ".").first.map(String.init) })
-    let names = Set(LogEvent.allCases.map(\.rawValue))
+    let areas = Set(LogEvent.allCases.compactMap { $0.name.split(separator: ".").first.map(String.init) })
+    let names = Set(LogEvent.allCases.map(\.name))
     for match in try Self.text("docs/operating.md").matches(of: /`([a-z]+)(\.[a-z.]*-[a-z.-]+)`/)
     where areas.contains(String(match.1)) {
       #expect(names.contains(String(match.1 + match.2)), "\(match.0)")
@@ -42,7 +42,7 @@ struct DocumentedLogEventTests {
     }
     let text = try Self.text("docs/schemas/log-line.schema.json")
     let schema = try JSONDecoder().decode(Schema.self, from: Data(text.utf8))
-    #expect(schema.properties.event.enum == LogEvent.allCases.map(\.rawValue))
+    #expect(schema.properties.event.enum == LogEvent.allCases.map(\.name))
     #expect(schema.properties.level.enum == LogLevel.allCases.map(\.rawValue))
   }
 
@@ -73,6 +73,6 @@ struct DocumentedLogEventTests {
         used.insert(String(match.1))
       }
     }
-    for event in LogEvent.allCases { #expect(used.contains("\(event)"), "\(event.rawValue)") }
+    for event in LogEvent.allCases { #expect(used.contains("\(event)"), "\(event.name)") }
   }
 }

@@ -73,8 +73,6 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
     )
   }
 
-  /// The daemon cannot continue.
-  package var isFatal: Bool { true }
   package var description: String { message }
 }
 

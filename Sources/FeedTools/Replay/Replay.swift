@@ -116,9 +116,6 @@ package struct ReplayError: Error, Sendable, Equatable, CustomStringConvertible 
   /// The same error with more words at the end of the message.
   func adding(_ text: String) -> ReplayError { ReplayError(code, message + text, problem: problem) }
 
-  /// The same file fails again.
-  package var isRetriable: Bool { false }
-  package var isFatal: Bool { true }
   package var description: String { message }
 }
 

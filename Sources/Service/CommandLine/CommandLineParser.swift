@@ -183,10 +183,6 @@ package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// The same command line always fails the same way.
-  package var isRetriable: Bool { false }
-  /// Without a valid command line, nothing can be done.
-  package var isFatal: Bool { true }
   package var description: String { message }
 }
 

@@ -53,10 +53,6 @@ package struct ConfigurationError: Error, Sendable, Equatable, CustomStringConve
     self.message = message
   }
 
-  /// The same configuration always fails the same way.
-  package var isRetriable: Bool { false }
-  /// Without a valid configuration, nothing can be started.
-  package var isFatal: Bool { true }
   /// The source and the message.
   package var description: String {
     place.map { "\($0): \(message)" } ?? message

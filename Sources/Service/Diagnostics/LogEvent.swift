@@ -1,142 +1,119 @@
 /// The kind of a log line. Names are stable: scripts and alerts may depend on them, but not on the message.
 ///
 /// All events of all modules are declared here. `docs/operating.md` explains each, and
-/// `docs/schemas/log-line.schema.json` lists them. The part before the first dot is the area.
+/// `docs/schemas/log-line.schema.json` lists them. A raw value is the level and the name, whose part before the first dot is
+/// the area.
 package enum LogEvent: String, Sendable, CaseIterable {
   // The process starts.
-  case startupStarting = "startup.starting"
-  case startupEmbeddedBroker = "startup.embedded-broker"
-  case startupCrashTest = "startup.crash-test"
-  case startupWaitingForBrokers = "startup.waiting-for-brokers"
-  case startupWaitingForTopics = "startup.waiting-for-topics"
-  case startupTopicMismatch = "startup.topic-mismatch"
-  case startupTopicsUnchecked = "startup.topics-unchecked"
+  case startupStarting = "info startup.starting"
+  case startupEmbeddedBroker = "warning startup.embedded-broker"
+  case startupCrashTest = "warning startup.crash-test"
+  case startupWaitingForBrokers = "warning startup.waiting-for-brokers"
+  case startupWaitingForTopics = "warning startup.waiting-for-topics"
+  case startupTopicMismatch = "warning startup.topic-mismatch"
+  case startupTopicsUnchecked = "debug startup.topics-unchecked"
 
   // The topics' partitions change while the process runs.
-  case topicsPartitionsChanged = "topics.partitions-changed"
+  case topicsPartitionsChanged = "error topics.partitions-changed"
 
   // The configuration is read.
-  case configUnknownVariable = "config.unknown-variable"
-  case configReloaded = "config.reloaded"
-  case configRestartRequired = "config.restart-required"
-  case configReloadFailed = "config.reload-failed"
+  case configUnknownVariable = "warning config.unknown-variable"
+  case configReloaded = "info config.reloaded"
+  case configRestartRequired = "warning config.restart-required"
+  case configReloadFailed = "error config.reload-failed"
 
   // The consumer group.
-  case groupJoining = "group.joining"
-  case groupRejoining = "group.rejoining"
-  case groupAssigned = "group.assigned"
-  case groupRevoked = "group.revoked"
-  case groupLost = "group.lost"
-  case groupProtocolMismatch = "group.protocol-mismatch"
-  case groupEvicted = "group.evicted"
-  case groupPollFailed = "group.poll-failed"
-  case groupLeaveFailed = "group.leave-failed"
+  case groupJoining = "info group.joining"
+  case groupRejoining = "info group.rejoining"
+  case groupAssigned = "info group.assigned"
+  case groupRevoked = "info group.revoked"
+  case groupLost = "info group.lost"
+  case groupProtocolMismatch = "error group.protocol-mismatch"
+  case groupEvicted = "warning group.evicted"
+  case groupPollFailed = "warning group.poll-failed"
+  case groupLeaveFailed = "warning group.leave-failed"
 
   // Feeds are restored from the changesets topic.
-  case restoreProgress = "restore.progress"
-  case restoreWaiting = "restore.waiting"
-  case restoreRetrying = "restore.retrying"
-  case restoreStaleEnd = "restore.stale-end"
-  case restoreTransactionEnded = "restore.transaction-ended"
-  case restoreTransactionLeftOpen = "restore.transaction-left-open"
-  case restoreFinished = "restore.finished"
+  case restoreProgress = "info restore.progress"
+  case restoreWaiting = "warning restore.waiting"
+  case restoreRetrying = "warning restore.retrying"
+  case restoreStaleEnd = "warning restore.stale-end"
+  case restoreTransactionEnded = "info restore.transaction-ended"
+  case restoreTransactionLeftOpen = "warning restore.transaction-left-open"
+  case restoreFinished = "info restore.finished"
 
   // Partitions are followed that no worker has.
-  case standbyReady = "standby.ready"
-  case standbyPartitionTooLarge = "standby.partition-too-large"
-  case standbyPartitionRestarted = "standby.partition-restarted"
-  case standbyPartitionDamaged = "standby.partition-damaged"
-  case standbyDiscarded = "standby.discarded"
-  case standbyFollowerFailed = "standby.follower-failed"
+  case standbyReady = "info standby.ready"
+  case standbyPartitionTooLarge = "warning standby.partition-too-large"
+  case standbyPartitionRestarted = "warning standby.partition-restarted"
+  case standbyPartitionDamaged = "warning standby.partition-damaged"
+  case standbyDiscarded = "warning standby.discarded"
+  case standbyFollowerFailed = "warning standby.follower-failed"
 
   // A partition requires an operator.
-  case partitionStopped = "partition.stopped"
-  case partitionStillStopped = "partition.still-stopped"
+  case partitionStopped = "error partition.stopped"
+  case partitionStillStopped = "error partition.still-stopped"
 
   // Input is read.
-  case inputNoCommittedOffset = "input.no-committed-offset"
-  case inputLost = "input.lost"
-  case inputRetrying = "input.retrying"
-  case inputError = "input.error"
-  case inputRepeated = "input.repeated"
-  case inputFieldIgnored = "input.field-ignored"
-  case inputFeedInSeveralPartitions = "input.feed-in-several-partitions"
-  case inputRewindFailed = "input.rewind-failed"
-  case inputResumeFailed = "input.resume-failed"
+  case inputNoCommittedOffset = "info input.no-committed-offset"
+  case inputLost = "warning input.lost"
+  case inputRetrying = "warning input.retrying"
+  case inputError = "error input.error"
+  case inputRepeated = "warning input.repeated"
+  case inputFieldIgnored = "warning input.field-ignored"
+  case inputFeedInSeveralPartitions = "warning input.feed-in-several-partitions"
+  case inputRewindFailed = "warning input.rewind-failed"
+  case inputResumeFailed = "warning input.resume-failed"
 
   // Changesets are published.
-  case transactionWaitingForCoordinator = "transaction.waiting-for-coordinator"
-  case transactionProducerRefused = "transaction.producer-refused"
-  case transactionProducerAbandoned = "transaction.producer-abandoned"
-  case transactionCallFailed = "transaction.call-failed"
-  case transactionBatchTooLarge = "transaction.batch-too-large"
-  case transactionRecordUndelivered = "transaction.record-undelivered"
-  case transactionAborted = "transaction.aborted"
-  case transactionOutcomeUnknown = "transaction.outcome-unknown"
+  case transactionWaitingForCoordinator = "warning transaction.waiting-for-coordinator"
+  case transactionProducerRefused = "warning transaction.producer-refused"
+  case transactionProducerAbandoned = "debug transaction.producer-abandoned"
+  case transactionCallFailed = "warning transaction.call-failed"
+  case transactionBatchTooLarge = "warning transaction.batch-too-large"
+  case transactionRecordUndelivered = "warning transaction.record-undelivered"
+  case transactionAborted = "warning transaction.aborted"
+  case transactionOutcomeUnknown = "warning transaction.outcome-unknown"
 
   // HTTP is served.
-  case httpServing = "http.serving"
-  case httpFollowerFailed = "http.follower-failed"
-  case httpInstancesUnknown = "http.instances-unknown"
+  case httpServing = "info http.serving"
+  case httpFollowerFailed = "error http.follower-failed"
+  case httpInstancesUnknown = "warning http.instances-unknown"
 
   // The embedded broker (`--embedded`).
-  case embeddedRequestRefused = "embedded.request-refused"
-  case embeddedProducersHeld = "embedded.producers-held"
+  case embeddedRequestRefused = "error embedded.request-refused"
+  case embeddedProducersHeld = "warning embedded.producers-held"
 
   // librdkafka's own lines; the facility is a field.
-  case kafkaClientError = "kafka.client.error"
-  case kafkaClientWarning = "kafka.client.warning"
-  case kafkaClientConnectionRefused = "kafka.client.connection-refused"
-  case kafkaClientDebug = "kafka.client.debug"
+  case kafkaClientError = "error kafka.client.error"
+  case kafkaClientWarning = "warning kafka.client.warning"
+  case kafkaClientConnectionRefused = "error kafka.client.connection-refused"
+  case kafkaClientDebug = "debug kafka.client.debug"
 
   // `feedstore publish` and `feedstore rejects publish`.
-  case publishWaitingForBrokers = "publish.waiting-for-brokers"
-  case publishRecordUndelivered = "publish.record-undelivered"
-  case publishWaitingForTime = "publish.waiting-for-time"
+  case publishWaitingForBrokers = "warning publish.waiting-for-brokers"
+  case publishRecordUndelivered = "error publish.record-undelivered"
+  case publishWaitingForTime = "warning publish.waiting-for-time"
 
   // `feedstore replay`.
-  case replayTimeJumped = "replay.time-jumped"
+  case replayTimeJumped = "warning replay.time-jumped"
 
   // The process ends.
-  case shutdownRequested = "shutdown.requested"
-  case shutdownStopping = "shutdown.stopping"
-  case shutdownTimedOut = "shutdown.timed-out"
-  case shutdownCompleted = "shutdown.completed"
-  case shutdownFailed = "shutdown.failed"
+  case shutdownRequested = "info shutdown.requested"
+  case shutdownStopping = "info shutdown.stopping"
+  case shutdownTimedOut = "error shutdown.timed-out"
+  case shutdownCompleted = "info shutdown.completed"
+  case shutdownFailed = "error shutdown.failed"
+
+  /// The name, for programs.
+  package var name: String { String(rawValue.drop { $0 != " " }.dropFirst()) }
 
   /// The severity, fixed for each event.
   package var level: LogLevel {
-    switch self {
-    case .startupTopicsUnchecked, .transactionProducerAbandoned, .kafkaClientDebug:
-      .debug
-    case .startupStarting, .configReloaded, .groupJoining, .groupRejoining, .groupAssigned, .groupRevoked,
-      .groupLost,
-      .restoreProgress, .restoreTransactionEnded, .restoreFinished, .standbyReady, .inputNoCommittedOffset,
-      .httpServing,
-      .shutdownRequested,
-      .shutdownStopping, .shutdownCompleted:
-      .info
-    case .startupEmbeddedBroker, .startupCrashTest, .startupWaitingForBrokers, .startupWaitingForTopics,
-      .startupTopicMismatch, .configUnknownVariable, .configRestartRequired, .groupEvicted, .groupPollFailed,
-      .groupLeaveFailed, .restoreWaiting, .restoreRetrying,
-      .restoreStaleEnd, .restoreTransactionLeftOpen, .standbyPartitionTooLarge, .standbyPartitionRestarted,
-      .standbyPartitionDamaged,
-      .standbyDiscarded, .standbyFollowerFailed, .inputLost, .inputRetrying, .inputRepeated,
-      .inputFieldIgnored,
-      .inputFeedInSeveralPartitions,
-      .inputRewindFailed, .inputResumeFailed,
-      .transactionWaitingForCoordinator, .transactionProducerRefused, .transactionCallFailed,
-      .transactionBatchTooLarge, .transactionRecordUndelivered, .transactionAborted,
-      .transactionOutcomeUnknown, .httpInstancesUnknown, .embeddedProducersHeld, .kafkaClientWarning,
-      .publishWaitingForBrokers, .publishWaitingForTime, .replayTimeJumped:
-      .warning
-    case .topicsPartitionsChanged, .configReloadFailed, .groupProtocolMismatch, .partitionStopped,
-      .partitionStillStopped, .inputError,
-      .httpFollowerFailed,
-      .embeddedRequestRefused, .kafkaClientError, .kafkaClientConnectionRefused, .publishRecordUndelivered,
-      .shutdownTimedOut, .shutdownFailed:
-      .error
+    guard let level = LogLevel(rawValue: String(rawValue.prefix { $0 != " " })) else {
+      preconditionFailure("\(rawValue) does not begin with a level")
     }
+    return level
   }
 
   /// Whether repetitions are counted instead of written.

@@ -23,14 +23,14 @@ struct LogLine: Sendable {
   private func text(_ time: String, _ fields: LogFields) -> String {
     let level = event.level.rawValue
     let padding = String(repeating: " ", count: max(0, 8 - level.utf8.count))
-    let head = time + " " + level + padding + LogText.escaped(message) + " event=" + event.rawValue
+    let head = time + " " + level + padding + LogText.escaped(message) + " event=" + event.name
     let parts = fields.fields.map { " " + $0.name + "=" + LogText.quoted($0.value.description) }
     return Self.joined(head, parts, truncated: " truncated=true")
   }
 
   private func json(_ time: String, _ fields: LogFields) -> String {
     let head =
-      #"{"time":"\#(time)","level":"\#(event.level.rawValue)","event":"\#(event.rawValue)","message":"#
+      #"{"time":"\#(time)","level":"\#(event.level.rawValue)","event":"\#(event.name)","message":"#
       + LogText.json(message)
     // Field names must be unique in an object.
     var names: Set = ["time", "level", "event", "message", "truncated"]
@@ -66,7 +66,7 @@ struct LogLine: Sendable {
   /// irrelevant.
   var repeatKey: String {
     let compared = event.isOfProcess ? fields : fields + context
-    return compared.fields.reduce(into: event.rawValue + "\n" + RepeatText.comparable(message)) {
+    return compared.fields.reduce(into: event.name + "\n" + RepeatText.comparable(message)) {
       key,
       field in
       switch field.value {

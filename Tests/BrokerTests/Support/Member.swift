@@ -78,7 +78,7 @@ final class Member: Sendable {
   func firstLine(about events: [LogEvent]) -> String? {
     guard !events.isEmpty, let log = FileManager.default.contents(atPath: logPath) else { return nil }
     for event in events {
-      guard let found = log.range(of: Data(" event=\(event.rawValue) ".utf8)) else { continue }
+      guard let found = log.range(of: Data(" event=\(event.name) ".utf8)) else { continue }
       let newline = UInt8(ascii: "\n")
       let begin = log[..<found.lowerBound].lastIndex(of: newline).map { $0 + 1 } ?? log.startIndex
       return String(decoding: log[begin...].prefix { $0 != newline }, as: UTF8.self)

@@ -39,7 +39,7 @@ struct StandbyFollowerTests {
 
     /// The lines of an event.
     func lines(_ event: LogEvent) -> [String] {
-      lines.withLock { $0.filter { $0.contains("event=\(event.rawValue) ") } }
+      lines.withLock { $0.filter { $0.contains("event=\(event.name) ") } }
     }
 
     /// The numbers in the lines of restorations.

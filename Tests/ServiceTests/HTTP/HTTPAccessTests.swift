@@ -116,7 +116,6 @@ import Testing
     let first = try server()
     let error = try #require(throws: HTTPServerError.self) { try server { $0.port = first.server.port } }
     #expect(error.code == .portInUse)
-    #expect(error.isRetriable)
     #expect(error.message.contains("127.0.0.1:\(first.server.port)"))
     // Stopping releases the port, even with open connections.
     let client = try first.connect()
@@ -136,7 +135,6 @@ import Testing
         }
       }
       #expect(error.code == .address)
-      #expect(!error.isRetriable)
     }
     let error = try #require(throws: HTTPServerError.self) {
       try server {

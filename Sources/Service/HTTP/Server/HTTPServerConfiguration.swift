@@ -120,9 +120,5 @@ package struct HTTPServerError: Error, Sendable, Equatable, CustomStringConverti
     self.message = message
   }
 
-  /// Whether a retry may succeed without intervention: when another program releases the port.
-  package var isRetriable: Bool { code == .portInUse }
-  /// There is no server after an error.
-  package var isFatal: Bool { true }
   package var description: String { message }
 }
