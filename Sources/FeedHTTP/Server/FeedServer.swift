@@ -115,7 +115,7 @@ final class FeedServer: Sendable {
 
   /// Follows until the task is cancelled, and restarts after each failure.
   private func follow() async {
-    await client.keepRunning(beside: { await self.send() }, pause: pause) { failure, seconds in
+    await client.keepRunning(beside: send, pause: pause) { failure, seconds in
       self.log.write(
         .httpFollowerFailed,
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
@@ -128,7 +128,7 @@ final class FeedServer: Sendable {
     }
   }
 
-  private func send() async {
+  @Sendable private func send() async {
     // An error here is also the client's, and is reported there.
     try? await streams.send()
   }

@@ -57,6 +57,7 @@ package struct FeedFollowing: Sendable {
     let options = SubscriptionOptions(
       slowPolicy: .pausesReading,
       hasSnapshots: form == .screen,
+      hasDifferences: false,
       beginsWithHistory: beginsWithHistory
     )
     let updates = session.client.updates(of: names, options)

@@ -1,4 +1,5 @@
-import Feed
+import Changesets
+package import Feed
 package import FeedKafka
 package import FeedStore
 package import Kafka
@@ -6,9 +7,8 @@ package import Kafka
 /// Reads the changesets topic from its beginning and keeps a replica of every feed, as a service would. Also reads the
 /// rejected topic. It belongs to one thread.
 package final class Follower {
-  private let topics: TopicNames
-  private let consumer: Consumer
-  private let batch: MessageBatch
+  private let changesets: PartitionReader<Consumer>
+  private let rejected: PartitionReader<Consumer>
   private let planIndexer = JSONIndexer()
   private var partitions: [Int32: ReplicaPartition] = [:]
   /// The next offset to read of each partition.
@@ -22,40 +22,45 @@ package final class Follower {
     topics: TopicNames,
     log: @escaping KafkaLogHandler
   ) throws(KafkaError) {
-    self.topics = topics
-    consumer = try Consumer(configuration: settings.reader, isolationLevel: .readCommitted, log: log)
-    batch = consumer.makeBatch(capacity: 1_000)
-    let names = [topics.changesets, topics.rejected]
-    let metadata = try consumer.metadata(names, timeoutMilliseconds: Self.timeoutMilliseconds)
-    for name in names {
-      for partition in 0..<(metadata.partitionCounts[name] ?? 0) {
-        positions[TopicPartition(topic: name, partition: partition)] = 0
-      }
+    func reader(_ topic: String) throws(KafkaError) -> PartitionReader<Consumer> {
+      PartitionReader(
+        topic: topic,
+        client: try Consumer(configuration: settings.reader, isolationLevel: .readCommitted, log: log)
+      )
     }
-    try consumer.assign(
-      positions.keys.map { TopicPartitionOffset($0, offset: TopicPartitionOffset.beginning) }
-    )
+    changesets = try reader(topics.changesets)
+    rejected = try reader(topics.rejected)
+    for reader in [changesets, rejected] {
+      let metadata = try reader.client.metadata([reader.topic], timeoutMilliseconds: Self.timeoutMilliseconds)
+      let numbers = 0..<(metadata.partitionCounts[reader.topic] ?? 0)
+      for number in numbers { positions[reader.topicPartition(number)] = 0 }
+      let beginning = TopicPartitionOffset.beginning
+      try reader.add(Dictionary(uniqueKeysWithValues: numbers.map { ($0, beginning) }))
+    }
   }
 
   /// Reads available records, waits if there are none, and reports each record.
-  package func poll(timeoutMilliseconds: Int32, _ tell: (FollowedRecord) -> Void) throws(KafkaError) {
-    try consumer.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
-    for index in 0..<batch.count {
-      let message = batch[index]
-      let topic = consumer.topicName(at: message.topicIndex)
-      tell(topic == topics.changesets ? follow(message) : Self.rejected(message))
-      positions[TopicPartition(topic: topic, partition: message.partition)] = message.offset + 1
+  package func poll(timeoutMilliseconds: Int32, _ report: (FollowedRecord) -> Void) throws(KafkaError) {
+    try poll(changesets, timeoutMilliseconds: timeoutMilliseconds) { report(follow($0)) }
+    try poll(rejected, timeoutMilliseconds: 0) { report(Self.rejected($0)) }
+  }
+
+  private func poll(
+    _ reader: PartitionReader<Consumer>,
+    timeoutMilliseconds: Int32,
+    _ take: (Message) -> Void
+  ) throws(KafkaError) {
+    let events = try reader.read(timeoutMilliseconds: timeoutMilliseconds) { message in
+      take(message)
+      positions[reader.topicPartition(message.partition)] = message.offset + 1
+      return true
     }
-    for event in batch.events {
-      switch event {
-      case .endOfPartition(let topic, let partition, let offset):
-        // The same poll may have returned later records.
-        let partition = TopicPartition(topic: consumer.topicName(at: topic), partition: partition)
-        positions[partition] = max(positions[partition] ?? 0, offset)
-      case .error(let error):
-        if !error.isRetriable { throw error }
-      }
+    for (number, offset) in events?.ends ?? [:] {
+      // The same poll may have returned later records.
+      let partition = reader.topicPartition(number)
+      positions[partition] = max(positions[partition] ?? 0, offset)
     }
+    if let failure = events?.failure { throw failure }
   }
 
   private func follow(_ message: Message) -> FollowedRecord {
@@ -86,7 +91,7 @@ package final class Follower {
   package func ends() throws(KafkaError) -> [TopicPartition: Int64] {
     var ends: [TopicPartition: Int64] = [:]
     for partition in positions.keys {
-      ends[partition] = try consumer.queryWatermarks(
+      ends[partition] = try changesets.client.queryWatermarks(
         partition,
         timeoutMilliseconds: Self.timeoutMilliseconds
       ).high
@@ -107,6 +112,84 @@ package final class Follower {
   }
 
   package func close() throws(KafkaError) {
-    try consumer.close(timeoutMilliseconds: Self.timeoutMilliseconds)
+    for reader in [changesets, rejected] {
+      try reader.client.close(timeoutMilliseconds: Self.timeoutMilliseconds)
+    }
+  }
+}
+
+/// A record that a follower has read.
+package enum FollowedRecord {
+  /// A record of the changesets topic, its effect, and the planner's figures.
+  case changeset(partition: Int32, ReplicaOutcome, ChangesetPlan?)
+  /// A record of the changesets topic that is not valid.
+  case unreadable(partition: Int32, offset: Int64, ReplicaFault)
+  /// A record of the rejected topic, with the text of its headers by name.
+  case rejected(key: String, headers: [String: String])
+}
+
+extension FollowedRecord {
+  /// The record as a readable line; nil if there is nothing to show.
+  ///
+  /// ```
+  /// 10:00:01.250  newsroom/home [0]  rev 12   diff               insert 2, move 1               1.3 kB
+  /// ```
+  package var text: String? {
+    switch self {
+    case .changeset(let partition, .applied(let change), let plan):
+      FollowLine.text(of: change, in: partition, plan)
+    case .changeset(let partition, .removed(let feed), _):
+      FollowLine.text("", FollowLine.name(feed, in: partition), "", "delete", "the feed is gone")
+    case .changeset(_, .gap(let replica, let base), _):
+      FollowLine.text(
+        "",
+        "",
+        "",
+        "gap",
+        "the changeset has base \(base), the replica revision \(replica ?? 0)"
+      )
+    case .changeset(_, .mismatch(let fault), _): FollowLine.text("", "", "", "MISMATCH", fault.message)
+    case .changeset(_, .skipped, _), .changeset(_, .waitingForParts, _), .changeset(_, .otherEpoch, _): nil
+    case .unreadable(let partition, let offset, let fault):
+      FollowLine.text("", "", "", "UNREADABLE", "partition \(partition), offset \(offset): \(fault.message)")
+    case .rejected(let key, let headers):
+      FollowLine.text(
+        "",
+        key,
+        "",
+        "rejected",
+        "\(headers["feedstore.error.code"] ?? "?"): \(headers["feedstore.error.message"] ?? "?")"
+      )
+    }
+  }
+
+  /// Whether the record violates the protocol.
+  package var isFault: Bool {
+    switch self {
+    case .changeset(_, .gap, _), .changeset(_, .mismatch, _), .changeset(_, .otherEpoch, _), .unreadable: true
+    case .changeset, .rejected: false
+    }
+  }
+}
+
+/// A replica's current state in numbers, to compare with the store's.
+package struct ReplicaSummary: Sendable, Equatable {
+  package var partition: Int32
+  package var feed: String
+  package var revision: UInt64
+  package var sectionCount: Int
+  package var itemCount: Int
+  package var checksum: UInt32
+  /// Whether it has missed changesets and waits for a reload.
+  package var isStale: Bool
+
+  init(partition: Int32, _ replica: Replica) {
+    self.partition = partition
+    feed = replica.feed
+    revision = replica.revision
+    sectionCount = replica.sectionCount
+    itemCount = replica.itemCount
+    checksum = replica.checksum
+    isStale = replica.isStale
   }
 }

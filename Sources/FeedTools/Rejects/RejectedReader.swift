@@ -38,22 +38,7 @@ final class RejectedReader {
   /// - Throws: `KafkaError`; ``DaemonError`` if the topic sends nothing; errors of `body`.
   func read(_ partition: Int32, from start: Int64, to end: Int64, _ body: (Message) throws -> Bool) throws {
     guard start < end else { return }
-    try reader.begin(at: [partition: start])
-    while true {
-      let batch = try reader.poll()
-      for index in 0..<batch.count {
-        let message = batch[index]
-        guard message.partition == partition, message.offset >= start else { continue }
-        guard message.offset < end, try body(message), message.offset + 1 < end else { return }
-      }
-      for event in batch.events {
-        switch event {
-        case .endOfPartition(_, partition, _): return
-        case .endOfPartition: break
-        case .error(let error): if !error.isRetriable { throw error }
-        }
-      }
-    }
+    try reader.read([partition: start..<end], body)
   }
 
   /// The record at a position.

@@ -1,27 +1,25 @@
+import Changesets
 import FeedConfiguration
 import FeedKafka
 import Kafka
 import Service
 
-/// Reads the committed records of one topic, for commands that end. It belongs to one thread.
+/// Reads the committed records of one topic up to their end, for commands that end. It belongs to one thread.
 final class TopicReader {
   let topic: String
   /// The configuration key with the topic's name.
   private let key: String
   private let wait: TopicWait
   private let log: Log
-  private let consumer: Consumer
-  private let batch: MessageBatch
+  private let reader: PartitionReader<Consumer>
+  /// The partitions that are read.
+  private var opened: Set<Int32> = []
   /// The maximum time without a record.
   private let patienceMilliseconds: Int64
-  /// The time of the last record, or of the start.
-  private var lastSign: Int64 = 0
 
   private static let timeoutMilliseconds: Int32 = 10_000
   private static let pollMilliseconds: Int32 = 100
   private static let closeMilliseconds: Int32 = 2_000
-  /// Small, so that records of many megabytes do not accumulate.
-  private static let batchCapacity = 100
 
   /// - Parameters:
   ///   - topic: the topic's name, and its configuration key.
@@ -37,26 +35,26 @@ final class TopicReader {
     wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
     self.patienceMilliseconds = patienceMilliseconds
     self.log = log
-    consumer = try Consumer(
-      configuration: settings.restorer,
-      isolationLevel: .readCommitted,
-      log: log.kafkaHandler
+    reader = PartitionReader(
+      topic: topic.name,
+      client: try Consumer(
+        configuration: settings.restorer,
+        isolationLevel: .readCommitted,
+        log: log.kafkaHandler
+      )
     )
-    batch = consumer.makeBatch(capacity: Self.batchCapacity)
   }
 
-  func close() throws(KafkaError) {
-    try consumer.close(timeoutMilliseconds: Self.closeMilliseconds)
-  }
+  func close() throws(KafkaError) { try reader.client.close(timeoutMilliseconds: Self.closeMilliseconds) }
 
   /// The topic's number of partitions.
   ///
   /// - Throws: ``DaemonError`` if the topic does not exist; `KafkaError`.
   func partitionCount() throws -> Int32 {
     let metadata = try wait.metadata([topic], log) { topics throws(KafkaError) in
-      try consumer.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
+      try reader.client.metadata(topics, timeoutMilliseconds: Self.timeoutMilliseconds)
     } pause: { milliseconds throws(KafkaError) in
-      try consumer.poll(into: batch, timeoutMilliseconds: milliseconds)
+      try reader.wait(milliseconds: milliseconds)
     }
     guard let count = metadata.partitionCounts[topic] else {
       throw DaemonError(
@@ -69,33 +67,51 @@ final class TopicReader {
 
   /// The current first and end offset of a partition. Records of open transactions are after the end.
   func watermarks(_ partition: Int32) throws(KafkaError) -> Watermarks {
-    try consumer.queryWatermarks(
-      TopicPartition(topic: topic, partition: partition),
+    try reader.client.queryWatermarks(
+      reader.topicPartition(partition),
       timeoutMilliseconds: Self.timeoutMilliseconds
     )
   }
 
-  /// Starts reading these partitions at these offsets, and no others.
-  func begin(at offsets: [Int32: Int64]) throws(KafkaError) {
-    try consumer.assign(
-      offsets.map { TopicPartitionOffset(topic: topic, partition: $0.key, offset: $0.value) }
-    )
-    lastSign = MonotonicClock.milliseconds()
-    batch.recycle()
-  }
-
-  /// Polls once, and waits briefly if nothing is available.
+  /// Reads partitions from offsets to their ends, or until `body` returns false.
   ///
-  /// - Returns: the batch; valid until the next poll.
-  /// - Throws: ``DaemonError`` if no record has arrived for too long; `KafkaError`.
-  func poll() throws -> MessageBatch {
-    let now = MonotonicClock.milliseconds()
-    // The previous batch has been processed by now.
-    if !batch.isEmpty { lastSign = now }
-    guard now - lastSign < patienceMilliseconds else {
-      throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
+  /// A marker of a transaction after the last record is not delivered; the end of the partition, or a later record, is.
+  ///
+  /// - Parameters:
+  ///   - ranges: by partition, the offsets to read.
+  ///   - onPoll: called after each poll.
+  /// - Throws: ``DaemonError`` if no record has arrived for too long; `KafkaError`; errors of `body`.
+  func read(
+    _ ranges: [Int32: Range<Int64>],
+    onPoll: () -> Void = {},
+    _ body: (Message) throws -> Bool
+  ) throws {
+    var ends = ranges.mapValues(\.upperBound)
+    try reader.remove(opened)
+    opened = []
+    try reader.add(ranges.mapValues(\.lowerBound))
+    opened = Set(ranges.keys)
+    var lastSign = MonotonicClock.milliseconds()
+    while !ends.isEmpty {
+      let now = MonotonicClock.milliseconds()
+      guard now - lastSign < patienceMilliseconds else {
+        throw DaemonError.silence(of: topic, milliseconds: patienceMilliseconds)
+      }
+      var result: Result<Bool, any Error> = .success(true)
+      let events = try reader.read(timeoutMilliseconds: Self.pollMilliseconds) { message in
+        lastSign = now
+        guard let end = ends[message.partition] else { return true }
+        if message.offset < end {
+          result = Result { try body(message) }
+          guard case .success(true) = result else { return false }
+        }
+        if message.offset + 1 >= end { ends[message.partition] = nil }
+        return true
+      }
+      guard try result.get() else { return }
+      for partition in events?.ends.keys ?? [:].keys { ends[partition] = nil }
+      if let failure = events?.failure { throw failure }
+      onPoll()
     }
-    try consumer.poll(into: batch, timeoutMilliseconds: Self.pollMilliseconds)
-    return batch
   }
 }

@@ -9,7 +9,6 @@ import Service
 /// Verifies the committed records of a cluster's changesets topic, as of the start. It belongs to one thread.
 final class TopicVerification {
   private let reader: TopicReader
-  private var ends: [Int32: Int64] = [:]
   /// The names and values of one record's headers.
   private let headerBytes = ByteWriter(capacity: 1024)
 
@@ -29,47 +28,25 @@ final class TopicVerification {
   ///
   /// - Throws: ``KafkaError``; ``DaemonError`` if the topic does not exist or sends nothing.
   func run(_ verifier: FaultReporter) throws {
-    try open()
+    var ranges: [Int32: Range<Int64>] = [:]
+    for partition in 0..<(try reader.partitionCount()) {
+      let marks = try reader.watermarks(partition)
+      if marks.low < marks.high { ranges[partition] = marks.low..<marks.high }
+    }
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }
     var bytes: Int64 = 0
-    while !ends.isEmpty {
-      let batch = try reader.poll()
-      for index in 0..<batch.count {
-        let message = batch[index]
-        bytes += Int64(message.size)
-        take(message, verifier)
-      }
-      for event in batch.events {
-        switch event {
-        case .endOfPartition(_, let partition, _): ends[partition] = nil
-        case .error(let error): if !error.isRetriable { throw error }
-        }
-      }
+    try reader.read(ranges) {
       progress.update(bytes, now: MonotonicClock.nanoseconds())
+    } _: { message in
+      bytes += Int64(message.size)
+      take(message, verifier)
+      return true
     }
     try reader.close()
   }
 
-  private func open() throws {
-    var starts: [Int32: Int64] = [:]
-    for partition in 0..<(try reader.partitionCount()) {
-      let marks = try reader.watermarks(partition)
-      guard marks.low < marks.high else { continue }
-      ends[partition] = marks.high
-      starts[partition] = marks.low
-    }
-    try reader.begin(at: starts)
-  }
-
   private func take(_ message: Message, _ verifier: FaultReporter) {
-    guard let end = ends[message.partition] else { return }
-    // Later records are left to a later run. A transaction marker after the last record is not delivered; the end of
-    // the partition, or a later record, is.
-    guard message.offset < end else {
-      ends[message.partition] = nil
-      return
-    }
     verifier.check(
       VerifiedRecord(
         key: message.key.map { ByteSpan($0) },
@@ -81,7 +58,6 @@ final class TopicVerification {
       ),
       in: message.partition
     )
-    if message.offset + 1 == end { ends[message.partition] = nil }
   }
 
   /// Copies of the headers, valid until the next record.

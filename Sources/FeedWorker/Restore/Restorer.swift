@@ -30,8 +30,8 @@ final class Restorer {
   private(set) var forgotten: [TopicPartition: Int64] = [:]
   /// Whether input was delivered twice, which may be because its topic was recreated.
   private var mayHaveRestarted = false
-  /// The result of the current step.
-  private var result = WorkerEvent.RestoreResult()
+  /// Before this time no step is taken, because the last one failed.
+  private var pauseEnd: Int64 = 0
   /// Whether other partitions are served during the current step. They must not wait for long.
   private var isServing = false
   private var failuresInARow = 0
@@ -80,6 +80,8 @@ final class Restorer {
   private var now: Int64 { environment.clients.milliseconds() }
 
   var isRestoring: Bool { restoration.isUnderWay }
+  /// When the next step may be taken; nil if nothing is being restored.
+  var nextStep: Int64? { isRestoring ? pauseEnd : nil }
 
   // MARK: Partitions
 
@@ -88,6 +90,7 @@ final class Restorer {
     for partition in partitions { forgotten[partition] = nil }
     if !isRestoring { progress = RestoreProgress(now: now) }
     restoration.assign(partitions)
+    pauseEnd = 0
   }
 
   /// Forgets partitions, whatever was restored of them.
@@ -148,12 +151,13 @@ final class Restorer {
   /// Does the next step. The worker must poll the group between two steps.
   ///
   /// - Parameter isServing: whether other partitions are served.
+  /// - Returns: where the input begins of partitions that are restored now.
   /// - Throws: ``DaemonError`` if an operator has to act.
-  func step(_ store: isolated FeedStore, isServing: Bool) throws -> WorkerEvent.RestoreResult {
-    result = WorkerEvent.RestoreResult()
+  func step(_ store: isolated FeedStore, isServing: Bool) throws -> [TopicPartitionOffset] {
     self.isServing = isServing
+    var starts: [TopicPartitionOffset] = []
     do {
-      try take(restoration.step, store)
+      starts = try take(restoration.step, store)
       closeSource()
       failuresInARow = 0
       doubtfulSince = nil
@@ -167,10 +171,10 @@ final class Restorer {
         ["partition": stale.partition]
       )
     }
-    return result
+    return starts
   }
 
-  private func take(_ step: Restoration.Step, _ store: isolated FeedStore) throws {
+  private func take(_ step: Restoration.Step, _ store: isolated FeedStore) throws -> [TopicPartitionOffset] {
     switch step {
     case .nothing: break
     case .requestOffsets(let inputs): try requestOffsets(inputs)
@@ -186,8 +190,11 @@ final class Restorer {
       restoration.open()
     case .read: try read()
     case .takeOver(let partition): try takeOver(partition, store)
-    case .resume(let starts): try resume(at: starts, store)
+    case .resume(let starts):
+      try resume(at: starts, store)
+      return starts.map(\.position)
     }
+    return []
   }
 
   // MARK: Errors
@@ -201,7 +208,7 @@ final class Restorer {
   /// Delays the next attempt of a step that failed, and sometimes logs why.
   private func pause(_ event: LogEvent, _ reason: String, _ fields: LogFields) {
     let now = now
-    result.retryTime = now + Self.pauseMilliseconds
+    pauseEnd = now + Self.pauseMilliseconds
     failuresInARow += 1
     if progress.line(at: now) != nil { log.write(event, reason, fields) }
   }
@@ -441,7 +448,6 @@ final class Restorer {
     }
     environment.standby?.noteStopped(partition)
     restoration.stop(partition: partition, error)
-    result.stopped.insert(partition)
     log.write(
       .partitionStopped,
       "partition stopped; the others continue",
@@ -471,7 +477,6 @@ final class Restorer {
   private func resume(at starts: [InputStart], _ store: isolated FeedStore) throws {
     try member.consumer.seek(starts.map(\.position), timeoutMilliseconds: timeout)
     try member.consumer.resume(starts.map(\.position.topicPartition))
-    result.starts = starts.map(\.position)
     // A loss or a change that was accepted must not be found again at the next start.
     for start in starts where start.isLoss || hadFewerPartitions(start.position.topicPartition) {
       store.cover(start.position, at: now)

@@ -142,7 +142,12 @@ extension Worker {
     noteLag()
     restorer.logStoppedPartitions()
     refreshOffsets(store)
-    return .looked(ends: ends, deadline: store.deadline, isStopping: stop.isRequested)
+    return .looked(
+      ends: ends,
+      deadline: store.deadline,
+      restoreTime: restorer.nextStep,
+      isStopping: stop.isRequested
+    )
   }
 
   /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does

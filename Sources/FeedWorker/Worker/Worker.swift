@@ -243,9 +243,9 @@ extension Worker {
 
     case .restore:
       let isServing = !machine.positions.read.isEmpty
-      let result = try restorer.step(store, isServing: isServing)
-      if !result.starts.isEmpty { logSharedIDs(store) }
-      return .restored(result)
+      let starts = try restorer.step(store, isServing: isServing)
+      if !starts.isEmpty { logSharedIDs(store) }
+      return .restored(starts)
     case .restoreAgain(let dropped, let restored):
       try restoreAgain(store, dropping: dropped, restoring: restored)
 

@@ -28,14 +28,11 @@ struct PartitionTable: Equatable {
   mutating func assign(_ partitions: [TopicPartition]) {
     inputs.removeAll { partitions.contains($0) }
     inputs += partitions
-    for partition in partitions { states[partition.partition] = .restoring }
+    for partition in partitions { states[partition.partition] = .assigned }
   }
 
   /// The feeds of partitions are restored, and their input is read.
-  mutating func serve(_ numbers: some Sequence<Int32>) { change(numbers, from: .restoring, to: .serving) }
-
-  /// The feeds of partitions cannot be restored.
-  mutating func stop(_ numbers: some Sequence<Int32>) { change(numbers, from: .restoring, to: .stopped) }
+  mutating func serve(_ numbers: some Sequence<Int32>) { change(numbers, from: .assigned, to: .serving) }
 
   /// The input of all partitions that are served is paused.
   mutating func pause() { change(numbers(.serving), from: .serving, to: .paused) }
@@ -50,7 +47,7 @@ struct PartitionTable: Equatable {
 
   /// What is published of the partitions is not known: they are restored again, except those that leave.
   mutating func restoreAgain() {
-    for (number, state) in states where state != .leaving { states[number] = .restoring }
+    for (number, state) in states where state != .leaving { states[number] = .assigned }
   }
 
   /// Partitions are somebody else's from here on.
@@ -83,18 +80,16 @@ struct PartitionTable: Equatable {
 
 /// What a worker does with a partition that the group has given it: the input partitions of one number, and their feeds.
 ///
-///     assigned ──▸ restoring ──▸ serving ◂──▸ paused        (each but leaving) ──▸ restoring: what is published is not known
-///                      │                                    (each) ── revoked ──▸ leaving ──▸ given up
-///                      ╰──▸ stopped                         (each) ── lost ──▸ given up
+///     assigned ──▸ serving ◂──▸ paused        (each but leaving) ──▸ assigned: what is published is not known
+///                                             (each) ── revoked ──▸ leaving ──▸ given up
+///                                             (each) ── lost ──▸ given up
 enum PartitionState: Equatable {
-  /// Its feeds are read back from the changesets; its input is paused. ``Restoration`` knows how far that is.
-  case restoring
+  /// Its input is paused. Only ``Restoration`` knows whether its feeds are being restored, and how far, or cannot be restored.
+  case assigned
   /// Its input is read and its feeds are published.
   case serving
   /// It is served, and its input is paused until a long flush or a large batch is done.
   case paused
-  /// Its feeds cannot be restored; its input stays paused.
-  case stopped
   /// The group takes it away: what is pending is still published, and no more is read.
   case leaving
 }

@@ -25,7 +25,7 @@ enum WorkerAction: Equatable {
 
   /// Apply a slice of what was polled: ``WorkerEvent/applied(_:)``.
   case apply
-  /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(ends:deadline:isStopping:)``.
+  /// Cover ends of partitions and do what is due by time: ``WorkerEvent/looked(ends:deadline:restoreTime:isStopping:)``.
   case look
   /// Poll for input, at most so long: ``WorkerEvent/polled(_:_:)``.
   case poll(timeoutMilliseconds: Int32)
@@ -91,8 +91,9 @@ enum WorkerEvent: Equatable {
   /// The topics fit together, or the end was asked for first.
   case topicsChecked(isStopping: Bool)
   case applied(Applied)
-  /// Where inputs were found to end, when pending changes are due, if there are any, and whether the end was asked for.
-  case looked(ends: [TopicPartitionOffset], deadline: Int64?, isStopping: Bool)
+  /// Where inputs were found to end, when pending changes are due, if there are any, when the next step in restoring may be
+  /// taken, if partitions are being restored, and whether the end was asked for.
+  case looked(ends: [TopicPartitionOffset], deadline: Int64?, restoreTime: Int64? = nil, isStopping: Bool)
   /// The group was polled, and brought this input.
   case polled(Rebalance?, [InputSpan])
   case schedule(isPollDue: Bool)
@@ -100,7 +101,8 @@ enum WorkerEvent: Equatable {
   case groupServed(Rebalance?, isPaused: Bool)
   case resumed(Resumption)
   case sought(isDone: Bool)
-  case restored(RestoreResult)
+  /// Partitions are restored; their input begins at these offsets.
+  case restored([TopicPartitionOffset])
   /// A call was made. The deadline is the end of the time for stopping, if that was asked for.
   case called(Outcome, stopDeadline: Int64?)
   /// The input up to these offsets is published.
@@ -144,16 +146,6 @@ enum WorkerEvent: Equatable {
       case .failed, .refused: true
       }
     }
-  }
-
-  /// What came of a step in restoring.
-  struct RestoreResult: Equatable {
-    /// Where the input begins of partitions that are restored.
-    var starts: [TopicPartitionOffset] = []
-    /// Partitions that cannot be restored.
-    var stopped: Set<Int32> = []
-    /// When the step may be repeated, if it has failed.
-    var retryTime: Int64?
   }
 }
 

@@ -93,7 +93,6 @@ extension WorkerMachine {
     let rebalance = pendingRebalance
     self.rebalance = nil
     partitions.assign(rebalance.partitions)
-    restoreTime = 0
     // A member that has just joined may be given partitions in a second step, when others have given them up.
     let isDoubtful = partitions.isEmpty && !hasRejoined
     rejoinTime = isDoubtful ? now + Self.rejoinMilliseconds : nil

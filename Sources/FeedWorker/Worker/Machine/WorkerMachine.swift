@@ -42,8 +42,6 @@ struct WorkerMachine: Equatable {
   /// Before this time nothing is done about the producer.
   var producerPauseEnd: Int64 = 0
 
-  /// When the next step in restoring may be taken.
-  var restoreTime: Int64 = 0
   /// When the group is to be joined once more; nil if it is not.
   ///
   /// The group's leader asks some broker for the partitions that it assigns. When the topics have just been created, that
@@ -87,9 +85,9 @@ struct WorkerMachine: Equatable {
     case (.resuming(let next), .resumed(let resumption)):
       return noteResumption(resumption, then: next, at: now)
 
-    case (.looking, .looked(let ends, let deadline, let isStopping)):
+    case (.looking, .looked(let ends, let deadline, let restoreTime, let isStopping)):
       positions.reach(ends)
-      return choose(deadline: deadline, isStopping: isStopping, at: now)
+      return choose(deadline: deadline, restoreTime: restoreTime, isStopping: isStopping, at: now)
     case (.rejoining, .done):
       return enter(.looking, .look)
     case (.polling(let restores), .polled(let rebalance, let input)):
@@ -100,8 +98,10 @@ struct WorkerMachine: Equatable {
         return enter(.rollingBack(next, rewindsAlways: true), .rollBack(repeated: repeated))
       }
       return go(on: next, at: now)
-    case (.restoring, .restored(let result)):
-      return noteRestored(result)
+    case (.restoring, .restored(let starts)):
+      partitions.serve(Set(starts.map(\.partition)))
+      positions.begin(at: starts)
+      return turn()
 
     case (.preparing(let stage), _):
       return prepareProducer(event, at: stage, now)
@@ -150,7 +150,12 @@ struct WorkerMachine: Equatable {
     }
   }
 
-  private mutating func choose(deadline: Int64?, isStopping: Bool, at now: Int64) -> WorkerAction {
+  private mutating func choose(
+    deadline: Int64?,
+    restoreTime: Int64?,
+    isStopping: Bool,
+    at now: Int64
+  ) -> WorkerAction {
     if let time = rejoinTime, now >= time, !isStopping {
       rejoinTime = nil
       hasRejoined = true
@@ -161,7 +166,7 @@ struct WorkerMachine: Equatable {
       now: now,
       isStopping: isStopping,
       isProducerReady: transactions.isReady,
-      restoreTime: partitions.has(.restoring) ? restoreTime : nil
+      restoreTime: restoreTime
     )
     switch step {
     case .stop:
@@ -218,14 +223,6 @@ struct WorkerMachine: Equatable {
 
   // MARK: Restoring
 
-  private mutating func noteRestored(_ result: WorkerEvent.RestoreResult) -> WorkerAction {
-    partitions.stop(result.stopped)
-    partitions.serve(Set(result.starts.map(\.partition)))
-    positions.begin(at: result.starts)
-    if let time = result.retryTime { restoreTime = time }
-    return turn()
-  }
-
   /// Goes back to what is committed, for every partition.
   mutating func rewind(then next: WorkerState.Continuation) -> WorkerAction {
     positions.rewind()
@@ -237,10 +234,9 @@ struct WorkerMachine: Equatable {
     let numbers = partitions.numbers
     positions.remove(numbers)
     partitions.restoreAgain()
-    restoreTime = 0
     return enter(
       .restoringAgain(next),
-      .restoreAgain(dropping: numbers, restoring: partitions.inputs(.restoring))
+      .restoreAgain(dropping: numbers, restoring: partitions.inputs(.assigned))
     )
   }
 }

@@ -17,6 +17,7 @@ enum WorkerMachineStates {
   /// A record before those that are to come next.
   static let repeatedInput = [InputSpan(partition: partitions[0], first: 6, last: 6)]
   static let idle = WorkerEvent.looked(ends: [], deadline: nil, isStopping: false)
+  static let toRestore = WorkerEvent.looked(ends: [], deadline: nil, restoreTime: 0, isStopping: false)
   static let due = WorkerEvent.looked(ends: [], deadline: 0, isStopping: false)
   static let wrote = called(.wrote(endsTransaction: true, isLast: true))
   static let notDue = WorkerEvent.schedule(isPollDue: false)
@@ -32,10 +33,10 @@ enum WorkerMachineStates {
   static let toAccepting = toPolling + [polled(assigned)]
   static let toTaking = toAccepting + [.done]
   static let toReadingOn = toTaking + [.done]
-  static let toFirstSteps = toReadingOn + [.sought(isDone: true), .applied(.everything), idle]
+  static let toFirstSteps = toReadingOn + [.sought(isDone: true), .applied(.everything), toRestore]
   static let toRestoring = toFirstSteps + [polled(nil)]
   /// With both partitions served.
-  static let toServing = toRestoring + [.restored(.init(starts: starts))]
+  static let toServing = toRestoring + [.restored(starts)]
   static let toWaiting = toServing + [.applied(.everything), idle]
   static let toFlush = toServing + [.applied(.everything), due]
   static let toBegin = toFlush + [.done]
@@ -153,14 +154,14 @@ enum WorkerMachineStates {
   static let events: [WorkerEvent] =
     [
       .done, .topicsChecked(isStopping: false), .topicsChecked(isStopping: true), .applied(.everything),
-      .applied(.slice), .applied(.untilFlush), idle, due,
+      .applied(.slice), .applied(.untilFlush), idle, due, toRestore,
+      .looked(ends: [], deadline: 5_000, restoreTime: 60, isStopping: false),
       .looked(ends: [], deadline: 5_000, isStopping: false),
       .looked(ends: [], deadline: nil, isStopping: true), .looked(ends: [], deadline: 0, isStopping: true),
       .polled(nil, repeatedInput), .schedule(isPollDue: false), .schedule(isPollDue: true),
       .groupServed(nil, isPaused: false), .groupServed(nil, isPaused: true), .resumed(.done),
       .resumed(.postponed), .resumed(.failed), .sought(isDone: true), .sought(isDone: false),
-      .restored(.init()), .restored(.init(starts: starts)), .restored(.init(stopped: [0, 1])),
-      .restored(.init(retryTime: 100)), .confirmed([], isStopping: false), .confirmed([], isStopping: true),
+      .restored([]), .restored(starts), .confirmed([], isStopping: false), .confirmed([], isStopping: true),
       .rolledBack(wasPending: false), .rolledBack(wasPending: true), .pending(false), .pending(true), wrote,
       called(.wrote(endsTransaction: false, isLast: false)), called(.succeeded),
       called(.replaced(transactionMilliseconds: 20_000)), called(.refused(KafkaErrors.permanent)),

@@ -28,28 +28,28 @@ struct WorkerMachineTests {
         .complete(States.assigned), .take(Self.items, isSettled: true), .readOn([]), .apply,
       ]
     )
-    #expect(machine.partitions.inputs(.restoring) == Self.items)
+    #expect(machine.partitions.inputs(.assigned) == Self.items)
     #expect(
-      actions(&machine, .applied(.everything), States.idle, States.polled(nil)) == [
+      actions(&machine, .applied(.everything), States.toRestore, States.polled(nil)) == [
         .look, .poll(timeoutMilliseconds: 0), .restore,
       ]
     )
-    let first = WorkerEvent.RestoreResult(starts: [States.starts[1]])
-    #expect(actions(&machine, .restored(first)) == [.apply])
-    #expect(machine.partitions.inputs(.restoring) == [Self.items[0]])
+    #expect(actions(&machine, .restored([States.starts[1]])) == [.apply])
+    #expect(machine.partitions.inputs(.assigned) == [Self.items[0]])
     #expect(machine.partitions.inputs(.serving) == [Self.items[1]])
     #expect(machine.positions.resume == [States.starts[1]])
   }
 
   @Test func `a step in restoring that failed is repeated at its time, and input is taken meanwhile`() {
     var machine = machine(States.toRestoring)
+    let later = WorkerEvent.looked(ends: [], deadline: nil, restoreTime: 100, isStopping: false)
     #expect(
-      actions(&machine, .restored(.init(retryTime: 100)), .applied(.everything), States.idle, at: 40) == [
+      actions(&machine, .restored([]), .applied(.everything), later, at: 40) == [
         .apply, .look, .poll(timeoutMilliseconds: 60),
       ]
     )
     #expect(
-      actions(&machine, States.polled(nil), .applied(.everything), States.idle, States.polled(nil), at: 100)
+      actions(&machine, States.polled(nil), .applied(.everything), later, States.polled(nil), at: 100)
         == [
           .apply, .look, .poll(timeoutMilliseconds: 0), .restore,
         ]
@@ -122,7 +122,7 @@ struct WorkerMachineTests {
         .rewind(States.starts), .restoreAgain(dropping: [0, 1], restoring: Self.items), .apply,
       ]
     )
-    #expect(machine.partitions.inputs(.restoring) == Self.items)
+    #expect(machine.partitions.inputs(.assigned) == Self.items)
     #expect(machine.positions.resume.isEmpty)
   }
 
@@ -144,7 +144,7 @@ struct WorkerMachineTests {
         States.polled(nil),
         States.called(.succeeded),
         .applied(.everything),
-        States.idle,
+        States.toRestore,
         States.polled(nil)
       ) == [
         .prepareProducer(.replace), .apply, .look, .pollWithoutInput(timeoutMilliseconds: 0),

@@ -62,8 +62,9 @@ enum WorkerMachineTexts {
     case .done: "done"
     case .topicsChecked(let isStopping): isStopping ? "topicsChecked, stopping" : "topicsChecked"
     case .applied(let applied): "applied \(applied)"
-    case .looked(_, let deadline, let isStopping):
-      "looked" + (deadline.map { ", due at \($0)" } ?? "") + (isStopping ? ", stopping" : "")
+    case .looked(_, let deadline, let restoreTime, let isStopping):
+      "looked" + (deadline.map { ", due at \($0)" } ?? "")
+        + (restoreTime.map { ", restoring at \($0)" } ?? "") + (isStopping ? ", stopping" : "")
     case .polled(let rebalance, let input):
       "polled \(text(rebalance))" + (input.isEmpty ? "" : ", with input")
     case .schedule(let isPollDue): "schedule: poll is \(isPollDue ? "" : "not ")due"
@@ -71,9 +72,7 @@ enum WorkerMachineTexts {
       "groupServed \(text(rebalance))" + (isPaused ? ", paused" : "")
     case .resumed(let resumption): "resumed: \(resumption)"
     case .sought(let isDone): isDone ? "seek succeeded" : "seek failed"
-    case .restored(let result):
-      "restored \(text(result.starts))" + (result.stopped.isEmpty ? "" : ", stopped \(text(result.stopped))")
-        + (result.retryTime.map { ", again at \($0)" } ?? "")
+    case .restored(let starts): "restored \(text(starts))"
     case .called(let outcome, _): "called: \(text(outcome))"
     case .confirmed(_, let isStopping): isStopping ? "confirmed, stopping" : "confirmed"
     case .rolledBack(let wasPending): wasPending ? "rolledBack pending changes" : "rolledBack nothing"

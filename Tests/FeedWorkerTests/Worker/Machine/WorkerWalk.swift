@@ -27,8 +27,12 @@ struct WorkerWalk {
   /// The rebalance that was brought and is not completed.
   private var outstanding: Rebalance?
 
-  /// Partitions whose feeds are in the store.
+  /// Partitions whose feeds are in the store, and those whose feeds cannot be restored.
   private var restored: Set<Int32> = []
+  private var stopped: Set<Int32> = []
+  private var restoreTime: Int64 = 0
+  /// Partitions whose feeds are being restored.
+  var restoring: Set<Int32> { numbers(.assigned).subtracting(stopped) }
   /// Partitions with changes that are not published.
   private(set) var pending: Set<Int32> = []
   private var isFlushing = false
@@ -119,7 +123,12 @@ struct WorkerWalk {
       expect(numbers(.paused).isEmpty, "input comes again before the next step is chosen")
       if happens(1) { isStopping = true }
       let deadline = isCalm ? now : now + Int64.random(in: -100...100, using: &random)
-      return .looked(ends: [], deadline: pending.isEmpty ? nil : deadline, isStopping: isStopping)
+      return .looked(
+        ends: [],
+        deadline: pending.isEmpty ? nil : deadline,
+        restoreTime: restoring.isEmpty ? nil : restoreTime,
+        isStopping: isStopping
+      )
     case .poll(let timeout):
       if isCalm { now += Int64(timeout) }
       expect(machine.transactions.isReady, "without a producer no input is taken")
@@ -143,6 +152,8 @@ struct WorkerWalk {
       expect(pending.isSubset(of: dropped), "what is not known to be published is dropped")
       expect(Set(restoring.map(\.partition)).isDisjoint(with: leaving), "what leaves is not restored")
       restored.subtract(dropped)
+      stopped.subtract(dropped)
+      restoreTime = 0
       (pending, batch, hasToRewind, hasToRestore) = ([], [], false, false)
 
     case .prepareProducer(let step):
@@ -175,10 +186,12 @@ struct WorkerWalk {
     case .complete(let rebalance): complete(rebalance)
     case .take(let partitions, _):
       expect(restored.isDisjoint(with: partitions.map(\.partition)), "what comes is not restored yet")
+      restoreTime = 0
     case .giveUp(let partitions, _, _):
       expect(!isFlushing, "nothing is given up in the middle of a flush")
       expect(pending.isDisjoint(with: partitions), "nothing is pending of what is given up")
       restored.subtract(partitions)
+      stopped.subtract(partitions)
       batch.subtract(partitions)
       held.subtract(partitions)
     case .replaceConsumer:
@@ -240,21 +253,22 @@ struct WorkerWalk {
     return .sought(isDone: true)
   }
 
-  private mutating func restore() -> WorkerEvent.RestoreResult {
-    let restoring = numbers(.restoring)
+  private mutating func restore() -> [TopicPartitionOffset] {
+    let restoring = restoring
     expect(!restoring.isEmpty, "there is something to be restored")
     expect(machine.transactions.isReady, "nothing is restored before an open transaction is over")
     expect(outstanding == nil, "a rebalance comes before restoring")
-    var result = WorkerEvent.RestoreResult()
     if happens(20) {
-      result.retryTime = now + 100
-      return result
+      restoreTime = now + 100
+      return []
     }
     let done = isCalm ? restoring : some(of: restoring)
-    result.stopped = happens(5) ? done : []
-    result.starts = inputs(done.subtracting(result.stopped)).map { TopicPartitionOffset($0, offset: 0) }
-    restored.formUnion(done.subtracting(result.stopped))
-    return result
+    if happens(5) {
+      stopped.formUnion(done)
+      return []
+    }
+    restored.formUnion(done)
+    return inputs(done).map { TopicPartitionOffset($0, offset: 0) }
   }
 
   private mutating func call(_ step: TransactionMachine.Step) -> WorkerEvent.Outcome {

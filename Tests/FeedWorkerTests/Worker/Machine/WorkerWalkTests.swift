@@ -16,7 +16,8 @@ struct WorkerWalkTests {
     if walk.hasEnded { return }
     let states = walk.machine.partitions.numbers.map(walk.machine.partitions.state)
     #expect(walk.machine.partitions.numbers == walk.held, "seed \(seed)")
-    #expect(states.allSatisfy { $0 == .serving || $0 == .stopped }, "seed \(seed): \(states)")
+    #expect(states.allSatisfy { $0 == .serving || $0 == .assigned }, "seed \(seed): \(states)")
+    #expect(walk.restoring.isEmpty, "seed \(seed)")
     #expect(walk.pending.isEmpty, "seed \(seed)")
     #expect(walk.machine.transactions.isReady, "seed \(seed)")
   }
