@@ -62,9 +62,9 @@ struct PendingChangeset {
     var last: ByteSpan?
     let lastSection = lastSection
     try ReloadWalk.forEach(record) { section throws(Violation) in
-      if section.data == nil {
+      if section.fields.data == nil {
         let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
-        guard continues, section.hasItems else {
+        guard continues, section.items.first != 0 else {
           throw Violation(
             "section \(section.id.quotedForMessage()) has no data"
               + (continues ? " and no items" : ", and does not go on from the part before")

@@ -23,9 +23,9 @@ struct ReloadComparison {
     sections = state.sectionCursor
   }
 
-  mutating func take(section found: ReloadWalk.Section) {
+  mutating func take(section found: ReloadedElement) {
     // A section that goes on in this part is where the last one left it.
-    guard let data = found.data else { return }
+    guard let data = found.fields.data else { return }
     if difference != nil { return }
     endSection()
     if difference != nil { return }
@@ -51,7 +51,9 @@ struct ReloadComparison {
     items = state.itemCursor(of: handle)
   }
 
-  mutating func take(item found: ReloadWalk.Item) {
+  mutating func take(item found: ReloadedElement) {
+    let foundKind = found.fields.kind ?? .empty
+    let foundData = found.fields.data ?? ByteSpan("null")
     itemCount += 1
     if countsCommonItems, state.hasItem(found.id) { commonItems += 1 }
     if difference != nil { return }
@@ -65,14 +67,14 @@ struct ReloadComparison {
     itemNumber += 1
     if !expectedID.hasSameBytes(as: found.id) {
       note("\(place) is \(found.id.quotedForMessage()), expected \(expectedID.quotedForMessage())")
-    } else if !expectedKind.hasSameBytes(as: found.kind) {
+    } else if !expectedKind.hasSameBytes(as: foundKind) {
       note(
-        "item \(found.id.quotedForMessage()) has kind \(found.kind.quotedForMessage()), "
+        "item \(found.id.quotedForMessage()) has kind \(foundKind.quotedForMessage()), "
           + "expected \(expectedKind.quotedForMessage())"
       )
-    } else if !expectedData.hasSameBytes(as: found.data) {
+    } else if !expectedData.hasSameBytes(as: foundData) {
       note(
-        "item \(found.id.quotedForMessage()) has data \(found.data.valueForMessage()), "
+        "item \(found.id.quotedForMessage()) has data \(foundData.valueForMessage()), "
           + "expected \(expectedData.valueForMessage())"
       )
     }
@@ -100,23 +102,10 @@ struct ReloadComparison {
 
 /// Visits what a record of a reload lists, in its order.
 enum ReloadWalk {
-  struct Section {
-    var id = ByteSpan.empty
-    /// Nil where the section continues an earlier part's.
-    var data: ByteSpan?
-    var hasItems = false
-  }
-
-  struct Item {
-    var id = ByteSpan.empty
-    var kind = ByteSpan.empty
-    var data = ByteSpan("null")
-  }
-
   static func forEach(
     _ record: DecodedChangeset,
-    section: (Section) throws(Violation) -> Void,
-    item: (Item) throws(Violation) -> Void
+    section: (ReloadedElement) throws(Violation) -> Void,
+    item: (ReloadedElement) throws(Violation) -> Void
   ) throws(Violation) {
     guard record.sections.first != 0 else { return }
     var fields: [DecodedChangeset.Field] = []
@@ -124,57 +113,30 @@ enum ReloadWalk {
       try record.forEachElement(record.sections) { fields.append($0) }
     }
     for field in fields {
-      let (found, items) = try read(section: field, record)
+      let found = try read(field, record, isItem: false)
       try section(found)
-      if items.first != 0 {
-        // Not `forEachElement` of the record, whose closure throws something else.
-        guard record.text.character(items.first) == UInt8(ascii: "[") else {
-          throw Violation("the items of section \(found.id.quotedForMessage()) are not an array")
+      if found.items.first == 0 { continue }
+      // Not `forEachElement` of the record, whose closure throws something else.
+      guard record.text.character(found.items.first) == UInt8(ascii: "[") else {
+        throw Violation("the items of section \(found.id.quotedForMessage()) are not an array")
+      }
+      try record.text.forEachElement(of: found.items.first) { element throws(Violation) in
+        let listed = try read(element, record, isItem: true)
+        guard listed.fields.isWhole(isItem: true) else {
+          throw Violation("item \(listed.id.quotedForMessage()) lacks its kind or data")
         }
-        try record.text.forEachElement(of: items.first) { element throws(Violation) in
-          try item(try read(item: element, record))
-        }
+        try item(listed)
       }
     }
   }
 
   private static func read(
-    section field: DecodedChangeset.Field,
-    _ record: DecodedChangeset
-  ) throws(Violation) -> (Section, items: DecodedChangeset.Field) {
-    var section = Section()
-    var items: DecodedChangeset.Field = (0, 0)
+    _ field: DecodedChangeset.Field,
+    _ record: DecodedChangeset,
+    isItem: Bool
+  ) throws(Violation) -> ReloadedElement {
     try Violation.from { () throws(ReplicaFault) in
-      try record.forEachMember(field) { name, value throws(ReplicaFault) in
-        if name.matches("id") {
-          section.id = try record.string(name, value)
-        } else if name.matches("data") {
-          section.data = record.data(value)
-        } else if name.matches("items") {
-          section.hasItems = true
-          items = value
-        }
-      }
+      try ReloadedElement(field, of: record, isItem: isItem)
     }
-    return (section, items)
-  }
-
-  private static func read(
-    item field: DecodedChangeset.Field,
-    _ record: DecodedChangeset
-  ) throws(Violation) -> Item {
-    var item = Item()
-    try Violation.from { () throws(ReplicaFault) in
-      try record.forEachMember(field) { name, value throws(ReplicaFault) in
-        if name.matches("id") {
-          item.id = try record.string(name, value)
-        } else if name.matches("kind") {
-          item.kind = try record.string(name, value)
-        } else if name.matches("data") {
-          item.data = record.data(value)
-        }
-      }
-    }
-    return item
   }
 }

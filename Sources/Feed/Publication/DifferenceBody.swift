@@ -157,9 +157,7 @@ struct DifferenceBody {
     _ state: FeedState,
     to output: inout Sink
   ) {
-    let element = table[entry.handle]
-    output.append("{\"id\":")
-    output.append(idOf: entry.handle, in: table)
+    ElementFields.appendID(of: entry.handle, in: table, to: &output)
     switch list {
     case .sectionMove:
       output.append(",\"from\":")
@@ -180,14 +178,10 @@ struct DifferenceBody {
       appendPosition(entry.fromScope, entry.from, list, state, to: &output)
     case .sectionInsert, .sectionReconfigure, .sectionReload, .itemReconfigure:
       appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      output.append(",\"data\":")
-      output.append(element.data)
+      state.appendFields(of: entry.handle, in: table, withKind: false, to: &output)
     case .itemInsert, .itemReload:
       appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      output.append(",\"kind\":")
-      output.append(quoted: state.kind(entry.handle))
-      output.append(",\"data\":")
-      output.append(element.data)
+      state.appendFields(of: entry.handle, in: table, withKind: true, to: &output)
     }
     output.append(UInt8(ascii: "}"))
   }

@@ -7,8 +7,7 @@ package struct DecodedEntries {
     package var from: Int32 = -1
     package var toSection = ByteSpan.empty
     package var to: Int32 = -1
-    package var kind: ByteSpan?
-    package var data: ByteSpan?
+    package var fields = ElementFields()
   }
 
   package struct Lists {
@@ -97,17 +96,15 @@ package struct DecodedEntries {
         entry.toSection = try record.string(name, field)
       } else if name.matches("index") {
         entry.to = try index(record, name, field)
-      } else if name.matches("kind") {
-        entry.kind = try record.string(name, field)
-      } else if name.matches("data") {
-        entry.data = record.data(field)
       } else if name.matches("from") {
         (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
       } else if name.matches("to") {
         (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
+      } else {
+        try entry.fields.read(name, field, of: record)
       }
     }
-    guard (1...255).contains(entry.id.count), (entry.kind?.count ?? 0) <= 255 else {
+    guard (1...255).contains(entry.id.count), entry.fields.isWithinLimits else {
       throw ReplicaFault(
         .invalidChangeset,
         "an entry's id must have 1 to 255 bytes, and its kind at most 255"
@@ -124,7 +121,7 @@ package struct DecodedEntries {
   ) throws(ReplicaFault) {
     let isReconfigured = list.matches("reconfigure")
     guard isReconfigured || list.matches("insert") || list.matches("reload") else { return }
-    guard entry.data != nil, entry.kind != nil || isReconfigured || !isOfItems else {
+    guard entry.fields.isWhole(isItem: isOfItems && !isReconfigured) else {
       throw ReplicaFault(
         .invalidChangeset,
         "an entry for \(entry.id.quotedForMessage()) lacks its kind or data"

@@ -6,38 +6,28 @@ extension FeedState {
   package func append(reload record: DecodedChangeset) throws(ReplicaFault) {
     guard record.sections.first != 0 else { return }
     try record.forEachElement(record.sections) { section throws(ReplicaFault) in
-      var id = ByteSpan.empty
-      var data: ByteSpan?
-      var items: DecodedChangeset.Field = (0, 0)
-      try record.forEachMember(section) { name, field throws(ReplicaFault) in
-        if name.matches("id") {
-          id = try record.string(name, field)
-        } else if name.matches("data") {
-          data = record.data(field)
-        } else if name.matches("items") {
-          items = field
-        }
-      }
-      let scope = Scope.items(of: try reloadedSection(id, data))
-      if items.first != 0 { try append(record, items, to: scope) }
+      let listed = try ReloadedElement(section, of: record, isItem: false)
+      let scope = Scope.items(of: try reloadedSection(listed.id, listed.fields))
+      if listed.items.first != 0 { try append(record, listed.items, to: scope) }
     }
   }
 
-  private func reloadedSection(_ id: ByteSpan, _ data: ByteSpan?) throws(ReplicaFault) -> ElementHandle {
+  private func reloadedSection(_ id: ByteSpan, _ fields: ElementFields) throws(ReplicaFault) -> ElementHandle
+  {
     guard (1...255).contains(id.count) else {
       throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
     }
     if let section = sections.findPresent(id) {
-      guard data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
+      guard fields.data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
         throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
       }
       return section
     }
-    guard let data else {
+    guard fields.isWhole(isItem: false) else {
       throw ReplicaFault(.invalidChangeset, "section \(id.quotedForMessage()) lacks its data")
     }
     let section = makeSection(id, ByteHash.of(id))
-    setContent(section: section, data: data)
+    setContent(of: section, in: sections, fields)
     attach(section, .sections, at: Rank(sectionCount))
     return section
   }
@@ -70,19 +60,9 @@ extension FeedState {
     _ record: DecodedChangeset,
     _ element: DecodedChangeset.Field
   ) throws(ReplicaFault) -> ElementHandle {
-    var id = ByteSpan.empty
-    var kind: ByteSpan?
-    var data: ByteSpan?
-    try record.forEachMember(element) { name, field throws(ReplicaFault) in
-      if name.matches("id") {
-        id = try record.string(name, field)
-      } else if name.matches("kind") {
-        kind = try record.string(name, field)
-      } else if name.matches("data") {
-        data = record.data(field)
-      }
-    }
-    guard (1...255).contains(id.count), let kind, kind.count <= 255, let data else {
+    let listed = try ReloadedElement(element, of: record, isItem: true)
+    let (id, fields) = (listed.id, listed.fields)
+    guard (1...255).contains(id.count), fields.isWhole(isItem: true), fields.isWithinLimits else {
       throw ReplicaFault(
         .invalidChangeset,
         "an item must have data, an id of 1 to 255 bytes, and a kind of at most 255"
@@ -93,7 +73,7 @@ extension FeedState {
       throw ReplicaFault(.unknownElement, "the reload lists item \(id.quotedForMessage()) twice")
     }
     let item = items.createSettled(id, hash)
-    setFirstContent(item, items, kind: kind, data: data, fingerprint: DataFingerprint.of(data))
+    setFirstContent(item, items, fields)
     return item
   }
 }

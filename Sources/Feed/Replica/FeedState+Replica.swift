@@ -17,7 +17,7 @@ extension FeedState {
     for entry in try FeedState.byResult(entries.items) { try place(item: entry) }
     for entry in entries.sections.reconfigures + entries.sections.reloads {
       let section = try present(entry, sections, .sections)
-      if let data = entry.data { setContent(section: section, data: data) }
+      setContent(of: section, in: sections, entry.fields)
     }
     // A reconfigured item keeps its kind.
     let reconfigures = entries.items.reconfigures
@@ -26,7 +26,7 @@ extension FeedState {
         throw FeedState.unknownSection(entry)
       }
       let item = try present(entry, items, .items(of: section))
-      setContent(item: item, kind: number < reconfigures.count ? nil : entry.kind, data: entry.data)
+      setContent(of: item, in: items, entry.fields, keepingKind: number < reconfigures.count)
     }
   }
 
@@ -80,7 +80,7 @@ extension FeedState {
     guard (0...Int32(sectionCount)).contains(entry.to) else {
       throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(sectionCount)")
     }
-    if let data = entry.data { setContent(section: handle, data: data) }
+    setContent(of: handle, in: sections, entry.fields)
     attach(handle, .sections, at: Rank(entry.to))
   }
 
@@ -92,9 +92,7 @@ extension FeedState {
     guard (0...count).contains(entry.to) else {
       throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(count)")
     }
-    if entry.kind != nil || entry.data != nil {
-      setContent(item: handle, kind: entry.kind, data: entry.data)
-    }
+    setContent(of: handle, in: items, entry.fields)
     attach(handle, scope, at: Rank(entry.to))
   }
 

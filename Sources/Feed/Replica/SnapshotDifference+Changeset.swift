@@ -36,7 +36,7 @@ extension ItemChanges {
     Entry(
       id: ItemIdentifier(entry.id),
       position: entry.result,
-      kind: ItemKind(entry.kind ?? .empty),
+      kind: ItemKind(entry.fields.kind ?? .empty),
       data: JSONData(entry)
     )
   }
@@ -52,5 +52,5 @@ extension DecodedEntries.Entry {
 }
 
 extension JSONData {
-  fileprivate init(_ entry: DecodedEntries.Entry) { self.init(checked: entry.data ?? FeedState.null) }
+  fileprivate init(_ entry: DecodedEntries.Entry) { self.init(checked: entry.fields.data ?? FeedState.null) }
 }

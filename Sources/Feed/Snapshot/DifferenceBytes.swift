@@ -38,7 +38,7 @@ final class DifferenceBytes {
 
   private func entry(_ section: SectionChanges.Entry) -> DecodedEntries.Entry {
     var entry = entry(section.id, to: section.index)
-    entry.data = span(section.data.text)
+    entry.fields.data = span(section.data.text)
     return entry
   }
 
@@ -51,7 +51,7 @@ final class DifferenceBytes {
     lists.moves = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
     lists.reconfigures = changes.reconfigures.map { reconfigure in
       var entry = entry(reconfigure.id, to: reconfigure.position)
-      entry.data = span(reconfigure.data.text)
+      entry.fields.data = span(reconfigure.data.text)
       return entry
     }
     lists.reloads = changes.reloads.map(entry)
@@ -71,8 +71,7 @@ final class DifferenceBytes {
 
   private func entry(_ item: ItemChanges.Entry) -> DecodedEntries.Entry {
     var entry = entry(item.id, to: item.position)
-    entry.kind = span(item.kind.text)
-    entry.data = span(item.data.text)
+    entry.fields = ElementFields(kind: span(item.kind.text), data: span(item.data.text))
     return entry
   }
 }

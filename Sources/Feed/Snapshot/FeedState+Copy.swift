@@ -31,12 +31,7 @@ extension FeedState {
     kind: ByteSpan
   ) {
     guard original.content.bytes != nil else { return }
-    setFirstContent(
-      handle,
-      table,
-      kind: kind,
-      data: original.data,
-      fingerprint: original.content.fingerprint
-    )
+    let fields = ElementFields(kind: kind, data: original.data)
+    setFirstContent(handle, table, fields, fingerprint: original.content.fingerprint)
   }
 }

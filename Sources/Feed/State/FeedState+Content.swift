@@ -4,6 +4,18 @@ extension FeedState {
   /// The kind of an item.
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
+  /// Gives an element other fields. It keeps those that are not given.
+  func setContent(
+    of handle: ElementHandle,
+    in table: ElementTable,
+    _ fields: ElementFields,
+    keepingKind: Bool = false
+  ) {
+    if fields.isEmpty { return }
+    let hasKind = table === items && !keepingKind
+    setContent(handle, table, kind: hasKind ? fields.kind : nil, data: fields.data)
+  }
+
   /// Gives an item another kind and other data. Nil keeps what it has.
   func setContent(item handle: ElementHandle, kind: ByteSpan?, data: ByteSpan?) {
     setContent(handle, items, kind: kind, data: data)

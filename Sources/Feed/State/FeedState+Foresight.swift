@@ -95,12 +95,12 @@ extension FeedState {
     let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.null.count
     measure.items += 1
     measure.bytes +=
-      StateSize.item + ReloadText.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
+      StateSize.item + ElementFields.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
       + data
   }
 
   private static func bytesOfSection(_ id: ByteSpan, _ data: ByteSpan?, known: Int?) -> Int {
-    StateSize.section + ReloadText.sectionFrame + JSONString.quotedCount(id)
+    StateSize.section + ElementFields.sectionFrame + JSONString.quotedCount(id)
       + (data?.count ?? known ?? null.count)
   }
 }

@@ -2,17 +2,19 @@
 /// state that is being built, of which nothing was published.
 extension FeedState {
   /// Gives an element its first content.
+  ///
+  /// - Parameter fingerprint: that of the data; nil if it is not known yet.
   func setFirstContent(
     _ handle: ElementHandle,
     _ table: ElementTable,
-    kind: ByteSpan,
-    data: ByteSpan,
-    fingerprint: UInt32
+    _ fields: ElementFields,
+    fingerprint: UInt32? = nil
   ) {
+    let data = fields.data ?? FeedState.null
     table[handle].content = Content(
       copying: data,
-      fingerprint: fingerprint,
-      kind: kinds.use(kind),
+      fingerprint: fingerprint ?? DataFingerprint.of(data),
+      kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )
   }

@@ -81,13 +81,6 @@ import Testing
         with: { #""checksum":"\#($0.output.1 == "0" ? "1" : "0")\#($0.output.2)""# }
       )
     },
-    Plant(
-      "more parts than are needed",
-      found: 2,
-      "the first entry of revision 1, part 1 of 3 had room in the part before"
-    ) {
-      $0[0] = $0[0].replacing(/,\{"id":"i1".*\]\}\]\}\}$/, with: "]}]}}")
-    },
     Plant("a section that goes on with data", found: 2, #"the reload lists section "s" twice"#) {
       $0[1] = $0[1].replacing(#""sections":[{"id":"s","#, with: #""sections":[{"id":"s","data":null,"#)
         .replacing("aaaaaaaaaaaaaaaaaaaa", with: "", maxReplacements: 1)
