@@ -95,7 +95,8 @@ extension FeedState {
     let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.null.count
     measure.items += 1
     measure.bytes +=
-      StateSize.item + ElementFields.itemFrame + JSONString.quotedCount(listed.id) + JSONString.quotedCount(kind)
+      StateSize.item + ElementFields.itemFrame + JSONString.quotedCount(listed.id)
+      + JSONString.quotedCount(kind)
       + data
   }
 
