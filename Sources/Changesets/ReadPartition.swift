@@ -32,7 +32,7 @@ package final class ReadPartition {
     replicas = ReplicaPartition(describesChanges: false, indexer: indexer)
   }
 
-  /// Continues from replicas that somebody else has read up to an offset.
+  /// Continues from replicas that were read up to an offset.
   package init(_ topic: String, _ number: Int32, continuing replicas: ReplicaPartition, from position: Int64)
   {
     self.topic = topic

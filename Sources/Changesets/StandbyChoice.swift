@@ -1,21 +1,20 @@
-/// Chooses the partitions that a process follows besides those that its workers have: as many as fit into a bound, in a fixed
+/// Chooses the partitions that a process follows besides those of its workers: as many as fit into a bound, in a fixed
 /// order. A state machine without clients and without a clock.
 ///
-/// Partitions are read a few at a time. If their state exceeds the bound, the last in the order that has any is given up as
-/// a whole. It is tried again when there is room for what was read of it, at most once a minute: how large it is as a whole is
-/// not known.
+/// Partitions are read a few at a time. If their state exceeds the bound, the last one in the order is given up as a whole. It
+/// is tried again when there is room for what was read of it, at most once a minute, because its full size is not known.
 package struct StandbyChoice: Sendable {
   package enum State: Equatable, Sendable {
-    /// It is to be read from its beginning.
+    /// It will be read from its beginning.
     case waiting
-    /// It is read, and its end was not reached yet.
+    /// It is read, but its end has not been reached.
     case reading
     case followed
     /// A worker of this process has it.
     case owned
-    /// There is no room for it.
+    /// It does not fit into the bound.
     case tooLarge(bytes: Int, retryTime: Int64)
-    /// It has a record that does not fit.
+    /// It has a record that is malformed or does not fit.
     case damaged
   }
 
@@ -24,7 +23,7 @@ package struct StandbyChoice: Sendable {
   private let maxBytes: Int
   private var states: [Int32: State] = [:]
   private var sizes: [Int32: Int] = [:]
-  /// What the partitions that are followed have, in bytes.
+  /// The state of the followed partitions, in bytes.
   package private(set) var bytes = 0
 
   private static let readAtOnce = 4
@@ -32,14 +31,14 @@ package struct StandbyChoice: Sendable {
 
   /// - Parameters:
   ///   - count: how many partitions there are.
-  ///   - first: where the order begins: it goes up from there, and on with the lowest.
+  ///   - first: where the order begins. It ascends from there, and continues with the lowest.
   package init(partitions count: Int32, from first: Int32 = 0, maxBytes: Int) {
     order = (0..<count).map { (first + $0) % count }
     self.maxBytes = maxBytes
     for number in order { states[number] = .waiting }
   }
 
-  /// The same, from a place that follows from a seed, so that not all processes begin with the same partition.
+  /// The same, beginning with a partition that depends on a seed, so that processes begin with different ones.
   ///
   /// - Parameter count: at least 1.
   package init(partitions count: Int32, seed: UInt64, maxBytes: Int) {
@@ -53,9 +52,9 @@ package struct StandbyChoice: Sendable {
     states.filter { isMet($0.value) }.map(\.key).sorted()
   }
 
-  // MARK: What comes next
+  // MARK: Decisions
 
-  /// The partitions whose reading is to begin.
+  /// Begins to read partitions, and returns them.
   package mutating func begin(at now: Int64) -> [Int32] {
     var count = states.values.count { $0 == .reading }
     var begun: [Int32] = []
@@ -75,7 +74,7 @@ package struct StandbyChoice: Sendable {
     }
   }
 
-  /// The partitions that exceed the bound; they are given up.
+  /// Gives up the partitions that exceed the bound, and returns them.
   package mutating func giveUpExcess(at now: Int64) -> [Int32] {
     var given: [Int32] = []
     while bytes > maxBytes, let last = order.last(where: { sizes[$0, default: 0] > 0 }) {
@@ -86,9 +85,9 @@ package struct StandbyChoice: Sendable {
     return given
   }
 
-  // MARK: What happens
+  // MARK: Changes
 
-  /// A partition that is read has a size now.
+  /// The size of a partition that is read has changed.
   package mutating func note(bytes size: Int, of number: Int32) {
     bytes += size - sizes[number, default: 0]
     sizes[number] = size
@@ -102,19 +101,19 @@ package struct StandbyChoice: Sendable {
   /// A worker has the partition.
   package mutating func own(_ number: Int32) { change(number, to: .owned) }
 
-  /// A worker had the partition, and hands over what is known of it.
+  /// A worker has given back the partition.
   ///
-  /// - Parameter bytes: its size; nil if nothing is known of it.
+  /// - Parameter bytes: the size of the feeds that it hands over; nil if it hands over none.
   package mutating func release(_ number: Int32, bytes size: Int?) {
     guard states[number] != nil else { return }
     change(number, to: size == nil ? .waiting : .reading)
     if let size { note(bytes: size, of: number) }
   }
 
-  /// A partition has to be read from its beginning once more.
+  /// A partition has to be read from its beginning again.
   package mutating func restart(_ number: Int32) { change(number, to: .waiting) }
 
-  /// A partition has a record that does not fit.
+  /// A partition has a record that is malformed or does not fit.
   package mutating func damage(_ number: Int32) { change(number, to: .damaged) }
 
   private mutating func change(_ number: Int32, to state: State) {

@@ -29,8 +29,8 @@ struct LateReports: WorkerClients {
     try clients.makeChangesets(settings, topic: topic, log: log)
   }
 
-  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
-    try clients.makeWitness(settings, log: log)
+  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
+    try clients.makeProbe(settings, log: log)
   }
 
   func milliseconds() -> Int64 { clients.milliseconds() }

@@ -1,7 +1,7 @@
 import FeedStore
 import Kafka
 
-/// The consumer by which a worker takes part in the group and reads input.
+/// A worker's consumer: a member of the group, which reads input.
 ///
 /// The daemon's is ``Kafka/Consumer``; the simulation has another. A worker calls it once for a poll or a step, not for a
 /// record.
@@ -54,7 +54,7 @@ extension Consumer: GroupConsumer {
   }
 }
 
-/// What a poll of the group's consumer brought; see ``KafkaBatch``.
+/// The result of a poll of the group's consumer; see ``KafkaBatch``.
 protocol PolledInput: InputBatch {
   /// Records that the last poll brought.
   var count: Int { get }
@@ -76,7 +76,7 @@ protocol PolledInput: InputBatch {
   var spans: [InputSpan] { get }
   /// Begins a slice: from this time on no record is handed out but the first.
   func beginSlice(until end: Int64)
-  /// Drops what is left of partitions that are somebody else's now.
+  /// Drops what is left of partitions that were given up.
   func drop(_ partitions: Set<Int32>)
   /// Drops what is left, to be read again.
   func discard()

@@ -2,18 +2,18 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Makes the clients of a worker, and tells the time: everything through which a worker notices the world.
+/// The clients of a worker, and its clock.
 protocol WorkerClients: Sendable {
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer
   func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
-  /// What restores feeds reads with.
+  /// Reads the changesets topic to restore feeds.
   func makeChangesets(
     _ settings: KafkaSettings,
     topic: String,
     log: Log
   ) throws(KafkaError) -> any RestoreSource
-  /// What asks for what a member of the group cannot ask for.
-  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness
+  /// Requests what a member of the group cannot request itself.
+  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe
   /// Milliseconds of a clock that never goes back.
   func milliseconds() -> Int64
 }
@@ -26,7 +26,7 @@ struct KafkaClients: WorkerClients {
       isolationLevel: .readCommitted,
       log: log.kafkaHandler
     )
-    // Where to begin, the restoration finds out.
+    // The restoration determines where reading begins.
     consumer.assignmentStart = Consumer.startWithoutQuery
     return consumer
   }
@@ -49,7 +49,7 @@ struct KafkaClients: WorkerClients {
     )
   }
 
-  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
+  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     try Consumer(
       configuration: settings.witness,
       isolationLevel: .readUncommitted,
@@ -60,9 +60,9 @@ struct KafkaClients: WorkerClients {
   func milliseconds() -> Int64 { MonotonicClock.milliseconds() }
 }
 
-/// What a worker asks of its group that it cannot ask as a member.
-protocol GroupWitness: AnyObject {
-  /// The offsets that are committed, whatever transactions that are open say of them.
+/// Requests about a worker's group that a member cannot make.
+protocol GroupProbe: AnyObject {
+  /// The committed offsets, even if open transactions have others.
   func committed(
     _ partitions: [TopicPartition],
     timeoutMilliseconds: Int32
@@ -72,7 +72,7 @@ protocol GroupWitness: AnyObject {
   func close(timeoutMilliseconds: Int32) throws(KafkaError)
 }
 
-extension Consumer: GroupWitness {
+extension Consumer: GroupProbe {
   func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
     Set(try groupMembers(timeoutMilliseconds: timeoutMilliseconds).map(\.memberID))
   }

@@ -2,22 +2,23 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Ends transactions that a member has left open which the group does not have any more.
+/// Ends open transactions of members that the group no longer has.
 ///
-/// While a transaction is open that has offsets of a partition, brokers do not tell which ones are committed. A member that is
-/// killed in a transaction leaves it open until its timeout, which brokers check every ten seconds by default. A producer that is registered
-/// under the same id ends it at once. The offsets that were committed before have the id, and the author's id as a member. As long as the
-/// group has that member, or another one that uses the same id after a restart, the transaction is left alone.
+/// While a transaction with offsets of a partition is open, brokers do not report the committed ones. A member that is killed
+/// leaves its transaction open until it times out, which brokers check every ten seconds by default. Registering a producer
+/// under the same id ends it at once. The metadata of the offsets that were committed before has that id, and the id of the
+/// member. As long as the group has that member, or another one that uses the id after a restart, the transaction is left
+/// alone.
 ///
-/// Nothing is lost if that member still runs: without its membership it could not commit the transaction.
+/// Nothing is lost if the member still runs: without its membership it could not commit the transaction.
 final class AbandonedTransactions {
   private let clients: any WorkerClients
   private let settings: KafkaSettings
   private let identity: WorkerIdentity
   private let log: Log
-  private var witness: (any GroupWitness)?
+  private var probe: (any GroupProbe)?
   private let own: String
-  /// Producers under these ids were registered.
+  /// The ids under which a producer was registered.
   private var ended: Set<String> = []
 
   init(_ clients: any WorkerClients, _ settings: KafkaSettings, _ identity: WorkerIdentity, _ log: Log) {
@@ -28,12 +29,12 @@ final class AbandonedTransactions {
     self.log = log
   }
 
-  /// Ends those that may hold up the committed offsets of partitions, as far as there is time.
+  /// Ends one of the transactions that may hold back the committed offsets of partitions.
   ///
   /// - Parameters:
   ///   - all: all partitions of the input.
   ///   - member: this worker's id in the group.
-  ///   - timeoutMilliseconds: for each of three requests.
+  ///   - timeoutMilliseconds: the timeout of each of three requests.
   func end(
     of partitions: [TopicPartition],
     among all: [TopicPartition],
@@ -41,21 +42,21 @@ final class AbandonedTransactions {
     timeoutMilliseconds: Int32
   ) {
     do throws(KafkaError) {
-      let witness = try openWitness()
-      let committed = try witness.committed(all, timeoutMilliseconds: timeoutMilliseconds)
+      let probe = try openProbe()
+      let committed = try probe.committed(all, timeoutMilliseconds: timeoutMilliseconds)
       let allAuthors = committed.compactMapValues { CommitMetadata($0.metadata).author }
       let authors = Set(partitions.compactMap { allAuthors[$0] })
         .filter { $0.member != member && $0.producer != own && !ended.contains($0.producer) }
       if authors.isEmpty { return }
-      let members = try witness.memberIDs(timeoutMilliseconds: timeoutMilliseconds)
-      // A list without this member is not the group's as it is now.
+      let members = try probe.memberIDs(timeoutMilliseconds: timeoutMilliseconds)
+      // A list without this member is outdated.
       guard members.contains(member) else { return }
-      // One at a time, as others are served meanwhile.
+      // One at a time, because other partitions are served meanwhile.
       let used = Set(allAuthors.values.lazy.filter { members.contains($0.member) }.map(\.producer))
       let gone = authors.filter { !members.contains($0.member) && !used.contains($0.producer) }
       if let first = gone.min(by: { $0.producer < $1.producer }) { try end(first, timeoutMilliseconds) }
     } catch {
-      // They end by themselves, later.
+      // They will time out.
       log.write(
         .restoreTransactionLeftOpen,
         "could not end a transaction that may hold up the restoration",
@@ -64,10 +65,10 @@ final class AbandonedTransactions {
     }
   }
 
-  private func openWitness() throws(KafkaError) -> any GroupWitness {
-    if let witness { return witness }
-    let opened = try clients.makeWitness(settings, log: log)
-    witness = opened
+  private func openProbe() throws(KafkaError) -> any GroupProbe {
+    if let probe { return probe }
+    let opened = try clients.makeProbe(settings, log: log)
+    probe = opened
     return opened
   }
 
@@ -82,7 +83,7 @@ final class AbandonedTransactions {
       throw error
     }
     ended.insert(author.producer)
-    // The transaction has ended, also if closing takes longer.
+    // The transaction has ended, even if closing takes longer.
     try? producer.close(timeoutMilliseconds: timeoutMilliseconds)
     log.write(
       .restoreTransactionEnded,
@@ -91,12 +92,12 @@ final class AbandonedTransactions {
     )
   }
 
-  /// Nothing is restored any more.
+  /// Closes the client when nothing is being restored.
   func forget() {
     ended = []
-    guard let witness else { return }
-    self.witness = nil
-    try? witness.close(timeoutMilliseconds: Self.closeMilliseconds)
+    guard let probe else { return }
+    self.probe = nil
+    try? probe.close(timeoutMilliseconds: Self.closeMilliseconds)
   }
 
   private static let closeMilliseconds: Int32 = 1_000

@@ -3,17 +3,17 @@ import FeedKafka
 import Kafka
 import Service
 
-/// Where the reading of an input partition begins, and why.
+/// Where reading of an input partition begins, and why.
 struct InputStart: Equatable {
   enum Finding: Equatable {
-    /// Where the group has left off.
+    /// At the group's committed offset.
     case committed
-    /// The group has never committed: the reading begins at the earliest record.
+    /// At the earliest record, because the group has never committed an offset.
     case noneCommitted
-    /// Input is gone, and the reading goes on without it; in words.
+    /// Input was deleted before it was read, and is skipped. The text describes it.
     case lost(String)
-    /// The topic ends before what was read of it, because it was truncated or created again: its offsets have begun again.
-    /// In words.
+    /// The topic ends before the committed offset, because it was truncated or recreated: its offsets have started over. The
+    /// text describes it.
     case restarted(String)
   }
 
@@ -22,7 +22,7 @@ struct InputStart: Equatable {
   let end: Int64
   private(set) var finding: Finding
 
-  /// Whether input is passed over that is gone.
+  /// Whether deleted input is skipped.
   var isLoss: Bool {
     switch finding {
     case .lost, .restarted: true
@@ -37,7 +37,7 @@ struct InputStart: Equatable {
   /// - Parameters:
   ///   - committed: the group's offset; nil if it has none.
   ///   - ends: where the partition begins and ends.
-  /// - Throws: ``DaemonError`` with the exact gap, if input is gone and the policy is to fail.
+  /// - Throws: ``DaemonError`` with the exact gap, if input is lost and the policy is to fail.
   init(
     _ partition: TopicPartition,
     committed: Int64?,
@@ -55,7 +55,7 @@ struct InputStart: Equatable {
     position = TopicPartitionOffset(partition, offset: finding == .committed ? committed : ends.low)
   }
 
-  /// Notes that feeds have taken a record that the partition, as it is now, does not reach.
+  /// Feeds have taken a record that is beyond the end of the partition.
   ///
   /// - Parameters:
   ///   - taken: the offset of that record, by the feeds' `through`.
@@ -70,7 +70,7 @@ struct InputStart: Equatable {
     try Self.check(finding, ends, policy)
   }
 
-  /// What has become of the records after an offset that was read up to; exactly what is missing.
+  /// What has happened to the records from an offset on, with exactly what is missing.
   static func finding(_ partition: TopicPartition, _ offset: Int64, _ ends: Watermarks) -> Finding {
     if offset < ends.low {
       let count = ends.low - offset

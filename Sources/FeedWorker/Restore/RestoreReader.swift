@@ -58,7 +58,7 @@ final class RestoreReader<Client: RecordConsumer>: RestoreSource {
 
   /// - Parameters:
   ///   - reader: reads committed records.
-  ///   - measurer: reads uncommitted records, so that it is told all ends.
+  ///   - measurer: reads uncommitted records, so that it gets the true ends.
   init(topic: String, reader: Client, measurer: Client) {
     self.reader = PartitionReader(topic: topic, client: reader)
     self.measurer = measurer

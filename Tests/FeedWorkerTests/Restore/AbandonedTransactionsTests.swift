@@ -124,7 +124,7 @@ struct AbandonedTransactionsTests {
       self.members = members
     }
 
-    func makeWitness(_ settings: KafkaSettings, log: Log) -> any GroupWitness { Witness(self) }
+    func makeProbe(_ settings: KafkaSettings, log: Log) -> any GroupProbe { Witness(self) }
 
     func makeProducer(_ configuration: KafkaConfiguration, log: Log) -> any TransactionClient {
       openProducers += 1
@@ -138,7 +138,7 @@ struct AbandonedTransactionsTests {
     func milliseconds() -> Int64 { 0 }
   }
 
-  private final class Witness: GroupWitness {
+  private final class Witness: GroupProbe {
     let clients: Clients
 
     init(_ clients: Clients) { self.clients = clients }

@@ -61,7 +61,7 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions()))
   }
 
-  func makeWitness(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupWitness {
+  func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     var uncommitted = ConsumerOptions()
     uncommitted.isolation = .readUncommitted
     return SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))

@@ -101,7 +101,7 @@ final class SimulatedGroupConsumer: GroupConsumer, RecordConsumer {
   }
 }
 
-extension SimulatedGroupConsumer: GroupWitness {
+extension SimulatedGroupConsumer: GroupProbe {
   func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
     try consumer.groupMemberIDs(milliseconds: timeoutMilliseconds)
   }
