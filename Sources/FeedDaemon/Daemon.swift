@@ -23,7 +23,7 @@ package struct Daemon: Sendable {
   /// The service manager to notify; nil if there is none.
   package var supervisor: SupervisorSocket?
   /// Applies changed settings to the running daemon; nil if reloading is not supported.
-  package var reload: ConfigurationReload?
+  package var updater: ConfigurationUpdater?
   /// Where the process ends without warning; for tests.
   package var crash: CrashInjection?
   /// Told what is read of the input of an embedded broker, if that is not the daemon's own.
@@ -65,7 +65,7 @@ package struct Daemon: Sendable {
     try settings.checkProperties()
     let process = ProcessIdentity(group: settings.groupID)
     let server = try makeServer(settings, process)
-    addReloadableParts(server)
+    addUpdatableParts(server)
     // Reported only now: readers of this line assume that the daemon has started.
     if let broker { onEvent(.listening(bootstrapServers: broker.bootstrapServers)) }
     if let server { onEvent(.serving(url: server.url)) }
@@ -78,7 +78,7 @@ package struct Daemon: Sendable {
         status: status,
         stop: stop,
         longestSilence: settings.maxPollMilliseconds,
-        reload: reload
+        updater: updater
       )
     }
     async let _ = supervision?.run()
@@ -172,17 +172,17 @@ package struct Daemon: Sendable {
 
   /// Registers the parts that can apply changed settings. Other settings are only checked, so that a restart does not
   /// fail.
-  private func addReloadableParts(_ server: DaemonServer?) {
-    guard let reload else { return }
-    reload.add(
-      ReloadablePart(keys: []) { [isEmbedded] configuration in
+  private func addUpdatableParts(_ server: DaemonServer?) {
+    guard let updater else { return }
+    updater.add(
+      UpdatablePart(keys: []) { [isEmbedded] configuration in
         try KafkaSettings(configuration.kafka, embedded: isEmbedded ? [] : nil).checkProperties()
         return nil
       }
     )
     if let server {
-      reload.add(server.tokenPart)
-      reload.add(server.certificatePart(log))
+      updater.add(server.tokenPart)
+      updater.add(server.certificatePart(log))
     }
   }
 

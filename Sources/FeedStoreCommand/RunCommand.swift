@@ -35,8 +35,8 @@ enum RunCommand: Subcommand {
       "starting",
       ["version": Release.version, "commit": Release.commit, "workers": configuration.workers]
     )
-    let reload = ConfigurationReload(sources, running: loaded, log: log)
-    ReloadSignal.install { reload.run() }
+    let updater = ConfigurationUpdater(sources, running: loaded, log: log)
+    HangupSignal.install { updater.run() }
     FreedMemory.keep()
     let stop = stopOnSignals(log, onHangup: false)
     var daemon = Daemon(
@@ -60,7 +60,7 @@ enum RunCommand: Subcommand {
       }
     }
     daemon.httpToken = try configuration.http.bearerToken()
-    daemon.reload = reload
+    daemon.updater = updater
     daemon.supervisor = SupervisorSocket { ProcessInfo.processInfo.environment[$0] }
     daemon.crash = try crashInjection(log)
     let report = try await daemon.run()

@@ -52,7 +52,7 @@ extension Subcommand {
   /// - Parameter onHangup: whether SIGHUP does so.
   static func stopOnSignals(_ log: Log, onHangup: Bool = true) -> StopRequest {
     let stop = StopRequest()
-    _ = ShutdownSignals.install(onHangup: onHangup) { signal in
+    ShutdownSignals.install(onHangup: onHangup) { signal in
       log.write(
         .shutdownRequested,
         "stop requested; a second signal ends the process at once",

@@ -94,8 +94,8 @@ package final class DaemonServer: Sendable {
   package var follower: (any PartitionFollower)? { feeds?.follower }
 
   /// Replaces the token, also if only the content of its file has changed.
-  package var tokenPart: ReloadablePart {
-    ReloadablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
+  package var tokenPart: UpdatablePart {
+    UpdatablePart(keys: ["http.token", "http.tokenFile"]) { [server] configuration in
       var options = configuration.http
       // A reload does not change whether and where it listens.
       options.isEnabled = true
@@ -108,7 +108,7 @@ package final class DaemonServer: Sendable {
         throw error.configurationOrDaemonError
       }
       guard token != server.token else { return nil }
-      return ReloadablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
+      return UpdatablePart.Change([options.tokenFile.isEmpty ? "http.token" : "http.tokenFile"]) {
         server.replaceToken(token)
       }
     }
@@ -117,9 +117,9 @@ package final class DaemonServer: Sendable {
   /// Replaces the certificate for new connections, also if only the content of the files has changed.
   ///
   /// Enabling HTTPS, or requiring client certificates, needs a restart.
-  package func certificatePart(_ log: Log) -> ReloadablePart {
+  package func certificatePart(_ log: Log) -> UpdatablePart {
     guard let current = server.configuration.tls else {
-      return ReloadablePart(keys: []) { configuration in
+      return UpdatablePart(keys: []) { configuration in
         // Checks the files now, so that the next restart does not fail.
         _ = try configuration.http.tlsCredentials()
         return nil
@@ -127,7 +127,7 @@ package final class DaemonServer: Sendable {
     }
     var keys = ["http.tls.certificate", "http.tls.key"]
     if current.asksForCertificates { keys.append("http.tls.clientAuthority") }
-    return ReloadablePart(keys: Set(keys)) { [server, keys] configuration in
+    return UpdatablePart(keys: Set(keys)) { [server, keys] configuration in
       var options = configuration.http
       var tls = try options.tlsCredentials()
       if !current.asksForCertificates, !options.tlsClientAuthority.isEmpty {
@@ -147,7 +147,7 @@ package final class DaemonServer: Sendable {
       } catch {
         throw error.configurationOrDaemonError
       }
-      return ReloadablePart.Change(keys.filter { $0 != "http.tls.clientAuthority" }) {
+      return UpdatablePart.Change(keys.filter { $0 != "http.tls.clientAuthority" }) {
         do throws(HTTPServerError) {
           try server.replaceCredentials(tls)
         } catch {

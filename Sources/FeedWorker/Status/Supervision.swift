@@ -9,20 +9,20 @@ package struct Supervision {
   /// Milliseconds that a worker may stay away from its loop.
   let longestSilence: Int64
   /// Tells the manager of reloads as soon as it knows that the daemon is ready.
-  let reload: ConfigurationReload?
+  let updater: ConfigurationUpdater?
 
   package init(
     socket: SupervisorSocket,
     status: DaemonStatus,
     stop: StopRequest,
     longestSilence: Int64,
-    reload: ConfigurationReload?
+    updater: ConfigurationUpdater?
   ) {
     self.socket = socket
     self.status = status
     self.stop = stop
     self.longestSilence = longestSilence
-    self.reload = reload
+    self.updater = updater
   }
 
   private static let lookMilliseconds: Int64 = 1_000
@@ -48,7 +48,7 @@ package struct Supervision {
     unsent.removeAll { names.contains(Self.name($0)) }
     unsent += assignments
     guard !unsent.isEmpty, socket.send(unsent) else { return }
-    if unsent.contains("READY=1") { reload?.tell(socket) }
+    if unsent.contains("READY=1") { updater?.tell(socket) }
     unsent = []
   }
 

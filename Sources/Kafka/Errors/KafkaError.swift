@@ -32,9 +32,6 @@ public struct KafkaError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The stable name of the error, for example `_TIMED_OUT`, for logs and metrics.
   public var code: String { kind.name }
 
-  /// librdkafka's error number.
-  public var numericCode: Int32 { kind.rawValue }
-
   public var description: String { "\(code): \(message)" }
 }
 

@@ -32,10 +32,6 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let allBrokersDown = KafkaErrorCode(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
   /// A record was not delivered within `message.timeout.ms`.
   public static let messageTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
-  /// A record was removed from the producer's queue before it was sent.
-  public static let purgedFromQueue = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
-  /// A record was discarded in flight; it may have been written.
-  public static let purgedInFlight = KafkaErrorCode(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
   /// An argument or a configuration property is not valid.
   public static let invalidArgument = KafkaErrorCode(RD_KAFKA_RESP_ERR__INVALID_ARG)
   /// The call is not allowed in the client's state, for example a commit without a transaction.

@@ -4,23 +4,9 @@ import Synchronization
 /// SIGINT, SIGTERM and, if wanted, SIGHUP as a request to stop. A second signal ends the process at once with 128 plus its
 /// number (130, 143 and 129), the exit code that shells report for a signal.
 ///
-/// The handler counts, and passes the signal to a separate thread (``SignalThread``), which sets ``isRequested``, calls
-/// the callback and wakes waiting tasks. The second signal ends the process from within the handler, so that it works
-/// even if everything else is blocked.
-package final class ShutdownSignals: Sendable {
-  private struct State {
-    var signal: Int32?
-    var waiting: [Int: AsyncStream<Int32>.Continuation] = [:]
-    var nextWaiter = 0
-  }
-
-  private let state = Mutex(State())
-  private let onRequest: @Sendable (Int32) -> Void
-
-  private init(onRequest: @escaping @Sendable (Int32) -> Void) {
-    self.onRequest = onRequest
-  }
-
+/// The handler counts, and passes the signal to a separate thread (``SignalThread``), which calls the callback. The second
+/// signal ends the process from within the handler, so that it works even if everything else is blocked.
+package enum ShutdownSignals {
   /// Handles the signals for the rest of the process's life. Call it once, early.
   ///
   /// - Parameters:
@@ -30,15 +16,13 @@ package final class ShutdownSignals: Sendable {
   package static func install(
     onHangup: Bool = false,
     onRequest: @escaping @Sendable (_ signal: Int32) -> Void = { _ in }
-  ) -> ShutdownSignals {
+  ) {
     signalCount.store(0, ordering: .sequentiallyConsistent)
-    let shutdown = ShutdownSignals(onRequest: onRequest)
     let signals = [SIGINT, SIGTERM] + (onHangup && !isIgnored(SIGHUP) ? [SIGHUP] : [])
-    let pipe = SignalThread.start("signals", signals: signals) { shutdown.request(Int32($0)) }
+    let pipe = SignalThread.start("signals", signals: signals) { onRequest(Int32($0)) }
     let isFirst = signalPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
     precondition(isFirst.exchanged, "the shutdown signals are installed already")
     SignalThread.handle(signals) { @Sendable in handleShutdownSignal($0) }
-    return shutdown
   }
 
   private static func isIgnored(_ signal: Int32) -> Bool {
@@ -61,59 +45,6 @@ package final class ShutdownSignals: Sendable {
   package static func endOnAbort() {
     _ = Glibc.signal(SIGABRT, SIG_DFL)
   }
-
-  /// Whether a signal has arrived. Cheap enough to check for each batch.
-  package var isRequested: Bool {
-    signal != nil
-  }
-
-  /// The first signal; nil before it arrives.
-  package var signal: Int32? {
-    state.withLock(\.signal)
-  }
-
-  /// Waits for the first signal.
-  ///
-  /// - Returns: its number; nil if the task was cancelled first.
-  package func wait() async -> Int32? {
-    for await signal in requests() { return signal }
-    return nil
-  }
-
-  /// A sequence with the first signal, past or future.
-  package func requests() -> AsyncStream<Int32> {
-    AsyncStream { continuation in
-      let signal = state.withLock { state -> Int32? in
-        guard state.signal == nil else { return state.signal }
-        let waiter = state.nextWaiter
-        state.nextWaiter += 1
-        state.waiting[waiter] = continuation
-        continuation.onTermination = { @Sendable [weak self] _ in self?.forget(waiter) }
-        return nil
-      }
-      if let signal {
-        continuation.yield(signal)
-        continuation.finish()
-      }
-    }
-  }
-
-  private func forget(_ waiter: Int) {
-    _ = state.withLock { $0.waiting.removeValue(forKey: waiter) }
-  }
-
-  private func request(_ signal: Int32) {
-    let waiting = state.withLock { state in
-      state.signal = signal
-      defer { state.waiting = [:] }
-      return state.waiting.values.map { $0 }
-    }
-    onRequest(signal)
-    for continuation in waiting {
-      continuation.yield(signal)
-      continuation.finish()
-    }
-  }
 }
 
 /// The pipe's write end; -1 before installation. Constant-initialised, because a signal handler must not run
@@ -130,32 +61,32 @@ private func handleShutdownSignal(_ signal: Int32) {
 /// SIGHUP as a request to reload the configuration. Signals during a pending request are merged.
 ///
 /// A separate thread handles it: see ``SignalThread``.
-package enum ReloadSignal {
+package enum HangupSignal {
   /// Handles the signal for the rest of the process's life. Call it once, early.
   ///
   /// - Parameter onRequest: called on a separate thread; it may block and log.
   package static func install(onRequest: @escaping @Sendable () -> Void) {
     let pipe = SignalThread.start("reload", signals: [SIGHUP]) { _ in
       // Cleared before the call: a signal from now on is a new request.
-      isReloadRequested.store(false, ordering: .sequentiallyConsistent)
+      isHangupPending.store(false, ordering: .sequentiallyConsistent)
       onRequest()
     }
-    let isFirst = reloadPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
+    let isFirst = hangupPipe.compareExchange(expected: -1, desired: pipe, ordering: .sequentiallyConsistent)
     precondition(isFirst.exchanged, "the reload signal is installed already")
-    SignalThread.handle([SIGHUP]) { @Sendable _ in handleReloadSignal() }
+    SignalThread.handle([SIGHUP]) { @Sendable _ in handleHangupSignal() }
   }
 }
 
 /// The pipe's write end; -1 before installation. Constant-initialised, because a signal handler must not run
 /// initialisers.
-private let reloadPipe = Atomic<Int32>(-1)
+private let hangupPipe = Atomic<Int32>(-1)
 /// Whether a byte is in the pipe, so that the pipe never fills up.
-private let isReloadRequested = Atomic<Bool>(false)
+private let isHangupPending = Atomic<Bool>(false)
 
 /// Runs in a signal handler.
-private func handleReloadSignal() {
-  guard !isReloadRequested.exchange(true, ordering: .sequentiallyConsistent) else { return }
-  SignalThread.send(0, to: reloadPipe.load(ordering: .sequentiallyConsistent))
+private func handleHangupSignal() {
+  guard !isHangupPending.exchange(true, ordering: .sequentiallyConsistent) else { return }
+  SignalThread.send(0, to: hangupPipe.load(ordering: .sequentiallyConsistent))
 }
 
 /// Passes signals as bytes through a pipe to a thread, so that handlers do only what is async-signal-safe.

@@ -3,13 +3,13 @@ import Service
 import Testing
 
 /// Each test runs in its own process, because signals concern a whole process.
-struct ReloadSignalTests {
+struct HangupSignalTests {
   @Test func `each signal is a request, and the process continues`() async {
     await #expect(processExitsWith: .exitCode(42)) {
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else { exit(1) }
       let (reading, writing) = (ends[0], ends[1])
-      ReloadSignal.install {
+      HangupSignal.install {
         var byte: UInt8 = 7
         _ = write(writing, &byte, 1)
       }
@@ -27,7 +27,7 @@ struct ReloadSignalTests {
       var (begun, released): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
       guard pipe(&begun) == 0, pipe(&released) == 0 else { exit(1) }
       let (told, tell, wait, release) = (begun[0], begun[1], released[0], released[1])
-      ReloadSignal.install {
+      HangupSignal.install {
         var byte: UInt8 = 7
         _ = write(tell, &byte, 1)
         _ = read(wait, &byte, 1)
@@ -55,8 +55,8 @@ struct ReloadSignalTests {
 
   @Test func `the signal is installed once`() async {
     await #expect(processExitsWith: .failure) {
-      ReloadSignal.install {}
-      ReloadSignal.install {}
+      HangupSignal.install {}
+      HangupSignal.install {}
     }
   }
 }

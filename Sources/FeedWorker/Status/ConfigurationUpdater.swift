@@ -2,22 +2,22 @@ package import FeedConfiguration
 package import Service
 import Synchronization
 
-/// Reads the configuration again while a daemon runs, and has its parts take over what they can.
+/// Reads the configuration again while a daemon runs, and lets its parts apply what they can.
 ///
 /// All or nothing: if the configuration is wrong, or a part cannot work with it, everything stays as it was. What needs a
-/// restart is named at each reload until the process is restarted.
-package final class ConfigurationReload: Sendable {
+/// restart is named at each update until the process is restarted.
+package final class ConfigurationUpdater: Sendable {
   private let sources: ConfigurationSources
   private let log: Log
-  /// The part that decides whether the line about a reload is heard.
-  private let level: ReloadablePart
+  /// The part that decides whether the line about an update is logged.
+  private let level: UpdatablePart
   private let state: Mutex<State>
 
   private struct State {
     /// What the process works with, by key.
     var running: [String: ConfigurationValue]
-    var parts: [ReloadablePart]
-    /// Told of a reload.
+    var parts: [UpdatablePart]
+    /// The service manager, which waits for an update to end; nil if there is none.
     var supervisor: SupervisorSocket?
   }
 
@@ -28,17 +28,17 @@ package final class ConfigurationReload: Sendable {
   package init(_ sources: ConfigurationSources, running: LoadedConfiguration, log: Log) {
     self.sources = sources
     self.log = log
-    level = ReloadablePart(keys: ["log.level"]) { configuration in
+    level = UpdatablePart(keys: ["log.level"]) { configuration in
       guard configuration.logLevel != log.level else { return nil }
-      return ReloadablePart.Change(["log.level"]) { log.setLevel(configuration.logLevel) }
+      return UpdatablePart.Change(["log.level"]) { log.setLevel(configuration.logLevel) }
     }
     state = Mutex(State(running: Self.values(running), parts: []))
   }
 
   /// Adds a part of the daemon.
-  package func add(_ part: ReloadablePart) { state.withLock { $0.parts.append(part) } }
+  package func add(_ part: UpdatablePart) { state.withLock { $0.parts.append(part) } }
 
-  /// Tells the service manager of reloads from now on: not before it was told that the daemon is ready.
+  /// Notifies the service manager of updates from now on. Call it once the daemon is ready.
   package func tell(_ supervisor: SupervisorSocket) { state.withLock { $0.supervisor = supervisor } }
 
   /// Reads the configuration, and takes over what can be. Blocks while files are read.
@@ -49,7 +49,7 @@ package final class ConfigurationReload: Sendable {
       ])
       defer { state.supervisor?.send(["READY=1"]) }
       do {
-        try reload(&state)
+        try update(&state)
       } catch {
         log.write(
           .configReloadFailed,
@@ -60,7 +60,7 @@ package final class ConfigurationReload: Sendable {
     }
   }
 
-  private func reload(_ state: inout State) throws {
+  private func update(_ state: inout State) throws {
     let loaded = try sources.load()
     let levelChange = try level.prepare(loaded.configuration)
     let changes = try state.parts.compactMap { try $0.prepare(loaded.configuration) }
@@ -93,7 +93,7 @@ package final class ConfigurationReload: Sendable {
 }
 
 /// Something of a running daemon that can take over other settings, such as the server its token or its certificates.
-package struct ReloadablePart: Sendable {
+package struct UpdatablePart: Sendable {
   /// What is to be done, once all parts have found the settings right.
   package struct Change: Sendable {
     /// What changes, for the log: keys.

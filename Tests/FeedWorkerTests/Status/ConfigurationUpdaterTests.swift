@@ -8,7 +8,7 @@ import Testing
 
 @testable import FeedWorker
 
-struct ConfigurationReloadTests {
+struct ConfigurationUpdaterTests {
   private let folder: TemporaryFolder
   private let lines = Lines()
 
@@ -22,7 +22,7 @@ struct ConfigurationReloadTests {
   private func write(_ text: String) throws { _ = try folder.file("feedstore.json5", text.utf8) }
 
   /// A reload of a process that began with a file of this text.
-  private func reload(_ text: String, assignments: [String] = []) throws -> (ConfigurationReload, Log) {
+  private func reload(_ text: String, assignments: [String] = []) throws -> (ConfigurationUpdater, Log) {
     try write(text)
     let sources = ConfigurationSources(file: folder.path("feedstore.json5"), assignments: assignments)
     let loaded = try sources.load()
@@ -31,7 +31,7 @@ struct ConfigurationReloadTests {
       lines.all.withLock { $0.append(text) }
     }
     let log = Log(level: loaded.configuration.logLevel, output: output)
-    return (ConfigurationReload(sources, running: loaded, log: log), log)
+    return (ConfigurationUpdater(sources, running: loaded, log: log), log)
   }
 
   private func takeLines() -> [String] {
@@ -119,12 +119,12 @@ struct ConfigurationReloadTests {
     let isRefusing = Mutex(true)
     let applied = Mutex(0)
     reload.add(
-      ReloadablePart(keys: ["topics.items"]) { _ in
-        ReloadablePart.Change(["certificate"]) { applied.withLock { $0 += 1 } }
+      UpdatablePart(keys: ["topics.items"]) { _ in
+        UpdatablePart.Change(["certificate"]) { applied.withLock { $0 += 1 } }
       }
     )
     reload.add(
-      ReloadablePart(keys: ["topics.sections"]) { _ in
+      UpdatablePart(keys: ["topics.sections"]) { _ in
         if isRefusing.withLock({ $0 }) { throw Refusal() }
         return nil
       }
