@@ -29,7 +29,6 @@ TESTED = {
     "json5": "test_data.py has the command read it as a configuration",
     "nginx location": "test_data.py follows a stream through an nginx with it",
     "ini unit": "test_data.py compares it with the unit of the package",
-    "swift client": "test_languages.py compiles it",
     "swift uikit": "test_languages.py compiles it, with the names of UIKit that it uses",
     "js page": "test_languages.py runs it in Node",
     "python producer": "ExampleTests run it",

@@ -14,14 +14,6 @@ sys.path.append(str(ROOT / "docs" / "site"))
 from api import import_options, toolchain  # noqa: E402
 
 # The code around a block.
-CLIENT = """
-import FeedClient
-import Kafka
-
-func example(kafka: KafkaConfiguration) async throws {{
-{code}
-}}
-"""
 # The parts of UIKit that the block uses, with UIKit's signatures.
 UIKIT = """
 import Feed
@@ -83,9 +75,6 @@ class Swift(unittest.TestCase):
                     capture_output=True, encoding="utf-8")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertNotIn("warning:", result.stderr)
-
-    def test_blocks_with_a_client_compile(self):
-        self.compile("swift client", CLIENT)
 
     def test_blocks_with_uikit_compile(self):
         self.compile("swift uikit", UIKIT)
