@@ -13,7 +13,6 @@ sys.path.append(str(ROOT / "docs" / "site"))
 
 from api import import_options, toolchain  # noqa: E402
 
-# The code around a block.
 # The parts of UIKit that the block uses, with UIKit's signatures.
 UIKIT = """
 import Feed
