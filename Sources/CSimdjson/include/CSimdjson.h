@@ -119,45 +119,6 @@ static inline feedstore_json_marks feedstore_json_mark64_portably(const uint8_t 
 /// No byte past `count` is read.
 feedstore_json_marks feedstore_json_mark_at(const uint8_t *bytes, size_t start, size_t count);
 
-/// What is between a piece of a shape and the one before it.
-typedef enum {
-  /// Nothing: the piece begins the text.
-  feedstore_shape_start = 0,
-  /// A string's content without escapes.
-  feedstore_shape_string = 1,
-  /// A string's content.
-  feedstore_shape_any_string = 2,
-  /// A number or a literal.
-  feedstore_shape_scalar = 3,
-} feedstore_shape_gap;
-
-/// Bytes that are the same in each text of a shape.
-typedef struct {
-  /// With 32 bytes before and behind them that can be read.
-  const uint8_t *bytes;
-  uint32_t count;
-  /// A bit for each of the first 32 of them.
-  uint32_t first_bits;
-  feedstore_shape_gap gap;
-} feedstore_shape_piece;
-
-/// How far a text is of a shape.
-typedef struct {
-  /// The next piece.
-  size_t piece;
-  /// Where it is expected, or where what is before it begins or goes on; past the text if nothing more is to be tried.
-  size_t at;
-  /// Nonzero if any byte of the strings so far, or of what is behind them, is not ASCII.
-  uint64_t not_ascii;
-} feedstore_shape_match;
-
-/// Compares a text of 16 bytes or more with the pieces of a shape, from the next one on, and passes the contents of strings and
-/// plain integers between them. Ends where a piece differs, or follows something else. Notes where each piece is that is passed.
-/// The text ends in a bracket that closes. No byte past `count` is read.
-void feedstore_shape_pass(
-    const feedstore_shape_piece *pieces, size_t piece_count, const uint8_t *bytes, size_t count,
-    feedstore_shape_match *match, uint32_t *places);
-
 #ifdef __cplusplus
 }
 #endif

@@ -8,15 +8,13 @@ struct EventFields {
   private(set) var at = Slot()
   private(set) var items = Slot()
   private(set) var sections = Slot()
-  /// Takes what is no field.
-  private var unknown = Slot()
-  /// The names that occurred; not told of a text that was read by its shape.
+  /// The names that occurred, known and unknown.
   private(set) var names: Names = []
 
   /// Where a value starts and ends: tokens, or offsets where there are none. A first of 0 means that it is absent.
   typealias Value = JSONText.Field
 
-  /// A value in half the room, as there are many of these.
+  /// A value in half the memory, since there are many.
   struct Slot {
     private var first: UInt32 = 0
     private var end: UInt32 = 0
@@ -31,12 +29,6 @@ struct EventFields {
     }
 
     @inline(__always)
-    init(first: UInt32, end: UInt32) {
-      self.first = first
-      self.end = end
-    }
-
-    @inline(__always)
     var value: Value { (Int(first), Int(end)) }
 
     @inline(__always)
@@ -45,7 +37,6 @@ struct EventFields {
 
   /// A field's name.
   enum Name: UInt8 {
-    // In the order of the members of `EventFields`.
     case op, item, section, kind, data, at, items, sections, unknown
 
     /// - Parameter name: without escapes.
@@ -124,27 +115,18 @@ struct EventFields {
 
   @inline(__always)
   mutating func set(_ name: Name, _ value: Value) {
-    self[Int(name.rawValue)] = Slot(value)
+    let slot = Slot(value)
+    switch name {
+    case .op: op = slot
+    case .item: item = slot
+    case .section: section = slot
+    case .kind: kind = slot
+    case .data: data = slot
+    case .at: at = slot
+    case .items: items = slot
+    case .sections: sections = slot
+    case .unknown: break
+    }
     names.formUnion(Names(name))
-  }
-
-  // MARK: Numbers
-
-  /// The numbers of the fields but for the operation, which is the first.
-  static var numbers: Range<Int> { Int(Name.item.rawValue)..<Int(Name.unknown.rawValue) }
-
-  /// A field by the number of its name: the members are slots of one size, one after the other, in the order of the names.
-  @inline(__always)
-  subscript(number: Int) -> Slot {
-    get {
-      withUnsafeBytes(of: self) {
-        $0.load(fromByteOffset: number &* MemoryLayout<Slot>.stride, as: Slot.self)
-      }
-    }
-    set {
-      withUnsafeMutableBytes(of: &self) {
-        $0.storeBytes(of: newValue, toByteOffset: number &* MemoryLayout<Slot>.stride, as: Slot.self)
-      }
-    }
   }
 }

@@ -39,11 +39,8 @@ public struct IgnoredFields: Sendable {
   private static let greatestByteCount = 64
 
   /// Counts a field.
-  ///
-  /// - Returns: its number; -1 if there is no room for it.
   @inline(never)
-  @discardableResult
-  mutating func note(_ operation: Operation, _ parent: Parent, _ name: ByteSpan) -> Int {
+  mutating func note(_ operation: Operation, _ parent: Parent, _ name: ByteSpan) {
     let name = name.prefix(atMost: IgnoredFields.greatestByteCount)
     let place = UInt64(operation.rawValue) << 8 | UInt64(parent.rawValue)
     let key = UInt64(ByteHash.of(name)) << 16 | place
@@ -57,17 +54,6 @@ public struct IgnoredFields: Sendable {
     } else if number >= 0, !fields[number].bytes.withUnsafeBytes({ ByteSpan($0).hasSameBytes(as: name) }) {
       number = -1
     }
-    count(number)
-    return number
-  }
-
-  /// Counts fields that were found before.
-  @inline(never)
-  mutating func note(_ numbers: [Int]) {
-    for number in numbers { count(number) }
-  }
-
-  private mutating func count(_ number: Int) {
     if number < 0 { otherCount += 1 } else { fields[number].count += 1 }
   }
 

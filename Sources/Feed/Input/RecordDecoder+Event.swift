@@ -99,27 +99,23 @@ extension RecordDecoder {
   }
 
   /// Counts the fields of an event that its operation does not read.
-  ///
-  /// - Returns: the numbers of those that are told apart.
   @inline(__always)
   func noteIgnored(
     _ fields: EventFields,
     _ operation: Operation,
     in text: some EventText,
     at object: Int
-  ) -> [Int] {
-    if operation.fieldNames.isSuperset(of: fields.names) { return [] }
-    return findIgnored(operation, in: text, at: object)
+  ) {
+    if operation.fieldNames.isSuperset(of: fields.names) { return }
+    countIgnored(operation, in: text, at: object)
   }
 
   @inline(never)
-  private func findIgnored(_ operation: Operation, in text: some EventText, at object: Int) -> [Int] {
-    var numbers: [Int] = []
+  private func countIgnored(_ operation: Operation, in text: some EventText, at object: Int) {
     text.visitMembers(of: object, arena: arena) { name, _ in
       guard !operation.fieldNames.contains(EventFields.Names(EventFields.Name(name))) else { return }
-      numbers.append(ignored.note(operation, .event, name))
+      ignored.note(operation, .event, name)
     }
-    return numbers
   }
 
   // MARK: Fields

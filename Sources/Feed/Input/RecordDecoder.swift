@@ -36,7 +36,6 @@ public final class RecordDecoder {
   @exclusivity(unchecked) var mergePatch = MergePatch()
   let patchOutput = ByteWriter()
 
-  @exclusivity(unchecked) private var shapes = EventShapes()
   /// The fields without effect of all records so far, rejected ones included.
   @exclusivity(unchecked) package internal(set) var ignored = IgnoredFields()
 
@@ -85,20 +84,8 @@ public final class RecordDecoder {
     }
     var fields = EventFields()
     if indexer.readsInSinglePass {
-      if let shape = shapes.shape(of: value, &fields) {
-        let (depth, operation) = (shape.pointee.depth, shape.pointee.operation)
-        try decodePlain(key, value, fields, depth: depth, operation)
-        if shape.pointee.ignoresFields { ignored.note(shape.pointee.ignoredFields) }
-        return
-      }
       let depth = PlainEvent.read(value, &fields)
-      if depth > 0 {
-        try decodePlain(key, value, fields, depth: depth, nil)
-        let operation = events[0].operation
-        let ignored = noteIgnored(fields, operation, in: PlainEvent(value), at: 0)
-        shapes.note(value, fields, depth: depth, operation, ignored: ignored)
-        return
-      }
+      if depth > 0 { return try decodePlain(key, value, fields, depth: depth) }
     }
     try decodeAny(key: key, value: value)
   }
@@ -108,25 +95,30 @@ public final class RecordDecoder {
   /// - Parameters:
   ///   - fields: where its fields are.
   ///   - depth: how deep it is nested.
-  ///   - operation: nil if it was not looked at.
   @inline(__always)
   private func decodePlain(
     _ key: ByteSpan,
     _ value: ByteSpan,
     _ fields: EventFields,
-    depth: Int,
-    _ operation: Operation?
+    depth: Int
   ) throws(Rejection) {
     try checkSizes(key: key, valueCount: value.count)
     try checkDepth(depth)
     eventNumber = nil
+    try appendEvent(fields, in: PlainEvent(value), at: 0)
+  }
+
+  /// Reads an event whose fields were found.
+  @inline(__always)
+  private func appendEvent(
+    _ fields: EventFields,
+    in text: some EventText,
+    at object: Int
+  ) throws(Rejection) {
     try events.append { event throws(Rejection) in
-      let text = PlainEvent(value)
-      if let operation {
-        try read(fields, operation, in: text, to: event)
-      } else {
-        try read(fields, try self.operation(fields, in: text), in: text, to: event)
-      }
+      let operation = try operation(fields, in: text)
+      try read(fields, operation, in: text, to: event)
+      noteIgnored(fields, operation, in: text, at: object)
     }
   }
 
@@ -293,11 +285,7 @@ public final class RecordDecoder {
     eventNumber = number
     var fields = EventFields()
     fields.read(first, in: text, arena)
-    try events.append { event throws(Rejection) in
-      let operation = try operation(fields, in: text)
-      try read(fields, operation, in: text, to: event)
-      _ = noteIgnored(fields, operation, in: text, at: first)
-    }
+    try appendEvent(fields, in: text, at: first)
   }
 
   // MARK: Lengths of lists
