@@ -75,6 +75,48 @@ import Testing
     }
   }
 
+  @Test func `a rejected record that had removed many elements fills the window sooner`() async throws {
+    let limits = Limits()
+    var coalescing = OracleCoalescing()
+    coalescing.maxRecords = 5
+    var options = FeedStoreOptions()
+    options.coalescing.maxRecords = 5
+    let items = (0..<150).map { "\"i\($0)\"" }.joined(separator: ",")
+    let filled = #"{"op":"section.replace","section":"s","items":[\#(items)]}"#
+    let clear = #"{"op":"feed.clear"}"#
+    let sections = (0..<50).map { #"{"op":"section.upsert","section":"t\#($0)"}"# }
+    let emptied = #"{"op":"section.delete","section":"s"}"#
+    // Each with the number of records that it counts as.
+    let cases = [
+      ("[\(clear),\(Self.failure)]", 2), ("[\(Self.failure),\(clear)]", 1),
+      ("[\(emptied),\(Self.failure)]", 2),
+      ("[\(emptied),\(clear),\(Self.failure)]", 2), ("[\(filled),\(clear),\(Self.failure)]", 4),
+      ("[\((sections + [clear, Self.failure]).joined(separator: ","))]", 3), ("[\(clear)]", 1),
+      (#"{"op":"item.upsert","item":"x"}"#, 1),
+    ]
+    for (value, count) in cases {
+      let store = FeedStore(options: options)
+      var oracle = Oracle(limits: limits, coalescing: coalescing)
+      let ordinary = Array(repeating: #"{"op":"feed.reload"}"#, count: 5 - 1 - count)
+      for (number, value) in ([filled, value] + ordinary).enumerated() {
+        let record = OracleRecord(
+          topic: "feeds.items",
+          partition: 0,
+          offset: number,
+          timestamp: 0,
+          key: Array("f".utf8),
+          value: Array(value.utf8)
+        )
+        let isFull = number == 1 + ordinary.count
+        #expect(
+          (try await store.apply(RecordBatch([record]), time: .records) == .flushDue) == isFull,
+          "\(value)"
+        )
+        #expect((oracle.take(record).flushAfter != nil) == isFull, "\(value)")
+      }
+    }
+  }
+
   @Test func `a record that fails at its last event has no effect, whatever its other events did`()
     async throws
   {

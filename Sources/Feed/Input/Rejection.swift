@@ -3,6 +3,8 @@ public struct Rejection: Error, Sendable, Equatable {
   public let code: RejectCode
   /// Names the event's number in an array (from 0), the field, and the value cut to a bound.
   public let message: String
+  /// Elements that the record had removed with whole lists before it was rejected, and that were put back.
+  public internal(set) var restoredElements = 0
 
   init(_ code: RejectCode, _ message: String) {
     self.code = code

@@ -45,12 +45,12 @@ struct GrowthCheck {
   @inline(__always)
   private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
 
-  /// Whether the record may exceed the limit on items or bytes even though it takes out these elements: an estimate that
+  /// Whether the record may exceed the limit on items or bytes even though it removes these elements: an estimate that
   /// costs nothing.
-  func mayPassLimits(without takenOut: FeedState.ElementCount) -> Bool {
-    if items - takenOut.items + mostNewElements > max(items, limits.maxItems) { return true }
+  private func mayPassLimits(despite removal: FeedState.Removal) -> Bool {
+    if items - removal.items + mostNewElements > max(items, limits.maxItems) { return true }
     let growth =
-      mostNewBytes - takenOut.items * StateSize.item - takenOut.sections * StateSize.section
+      mostNewBytes - removal.items * StateSize.item - removal.sections * StateSize.section
     return growth > 0 && usage.bytes + growth > limits.maxStateBytes
   }
 
@@ -97,7 +97,7 @@ struct GrowthCheck {
       && state.totals.itemCount + event.pointee.items.count > limits.maxItems
     guard mayPassItems || mayPassStateBytes() else { return }
     // Not to look at each element of a long list for a short record.
-    guard mayPassLimits(without: state.takenOut(by: event)) else { return }
+    guard mayPassLimits(despite: state.removal(by: event)) else { return }
     let after = state.measure(after: event.pointee, decoder)
     if after.items > limits.maxItems, after.items > items {
       throw Rejection(
@@ -127,13 +127,8 @@ struct GrowthCheck {
   /// Rejects a record that has left the feed larger than it may be.
   func check(_ feed: PublishedFeed) throws(Rejection) {
     try check(feed.itemCount, before: items, limits.maxItems, "items", "limits.maxItems")
-    try check(sectionCount: feed.sectionCount)
+    try check(feed.sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
     try checkBytes(feed.stateBytes, nil)
-  }
-
-  /// Rejects a record that leaves the feed with so many sections.
-  func check(sectionCount: Int) throws(Rejection) {
-    try check(sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
   }
 
   private func check(

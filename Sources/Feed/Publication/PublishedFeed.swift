@@ -147,16 +147,12 @@ public final class PublishedFeed {
   ) throws(Rejection) {
     let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
     state.beginJournal()
-    do {
+    var removed = 0
+    do throws(Rejection) {
       var noOps: [NoOpReason] = []
-      var takenOut = FeedState.ElementCount()
-      var isRehearsed = decoder.events.count == 1
       for number in 0..<decoder.events.count {
         let event = decoder.events.event(number)
-        if !isRehearsed {
-          takenOut += state.takenOut(by: event)
-          isRehearsed = try rehearse(decoder, from: number, takenOut, check)
-        }
+        let removal = state.removal(by: event)
         try apply(
           event,
           decoder,
@@ -166,6 +162,7 @@ public final class PublishedFeed {
         ) {
           noOps.append($0)
         }
+        removed += removal.sections + removal.items
       }
       try check.check(self)
       for reason in noOps { noOp(reason) }
@@ -173,31 +170,12 @@ public final class PublishedFeed {
       state.undoJournal()
       (exists, pendingEpoch, isReloadRequested) = before
       isCreated = false
-      throw error
+      var rejection = error
+      rejection.restoredElements = removed
+      throw rejection
     }
     state.endJournal()
     note(position)
-  }
-
-  /// Rejects a record that takes out many more elements than it names before it does so, if a later event will be rejected,
-  /// or if it would leave too many sections.
-  ///
-  /// - Parameters:
-  ///   - number: that of the next event.
-  ///   - takenOut: the elements that it and the events before it take out with their lists.
-  /// - Returns: false if the record does not take out that many so far, or if it may exceed another limit first.
-  private func rehearse(
-    _ decoder: RecordDecoder,
-    from number: Int,
-    _ takenOut: FeedState.ElementCount,
-    _ check: GrowthCheck
-  ) throws(Rejection) -> Bool {
-    // It takes several times as long to rehearse an element of a list as to take one out.
-    let effort = 2 * decoder.events.count + 4 * (decoder.items.count + decoder.sections.count)
-    guard takenOut.all > effort, !check.mayPassLimits(without: takenOut) else { return false }
-    var rehearsal = Rehearsal(state, decoder, mostPatchedBytes: 64 * takenOut.all)
-    if try rehearsal.run(from: number) { try check.check(sectionCount: rehearsal.sectionCount) }
-    return true
   }
 
   @inline(__always)

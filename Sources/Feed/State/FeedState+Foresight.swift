@@ -42,29 +42,22 @@ extension FeedState {
     return result
   }
 
-  /// How many elements an event takes out of the feed with their lists, even if it puts some of them back, without the section
-  /// that a `section.delete` names. O(1).
-  func takenOut(by event: UnsafePointer<Event>) -> ElementCount {
+  /// The elements that an event removes with whole lists, even if it puts some of them back, without the section that a
+  /// `section.delete` names. O(1).
+  func removal(by event: UnsafePointer<Event>) -> Removal {
     switch event.pointee.operation {
     case .feedClear, .feedDelete, .feedReplace:
-      return ElementCount(sections: sectionCount, items: totals.itemCount)
+      return Removal(sections: sectionCount, items: totals.itemCount)
     case .sectionReplace, .sectionDelete:
-      guard let section = sections.findPresent(event.pointee.section) else { return ElementCount() }
-      return ElementCount(items: Int(list(.items(of: section)).pointee.tree.currentCount))
-    default: return ElementCount()
+      guard let section = sections.findPresent(event.pointee.section) else { return Removal() }
+      return Removal(items: Int(list(.items(of: section)).pointee.tree.currentCount))
+    default: return Removal()
     }
   }
 
-  struct ElementCount {
+  struct Removal {
     var sections = 0
     var items = 0
-
-    var all: Int { sections + items }
-
-    static func += (one: inout ElementCount, other: ElementCount) {
-      one.sections += other.sections
-      one.items += other.items
-    }
   }
 
   private func measure(replacingBy listed: ArraySlice<ListedSection>, _ decoder: RecordDecoder) -> Measure {

@@ -8,7 +8,7 @@
 /// be published within the time allowed for it.
 public struct Coalescer: Sendable {
   private let options: CoalescingOptions
-  /// The number of waiting records.
+  /// The number of waiting records; a rejected record counts as several if it took long to undo.
   public private(set) var waitingRecords = 0
   /// The size of their keys and values, in bytes.
   public private(set) var waitingBytes = 0
@@ -54,13 +54,18 @@ public struct Coalescer: Sendable {
     first = (time, min(max(earliest, next), time.addingOrGreatest(window)))
   }
 
+  /// The number of elements that take about as long to remove and put back as a record takes to apply.
+  static let restoredPerRecord = 100
+
   /// Adds a record of this time. Returns whether the waiting records must be published at once.
   ///
-  /// - Parameter copiedBytes: bytes of waiting records that are kept as copies. They have the usual bound even while
-  ///   the input lags.
-  public mutating func add(bytes: Int, copiedBytes: Int = 0, at time: Int64) -> Bool {
+  /// - Parameters:
+  ///   - records: how many records it counts as.
+  ///   - copiedBytes: bytes of waiting records that are kept as copies. They have the usual bound even while the input
+  ///     lags.
+  public mutating func add(records: Int = 1, bytes: Int, copiedBytes: Int = 0, at time: Int64) -> Bool {
     begin(at: time)
-    waitingRecords += 1
+    waitingRecords += records
     waitingBytes += bytes
     guard waitingRecords >= options.maxRecords || waitingBytes >= options.maxBytes else { return false }
     if hasBacklog,

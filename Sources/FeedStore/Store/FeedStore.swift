@@ -150,8 +150,13 @@ public actor FeedStore {
         lookAhead.advance(to: recentDirectory(of: partition), key: key, value: value)
       }
       let byteCount = record.byteCount
-      take(record, byteCount)
-      let isFull = coalescer.add(bytes: byteCount, copiedBytes: waiting.rejectedBytes, at: now)
+      let restored = take(record, byteCount)
+      let isFull = coalescer.add(
+        records: 1 + restored / Coalescer.restoredPerRecord,
+        bytes: byteCount,
+        copiedBytes: waiting.rejectedBytes,
+        at: now
+      )
       batch.advance()
       if isFull { return .flushDue }
     }
@@ -191,7 +196,10 @@ public actor FeedStore {
     coalescer.begin(at: time)
   }
 
-  private func take(_ record: InputRecord, _ byteCount: Int) {
+  /// Applies or rejects a record.
+  ///
+  /// - Returns: elements that were put back because it was rejected.
+  private func take(_ record: InputRecord, _ byteCount: Int) -> Int {
     if !coalescer.isWaiting { countersBeforeWindow = counters }
     counters.records += 1
     counters.inputBytes += byteCount
@@ -200,7 +208,7 @@ public actor FeedStore {
     do throws(Rejection) {
       guard let addressee = try directory.decode(record, with: decoder) else {
         counters.noOps[.alreadyApplied, default: 0] += 1
-        return
+        return 0
       }
       counters.events += decoder.eventCount
       if addressee.isNewlyListed {
@@ -214,9 +222,11 @@ public actor FeedStore {
         noOp: { counters.noOps[$0, default: 0] += 1 }
       )
       share.add(growth)
+      return 0
     } catch {
       counters.rejects[error.code, default: 0] += 1
       waiting.reject(record, error, bytes: byteCount)
+      return error.restoredElements
     }
   }
 

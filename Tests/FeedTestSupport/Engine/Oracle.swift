@@ -12,6 +12,8 @@ public struct Oracle: Sendable {
   private var rejected: [OracleRejected] = []
   private var waiting = 0
   private var waitingBytes = 0
+  /// How many more records the waiting ones count as, because rejected ones had removed many elements.
+  private var charge = 0
   private var firstTimestamp = 0
   /// When the previous flush was due; nil before the first.
   private var lastDue: Int?
@@ -43,7 +45,8 @@ public struct Oracle: Sendable {
     }
     let outcome = early ?? apply(record)
     var flushAfter: OracleFlush?
-    let areMany = waiting > coalescing.maxRecords || waiting == coalescing.maxRecords && keeps(.maxRecords)
+    let count = waiting + charge
+    let areMany = count > coalescing.maxRecords || count == coalescing.maxRecords && keeps(.maxRecords)
     let areLong =
       waitingBytes > coalescing.maxBytes || waitingBytes == coalescing.maxBytes && keeps(.maxBytes)
     if areMany || areLong {
@@ -112,6 +115,7 @@ public struct Oracle: Sendable {
     rejected = []
     waiting = 0
     waitingBytes = 0
+    charge = 0
     return flush
   }
 
@@ -171,6 +175,7 @@ public struct Oracle: Sendable {
         applier.deleteFeed()
       }
     } catch {
+      charge += applier.removedElements / 100
       if !keeps(.allOrNothing) { feeds[key] = applier.state }
       if !keeps(.throughWithoutRejected) { feeds[key]?.take(record) }
       throw error

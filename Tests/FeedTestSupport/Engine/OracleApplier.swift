@@ -4,6 +4,8 @@ import Feed
 struct OracleApplier {
   private(set) var state: OracleFeedState
   private(set) var noOps: [OracleNoOp] = []
+  /// Elements that events have removed with whole lists.
+  private(set) var removedElements = 0
   private let limits: Limits
   /// The usage of other feeds.
   private let others: OracleUsage
@@ -27,6 +29,7 @@ struct OracleApplier {
       if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
       if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
       if keeps(.topicsAcceptAll) || record.topic != "feeds.sections" || event.item == nil { try apply(event) }
+      removedElements += Self.removal(by: event, from: previous)
       noteDeletions(since: previous, clears: event.op == .feedClear)
       if !keeps(.countedOnce) { try checkItems() }
       if previous == nil, state.current != nil, state.born == nil || keeps(.epochOfLastCreation) {
@@ -43,6 +46,16 @@ struct OracleApplier {
       throw OracleRejection(limit: "limits.maxSections", event: nil)
     }
     try checkState()
+  }
+
+  /// The number of elements that an event removes with whole lists, even if it puts some of them back.
+  private static func removal(by event: OracleEvent, from feed: OracleFeed?) -> Int {
+    guard let feed else { return 0 }
+    switch event.op {
+    case .feedReplace, .feedClear, .feedDelete: return feed.sections.count + feed.itemCount
+    case .sectionReplace, .sectionDelete: return event.section.flatMap { feed.section($0)?.items.count } ?? 0
+    default: return 0
+    }
   }
 
   /// Checks the limit on feeds, if the record would create one.

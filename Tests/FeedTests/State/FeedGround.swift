@@ -33,27 +33,4 @@ final class FeedGround {
   func apply(_ value: String, usage: StateUsage = StateUsage()) -> String? {
     apply(Array(value.utf8), usage: usage)
   }
-
-  /// Applies events of the decoded record, without looking ahead. Returns the message of a rejection.
-  func applyEvents(_ numbers: Range<Int>) -> String? {
-    do throws(Rejection) {
-      for number in numbers {
-        _ = try feed.state.apply(decoder.events.event(number), decoder, number: number)
-      }
-      return nil
-    } catch {
-      return error.message
-    }
-  }
-
-  /// Rehearses the decoded record. Returns the message of a rejection, or else the number of sections, or neither if
-  /// it gave up.
-  func rehearse(from number: Int, mostPatchedBytes: Int = .max) -> (rejection: String?, sectionCount: Int?) {
-    var rehearsal = Rehearsal(feed.state, decoder, mostPatchedBytes: mostPatchedBytes)
-    do throws(Rejection) {
-      return try rehearsal.run(from: number) ? (nil, rehearsal.sectionCount) : (nil, nil)
-    } catch {
-      return (error.message, nil)
-    }
-  }
 }
