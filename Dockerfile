@@ -1,4 +1,4 @@
-# feedstore in a small image. Made for Debian 12, whose librdkafka and simdjson it is tested with.
+# feedstore in a small image. Made for Debian 12, whose librdkafka it is tested with.
 #
 #   docker build --build-arg FEEDSTORE_COMMIT=$(git rev-parse --short=12 HEAD) --tag feedstore:local .
 #
@@ -36,7 +36,7 @@ COPY --from=build /image/ /
 # The libraries that the command is linked with; certificates are for brokers with TLS.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates libmicrohttpd12 librdkafka1 \
-      libsimdjson14 zlib1g \
+      zlib1g \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb /var/log/apt /var/log/dpkg.log \
  && useradd --system --uid 10001 --user-group --no-create-home --home-dir / --shell /usr/sbin/nologin feedstore \
  && mkdir -p /usr/share/feedstore \

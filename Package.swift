@@ -37,15 +37,16 @@ let package = Package(
     // What Swift's module of glibc leaves out.
     .target(name: "CEpoll"),
     .systemLibrary(name: "CMalloc"),
+    // A header about bytes of JSON, inlined.
+    .systemLibrary(name: "CTextMarks"),
     // The inspector's files.
     .target(name: "CInspector"),
     // What the build says of itself.
     .target(name: "CBuild", cSettings: commitSettings),
-    .target(name: "CSimdjson", linkerSettings: [.linkedLibrary("simdjson")]),
 
     // The walls: arrows point one way only, and the build checks them.
     .target(name: "Spelling", swiftSettings: swiftSettings),
-    .target(name: "Feed", dependencies: ["CSimdjson", "CXxhash", "Spelling"], swiftSettings: swiftSettings),
+    .target(name: "Feed", dependencies: ["CTextMarks", "CXxhash", "Spelling"], swiftSettings: swiftSettings),
     .target(name: "FeedVerification", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "FeedStore", dependencies: ["Feed"], swiftSettings: swiftSettings),
     .target(name: "Kafka", dependencies: ["CRdkafka"], swiftSettings: swiftSettings),
@@ -248,6 +249,5 @@ let package = Package(
       ],
       swiftSettings: swiftSettings
     ),
-  ],
-  cxxLanguageStandard: .cxx17
+  ]
 )

@@ -37,7 +37,6 @@ def environment():
         "architecture": platform.machine(),
         "swift": version[1] if version else "unknown",
         "glibc": platform.libc_ver()[1],
-        "simdjson": _output(["pkg-config", "--modversion", "simdjson"]).strip(),
         "valgrind": _output(["valgrind", "--version"]).strip().removeprefix("valgrind-"),
     }
 
@@ -88,8 +87,6 @@ def _program_environment():
     variables = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     # Symbols are resolved before counting begins.
     variables |= {"LD_BIND_NOW": "1", "SWIFT_DETERMINISTIC_HASHING": "1", "SWIFT_BACKTRACE": "enable=no"}
-    if platform.machine() == "x86_64":
-        variables["SIMDJSON_FORCE_IMPLEMENTATION"] = "haswell"
     return variables
 
 

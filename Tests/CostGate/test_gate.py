@@ -12,7 +12,7 @@ from counting import Count, CountingFailed
 from gate import Gate
 from workloads import ROOT, WORKLOADS, Sample, Workload
 
-ENVIRONMENT = {"architecture": "x86_64", "swift": "6.3.1", "glibc": "2.36", "simdjson": "3.0.1", "valgrind": "3.19.0"}
+ENVIRONMENT = {"architecture": "x86_64", "swift": "6.3.1", "glibc": "2.36", "valgrind": "3.19.0"}
 
 
 class GateTests(unittest.TestCase):

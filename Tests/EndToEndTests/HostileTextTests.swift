@@ -78,26 +78,15 @@ final class HostileTextTests {
     return lines
   }
 
-  @Test func `every simdjson kernel leads to the same changesets and rejected records`() throws {
+  @Test func `hostile texts in strings of texts are rejected, and others applied`() throws {
     try write(hostileLines())
-    var expected: [String]?
-    for kernel in JSONIndexer.kernels + ["none of them"] {
-      let run = try CommandRun(
-        ["replay", "input.ndjson", "--output", "output.ndjson", "--rejected", "rejected.ndjson"],
-        in: folder,
-        environment: ["SIMDJSON_FORCE_IMPLEMENTATION": kernel]
-      )
-      #expect(run.exitCode == 0, "\(kernel): \(run.error)")
-      // The fault is the same; the position where it was noticed may differ.
-      let rejected = try read("rejected.ndjson").replacing(
-        /"feedstore.error.message","(?:[^"\\]|\\.)*"/,
-        with: ""
-      )
-      let found = try [read("output.ndjson"), rejected]
-      #expect(found[0].contains("\"insert\"") || found[0].contains("\"items\""))
-      for code in ["invalid-utf8", "invalid-json"] { #expect(rejected.contains(code)) }
-      #expect(found == expected ?? found, "\(kernel)")
-      expected = found
-    }
+    let run = try CommandRun(
+      ["replay", "input.ndjson", "--output", "output.ndjson", "--rejected", "rejected.ndjson"],
+      in: folder
+    )
+    #expect(run.exitCode == 0, "\(run.error)")
+    let (output, rejected) = (try read("output.ndjson"), try read("rejected.ndjson"))
+    #expect(output.contains("\"insert\"") || output.contains("\"items\""))
+    for code in ["invalid-utf8", "invalid-json"] { #expect(rejected.contains(code)) }
   }
 }

@@ -11,7 +11,7 @@ struct EventFields {
   /// The names that occurred, known and unknown.
   private(set) var names: Names = []
 
-  /// Where a value starts and ends: tokens, or offsets where there are none. A first of 0 means that it is absent.
+  /// A first token of 0 means that it is absent.
   typealias Value = JSONText.Field
 
   /// A value in half the memory, since there are many.
@@ -61,8 +61,6 @@ struct EventFields {
       }
     }
 
-    @inline(__always)
-    var isList: Bool { self == .items || self == .sections }
   }
 
   /// Some of the names, a bit for each.

@@ -30,13 +30,13 @@ private struct ItemListFields {
 extension RecordDecoder {
   /// What an event does, which is looked at first.
   @inline(__always)
-  func operation(_ fields: EventFields, in text: some EventText) throws(Rejection) -> Operation {
+  func operation(_ fields: EventFields, in text: JSONText) throws(Rejection) -> Operation {
     guard !fields.op.isAbsent else { throw missing("op") }
     let op = fields.op.value
     guard text.character(op.first) == UInt8(ascii: "\"") else {
       throw invalid("op", "must be a string", op, text)
     }
-    let name = text.string(op, arena: arena)
+    let name = text.string(op.first, arena: arena)
     guard let operation = Operation(name: name) else {
       throw unknownOperation(name)
     }
@@ -53,7 +53,7 @@ extension RecordDecoder {
   func read(
     _ fields: EventFields,
     _ operation: Operation,
-    in text: some EventText,
+    in text: JSONText,
     to target: UnsafeMutablePointer<Event>
   ) throws(Rejection) {
     target.initialize(to: Event(operation: operation))
@@ -61,7 +61,7 @@ extension RecordDecoder {
     case .feedClear, .feedDelete, .feedReload: break
     case .feedReplace:
       guard !fields.sections.isAbsent else { throw missing("sections") }
-      target.pointee.sections = try listedSections(fields.sections.value, text.tokens)
+      target.pointee.sections = try listedSections(fields.sections.value, text)
     case .sectionUpsert:
       target.pointee.section = try identifier("section", fields.section.value, text)
       target.pointee.data = try optionalData("data", fields.data.value, text)
@@ -70,7 +70,7 @@ extension RecordDecoder {
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
-      target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text.tokens)
+      target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text)
       target.pointee.data = try optionalData("data", fields.data.value, text)
       target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionMove:
@@ -100,19 +100,13 @@ extension RecordDecoder {
 
   /// Counts the fields of an event that its operation does not read.
   @inline(__always)
-  func noteIgnored(
-    _ fields: EventFields,
-    _ operation: Operation,
-    in text: some EventText,
-    at object: Int
-  ) {
-    if operation.fieldNames.isSuperset(of: fields.names) { return }
-    countIgnored(operation, in: text, at: object)
+  func countIgnored(_ fields: EventFields, _ operation: Operation, in text: JSONText, at object: Int) {
+    if !operation.fieldNames.isSuperset(of: fields.names) { findIgnored(operation, in: text, at: object) }
   }
 
   @inline(never)
-  private func countIgnored(_ operation: Operation, in text: some EventText, at object: Int) {
-    text.visitMembers(of: object, arena: arena) { name, _ in
+  private func findIgnored(_ operation: Operation, in text: JSONText, at object: Int) {
+    text.forEachMember(of: object, arena: arena) { name, _ in
       guard !operation.fieldNames.contains(EventFields.Names(EventFields.Name(name))) else { return }
       ignored.note(operation, .event, name)
     }
@@ -153,14 +147,14 @@ extension RecordDecoder {
     _ field: StaticString,
     _ problem: String,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) -> Rejection {
     Rejection(
       .invalidField,
       event: eventNumber,
       field: field,
       problem: problem,
-      found: text.span(of: value).valueForMessage()
+      found: text.span(from: value.first, to: value.end).valueForMessage()
     )
   }
 
@@ -168,12 +162,12 @@ extension RecordDecoder {
   private func identifier(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> ByteSpan {
     guard value.first != 0, text.character(value.first) == UInt8(ascii: "\"") else {
       throw identifierFault(field, value, text)
     }
-    let id = text.string(value, arena: arena)
+    let id = text.string(value.first, arena: arena)
     guard !id.isEmpty, id.count <= limits.maxIdBytes else { throw identifierFault(field, value, text) }
     return id
   }
@@ -183,13 +177,13 @@ extension RecordDecoder {
   private func identifierFault(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) -> Rejection {
     guard value.first != 0 else { return missing(field) }
     guard text.character(value.first) == UInt8(ascii: "\"") else {
       return invalid(field, "must be a string", value, text)
     }
-    let id = text.string(value, arena: arena)
+    let id = text.string(value.first, arena: arena)
     return id.isEmpty ? invalid(field, "must not be empty", value, text) : tooLong(id, field)
   }
 
@@ -207,7 +201,7 @@ extension RecordDecoder {
   private func optionalIdentifier(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> ByteSpan {
     value.first == 0 ? .empty : try identifier(field, value, text)
   }
@@ -216,13 +210,13 @@ extension RecordDecoder {
   private func optionalKind(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> ByteSpan? {
     guard value.first != 0 else { return nil }
     guard text.character(value.first) == UInt8(ascii: "\"") else {
       throw invalid(field, "must be a string", value, text)
     }
-    let kind = text.string(value, arena: arena)
+    let kind = text.string(value.first, arena: arena)
     guard kind.count <= limits.maxIdBytes else { throw tooLong(kind, field) }
     return kind
   }
@@ -231,10 +225,10 @@ extension RecordDecoder {
   private func optionalData(
     _ field: StaticString,
     _ value: JSONText.Field,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> ByteSpan? {
     guard value.first != 0 else { return nil }
-    let data = text.compactSpan(of: value, arena: arena)
+    let data = text.compactSpan(from: value.first, to: value.end, arena: arena)
     guard data.count <= limits.maxDataBytes else {
       throw Rejection(
         .limitExceeded,
@@ -251,7 +245,7 @@ extension RecordDecoder {
   private func optionalPlace(
     _ at: JSONText.Field,
     _ operation: Operation,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> Place? {
     at.first == 0 ? nil : try place(at, operation, text)
   }
@@ -260,19 +254,19 @@ extension RecordDecoder {
   private func place(
     _ at: JSONText.Field,
     _ operation: Operation,
-    _ text: some EventText
+    _ text: JSONText
   ) throws(Rejection) -> Place {
     let form =
       #"must be "first", "last", {"before": id}, {"after": id} or {"index": n} with n an integer >= 0"#
     if text.character(at.first) == UInt8(ascii: "\"") {
-      let name = text.string(at, arena: arena)
+      let name = text.string(at.first, arena: arena)
       if name.matches("first") { return .first }
       if name.matches("last") { return .last }
       throw invalid("at", form, at, text)
     }
     guard text.character(at.first) == UInt8(ascii: "{") else { throw invalid("at", form, at, text) }
     var (before, after, index): (JSONText.Field, JSONText.Field, JSONText.Field) = ((0, 0), (0, 0), (0, 0))
-    text.visitMembers(of: at.first, arena: arena) { name, value in
+    text.forEachMember(of: at.first, arena: arena) { name, value in
       if name.matches("before") {
         before = value
       } else if name.matches("after") {
@@ -294,9 +288,9 @@ extension RecordDecoder {
   }
 
   /// A plain decimal integer >= 0; one too large to count is as good as the largest.
-  private func plainIndex(_ value: JSONText.Field, _ text: some EventText) -> Int? {
+  private func plainIndex(_ value: JSONText.Field, _ text: JSONText) -> Int? {
     var index = 0
-    for byte in text.span(of: value).buffer {
+    for byte in text.span(from: value.first, to: value.end).buffer {
       guard byte &- 0x30 < 10 else { return nil }
       let (product, overflow) = index.multipliedReportingOverflow(by: 10)
       let (sum, sumOverflow) = product.addingReportingOverflow(Int(byte &- 0x30))

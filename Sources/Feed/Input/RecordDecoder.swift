@@ -82,65 +82,16 @@ public final class RecordDecoder {
       try checkSizes(key: key, valueCount: value.count)
       return
     }
-    var fields = EventFields()
-    if indexer.readsInSinglePass {
-      let depth = PlainEvent.read(value, &fields)
-      if depth > 0 { return try decodePlain(key, value, fields, depth: depth) }
-    }
-    try decodeAny(key: key, value: value)
-  }
-
-  /// Decodes a value that is one event.
-  ///
-  /// - Parameters:
-  ///   - fields: where its fields are.
-  ///   - depth: how deep it is nested.
-  @inline(__always)
-  private func decodePlain(
-    _ key: ByteSpan,
-    _ value: ByteSpan,
-    _ fields: EventFields,
-    depth: Int
-  ) throws(Rejection) {
-    try checkSizes(key: key, valueCount: value.count)
-    try checkDepth(depth)
-    eventNumber = nil
-    try appendEvent(fields, in: PlainEvent(value), at: 0)
-  }
-
-  /// Reads an event whose fields were found.
-  @inline(__always)
-  private func appendEvent(
-    _ fields: EventFields,
-    in text: some EventText,
-    at object: Int
-  ) throws(Rejection) {
-    try events.append { event throws(Rejection) in
-      let operation = try operation(fields, in: text)
-      try read(fields, operation, in: text, to: event)
-      noteIgnored(fields, operation, in: text, at: object)
-    }
-  }
-
-  /// Decodes a value that is more than one short event.
-  @inline(never)
-  private func decodeAny(key: ByteSpan, value: ByteSpan) throws(Rejection) {
     defer { if value.count > 4 << 20 { indexer.trim() } }
-    do {
+    do throws(JSONFault) {
       try indexer.index(value)
-      // The sizes come before the grammar, and after UTF-8, which indexing has checked.
-      try checkSizes(key: key, valueCount: value.count)
-      try text.validate()
-    } catch let rejection as Rejection {
-      throw rejection
-    } catch let fault as JSONFault {
-      if fault.reason == .invalidUTF8 { throw RecordDecoder.notUTF8("value", value) }
-      try checkSizes(key: key, valueCount: value.count)
-      throw RecordDecoder.notJSON(fault, value)
     } catch {
-      fatalError("unexpected error \(error)")
+      if error.reason == .invalidUTF8 { throw RecordDecoder.notUTF8("value", value) }
+      try checkSizes(key: key, valueCount: value.count)
+      throw RecordDecoder.notJSON(error, value)
     }
-    if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
+    try checkSizes(key: key, valueCount: value.count)
+    if text.hasEscapes, let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) {
       throw RecordDecoder.notJSON(fault, value)
     }
     try checkDepth(text.depth)
@@ -285,7 +236,11 @@ public final class RecordDecoder {
     eventNumber = number
     var fields = EventFields()
     fields.read(first, in: text, arena)
-    try appendEvent(fields, in: text, at: first)
+    try events.append { event throws(Rejection) in
+      let operation = try operation(fields, in: text)
+      try read(fields, operation, in: text, to: event)
+      countIgnored(fields, operation, in: text, at: first)
+    }
   }
 
   // MARK: Lengths of lists

@@ -23,8 +23,8 @@ public struct JSONFault: Error, Sendable, Equatable {
     self.offset = offset
   }
 
-  /// The fault of a text with a string that does not end or has a control character.
-  init(inStringsOf text: ByteSpan) {
+  /// The fault of a text with a string that does not end or has a control character; nil if it has none.
+  init?(inStringsOf text: ByteSpan) {
     var (start, isEscaped): (Int?, Bool) = (nil, false)
     for (at, byte) in text.buffer.enumerated() {
       if byte == UInt8(ascii: "\""), !isEscaped {
@@ -35,7 +35,8 @@ public struct JSONFault: Error, Sendable, Equatable {
       }
       isEscaped = byte == UInt8(ascii: "\\") && !isEscaped
     }
-    self.init(.unterminatedString, at: start ?? 0)
+    guard let start else { return nil }
+    self.init(.unterminatedString, at: start)
   }
 
   /// What is wrong, in words.

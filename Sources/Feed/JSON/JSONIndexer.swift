@@ -1,104 +1,136 @@
-internal import CSimdjson
-
-/// Finds the structure of JSON texts: a pass of our own for short ones, and simdjson's vectorised first stage for all others.
+/// Finds the structure of JSON texts, and checks them.
 public final class JSONIndexer {
-  private let indexer: OpaquePointer
   /// The latest text.
   let text: JSONText
-  /// Where the text notes which bracket closes which.
-  @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
-  /// Numbers that they have room for.
-  @exclusivity(unchecked) private var capacity = usualCapacity
-  /// Where the tokens of a text start that was read in a single pass.
+  /// Where the tokens of the text start.
   @exclusivity(unchecked) private var offsets: UnsafeMutablePointer<UInt32>
-  /// Whether short texts are read in a single pass.
-  let readsInSinglePass: Bool
+  /// Which bracket closes which.
+  @exclusivity(unchecked) private var closings: UnsafeMutablePointer<UInt32>
+  /// Numbers that each has room for.
+  @exclusivity(unchecked) private var capacity: Int
+  /// A copy of a text that is short, or does not end in a bracket.
+  @exclusivity(unchecked) private var copy: [UInt8] = []
 
   private static let usualCapacity = 1024
 
-  /// The kernels of simdjson that this processor can run, the fastest first. All come to the same results.
-  static let kernels: [String] = {
-    var names: [String] = []
-    while let name = feedstore_json_kernel(names.count) { names.append(String(cString: name)) }
-    return names
-  }()
-
-  public convenience init() { self.init(kernel: nil) }
-
-  /// - Parameter kernel: one of `kernels`, which then reads short texts too; or nil for the process's.
-  init(kernel: String?) {
-    guard let indexer = feedstore_json_indexer_create(kernel) else { fatalError("out of memory") }
-    self.indexer = indexer
-    readsInSinglePass = kernel == nil
-    closings = .allocate(capacity: JSONIndexer.usualCapacity)
-    offsets = .allocate(capacity: JSONIndexer.usualCapacity + 1)
+  public init() {
+    capacity = JSONIndexer.usualCapacity
+    offsets = .allocate(capacity: capacity)
+    closings = .allocate(capacity: capacity)
     text = JSONText(closings: closings)
   }
 
   deinit {
-    feedstore_json_indexer_destroy(indexer)
-    closings.deallocate()
     offsets.deallocate()
+    closings.deallocate()
   }
 
-  /// Finds the structure of a text and checks the whole of it.
+  /// Finds the structure of a text and checks all of it, but for surrogate escapes.
   ///
   /// The result is valid until the next call, and as long as the indexer.
   public func validated(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
     try index(bytes)
-    try text.validate()
     return text
   }
 
-  /// Finds brackets, colons, commas and the starts of strings, numbers and literals.
-  ///
-  /// What is then found in `text` is valid until the next call. It says nothing of the grammar: see `JSONText.validate`.
+  /// Does the same, and refuses a surrogate escape that has no partner: a string with one is not UTF-8.
+  package func validatedWithPairedSurrogates(_ bytes: ByteSpan) throws(JSONFault) -> JSONText {
+    try index(bytes)
+    if let fault = text.unpairedSurrogate(from: 0, to: text.offsetCount) { throw fault }
+    return text
+  }
+
+  /// Makes `text` the description of these bytes, if they are JSON.
   @inline(__always)
   func index(_ bytes: ByteSpan) throws(JSONFault) {
-    guard readsInSinglePass, JSONSinglePass.byteCounts.contains(bytes.count) else {
-      return try indexWithSimdjson(bytes)
-    }
-    if bytes.count > capacity { reserve(max(bytes.count, capacity * 2)) }
-    guard let findings = JSONSinglePass.read(bytes, offsets: offsets, closings: closings) else {
-      return try indexWithSimdjson(bytes)
-    }
-    text.describe(bytes, offsets: UnsafePointer(offsets), closings: closings, findings)
+    var count = bytes.count
+    while count > 0, JSONText.isSpace(bytes[count - 1]) { count -= 1 }
+    if count + JSONPass.leastLimit >= capacity { try reserve(count + JSONPass.leastLimit + 1) }
+    guard count >= JSONPass.leastLimit,
+      bytes[count - 1] == UInt8(ascii: "}") || bytes[count - 1] == UInt8(ascii: "]")
+    else { return try indexCopy(of: bytes, count) }
+    try index(bytes, as: bytes.base, limit: count, count)
   }
 
+  /// Indexes a copy of the text that a bracket follows.
   @inline(never)
-  private func indexWithSimdjson(_ bytes: ByteSpan) throws(JSONFault) {
-    var offsets: UnsafePointer<UInt32>?
-    var count = 0
-    switch feedstore_json_index(indexer, bytes.base, bytes.count, &offsets, &count) {
-    case feedstore_json_ok:
-      guard let offsets else { throw JSONFault(.empty, at: 0) }
-      if count > capacity { reserve(max(count, capacity * 2)) }
-      text.describe(bytes, offsets: offsets, offsetCount: count, closings: closings)
-    case feedstore_json_empty: throw JSONFault(.empty, at: 0)
-    case feedstore_json_invalid_utf8: throw JSONFault(.invalidUTF8, at: 0)
-    case feedstore_json_invalid_string: throw JSONFault(inStringsOf: bytes)
-    default: throw JSONFault(.tooLarge, at: 0)
+  private func indexCopy(of bytes: ByteSpan, _ count: Int) throws(JSONFault) {
+    guard count > 0 else { throw JSONFault(.empty, at: 0) }
+    copy.removeAll(keepingCapacity: true)
+    copy += bytes.buffer[..<count]
+    copy += repeatElement(UInt8(ascii: " "), count: max(1, JSONPass.leastLimit - count))
+    copy.append(UInt8(ascii: "]"))
+    try copy.withUnsafeBufferPointer { copy throws(JSONFault) in
+      guard let base = copy.baseAddress else { return }
+      try index(bytes, as: base, limit: copy.count, count)
     }
+    trimCopy()
   }
 
+  @inline(__always)
+  private func index(
+    _ bytes: ByteSpan,
+    as base: UnsafePointer<UInt8>,
+    limit: Int,
+    _ count: Int
+  ) throws(JSONFault) {
+    let (pass, isComplete) = JSONPass.read(
+      base,
+      limit: limit,
+      count: count,
+      hasSpaces: count < bytes.count,
+      offsets: offsets,
+      closings: closings
+    )
+    guard isComplete, !pass.found.contains(.invalidEscapes),
+      !pass.found.contains(.nonASCII) || JSONIndexer.isUTF8(bytes)
+    else { throw fault(in: bytes, pass, isComplete) }
+    offsets[pass.tokenCount] = UInt32(truncatingIfNeeded: bytes.count)
+    text.describe(bytes, offsets: UnsafePointer(offsets), closings: closings, pass)
+  }
+
+  /// What is wrong with a text: of several faults, one of UTF-8, then one of strings, then the first of the grammar, then one of
+  /// escapes.
   @inline(never)
-  private func reserve(_ count: Int) {
-    closings.deallocate()
-    closings = .allocate(capacity: count)
+  private func fault(in bytes: ByteSpan, _ pass: JSONPass, _ isComplete: Bool) -> JSONFault {
+    guard JSONIndexer.isUTF8(bytes) else { return JSONFault(.invalidUTF8, at: 0) }
+    if let fault = JSONFault(inStringsOf: bytes) { return fault }
+    guard isComplete else { return pass.fault(in: bytes) }
+    offsets[pass.tokenCount] = UInt32(truncatingIfNeeded: bytes.count)
+    text.describe(bytes, offsets: UnsafePointer(offsets), closings: closings, pass)
+    guard let fault = text.invalidEscape else { preconditionFailure("an escape is invalid, and none is") }
+    return fault
+  }
+
+  // MARK: Memory
+
+  @inline(never)
+  private func reserve(_ count: Int) throws(JSONFault) {
+    guard count <= UInt32.max else { throw JSONFault(.tooLarge, at: 0) }
     offsets.deallocate()
-    // Of longer texts simdjson says where tokens start.
-    offsets = .allocate(capacity: min(count, JSONSinglePass.byteCounts.upperBound) + 1)
-    capacity = count
+    closings.deallocate()
+    // What no token needs is not touched.
+    capacity = max(count, min(capacity * 2, 1 << 24))
+    offsets = .allocate(capacity: capacity)
+    closings = .allocate(capacity: capacity)
   }
 
   /// Gives memory back after a text much larger than usual.
   public func trim() {
-    feedstore_json_indexer_trim(indexer, 4 << 20)
-    if capacity > 1 << 20 { reserve(JSONIndexer.usualCapacity) }
+    guard capacity > 1 << 20 else { return }
+    capacity = JSONIndexer.usualCapacity
+    offsets.deallocate()
+    closings.deallocate()
+    offsets = .allocate(capacity: capacity)
+    closings = .allocate(capacity: capacity)
+  }
+
+  private func trimCopy() {
+    if copy.count > 1 << 20 { copy = [] }
   }
 
   /// Whether the bytes are well-formed UTF-8.
   public static func isUTF8(_ bytes: ByteSpan) -> Bool {
-    bytes.isShortASCII || feedstore_json_is_utf8(bytes.base, bytes.count)
+    bytes.isShortASCII || bytes.invalidUTF8Offset == bytes.count
   }
 }

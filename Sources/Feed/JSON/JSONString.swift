@@ -18,6 +18,17 @@ enum JSONString {
     return value
   }
 
+  /// The bytes of the escape whose backslash is at `index`, or nil if it is invalid.
+  static func escapeCount(_ text: ByteSpan, _ index: Int) -> Int? {
+    switch text[index + 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      2
+    case UInt8(ascii: "u"): codeUnit(text, index + 2) == nil ? nil : 6
+    default: nil
+    }
+  }
+
   /// Resolves the escapes of a string whose escapes were validated; `target` has room for
   /// `raw.count` bytes. Returns the number of bytes written. An unpaired surrogate becomes the
   /// three bytes of its code point, which are not UTF-8.

@@ -3,8 +3,7 @@ import Glibc
 /// A JSON text with the index of its structure: where every bracket, colon, comma and the start
 /// of every string, number and literal is.
 ///
-/// A value is named by the position in the index where it starts (a *token*). After `validate`
-/// has passed, and only then, the other methods may be called.
+/// A value is named by the position in the index where it starts (a *token*).
 ///
 /// One object serves an indexer's texts one after the other.
 public final class JSONText {
@@ -21,8 +20,6 @@ public final class JSONText {
   @exclusivity(unchecked) private var hasSpaces = true
   /// How deep the text is nested: 0 for a scalar.
   @exclusivity(unchecked) private(set) var depth = 0
-  /// Whether the text was checked against the grammar as it was indexed.
-  @exclusivity(unchecked) private var isValidated = false
 
   /// A text of nothing, until `describe` is called.
   ///
@@ -43,56 +40,27 @@ public final class JSONText {
     closings = other.closings
     hasSpaces = other.hasSpaces
     depth = other.depth
-    isValidated = other.isValidated
   }
 
   /// Makes this the description of another text.
   ///
   /// - Parameters:
-  ///   - offsets: where the tokens start, with one more than `offsetCount`, the length of the text.
-  ///   - closings: memory for `offsetCount` numbers.
-  func describe(
-    _ bytes: ByteSpan,
-    offsets: UnsafePointer<UInt32>,
-    offsetCount: Int,
-    closings: UnsafeMutablePointer<UInt32>
-  ) {
-    self.bytes = bytes
-    self.offsets = offsets
-    self.offsetCount = offsetCount
-    self.closings = closings
-    hasEscapes = bytes.contains(UInt8(ascii: "\\"))
-    hasSpaces = true
-    isValidated = false
-  }
-
-  /// Makes this the description of another text, of which everything is known.
+  ///   - offsets: where the tokens start, and after them the length of the text.
+  ///   - closings: for each bracket that opens, the one that closes it.
   @inline(__always)
   func describe(
     _ bytes: ByteSpan,
     offsets: UnsafePointer<UInt32>,
     closings: UnsafeMutablePointer<UInt32>,
-    _ findings: JSONSinglePass
+    _ pass: JSONPass
   ) {
     self.bytes = bytes
     self.offsets = offsets
-    self.offsetCount = findings.tokenCount
+    self.offsetCount = pass.tokenCount
     self.closings = closings
-    hasEscapes = findings.hasEscapes
-    hasSpaces = findings.hasSpaces
-    depth = findings.depth
-    isValidated = true
-  }
-
-  /// Checks the whole text against the grammar of RFC 8259.
-  ///
-  /// Unpaired surrogate escapes are not looked at here, as they are within the grammar: see
-  /// `unpairedSurrogate(from:to:)`.
-  func validate() throws(JSONFault) {
-    if isValidated { return }
-    let findings = try JSONValidator.validate(self)
-    hasSpaces = findings.hasSpaces
-    depth = findings.deepest
+    hasEscapes = pass.found.contains(.escapes)
+    hasSpaces = pass.hasSpaces
+    depth = pass.depth
   }
 
   /// Whether it has neither escapes nor white space between tokens: where a token ends the next one begins, and strings stand for
@@ -214,6 +182,22 @@ public final class JSONText {
     for token in first..<end where character(token) == UInt8(ascii: "\"") {
       if JSONString.hasUnpairedSurrogate(rawString(token)) {
         return JSONFault(.unpairedSurrogate, at: Int(offsets[token]))
+      }
+    }
+    return nil
+  }
+
+  /// The first escape that is invalid, if the rest was found right.
+  var invalidEscape: JSONFault? {
+    for token in 0..<offsetCount where character(token) == UInt8(ascii: "\"") {
+      let string = rawString(token)
+      var at = 0
+      while let found = memchr(string.base + at, Int32(UInt8(ascii: "\\")), string.count - at) {
+        at = string.base.distance(to: found.assumingMemoryBound(to: UInt8.self))
+        guard let count = JSONString.escapeCount(string, at) else {
+          return JSONFault(.invalidEscape, at: Int(offsets[token]) + 1 + at + 1)
+        }
+        at += count
       }
     }
     return nil

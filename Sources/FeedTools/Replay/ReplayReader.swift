@@ -41,7 +41,7 @@ package final class ReplayReader: InputBatch, @unchecked Sendable {
 
   /// The size of each read in bytes.
   private let chunkBytes: Int
-  /// Longer lines are rejected; simdjson indexes at most 4 GiB.
+  /// Longer lines are rejected; an index of tokens is for at most 4 GiB.
   private static let maxLineBytes = 1 << 31
 
   /// - Parameters:

@@ -3,9 +3,8 @@ import Testing
 
 @testable import Feed
 
-/// Every kernel of simdjson that this processor can run, and the single pass over short texts, on texts that end directly before
-/// memory that cannot be read.
-@Suite struct JSONKernelTests {
+/// Texts that end directly before memory that cannot be read.
+@Suite struct JSONBoundsTests {
   private static let texts = [
     #"{"op":"item.upsert","item":"é","data":{"n":[1,-0,1.10],"s":"\u00e9\ud83d\ude00 😀"}}"#,
     "\t{ \"€\" : [ true , null ] ,\r\n \"a\\\\\" : \"\\\"\" } ", #"["a",{},[],{"":-12.5e+3}]"#, #""é€😀""#,
@@ -26,7 +25,7 @@ import Testing
     [0x80], [0xBF, 0x22], [0xC0, 0x80], [0xC1, 0xBF, 0x22], [0xE0, 0x80, 0x80], [0xE0, 0x9F, 0xBF, 0x22],
     [0xF0, 0x80, 0x80, 0x80], [0xF0, 0x8F, 0xBF, 0xBF, 0x22], [0xED, 0xA0, 0x80], [0xED, 0xBF, 0xBF, 0x22],
     [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80, 0x22], [0xFE], [0xFF],
-    // Control characters, among them two that some kernels first take for a comma and a colon.
+    // Control characters.
     [0x00], [0x01], [0x0A], [0x0C], [0x1A], [0x1F], [0x7F], [0x1F, 0x22], [0xEF, 0xBB, 0xBF],
   ]
 
@@ -34,64 +33,42 @@ import Testing
 
   private let pages = GuardedPages(capacity: 4096)
 
-  /// Compares every kernel with the oracle, and what a record of that value is rejected for.
-  private func check(_ bytes: [UInt8], with kernels: [Kernel]) -> Bool {
+  private let indexer = JSONIndexer()
+  private let decoder = RecordDecoder(limits: Limits())
+
+  /// Compares what is found out about a text, and what a record of that value is rejected for, with the oracle.
+  private func check(_ bytes: [UInt8]) -> Bool {
     let expected = JSONVerdict.expected(bytes)
     let span = pages.place(bytes)
-    for kernel in kernels {
-      let verdict = JSONVerdict(span, kernel.indexer)
-      let code = kernel.rejection(of: span)
-      let isAsExpected =
-        switch expected {
-        case .invalidUTF8: code == .invalidUTF8
-        case .invalidJSON: code == .invalidJSON
-        case .json: code != .invalidUTF8 && code != .invalidJSON && code == kernels[0].rejection(of: span)
-        }
-      guard verdict == expected, isAsExpected else {
-        Issue.record("\(kernel.name): \(verdict) and \(code as Any), expected \(expected), for \(bytes)")
-        return false
+    let verdict = JSONVerdict(span, indexer)
+    let code = rejection(of: span)
+    let isAsExpected =
+      switch expected {
+      case .invalidUTF8: code == .invalidUTF8
+      case .invalidJSON: code == .invalidJSON
+      case .json: code != .invalidUTF8 && code != .invalidJSON
       }
-    }
-    return true
+    if verdict == expected, isAsExpected { return true }
+    Issue.record("\(verdict) and \(code as Any), expected \(expected), for \(bytes)")
+    return false
   }
 
-  private struct Kernel {
-    let name: String
-    let indexer: JSONIndexer
-    private let decoder: RecordDecoder
-
-    /// - Parameter name: nil for the single pass, before the process's kernel.
-    init(_ name: String?) {
-      self.name = name ?? "single pass"
-      indexer = JSONIndexer(kernel: name)
-      decoder = RecordDecoder(limits: Limits(), indexer: JSONIndexer(kernel: name))
+  /// Why a record with that value is rejected, if it is.
+  private func rejection(of value: ByteSpan) -> RejectCode? {
+    do throws(Rejection) {
+      try decoder.decode(key: ByteSpan("f" as StaticString), value: value)
+      return nil
+    } catch {
+      return error.code
     }
-
-    static var all: [Kernel] { (JSONIndexer.kernels + [nil]).map(Kernel.init) }
-
-    /// Why a record with that value is rejected, if it is.
-    func rejection(of value: ByteSpan) -> RejectCode? {
-      do throws(Rejection) {
-        try decoder.decode(key: ByteSpan("f" as StaticString), value: value)
-        return nil
-      } catch {
-        return error.code
-      }
-    }
-  }
-
-  @Test func `there is a portable kernel, and one for this processor`() {
-    #expect(JSONIndexer.kernels.last == "fallback")
-    #expect(Set(JSONIndexer.kernels).count == JSONIndexer.kernels.count)
   }
 
   @Test func `texts that are cut anywhere, with anything behind, are what the oracle says`() {
-    let kernels = Kernel.all
     for text in Self.texts {
       let bytes = Array(text.utf8)
       for length in 0...bytes.count {
         for tail in Self.tails {
-          guard check(Array(bytes.prefix(length)) + tail, with: kernels) else { return }
+          guard check(Array(bytes.prefix(length)) + tail) else { return }
         }
       }
     }
@@ -99,14 +76,13 @@ import Testing
 
   @Test(arguments: ["\"", " ", "[", "1", "\"é", "\"\\\\", "\"€", "é"])
   func `texts of any length up to three blocks are what the oracle says`(beginning: String) {
-    let kernels = Kernel.all
     for length in 0...200 {
       let filling = Array(beginning.utf8.suffix(beginning.utf8.count > 1 ? beginning.utf8.count - 1 : 1))
       var bytes = Array(beginning.utf8)
       while bytes.count < length { bytes += filling }
       // A quarter of them with each length, so that each comes with every fourth.
       for number in Self.tails.indices where number % 4 == length % 4 {
-        guard check(Array(bytes.prefix(length)) + Self.tails[number], with: kernels) else { return }
+        guard check(Array(bytes.prefix(length)) + Self.tails[number]) else { return }
       }
     }
   }
@@ -114,28 +90,21 @@ import Testing
   @Test(arguments: RandomCases.seeds(1...4))
   func `random bytes of those that matter are what the oracle says`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
-    let kernels = Kernel.all
     let alphabet: [[UInt8]] =
       Array(#"{}[]:,"\"01-.eE tfn/u"#.utf8).map { [$0] } + Self.tails + [
         Array("true".utf8), Array("\"\"".utf8),
       ]
     for _ in 0..<3000 {
       let bytes = (0...random.below(40)).flatMap { _ in alphabet[random.below(alphabet.count)] }
-      guard check(bytes, with: kernels) else {
+      guard check(bytes) else {
         Issue.record("seed \(seed)")
         return
       }
     }
   }
 
-  @Test func `every kernel indexes texts of many blocks alike`() throws {
+  @Test func `texts of many blocks are what the oracle says`() {
     let text = "[" + String(repeating: "{\"a\\\\\":\"é\\\"😀\",\"b\":[1, 2.5e1,null]} ,", count: 60) + "0]"
-    let span = pages.place(Array(text.utf8))
-    let expected = JSONVerdict.expected(Array(text.utf8))
-    guard case .json = expected else {
-      Issue.record("the text is meant to be valid")
-      return
-    }
-    for kernel in Kernel.all { #expect(JSONVerdict(span, kernel.indexer) == expected) }
+    #expect(check(Array(text.utf8)))
   }
 }
