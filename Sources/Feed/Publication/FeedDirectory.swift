@@ -84,7 +84,7 @@ public final class FeedDirectory {
       used += 1
       index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
     }
-    add(count(of: feed), 1)
+    add(feed.count)
   }
 
   // MARK: Records
@@ -97,53 +97,32 @@ public final class FeedDirectory {
     public let isNewlyListed: Bool
   }
 
-  @inline(__always)
-  fileprivate func apply(
-    _ decoder: RecordDecoder,
-    to feed: PublishedFeed,
-    at position: RecordPosition,
-    processBytes: Int,
-    noOp: (NoOpReason) -> Void
-  ) throws(Rejection) -> Int {
-    let before = count(of: feed)
-    let usage = StateUsage(feeds: existing, bytes: processBytes)
-    // What throws has changed nothing.
-    try feed.apply(decoder, at: position, usage: usage, noOp: noOp)
-    let after = count(of: feed)
-    if after == before { return 0 }
-    add(before, -1)
-    add(after, 1)
-    return after.bytes - before.bytes
-  }
-
-  /// What a feed of this directory counts as, to be compared with what it counts as after a change.
+  /// What feeds count as, or by how much that has grown.
   public struct Count: Equatable {
-    let exists: Bool
-    let bytes: Int
-    let sections: Int
-    let items: Int
+    /// Feeds that exist.
+    public var feeds = 0
+    /// Bytes of state.
+    public var bytes = 0
+    var sections = 0
+    var items = 0
+
+    @inline(__always)
+    public static func - (now: Count, before: Count) -> Count {
+      Count(
+        feeds: now.feeds &- before.feeds,
+        bytes: now.bytes &- before.bytes,
+        sections: now.sections &- before.sections,
+        items: now.items &- before.items
+      )
+    }
   }
 
-  /// What a feed counts as before a change.
-  @inline(__always)
-  public func count(of feed: PublishedFeed) -> Count {
-    Count(
-      exists: feed.exists,
-      bytes: feed.stateBytes,
-      sections: feed.sectionCount,
-      items: feed.itemCount
-    )
-  }
-
-  /// Notes that a feed of this directory has changed.
-  ///
-  /// - Parameter before: what it counted as.
-  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
-  public func noteChange(of feed: PublishedFeed, since before: Count) -> Int {
-    let now = count(of: feed)
-    add(before, -1)
-    add(now, 1)
-    return now.bytes - before.bytes
+  /// Counts what a feed of this directory has grown by.
+  public func add(_ growth: Count) {
+    existing += growth.feeds
+    stateBytes += growth.bytes
+    sectionCount += growth.sections
+    itemCount += growth.items
   }
 
   /// Removes a feed that there is.
@@ -154,7 +133,7 @@ public final class FeedDirectory {
     else {
       preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
     }
-    add(count(of: feed), -1)
+    add(Count() - feed.count)
     index.remove(feed.id, hash, number)
     entries[Int(number)] = nil
     defer { owned.release() }
@@ -183,14 +162,6 @@ public final class FeedDirectory {
       sectionCount == sections && itemCount == items,
       "sections and items are not counted right"
     )
-  }
-
-  @inline(__always)
-  private func add(_ count: Count, _ sign: Int) {
-    existing += count.exists ? sign : 0
-    stateBytes += sign * count.bytes
-    sectionCount += sign * count.sections
-    itemCount += sign * count.items
   }
 
   @inline(__always)
@@ -242,40 +213,5 @@ extension Unmanaged<FeedDirectory> {
       feed: known,
       isNewlyListed: known._withUnsafeGuaranteedRef { $0.listForFlush() }
     )
-  }
-
-  /// Applies a decoded record to its feed, all of it or nothing.
-  ///
-  /// - Parameters:
-  ///   - processBytes: what the process keeps, for the limit of that.
-  ///   - noOp: called with the reason for each event that does nothing.
-  /// - Returns: by how many bytes the state has grown; negative if it has shrunk.
-  /// - Throws: a `Rejection`; the feed is then as it was before.
-  public func apply(
-    _ decoder: RecordDecoder,
-    to feed: Unmanaged<PublishedFeed>,
-    at position: RecordPosition,
-    processBytes: Int,
-    noOp: (NoOpReason) -> Void
-  ) throws(Rejection) -> Int {
-    var growth = 0
-    let rejection: Rejection? = _withUnsafeGuaranteedRef { directory in
-      feed._withUnsafeGuaranteedRef { feed in
-        do throws(Rejection) {
-          growth = try directory.apply(
-            decoder,
-            to: feed,
-            at: position,
-            processBytes: processBytes,
-            noOp: noOp
-          )
-          return nil
-        } catch {
-          return error
-        }
-      }
-    }
-    if let rejection { throw rejection }
-    return growth
   }
 }

@@ -5,26 +5,21 @@ struct GrowthCheck {
   /// Outlives this; a copy of its limits would be made for every record.
   private unowned(unsafe) let decoder: RecordDecoder
   private let usage: StateUsage
-  private let existed: Bool
-  private let items: Int
-  private let sections: Int
-  private let bytes: Int
+  /// What the feed counted as before the record.
+  let before: FeedDirectory.Count
 
   /// - Parameter decoder: holds the record's events.
   @inline(__always)
   init(_ feed: PublishedFeed, _ decoder: RecordDecoder, _ usage: StateUsage) {
     self.decoder = decoder
     self.usage = usage
-    existed = feed.exists
-    items = feed.itemCount
-    sections = feed.sectionCount
-    bytes = feed.stateBytes
+    before = feed.count
   }
 
   /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
   @inline(__always)
   func mayFail() -> Bool {
-    items >= limits.maxItems || sections >= limits.maxSections || mayPassStateBytes()
+    before.items >= limits.maxItems || before.sections >= limits.maxSections || mayPassStateBytes()
   }
 
   private var limits: Limits { decoder.limits }
@@ -48,7 +43,7 @@ struct GrowthCheck {
   /// Whether the record may exceed the limit on items or bytes even though it removes these elements: an estimate that
   /// costs nothing.
   private func mayPassLimits(despite removal: FeedState.Removal) -> Bool {
-    if items - removal.items + mostNewElements > max(items, limits.maxItems) { return true }
+    if before.items - removal.items + mostNewElements > max(before.items, limits.maxItems) { return true }
     let growth =
       mostNewBytes - removal.items * StateSize.item - removal.sections * StateSize.section
     return growth > 0 && usage.bytes + growth > limits.maxStateBytes
@@ -65,9 +60,9 @@ struct GrowthCheck {
     _ number: Int?
   ) throws(Rejection) {
     switch event.pointee.operation {
-    case .sectionUpsert, .itemUpsert: if !feed.exists, !existed { try checkFeeds(number) }
+    case .sectionUpsert, .itemUpsert: if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
     case .sectionReplace, .feedReplace:
-      if !feed.exists, !existed { try checkFeeds(number) }
+      if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
       try checkList(event, feed.state, number)
     default: break
     }
@@ -99,7 +94,7 @@ struct GrowthCheck {
     // Not to look at each element of a long list for a short record.
     guard mayPassLimits(despite: state.removal(by: event)) else { return }
     let after = state.measure(after: event.pointee, decoder)
-    if after.items > limits.maxItems, after.items > items {
+    if after.items > limits.maxItems, after.items > before.items {
       throw Rejection(
         .limitExceeded,
         event: number,
@@ -111,7 +106,7 @@ struct GrowthCheck {
   }
 
   private func checkBytes(_ after: Int, _ number: Int?) throws(Rejection) {
-    let growth = after - bytes
+    let growth = after - before.bytes
     guard growth > 0, usage.bytes + growth > limits.maxStateBytes else { return }
     throw Rejection(
       .limitExceeded,
@@ -126,8 +121,8 @@ struct GrowthCheck {
 
   /// Rejects a record that has left the feed larger than it may be.
   func check(_ feed: PublishedFeed) throws(Rejection) {
-    try check(feed.itemCount, before: items, limits.maxItems, "items", "limits.maxItems")
-    try check(feed.sectionCount, before: sections, limits.maxSections, "sections", "limits.maxSections")
+    try check(feed.itemCount, before: before.items, limits.maxItems, "items", "limits.maxItems")
+    try check(feed.sectionCount, before: before.sections, limits.maxSections, "sections", "limits.maxSections")
     try checkBytes(feed.stateBytes, nil)
   }
 

@@ -76,6 +76,11 @@ public final class PublishedFeed {
   /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
   @inline(__always)
   public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
+  /// What the feed counts as in its directory.
+  @inline(__always)
+  public var count: FeedDirectory.Count {
+    FeedDirectory.Count(feeds: exists ? 1 : 0, bytes: stateBytes, sections: sectionCount, items: itemCount)
+  }
   /// The checksum of the current state.
   public var checksum: UInt32 { state.totals.checksum }
 
@@ -114,16 +119,18 @@ public final class PublishedFeed {
   /// - Parameters:
   ///   - usage: how much there is besides this feed, for the limits of that.
   ///   - noOp: called with the reason for each event that does nothing.
+  /// - Returns: by how much the feed has grown.
   /// - Throws: a `Rejection`; the feed is then as it was before.
+  @discardableResult
   public func apply(
     _ decoder: RecordDecoder,
     at position: RecordPosition,
     usage: StateUsage = StateUsage(),
     noOp: (NoOpReason) -> Void
-  ) throws(Rejection) {
+  ) throws(Rejection) -> FeedDirectory.Count {
     let check = GrowthCheck(self, decoder, usage)
     if decoder.events.count == 1, !check.mayFail() {
-      try apply(
+      try change(
         decoder.events.event(0),
         decoder,
         number: decoder.isArray ? 0 : nil,
@@ -131,10 +138,11 @@ public final class PublishedFeed {
         check,
         noOp: noOp
       )
-      note(position)
+      cover(position)
     } else {
       try applyAtomically(decoder, at: position, check, noOp: noOp)
     }
+    return count - check.before
   }
 
   /// Applies the events of a record that may turn out to be wrong once something was changed for it.
@@ -153,7 +161,7 @@ public final class PublishedFeed {
       for number in 0..<decoder.events.count {
         let event = decoder.events.event(number)
         let removal = state.removal(by: event)
-        try apply(
+        try change(
           event,
           decoder,
           number: decoder.isArray ? number : nil,
@@ -175,17 +183,19 @@ public final class PublishedFeed {
       throw rejection
     }
     state.endJournal()
-    note(position)
+    cover(position)
   }
 
+  /// Records that the record at a position was taken.
   @inline(__always)
-  private func note(_ position: RecordPosition) {
+  private func cover(_ position: RecordPosition) {
     if isCreated { beginLife() }
     windowThrough.raise(position.topic, to: position.offset)
     windowTime = max(windowTime, position.time)
   }
 
-  private func apply(
+  /// Applies one event.
+  private func change(
     _ event: UnsafePointer<Event>,
     _ decoder: RecordDecoder,
     number: Int?,

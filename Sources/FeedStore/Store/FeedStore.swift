@@ -214,14 +214,20 @@ public actor FeedStore {
       if addressee.isNewlyListed {
         waiting.feeds.append((record.partition, addressee.feed.takeUnretainedValue()))
       }
-      let growth = try directory.apply(
-        decoder,
-        to: addressee.feed,
-        at: record.position,
-        processBytes: share.processBytes,
-        noOp: { counters.noOps[$0, default: 0] += 1 }
+      let usage = StateUsage(
+        feeds: directory._withUnsafeGuaranteedRef { $0.existingCount },
+        bytes: share.processBytes
       )
-      share.add(growth)
+      let outcome = addressee.feed._withUnsafeGuaranteedRef { feed in
+        Result { () throws(Rejection) in
+          try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
+        }
+      }
+      let growth = try outcome.get()
+      if growth != FeedDirectory.Count() {
+        directory._withUnsafeGuaranteedRef { $0.add(growth) }
+        share.add(growth.bytes)
+      }
       return 0
     } catch {
       counters.rejects[error.code, default: 0] += 1
@@ -375,9 +381,11 @@ public actor FeedStore {
   private func rollBackFeeds(from first: Int) {
     for (partition, feed) in waiting.feeds[first...] {
       let directory = directory(of: partition).takeUnretainedValue()
-      let before = directory.count(of: feed)
+      let before = feed.count
       feed.rollBack()
-      share.add(directory.noteChange(of: feed, since: before))
+      let growth = feed.count - before
+      directory.add(growth)
+      share.add(growth.bytes)
     }
     counters = countersBeforeWindow
   }
