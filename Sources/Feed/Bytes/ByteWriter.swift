@@ -1,5 +1,29 @@
 import Glibc
 
+/// What encoded text goes to: a buffer, or a count of what the buffer would take.
+///
+/// Code that encodes to either cannot count other bytes than it writes.
+protocol ByteSink {
+  mutating func append(_ byte: UInt8)
+  mutating func append(_ bytes: ByteSpan)
+  mutating func append(_ text: StaticString)
+  /// Appends a string in quotes, escaping only what JSON requires.
+  mutating func append(quoted text: ByteSpan)
+  /// The same for a string of which it is known whether it needs escapes.
+  mutating func append(quoted text: ByteSpan, needsEscapes: Bool)
+  mutating func append(decimal value: Int)
+}
+
+extension ByteSink {
+  /// Appends an element's identifier in quotes.
+  @inline(__always)
+  mutating func append(idOf handle: ElementHandle, in table: ElementTable) {
+    append(quoted: table.id(handle), needsEscapes: table[handle].needsEscapes)
+  }
+}
+
+extension ByteWriter: ByteSink {}
+
 /// A growable buffer that output is appended to.
 public final class ByteWriter {
   @exclusivity(unchecked) @usableFromInline var base: UnsafeMutablePointer<UInt8>
@@ -182,4 +206,18 @@ public final class ByteWriter {
       count += 1
     }
   }
+}
+
+/// Counts the bytes of a text instead of writing it.
+struct ByteCounter: ByteSink {
+  private(set) var count = 0
+
+  mutating func append(_ byte: UInt8) { count += 1 }
+  mutating func append(_ bytes: ByteSpan) { count += bytes.count }
+  mutating func append(_ text: StaticString) { count += text.utf8CodeUnitCount }
+  mutating func append(quoted text: ByteSpan) { count += JSONString.quotedCount(text) }
+  mutating func append(quoted text: ByteSpan, needsEscapes: Bool) {
+    count += needsEscapes ? JSONString.quotedCount(text) : text.count + 2
+  }
+  mutating func append(decimal value: Int) { count += (value < 0 ? 1 : 0) + ChangesetHead.digits(value) }
 }

@@ -1,3 +1,5 @@
+internal import CXxhash
+
 /// A secret that chooses one hash function out of a family in which no two texts collide often.
 ///
 /// Identifiers come from others, who may compute as many as they like. Without the key nobody can compute texts that
@@ -107,5 +109,27 @@ struct HashKey {
     add(last & 0xFFFF_FFFF)
     add(last >> 32)
     return value >= HashKey.modulus ? value - HashKey.modulus : value
+  }
+}
+
+/// The hashes of identifiers, kinds and names for tables: the same in the whole process, and other ones in the next.
+///
+/// Nothing that is written, published or told may depend on them, nor on the order of a table.
+enum ByteHash {
+  /// Whoever hashes for each record keeps it: to get it from here looks each time whether it was made.
+  nonisolated(unsafe) static let key = HashKey.random()
+
+  @inline(__always)
+  static func of(_ bytes: ByteSpan) -> UInt32 { key.hash(bytes) }
+}
+
+/// Tells most data apart without a look at both.
+///
+/// Not for tables: it has no secret, so anyone can compute data of equal fingerprints. That costs a comparison of bytes,
+/// which is what data of equal length would cost without fingerprints.
+enum DataFingerprint {
+  @inline(__always)
+  static func of(_ bytes: ByteSpan) -> UInt32 {
+    UInt32(truncatingIfNeeded: feedstore_xxh3(bytes.base, bytes.count))
   }
 }

@@ -1,3 +1,69 @@
+/// What an event does: the fifteen operations of the protocol, section 2.2.
+enum Operation: UInt8 {
+  case feedReplace, feedClear, feedDelete, feedReload
+  case sectionUpsert, sectionReplace, sectionMove, sectionDelete, sectionReload
+  case itemUpsert, itemPatch, itemMove, itemDelete, itemReconfigure, itemReload
+
+  /// In the order of the cases.
+  static let names = [
+    "feed.replace", "feed.clear", "feed.delete", "feed.reload", "section.upsert", "section.replace",
+    "section.move",
+    "section.delete", "section.reload", "item.upsert", "item.patch", "item.move", "item.delete",
+    "item.reconfigure",
+    "item.reload",
+  ]
+
+  var name: String { Operation.names[Int(rawValue)] }
+
+  /// The names of the fields that it reads.
+  @inline(__always)
+  var fieldNames: EventFields.Names {
+    switch self {
+    case .feedReplace: [.op, .sections]
+    case .feedClear, .feedDelete, .feedReload: .op
+    case .sectionUpsert: [.op, .section, .data, .at]
+    case .sectionReplace: [.op, .section, .items, .data, .at]
+    case .sectionMove: [.op, .section, .at]
+    case .sectionDelete, .sectionReload: [.op, .section]
+    case .itemUpsert: [.op, .item, .section, .kind, .data, .at]
+    case .itemPatch: [.op, .item, .data]
+    case .itemMove: [.op, .item, .section, .at]
+    case .itemDelete, .itemReconfigure, .itemReload: [.op, .item]
+    }
+  }
+
+  /// The operation of that name, or nil.
+  init?(name: ByteSpan) {
+    guard name.count >= 9, let operation = Operation.named(name) else { return nil }
+    self = operation
+  }
+
+  private static func named(_ name: ByteSpan) -> Operation? {
+    switch name[0] {
+    case UInt8(ascii: "i"):
+      if name.matches("item.patch") { return .itemPatch }
+      if name.matches("item.upsert") { return .itemUpsert }
+      if name.matches("item.move") { return .itemMove }
+      if name.matches("item.delete") { return .itemDelete }
+      if name.matches("item.reconfigure") { return .itemReconfigure }
+      if name.matches("item.reload") { return .itemReload }
+    case UInt8(ascii: "s"):
+      if name.matches("section.upsert") { return .sectionUpsert }
+      if name.matches("section.replace") { return .sectionReplace }
+      if name.matches("section.move") { return .sectionMove }
+      if name.matches("section.delete") { return .sectionDelete }
+      if name.matches("section.reload") { return .sectionReload }
+    case UInt8(ascii: "f"):
+      if name.matches("feed.replace") { return .feedReplace }
+      if name.matches("feed.clear") { return .feedClear }
+      if name.matches("feed.delete") { return .feedDelete }
+      if name.matches("feed.reload") { return .feedReload }
+    default: break
+    }
+    return nil
+  }
+}
+
 /// One decoded event. Its spans point into the record or the decoder's arena.
 struct Event {
   var operation: Operation
@@ -29,4 +95,67 @@ struct ListedSection {
   /// Nil keeps what the section has.
   var data: ByteSpan?
   var items: Range<Int>
+}
+
+/// Where an element goes in its list, counted without the element itself.
+enum Place {
+  case first
+  case last
+  case before(ByteSpan)
+  case after(ByteSpan)
+  /// Past the end means last.
+  case index(Int)
+}
+
+/// The events of one record. Not an array, which would look for other owners with every record.
+struct EventList: ~Copyable {
+  private var events: UnsafeMutablePointer<Event> = .allocate(capacity: 1)
+  private var capacity = 1
+  private(set) var count = 0
+
+  deinit { events.deallocate() }
+
+  var first: Event? { count == 0 ? nil : events[0] }
+
+  subscript(number: Int) -> Event { event(number).pointee }
+
+  /// The event where it stands, which spares a copy; valid until the list is changed.
+  @inline(__always)
+  func event(_ number: Int) -> UnsafePointer<Event> {
+    precondition(number >= 0 && number < count, "the record has no such event")
+    return UnsafePointer(events + number)
+  }
+
+  /// Adds an event where it will stand, if the body does not throw.
+  @inline(__always)
+  mutating func append<Failure: Error>(
+    _ body: (UnsafeMutablePointer<Event>) throws(Failure) -> Void
+  ) throws(Failure) {
+    if count == capacity { grow() }
+    // It owns nothing.
+    try body(events + count)
+    count += 1
+  }
+
+  /// Forgets the events, which own nothing.
+  @inline(__always)
+  mutating func removeAll() { count = 0 }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Event>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: events, count: count)
+    events.deallocate()
+    events = larger
+    capacity *= 2
+  }
+}
+
+/// Why an event did nothing: the element that it names does not exist. Counted, not rejected.
+public enum NoOpReason: String, Sendable, CaseIterable {
+  case unknownItem = "unknown-item"
+  case unknownSection = "unknown-section"
+  case unknownFeed = "unknown-feed"
+  /// The whole record was published already, and is not applied again.
+  case alreadyApplied = "already-applied"
 }

@@ -33,3 +33,17 @@ public struct Rejection: Error, Sendable, Equatable {
     self.init(code, (event.map { "event \($0) " } ?? "the record ") + problem)
   }
 }
+
+/// Why a record was rejected: the codes of the protocol, section 2.9.
+public enum RejectCode: String, Sendable, CaseIterable {
+  case missingKey = "missing-key"
+  case invalidUTF8 = "invalid-utf8"
+  case invalidJSON = "invalid-json"
+  case unknownOp = "unknown-op"
+  case missingField = "missing-field"
+  case invalidField = "invalid-field"
+  case duplicateID = "duplicate-id"
+  case unknownAnchor = "unknown-anchor"
+  case unknownSection = "unknown-section"
+  case limitExceeded = "limit-exceeded"
+}

@@ -1,3 +1,41 @@
+/// Names a list of a feed: that of its sections, or that of one section's items.
+struct Scope: Hashable {
+  /// Where the list stands among the state's: that of the sections first.
+  private let number: UInt32
+
+  @inline(__always)
+  private init(number: UInt32) { self.number = number }
+
+  /// The list of sections.
+  static var sections: Scope {
+    @inline(__always) get { Scope(number: 0) }
+  }
+
+  /// The list of a section's items.
+  @inline(__always)
+  static func items(of section: ElementHandle) -> Scope { Scope(number: section.number + 1) }
+
+  @inline(__always)
+  var isSections: Bool { number == 0 }
+
+  /// The section whose items the list has.
+  @inline(__always)
+  var section: ElementHandle {
+    assert(!isSections, "the list of sections is in no section")
+    return ElementHandle(number &- 1)
+  }
+
+  @inline(__always)
+  var index: Int { Int(number) }
+}
+
+extension Scope: Packable {
+  /// No section has a handle this large: an `OrderEntry` holds 30 bits.
+  static var vacant: Scope {
+    @inline(__always) get { Scope(number: .max) }
+  }
+}
+
 /// A list of a feed: its sections, or the items of one section, with what is kept up to date
 /// beside the order.
 struct OrderedList {
@@ -27,5 +65,152 @@ struct OrderedList {
   mutating func noteReplacement() {
     if isReordered { needsWholeOrder = true }
     isReplaced = true
+  }
+}
+
+/// How many elements of a list stand before one, in one of its two orders.
+package struct Rank: Comparable, Sendable {
+  let number: Int32
+
+  @inline(__always)
+  init(_ number: Int32) { self.number = number }
+
+  @inline(__always)
+  init(_ number: Int) { self.number = Int32(number) }
+
+  static var first: Rank {
+    @inline(__always) get { Rank(0 as Int32) }
+  }
+
+  @inline(__always)
+  package static func < (left: Rank, right: Rank) -> Bool { left.number < right.number }
+
+  @inline(__always)
+  static func + (rank: Rank, count: Int32) -> Rank { Rank(rank.number + count) }
+
+  @inline(__always)
+  static func - (rank: Rank, count: Int32) -> Rank { Rank(rank.number - count) }
+
+  @inline(__always)
+  static func += (rank: inout Rank, count: Int32) { rank = rank + count }
+
+  @inline(__always)
+  static func -= (rank: inout Rank, count: Int32) { rank = rank - count }
+}
+
+extension Rank: Packable {
+  static var vacant: Rank {
+    @inline(__always) get { Rank(-1 as Int32) }
+  }
+}
+
+extension Rank: CustomStringConvertible {
+  package var description: String { number.description }
+}
+
+/// Steps through the current elements of a list; valid until the tree changes.
+package struct CurrentCursor {
+  private let tree: OrderTree
+  private var leaf: OrderNode?
+  private var index: Int
+  /// Elements that are left to step to, so that ghosts behind the last one are not visited.
+  private var remaining: Int32
+
+  /// Before the first element.
+  init(_ tree: OrderTree) {
+    self.tree = tree
+    let first = tree.select(current: .first)
+    leaf = first?.leaf
+    index = first?.index ?? 0
+    remaining = tree.currentCount
+  }
+
+  /// After an entry of a tree.
+  init(_ tree: OrderTree, after position: OrderTree.Position) {
+    self.tree = tree
+    leaf = position.leaf
+    index = position.index + 1
+    remaining = Int32.max
+  }
+
+  /// The next element, or nil at the end. O(log n) at most, whatever ghosts are before it.
+  package mutating func peek() -> ElementHandle? {
+    guard remaining > 0 else { return nil }
+    while let node = leaf {
+      if node.current == 0 {
+        // Many more leaves of nothing but ghosts may follow, so they are not passed one by one.
+        let next = tree.select(current: tree.ranks(OrderTree.Position(leaf: node, index: 0)).current)
+        (leaf, index) = (next?.leaf, next?.index ?? 0)
+        return next?.entry.handle
+      }
+      while index < node.count {
+        let entry = node.entries[index]
+        if entry.isCurrent { return entry.handle }
+        index += 1
+      }
+      leaf = node.next
+      index = 0
+    }
+    return nil
+  }
+
+  /// Goes past the element that `peek` returned.
+  mutating func advance() {
+    index += 1
+    remaining -= 1
+  }
+
+  /// The next element, which the cursor goes past; nil at the end.
+  package mutating func next() -> ElementHandle? {
+    let handle = peek()
+    if handle != nil { advance() }
+    return handle
+  }
+}
+
+/// Which elements of a sequence of distinct numbers can stay where they are, so that the fewest
+/// must move: a longest increasing subsequence, by patience sorting with binary search
+/// (Fredman, "On computing the length of longest increasing subsequences", 1975): O(n log n),
+/// O(n) where the sequence is sorted already.
+enum LongestIncreasingSubsequence {
+  /// True at the positions of one longest increasing subsequence; the same one for the same input.
+  static func membership(_ values: [Int32]) -> [Bool] {
+    let count = values.count
+    var isMember = [Bool](repeating: true, count: count)
+    var sorted = 1
+    while sorted < count, values[sorted - 1] < values[sorted] { sorted += 1 }
+    if sorted >= count { return isMember }
+
+    // tails[k]: position of the smallest last element of an increasing subsequence of k + 1 elements.
+    var tails: [Int32] = []
+    tails.reserveCapacity(count)
+    var predecessor = [Int32](repeating: -1, count: count)
+    values.withUnsafeBufferPointer { values in
+      predecessor.withUnsafeMutableBufferPointer { predecessor in
+        for position in 0..<count {
+          let value = values[position]
+          var low = tails.count
+          if low == 0 || values[Int(tails[low - 1])] < value {
+            // Longer by one: the common case of a list that is nearly in order.
+          } else {
+            low = 0
+            var high = tails.count - 1
+            while low < high {
+              let middle = (low + high) / 2
+              if values[Int(tails[middle])] < value { low = middle + 1 } else { high = middle }
+            }
+          }
+          if low > 0 { predecessor[position] = tails[low - 1] }
+          if low == tails.count { tails.append(Int32(position)) } else { tails[low] = Int32(position) }
+        }
+      }
+    }
+    isMember.withUnsafeMutableBufferPointer { $0.update(repeating: false) }
+    var position = tails.last ?? -1
+    while position >= 0 {
+      isMember[Int(position)] = true
+      position = predecessor[Int(position)]
+    }
+    return isMember
   }
 }

@@ -48,3 +48,108 @@ package struct Planner {
       && Double(weighed.changedKinds) / Double(weighed.itemsAfter) > thresholds.maxKindFraction
   }
 }
+
+/// How a client should apply a changeset.
+public enum ChangesetMode: String, Sendable, CaseIterable {
+  /// Content changed; what clients have prepared stays.
+  case reconfigure
+  /// Elements were inserted, deleted, moved or reloaded.
+  case diff
+  /// The whole feed, regardless of what the replica has.
+  case reload
+  /// The feed was deleted.
+  case delete
+}
+
+/// Why a feed is published as a whole: the reasons of the protocol, section 4.4.
+public enum ReloadReason: String, Sendable, CaseIterable {
+  /// Nothing of this epoch was published before.
+  case initial
+  /// `feed.reload` asked for it.
+  case requested
+  /// Both sides have items, and none in common.
+  case disjoint
+  /// The weight is over `planner.maxChanges`.
+  case changes
+  /// The weight is over `planner.maxChangedFraction` of the items.
+  case fraction
+  /// More than `planner.maxKindFraction` of the items changed their kind.
+  case kinds
+  /// The difference would be larger than `planner.maxBytesRatio` times the reload.
+  case bytes
+  /// The state is written out again, so that the compacted topic stays small.
+  case keyframe
+
+  var name: StaticString {
+    switch self {
+    case .initial: "initial"
+    case .requested: "requested"
+    case .disjoint: "disjoint"
+    case .changes: "changes"
+    case .fraction: "fraction"
+    case .kinds: "kinds"
+    case .bytes: "bytes"
+    case .keyframe: "keyframe"
+    }
+  }
+}
+
+/// The figures by which the planner chose between a difference and a reload.
+public struct WeighedDifference: Sendable, Equatable {
+  /// Entries of sections and items, other than `reconfigure`.
+  public var weight: Int
+  /// Items before the changeset, and after it.
+  public var itemsBefore: Int
+  public var itemsAfter: Int
+  /// Items that are in both states and changed their kind.
+  public var changedKinds: Int
+  /// Bytes of the difference as one value.
+  public var differenceBytes: Int
+  /// Bytes of the reload as one value, with the reason `bytes`.
+  public var reloadBytes: Int
+  /// The thresholds that the figures were compared with.
+  public var thresholds: PlannerThresholds
+
+  /// The items that fractions count against: those before or after, whichever are more.
+  public var items: Int { max(itemsBefore, itemsAfter) }
+
+  public init(
+    weight: Int,
+    itemsBefore: Int,
+    itemsAfter: Int,
+    changedKinds: Int,
+    differenceBytes: Int,
+    reloadBytes: Int,
+    thresholds: PlannerThresholds
+  ) {
+    self.weight = weight
+    self.itemsBefore = itemsBefore
+    self.itemsAfter = itemsAfter
+    self.changedKinds = changedKinds
+    self.differenceBytes = differenceBytes
+    self.reloadBytes = reloadBytes
+    self.thresholds = thresholds
+  }
+}
+
+/// The figures that made a keyframe due.
+public struct DueKeyframe: Sendable, Equatable {
+  /// The number of delta records since the previous reload, and the bytes of their values.
+  public var deltas: Int
+  public var deltaBytes: Int
+  /// The bytes of the previous reload's values.
+  public var lastReloadBytes: Int
+  /// Bytes of the keyframe as one value.
+  public var keyframeBytes: Int
+  /// The settings that the figures were compared with.
+  public var policy: KeyframePolicy
+
+  public init(deltas: Int, deltaBytes: Int, lastReloadBytes: Int, keyframeBytes: Int, policy: KeyframePolicy)
+  {
+    self.deltas = deltas
+    self.deltaBytes = deltaBytes
+    self.lastReloadBytes = lastReloadBytes
+    self.keyframeBytes = keyframeBytes
+    self.policy = policy
+  }
+}

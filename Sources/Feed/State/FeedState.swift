@@ -1,3 +1,4 @@
+internal import CXxhash
 import Glibc
 
 /// The content of one feed in two versions at once: as it was published, and as it is now.
@@ -217,6 +218,161 @@ package final class FeedState {
       kind: kind(handle),
       after: previous.map { items.id($0) } ?? .empty,
       in: sections.id(scope.section)
+    )
+  }
+}
+
+/// What other modules read of a state that is neither edited nor published.
+extension FeedState {
+  package var checksum: UInt32 { totals.checksum }
+  package var itemCount: Int { totals.itemCount }
+
+  // MARK: Sections
+
+  /// The sections in order; valid until the state changes.
+  package var sectionCursor: CurrentCursor { CurrentCursor(list(.sections).pointee.tree) }
+
+  package func sectionID(_ section: ElementHandle) -> ByteSpan { sections.id(section) }
+  package func sectionData(_ section: ElementHandle) -> ByteSpan { sections[section].data }
+
+  /// How many sections stand before one; nil if there is no such section.
+  package func sectionRank(_ id: ByteSpan) -> Rank? {
+    sections.findPresent(id).map { currentRank($0, .sections) }
+  }
+
+  // MARK: Items
+
+  /// The items of a section in order; valid until the state changes.
+  package func itemCursor(of section: ElementHandle) -> CurrentCursor {
+    CurrentCursor(list(.items(of: section)).pointee.tree)
+  }
+
+  package func itemID(_ item: ElementHandle) -> ByteSpan { items.id(item) }
+  package func itemKind(_ item: ElementHandle) -> ByteSpan { kind(item) }
+  package func itemData(_ item: ElementHandle) -> ByteSpan { items[item].data }
+  package func hasItem(_ id: ByteSpan) -> Bool { items.findPresent(id) != nil }
+
+  // MARK: Size
+
+  /// Bytes of a reload as one value.
+  ///
+  /// - Parameter headBytes: those of the fields before its lists.
+  package func reloadByteCount(headBytes: Int) -> Int { ReloadWriter.byteCount(self, headBytes: headBytes) }
+}
+
+/// Elements that are new and count as published at once, so that nothing is left to be settled when the state is confirmed. For a
+/// state that is being built, of which nothing was published.
+extension FeedState {
+  /// Gives an element its first content.
+  ///
+  /// - Parameter fingerprint: that of the data; nil if it is not known yet.
+  func setFirstContent(
+    _ handle: ElementHandle,
+    _ table: ElementTable,
+    _ fields: ElementFields,
+    fingerprint: UInt32? = nil
+  ) {
+    let data = fields.data ?? FeedState.null
+    table[handle].content = Content(
+      copying: data,
+      fingerprint: fingerprint ?? DataFingerprint.of(data),
+      kind: kinds.use(fields.kind ?? .empty),
+      blocks: blocks
+    )
+  }
+
+  /// Adds elements at the end of a list. The totals are the caller's.
+  ///
+  /// - Parameter checksum: the sum of their terms.
+  func appendSettled(_ handles: [ElementHandle], _ scope: Scope, checksum: UInt32) {
+    let table = table(scope)
+    let list = list(scope)
+    for handle in handles { table[handle].container = PackedOptional(scope) }
+    handles.map(OrderEntry.both).withUnsafeBufferPointer { list.pointee.tree.append($0, table) }
+    list.pointee.checksum &+= checksum
+    list.pointee.publishedChecksum = list.pointee.checksum
+  }
+}
+
+extension FeedState {
+  /// Checks the structure, and that what is kept incrementally is what a computation from the
+  /// ground up gives; for tests. Traps with a message where something is broken.
+  func checkInvariants() {
+    list(.sections).pointee.tree.checkInvariants(sections)
+    var expected = Totals()
+    var previousSection: ElementHandle?
+    for section in currentHandles(.sections) {
+      precondition(sections[section].container == .sections, "a listed section is not present")
+      precondition(sections[section].scratch == 0, "scratch was not cleared")
+      expected.sectionBytes += sizeOfSection(section)
+      expected.checksum &+= checksumTerm(section, after: previousSection, .sections)
+      previousSection = section
+      let scope = Scope.items(of: section)
+      list(scope).pointee.tree.checkInvariants(items)
+      var listChecksum: UInt32 = 0
+      var previousItem: ElementHandle?
+      for item in currentHandles(scope) {
+        precondition(items[item].container == scope, "a listed item does not know its section")
+        precondition(items[item].scratch == 0, "scratch was not cleared")
+        expected.itemCount += 1
+        expected.itemBytes += sizeOfItem(item)
+        listChecksum &+= checksumTerm(item, after: previousItem, scope)
+        previousItem = item
+      }
+      if previousItem != nil { expected.filledSectionCount += 1 }
+      precondition(listChecksum == list(scope).pointee.checksum, "a list's checksum is wrong")
+      expected.checksum &+= listChecksum
+    }
+    precondition(expected == totals, "the totals are \(totals), and should be \(expected)")
+    checkContents()
+  }
+
+  private func checkContents() {
+    var uses: [UInt32: UInt32] = [:]
+    func countUse(_ content: Content) {
+      if content.kind != KindTable.empty { uses[content.kind, default: 0] += 1 }
+    }
+    func checkFingerprint(_ content: Content) {
+      if content.bytes == nil { return }
+      precondition(
+        content.fingerprint == DataFingerprint.of(content.data),
+        "a content's fingerprint is not its data's"
+      )
+    }
+    items.forEachOwnedContent {
+      countUse($0)
+      checkFingerprint($0)
+    }
+    for step in journal ?? [] { if let content = step.ownedContent { countUse(content) } }
+    precondition(uses == kinds.useCounts, "kinds are used \(uses), and \(kinds.useCounts) are counted")
+    sections.forEachOwnedContent {
+      checkFingerprint($0)
+      precondition($0.kind == KindTable.empty, "a section has a kind")
+    }
+  }
+}
+
+/// The terms of a feed's checksum (protocol, section 4.3): XXH32 with seed 0 over each element and
+/// its predecessor. The checksum is their sum, so that a change touches only its neighbours' terms.
+///
+/// Identifiers and kinds have at most 255 bytes.
+enum Checksum {
+  static func section(_ id: ByteSpan, after previous: ByteSpan) -> UInt32 {
+    precondition(id.count < 256 && previous.count < 256)
+    return feedstore_xxh32_section(previous.base, previous.count, id.base, id.count)
+  }
+
+  static func item(_ id: ByteSpan, kind: ByteSpan, after previous: ByteSpan, in section: ByteSpan) -> UInt32 {
+    precondition(id.count < 256 && kind.count < 256 && previous.count < 256 && section.count < 256)
+    return feedstore_xxh32_item(
+      section.base,
+      section.count,
+      previous.base,
+      previous.count,
+      id.base,
+      id.count,
+      kind.base,
+      kind.count
     )
   }
 }

@@ -1,5 +1,105 @@
 import Glibc
 
+/// An element in the order tree: its handle, and in which of the two orders the entry counts.
+///
+/// An element that did not move has one entry that counts in both. One that was moved or deleted
+/// leaves a ghost that counts only in the published order, and one that was moved or inserted has
+/// an entry that counts only in the current order.
+struct OrderEntry: Equatable {
+  let bits: UInt32
+
+  static let published: UInt32 = 1
+  static let current: UInt32 = 2
+
+  @inline(__always)
+  init(bits: UInt32) { self.bits = bits }
+
+  @inline(__always)
+  static func both(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 3) }
+  @inline(__always)
+  static func ghost(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 1) }
+  @inline(__always)
+  static func newcomer(_ handle: ElementHandle) -> OrderEntry { OrderEntry(bits: handle.number << 2 | 2) }
+
+  @inline(__always)
+  var handle: ElementHandle { ElementHandle(bits >> 2) }
+  @inline(__always)
+  var isPublished: Bool { bits & 1 != 0 }
+  @inline(__always)
+  var isCurrent: Bool { bits & 2 != 0 }
+  @inline(__always)
+  var isGhost: Bool { bits & 3 == 1 }
+  @inline(__always)
+  var isNewcomer: Bool { bits & 3 == 2 }
+  /// 1 where it counts in the published order.
+  @inline(__always)
+  var publishedCount: Int32 { Int32(bits & 1) }
+  /// 1 where it counts in the current order.
+  @inline(__always)
+  var currentCount: Int32 { Int32(bits >> 1 & 1) }
+}
+
+/// The slots of a node: memory for values of one kind, of which the node knows how many are in use.
+///
+/// Builds for debugging check each index against the memory's bounds.
+struct OrderSlots<Value> {
+  private let base: UnsafeMutablePointer<Value>
+  /// Read by checks alone, and so not at all in a release.
+  private let count: Int
+
+  @inline(__always)
+  init(_ memory: UnsafeMutableRawPointer, count: Int) {
+    base = memory.assumingMemoryBound(to: Value.self)
+    self.count = count
+  }
+
+  @inline(__always)
+  subscript(slot: Int) -> Value {
+    get {
+      assert(slot >= 0 && slot < count, "there is no such slot")
+      return base[slot]
+    }
+    nonmutating _modify {
+      assert(slot >= 0 && slot < count, "there is no such slot")
+      yield &base[slot]
+    }
+  }
+
+  /// Inserts a value before those from a slot on.
+  ///
+  /// - Parameter used: how many slots are in use.
+  @inline(__always)
+  func insert(_ value: Value, at slot: Int, used: Int) {
+    assert(slot >= 0 && slot <= used && used < count, "there is no room in that slot")
+    (base + slot + 1).update(from: base + slot, count: used - slot)
+    base[slot] = value
+  }
+
+  /// Removes a value, and closes the gap.
+  ///
+  /// - Parameter used: how many slots are in use.
+  @inline(__always)
+  func remove(at slot: Int, used: Int) {
+    assert(slot >= 0 && slot < used && used <= count, "there is no value in that slot")
+    (base + slot).update(from: base + slot + 1, count: used - slot - 1)
+  }
+
+  /// Copies values from another node's slots.
+  @inline(__always)
+  func update(from slot: Int, with source: OrderSlots, _ sourceSlots: Range<Int>) {
+    assert(slot >= 0 && slot + sourceSlots.count <= count, "there are not that many slots")
+    assert(sourceSlots.upperBound <= source.count, "the source does not have that many slots")
+    (base + slot).update(from: source.base + sourceSlots.lowerBound, count: sourceSlots.count)
+  }
+
+  /// Copies values that are not in a node yet into the slots from one on.
+  @inline(__always)
+  func update(from slot: Int, with values: UnsafeBufferPointer<Value>) {
+    assert(slot >= 0 && slot + values.count <= count, "there are not that many slots")
+    if let source = values.baseAddress { (base + slot).update(from: source, count: values.count) }
+  }
+}
+
 /// A node of the order tree: a leaf with entries, or a branch with children.
 ///
 /// A handle to memory that the tree owns: it dangles once the tree has freed the node. Builds for debugging check that a node is

@@ -95,3 +95,238 @@ struct OrderTree {
     return (published, current)
   }
 }
+
+extension OrderTree {
+  /// The place of an entry in a leaf that holds it.
+  @inline(__always)
+  func position(of entry: OrderEntry, in leaf: OrderNode) -> Position {
+    let entries = leaf.entries
+    let count = leaf.count
+    var index = 0
+    while index < count, entries[index] != entry { index += 1 }
+    precondition(index < count, "an entry is not in its leaf")
+    return Position(leaf: leaf, index: index)
+  }
+
+  /// The place of the element at `rank` in the current order; nil past the end.
+  func select(current rank: Rank) -> Position? {
+    guard rank.number < currentCount, var node = root else { return nil }
+    var rest = rank.number
+    while !node.isLeaf {
+      let counts = node.currentCounts
+      var slot = 0
+      while rest >= counts[slot] {
+        rest -= counts[slot]
+        slot += 1
+      }
+      node = node.children[slot]
+    }
+    let entries = node.entries
+    var index = 0
+    while true {
+      let entry = entries[index]
+      if entry.isCurrent {
+        if rest == 0 { return Position(leaf: node, index: index) }
+        rest -= 1
+      }
+      index += 1
+    }
+  }
+
+  /// The current elements before and after the entry at a place.
+  func currentNeighbours(around position: Position) -> (previous: ElementHandle?, next: ElementHandle?) {
+    let entries = position.leaf.entries
+    var previous: ElementHandle?
+    var next: ElementHandle?
+    var index = position.index - 1
+    while index >= 0 {
+      if entries[index].isCurrent {
+        previous = entries[index].handle
+        break
+      }
+      index -= 1
+    }
+    index = position.index + 1
+    let count = position.leaf.count
+    while index < count {
+      if entries[index].isCurrent {
+        next = entries[index].handle
+        break
+      }
+      index += 1
+    }
+    if previous != nil && next != nil { return (previous, next) }
+    let rank = ranks(position).current
+    if previous == nil, rank > .first { previous = select(current: rank - 1)?.entry.handle }
+    if next == nil { next = select(current: rank + position.entry.currentCount)?.entry.handle }
+    return (previous, next)
+  }
+}
+
+extension OrderTree {
+  /// The numbers of published and of current elements before a place.
+  func ranks(_ position: Position) -> (published: Rank, current: Rank) {
+    var published: Int32 = 0
+    var current: Int32 = 0
+    let entries = position.leaf.entries
+    for index in 0..<position.index {
+      published &+= entries[index].publishedCount
+      current &+= entries[index].currentCount
+    }
+    var child = position.leaf
+    while let branch = child.parent {
+      let slot = branch.slot(of: child)
+      let (publishedCounts, currentCounts) = (branch.publishedCounts, branch.currentCounts)
+      for before in 0..<slot {
+        published &+= publishedCounts[before]
+        current &+= currentCounts[before]
+      }
+      child = branch
+    }
+    return (Rank(published), Rank(current))
+  }
+}
+
+extension OrderTree {
+  /// Rebuilds the tree from its entries in order: O(n).
+  mutating func rebuild(_ entries: UnsafeBufferPointer<OrderEntry>, _ table: ElementTable) {
+    removeAll()
+    guard !entries.isEmpty else { return }
+    var level = leaves(of: entries, table)
+    entryCount = Int32(entries.count)
+    while level.count > 1 { level = OrderTree.branches(over: level) }
+    root = level[0]
+  }
+
+  /// The leaves of a tree, linked to each other and counted.
+  private mutating func leaves(
+    of entries: UnsafeBufferPointer<OrderEntry>,
+    _ table: ElementTable
+  ) -> [OrderNode] {
+    // Leaves are filled to three quarters, so that the next insertions do not split every one.
+    let fill = entries.count <= OrderNode.leafCapacity ? entries.count : OrderNode.leafCapacity * 3 / 4
+    let leafCount = (entries.count + fill - 1) / fill
+    var leaves: [OrderNode] = []
+    leaves.reserveCapacity(leafCount)
+    var previous: OrderNode?
+    var start = 0
+    for number in 0..<leafCount {
+      let size = (entries.count - start) / (leafCount - number)
+      let capacity = leafCount == 1 ? max(8, (size + 7) / 8 * 8) : OrderNode.leafCapacity
+      let leaf = OrderNode.leaf(capacity: capacity)
+      leaf.entries.update(from: 0, with: UnsafeBufferPointer(rebasing: entries[start..<start + size]))
+      let added = takeUp(size, leaf, table)
+      publishedCount += added.published
+      currentCount += added.current
+      leaf.previous = previous
+      if let previous { previous.next = leaf } else { firstLeaf = leaf }
+      leaf.checkLeaf()
+      previous = leaf
+      leaves.append(leaf)
+      start += size
+    }
+    return leaves
+  }
+
+  /// One level of branches over nodes.
+  private static func branches(over nodes: [OrderNode]) -> [OrderNode] {
+    let fill = OrderNode.branchCapacity * 3 / 4
+    let branchCount = (nodes.count + fill - 1) / fill
+    var level: [OrderNode] = []
+    level.reserveCapacity(branchCount)
+    var start = 0
+    for number in 0..<branchCount {
+      let size = (nodes.count - start) / (branchCount - number)
+      let branch = OrderNode.branch(level: nodes[start].level + 1)
+      for slot in 0..<size { adopt(nodes[start + slot], branch, slot) }
+      branch.count = size
+      level.append(branch)
+      start += size
+    }
+    return level
+  }
+}
+
+extension OrderTree {
+  /// Lets an entry count in other orders.
+  mutating func replace(_ position: Position, with entry: OrderEntry, _ table: ElementTable) {
+    let old = position.entry
+    let published = entry.publishedCount - old.publishedCount
+    let current = entry.currentCount - old.currentCount
+    let leaf = position.leaf
+    leaf.entries[position.index] = entry
+    leaf.published += published
+    leaf.current += current
+    locate(entry, leaf, table)
+    addToAncestors(of: leaf, published, current)
+    publishedCount += published
+    currentCount += current
+    leaf.checkLeaf()
+  }
+}
+
+extension OrderTree {
+  /// Checks the whole structure; for tests. Traps with a message where it is broken.
+  func checkInvariants(_ table: ElementTable) {
+    guard let root else {
+      precondition(publishedCount == 0 && currentCount == 0 && entryCount == 0 && firstLeaf == nil)
+      return
+    }
+    var leaves: [OrderNode] = []
+    let (published, current) = OrderTree.check(root, parent: nil, &leaves)
+    precondition(published == publishedCount && current == currentCount, "the tree's counts are wrong")
+    var leaf = firstLeaf
+    var previous: OrderNode?
+    for expected in leaves {
+      precondition(leaf == expected && expected.previous == previous, "the list of leaves is broken")
+      for index in 0..<expected.count {
+        let entry = expected.entries[index]
+        if entry.isCurrent {
+          precondition(table[entry.handle].leaf == expected, "an element does not know its leaf")
+        } else {
+          precondition(
+            table.withChange(entry.handle) { $0.ghostLeaf } == expected,
+            "a ghost's leaf is not known"
+          )
+        }
+      }
+      previous = expected
+      leaf = expected.next
+    }
+    precondition(leaf == nil, "the list of leaves goes on after the last leaf")
+    precondition(leaves.reduce(0) { $0 + $1.count } == entryCount, "the number of entries is wrong")
+  }
+
+  /// - Returns: the entries below the node that count in each order.
+  private static func check(
+    _ node: OrderNode,
+    parent: OrderNode?,
+    _ leaves: inout [OrderNode]
+  ) -> (published: Int32, current: Int32) {
+    precondition(node.parent == parent, "a node's parent is wrong")
+    precondition(parent.map { $0.level == node.level + 1 } ?? true, "a node's level is wrong")
+    precondition(node.count > 0 && node.count <= node.capacity, "a node's count is wrong")
+    var published: Int32 = 0
+    var current: Int32 = 0
+    if node.isLeaf {
+      for index in 0..<node.count {
+        precondition(node.entries[index].bits & 3 != 0, "an entry counts in no order")
+        published += node.entries[index].publishedCount
+        current += node.entries[index].currentCount
+      }
+      precondition(published == node.published && current == node.current, "a leaf's counts are wrong")
+      leaves.append(node)
+      return (published, current)
+    }
+    for slot in 0..<node.count {
+      let child = check(node.children[slot], parent: node, &leaves)
+      precondition(
+        child.published == node.publishedCounts[slot] && child.current == node.currentCounts[slot],
+        "a branch's counts are wrong"
+      )
+      published += child.published
+      current += child.current
+    }
+    return (published, current)
+  }
+}

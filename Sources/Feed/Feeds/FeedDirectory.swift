@@ -1,0 +1,282 @@
+/// The feeds of one partition, by id. Not thread-safe.
+public final class FeedDirectory {
+  /// The feeds by number; nil for a number that is not used. Not an array, of which every look would count a reference.
+  @exclusivity(unchecked) private var entries: UnsafeMutablePointer<Entry?>
+  @exclusivity(unchecked) private var capacity = 0
+  /// Numbers that were ever used.
+  @exclusivity(unchecked) private var used = 0
+  @exclusivity(unchecked) private var unusedNumbers: [UInt32] = []
+  @exclusivity(unchecked) private var index = HashIndex()
+  private let hashKey = ByteHash.key
+  private let blocks: BlockPool?
+  /// Feeds that exist: not those that a record only named, or of which the deletion is not published yet.
+  ///
+  /// Not just a stored property: other modules would look for conflicting accesses, which there are none of.
+  public var existingCount: Int { existing }
+  @exclusivity(unchecked) private var existing = 0
+  /// What these count as for `limits.maxStateBytes`.
+  @exclusivity(unchecked) public private(set) var stateBytes = 0
+  /// Their sections and items.
+  @exclusivity(unchecked) public private(set) var sectionCount = 0
+  @exclusivity(unchecked) public private(set) var itemCount = 0
+
+  private struct Entry {
+    /// The feed's own; here, so that others need not be looked at.
+    let id: ByteSpan
+    /// Owned by the directory. To look at it counts no references.
+    let feed: Unmanaged<PublishedFeed>
+    /// The feed's own; here, so that no references are counted.
+    let items: Unmanaged<ElementTable>
+  }
+
+  /// - Parameter blocks: memory for the feeds' data; the feeds are then used only where it is, and as long as it lives.
+  public init(blocks: BlockPool? = nil) {
+    self.blocks = blocks
+    entries = .allocate(capacity: 0)
+  }
+
+  deinit {
+    for number in 0..<used { entries[number]?.feed.release() }
+    entries.deallocate()
+  }
+
+  /// How many feeds there are.
+  public var count: Int { index.count }
+
+  /// How far each feed stands from where its hash puts it; for tests.
+  var distances: [Int] { index.distances }
+
+  /// The feeds, in no order.
+  public var feeds: some Sequence<PublishedFeed> {
+    (0..<used).lazy.compactMap { [entries] in entries[$0]?.feed.takeUnretainedValue() }
+  }
+
+  /// The feed of that id, if there is one. O(1).
+  public func feed(_ id: ByteSpan) -> PublishedFeed? {
+    reference(to: id)?.takeUnretainedValue()
+  }
+
+  /// The items of the feed of that id, if there is one; valid until the feed is removed.
+  func items(of id: ByteSpan) -> Unmanaged<ElementTable>? {
+    guard let number = number(of: id, hashKey.hash(id)) else { return nil }
+    return entries[Int(number)].unsafelyUnwrapped.items
+  }
+
+  /// Makes a feed of an id that there is none of.
+  public func makeFeed(_ id: ByteSpan) -> PublishedFeed {
+    let feed = PublishedFeed(id: id)
+    insert(feed)
+    return feed
+  }
+
+  /// Adds a feed of an id that there is none of.
+  public func insert(_ feed: PublishedFeed) {
+    let hash = ByteHash.of(feed.id)
+    feed.state.blocks = blocks?.handle
+    precondition(number(of: feed.id, hash) == nil, "there is a feed \(feed.id.quotedForMessage()) already")
+    let entry = Entry(id: feed.id, feed: .passRetained(feed), items: .passUnretained(feed.state.items))
+    if let unused = unusedNumbers.popLast() {
+      entries[Int(unused)] = entry
+      index.insert(feed.id, hash, unused, textOf: id)
+    } else {
+      if used == capacity { reserve(max(1, capacity * 2)) }
+      (entries + used).initialize(to: entry)
+      used += 1
+      index.insert(feed.id, hash, UInt32(used - 1), textOf: id)
+    }
+    add(feed.count)
+  }
+
+  // MARK: Records
+
+  /// Whom a record is for.
+  public struct Addressee {
+    /// Valid until it is removed.
+    public let feed: Unmanaged<PublishedFeed>
+    /// Whether the feed was not listed for the next flush yet.
+    public let isNewlyListed: Bool
+  }
+
+  /// What feeds count as, or by how much that has grown.
+  public struct Count: Equatable {
+    /// Feeds that exist.
+    public var feeds = 0
+    /// Bytes of state.
+    public var bytes = 0
+    var sections = 0
+    var items = 0
+
+    @inline(__always)
+    public static func - (now: Count, before: Count) -> Count {
+      Count(
+        feeds: now.feeds &- before.feeds,
+        bytes: now.bytes &- before.bytes,
+        sections: now.sections &- before.sections,
+        items: now.items &- before.items
+      )
+    }
+  }
+
+  /// Counts what a feed of this directory has grown by.
+  public func add(_ growth: Count) {
+    existing += growth.feeds
+    stateBytes += growth.bytes
+    sectionCount += growth.sections
+    itemCount += growth.items
+  }
+
+  /// Removes a feed that there is.
+  public func remove(_ feed: PublishedFeed) {
+    let hash = ByteHash.of(feed.id)
+    guard let number = number(of: feed.id, hash), let owned = entries[Int(number)]?.feed,
+      owned.toOpaque() == Unmanaged.passUnretained(feed).toOpaque()
+    else {
+      preconditionFailure("there is no feed \(feed.id.quotedForMessage())")
+    }
+    add(Count() - feed.count)
+    index.remove(feed.id, hash, number)
+    entries[Int(number)] = nil
+    defer { owned.release() }
+    unusedNumbers.append(number)
+    if index.count == 0 {
+      // Memory is given back.
+      used = 0
+      reserve(0)
+      unusedNumbers = []
+      index.removeAll()
+    }
+  }
+
+  /// Checks what is kept incrementally; for tests.
+  public func checkInvariants() {
+    var (existing, bytes, sections, items) = (0, 0, 0, 0)
+    for feed in feeds {
+      existing += feed.exists ? 1 : 0
+      bytes += feed.stateBytes
+      sections += feed.sectionCount
+      items += feed.itemCount
+    }
+    precondition(existingCount == existing, "feeds are not counted right")
+    precondition(stateBytes == bytes, "state is not counted right")
+    precondition(
+      sectionCount == sections && itemCount == items,
+      "sections and items are not counted right"
+    )
+  }
+
+  @inline(__always)
+  fileprivate func reference(to id: ByteSpan) -> Unmanaged<PublishedFeed>? {
+    guard let number = number(of: id, hashKey.hash(id)) else { return nil }
+    return entries[Int(number)].unsafelyUnwrapped.feed
+  }
+
+  @inline(__always)
+  private func number(of id: ByteSpan, _ hash: UInt32) -> UInt32? {
+    let entries = entries
+    return index.find(id, hash) { entries[Int($0)].unsafelyUnwrapped.id }
+  }
+
+  private func reserve(_ capacity: Int) {
+    let other = UnsafeMutablePointer<Entry?>.allocate(capacity: capacity)
+    other.moveInitialize(from: entries, count: used)
+    entries.deallocate()
+    entries = other
+    self.capacity = capacity
+  }
+
+  private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }
+}
+
+/// Records are taken by a directory whose references nobody counts, as that would be done for each of them.
+extension Unmanaged<FeedDirectory> {
+  /// Decodes a record, and lists its feed for the next flush; a feed that there is none of is made.
+  ///
+  /// - Parameter decoder: holds the record's events afterwards.
+  /// - Returns: nil for a record that was taken before.
+  public func decode(
+    _ record: InputRecord,
+    with decoder: RecordDecoder
+  ) throws(Rejection) -> FeedDirectory.Addressee? {
+    let known = record.key.flatMap { key in
+      key.isEmpty ? nil : _withUnsafeGuaranteedRef { $0.reference(to: key) }
+    }
+    guard let known else {
+      try decoder.decode(record, itemCount: 0, sectionCount: 0)
+      guard let key = record.key else { preconditionFailure("a record without a key was decoded") }
+      let feed = _withUnsafeGuaranteedRef { $0.makeFeed(key) }
+      return FeedDirectory.Addressee(feed: .passUnretained(feed), isNewlyListed: feed.listForFlush())
+    }
+    if known._withUnsafeGuaranteedRef({ $0.hasTaken(record.position) }) { return nil }
+    let (items, sections) = known._withUnsafeGuaranteedRef { ($0.itemCount, $0.sectionCount) }
+    try decoder.decode(record, itemCount: items, sectionCount: sections)
+    return FeedDirectory.Addressee(
+      feed: known,
+      isNewlyListed: known._withUnsafeGuaranteedRef { $0.listForFlush() }
+    )
+  }
+}
+
+/// How much is kept when a record comes, besides its feed: what `limits.maxFeeds` and `limits.maxStateBytes` are about.
+public struct StateUsage: Sendable, Equatable {
+  /// Feeds that exist in the record's partition.
+  public var feeds: Int
+  /// Bytes of state in the process, by the formula of ``StateSize``.
+  public var bytes: Int
+
+  public init(feeds: Int = 0, bytes: Int = 0) {
+    self.feeds = feeds
+    self.bytes = bytes
+  }
+}
+
+/// The ids that several partitions have. The feeds are separate, and always a mistake of producers: they choose the
+/// partition of a key by different rules (protocol, section 10.1).
+package struct SharedIDs: Sendable {
+  /// What the message of ``takeNews()`` is logged as.
+  package static let facility = "FEEDID"
+
+  private var partitions: [ByteText: Set<Int32>] = [:]
+  /// Those that were not reported yet.
+  private var news: [ByteText] = []
+
+  package init() {}
+
+  /// The number of such ids.
+  package var count: Int { partitions.count }
+
+  /// Records which partitions have an id now.
+  package mutating func note(_ id: ByteText, in numbers: some Sequence<Int32>) {
+    let numbers = Set(numbers)
+    if numbers.count < 2 {
+      partitions[id] = nil
+    } else if partitions.updateValue(numbers, forKey: id) == nil {
+      news.append(id)
+    }
+  }
+
+  /// Records that a partition is gone.
+  package mutating func remove(_ number: Int32) {
+    for (id, numbers) in partitions where numbers.contains(number) {
+      note(id, in: numbers.subtracting([number]))
+    }
+  }
+
+  /// A message for each id that several partitions have had since the last call, sorted by the bytes of the ids: the order in
+  /// which they are found while feeds are restored is that of a hash table.
+  package mutating func takeNews() -> [String] {
+    defer { news = [] }
+    return news.sorted().compactMap { id in
+      partitions[id].map {
+        "feed \(id.quotedForMessage) is in the partitions \(Self.list($0)): \(Self.meaning)"
+      }
+    }
+  }
+
+  /// Numbers of partitions as text.
+  package static func list(_ numbers: some Sequence<Int32>) -> String {
+    numbers.sorted().map { String($0) }.joined(separator: ", ")
+  }
+
+  package static let meaning =
+    "these are separate feeds with the same id, because producers choose its partition by different rules"
+}

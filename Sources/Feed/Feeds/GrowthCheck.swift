@@ -1,0 +1,148 @@
+/// Holds one record against the limits of what is kept: it is rejected if it makes a number grow past its limit.
+///
+/// Made before the record is applied, asked before each event, and once when all were applied.
+struct GrowthCheck {
+  /// Outlives this; a copy of its limits would be made for every record.
+  private unowned(unsafe) let decoder: RecordDecoder
+  private let usage: StateUsage
+  /// What the feed counted as before the record.
+  let before: FeedDirectory.Count
+
+  /// - Parameter decoder: holds the record's events.
+  @inline(__always)
+  init(_ feed: PublishedFeed, _ decoder: RecordDecoder, _ usage: StateUsage) {
+    self.decoder = decoder
+    self.usage = usage
+    before = feed.count
+  }
+
+  /// Whether a record of one event could be rejected after it was applied, by an estimate that costs nothing.
+  @inline(__always)
+  func mayFail() -> Bool {
+    before.items >= limits.maxItems || before.sections >= limits.maxSections || mayPassStateBytes()
+  }
+
+  private var limits: Limits { decoder.limits }
+
+  /// The most elements that the record can bring into the feed.
+  @inline(__always)
+  private var mostNewElements: Int {
+    // All of these are counts of what is in memory, and do not overflow.
+    decoder.items.count &+ decoder.sections.count &+ 2 &* decoder.events.count
+  }
+
+  /// The most bytes of state that the record can add.
+  @inline(__always)
+  private var mostNewBytes: Int {
+    StateSize.feed &+ decoder.valueBytes &+ mostNewElements &* StateSize.mostPerElement
+  }
+
+  @inline(__always)
+  private func mayPassStateBytes() -> Bool { usage.bytes &+ mostNewBytes > limits.maxStateBytes }
+
+  /// Whether the record may exceed the limit on items or bytes even though it removes these elements: an estimate that
+  /// costs nothing.
+  private func mayPassLimits(despite removal: FeedState.Removal) -> Bool {
+    if before.items - removal.items + mostNewElements > max(before.items, limits.maxItems) { return true }
+    let growth =
+      mostNewBytes - removal.items * StateSize.item - removal.sections * StateSize.section
+    return growth > 0 && usage.bytes + growth > limits.maxStateBytes
+  }
+
+  // MARK: Before an event
+
+  /// Rejects an event that would bring a feed into being for which there is no place, and one whose whole list would make
+  /// the feed too large, before anything is done for it.
+  @inline(__always)
+  func check(
+    _ event: UnsafePointer<Event>,
+    on feed: PublishedFeed,
+    _ number: Int?
+  ) throws(Rejection) {
+    switch event.pointee.operation {
+    case .sectionUpsert, .itemUpsert: if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
+    case .sectionReplace, .feedReplace:
+      if !feed.exists, before.feeds == 0 { try checkFeeds(number) }
+      try checkList(event, feed.state, number)
+    default: break
+    }
+  }
+
+  @inline(never)
+  private func checkFeeds(_ number: Int?) throws(Rejection) {
+    guard usage.feeds >= limits.maxFeeds else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: number,
+      problem:
+        "creates a feed; the partition would have \(usage.feeds + 1) feeds, more than limits.maxFeeds "
+        + "(\(limits.maxFeeds)): delete feeds, use more partitions, or raise the limit"
+    )
+  }
+
+  @inline(never)
+  private func checkList(
+    _ event: UnsafePointer<Event>,
+    _ state: FeedState,
+    _ number: Int?
+  ) throws(Rejection) {
+    // The list of a `feed.replace` was counted as it was decoded.
+    let mayPassItems =
+      event.pointee.operation == .sectionReplace
+      && state.totals.itemCount + event.pointee.items.count > limits.maxItems
+    guard mayPassItems || mayPassStateBytes() else { return }
+    // Not to look at each element of a long list for a short record.
+    guard mayPassLimits(despite: state.removal(by: event)) else { return }
+    let after = state.measure(after: event.pointee, decoder)
+    if after.items > limits.maxItems, after.items > before.items {
+      throw Rejection(
+        .limitExceeded,
+        event: number,
+        field: "items",
+        problem: "leaves the feed with \(after.items) items, more than limits.maxItems (\(limits.maxItems))"
+      )
+    }
+    try checkBytes(StateSize.feed + after.bytes, number)
+  }
+
+  private func checkBytes(_ after: Int, _ number: Int?) throws(Rejection) {
+    let growth = after - before.bytes
+    guard growth > 0, usage.bytes + growth > limits.maxStateBytes else { return }
+    throw Rejection(
+      .limitExceeded,
+      event: number,
+      problem:
+        "leaves the process with \(usage.bytes + growth) bytes of state, more than limits.maxStateBytes "
+        + "(\(limits.maxStateBytes)): delete feeds or items, run more processes, or raise the limit"
+    )
+  }
+
+  // MARK: After the record
+
+  /// Rejects a record that has left the feed larger than it may be.
+  func check(_ feed: PublishedFeed) throws(Rejection) {
+    try check(feed.itemCount, before: before.items, limits.maxItems, "items", "limits.maxItems")
+    try check(
+      feed.sectionCount,
+      before: before.sections,
+      limits.maxSections,
+      "sections",
+      "limits.maxSections"
+    )
+    try checkBytes(feed.stateBytes, nil)
+  }
+
+  private func check(
+    _ count: Int,
+    before: Int,
+    _ limit: Int,
+    _ things: StaticString,
+    _ name: StaticString
+  ) throws(Rejection) {
+    guard count > limit, count > before else { return }
+    throw Rejection(
+      .limitExceeded,
+      "the record leaves the feed with \(count) \(things), more than \(name) (\(limit))"
+    )
+  }
+}

@@ -1,0 +1,317 @@
+import Glibc
+
+/// A feed in its published and its current version, with its position in the input.
+///
+/// It applies records, each as a whole or not at all. `ChangesetPublisher` publishes the changes, which are then
+/// confirmed or rolled back. Not thread-safe.
+public final class PublishedFeed {
+  /// The feed's id as UTF-8; lives as long as the feed.
+  public let id: ByteSpan
+  private let idBlock: UnsafeMutablePointer<UInt8>
+  let state: FeedState
+  /// Whether the feed exists now; a cleared feed does, empty.
+  @exclusivity(unchecked) public internal(set) var exists = false
+  /// What was published last; nil before the first changeset and after a published deletion.
+  @exclusivity(unchecked) public internal(set) var version: PublishedVersion?
+  /// What will be `version` once the changeset under way is confirmed.
+  var pendingVersion: PublishedVersion?? {
+    get { pending.map(\.version) }
+    set { pending = newValue.map(Pending.init) }
+  }
+  @exclusivity(unchecked) private var pending: Pending?
+
+  /// In memory of its own, which most feeds do without most of the time.
+  private final class Pending {
+    let version: PublishedVersion?
+
+    init(_ version: PublishedVersion?) { self.version = version }
+  }
+
+  /// The epoch of an unpublished feed, named after the record that created it.
+  @exclusivity(unchecked) var pendingEpoch: [UInt8] = []
+  /// Whether the record that is being applied created the feed.
+  @exclusivity(unchecked) private var isCreated = false
+  /// Whether this window took records before the one that created the epoch.
+  @exclusivity(unchecked) private var hasRecordsBeforeEpoch = false
+  /// Whether `feed.reload` asked for a reload.
+  @exclusivity(unchecked) var isReloadRequested = false
+  /// The newest of this window's records that were taken, by topic.
+  @exclusivity(unchecked) var windowThrough: [TopicOffset] = []
+  /// The newest that were taken in earlier windows, by topic, where nothing was published that says so.
+  @exclusivity(unchecked) private var unpublishedThrough: [TopicOffset] = []
+  /// The greatest timestamp of this window's records.
+  @exclusivity(unchecked) var windowTime = Int64.min
+  /// Whether the feed is on the store's list of those that the next flush looks at.
+  @exclusivity(unchecked) private var isListedForFlush = false
+
+  public init(id: ByteSpan) {
+    idBlock = id.copied()
+    self.id = ByteSpan(UnsafePointer(idBlock), id.count)
+    state = FeedState()
+  }
+
+  /// A feed that goes on from what a replica has; the replica's state is taken over.
+  init(_ replica: Replica, version: PublishedVersion) {
+    let id = Array(replica.feed.utf8)
+    idBlock = id.withUnsafeBytes { ByteSpan($0).copied() }
+    self.id = ByteSpan(UnsafePointer(idBlock), id.count)
+    state = replica.ownState()
+    exists = true
+    self.version = version
+  }
+
+  deinit { free(idBlock) }
+
+  /// Whether the feed can be removed: it has neither content nor anything published.
+  public var isForgettable: Bool { !exists && version == nil }
+  /// Whether the changeset must be committed together with the offsets of its records, because no `through` would keep all of
+  /// them from being applied again: it is a deletion, or records came before the epoch.
+  public var needsOffsets: Bool { !exists && version != nil || hasRecordsBeforeEpoch }
+  /// Bytes of the feed's values in its last reload and since.
+  public var publishedBytes: Int { (version?.reloadBytes ?? 0) + (version?.deltaBytes ?? 0) }
+  /// Items in the feed now.
+  public var itemCount: Int { state.totals.itemCount }
+  /// Sections in the feed now.
+  public var sectionCount: Int { state.sectionCount }
+  /// What the feed counts as for `limits.maxStateBytes`; 0 when it does not exist.
+  @inline(__always)
+  public var stateBytes: Int { exists ? StateSize.feed &+ state.measure.bytes : 0 }
+  /// What the feed counts as in its directory.
+  @inline(__always)
+  public var count: FeedDirectory.Count {
+    FeedDirectory.Count(feeds: exists ? 1 : 0, bytes: stateBytes, sections: sectionCount, items: itemCount)
+  }
+  /// The checksum of the current state.
+  public var checksum: UInt32 { state.totals.checksum }
+
+  // MARK: Input
+
+  /// Notes that the feed is on the store's list of those that the next flush looks at.
+  ///
+  /// - Returns: false if it was there already.
+  @inline(__always)
+  func listForFlush() -> Bool {
+    defer { isListedForFlush = true }
+    return !isListedForFlush
+  }
+
+  /// Whether a record was taken before: it is at or before the newest taken of its topic.
+  @inline(__always)
+  func hasTaken(_ position: RecordPosition) -> Bool {
+    guard exists else { return false }
+    if !windowThrough.isEmpty, let offset = windowThrough.offset(position.topic), position.offset <= offset {
+      return true
+    }
+    if let offset = version?.through.offset(position.topic), position.offset <= offset { return true }
+    if unpublishedThrough.isEmpty { return false }
+    if let offset = unpublishedThrough.offset(position.topic), position.offset <= offset { return true }
+    return false
+  }
+
+  /// Forgets which records of a topic were taken: the topic's offsets have begun again.
+  public func forgetTaken(of topic: [UInt8]) {
+    version?.through.removeAll { $0.topic == topic }
+    unpublishedThrough.removeAll { $0.topic == topic }
+  }
+
+  /// Applies the record that the decoder holds, all of it or nothing.
+  ///
+  /// - Parameters:
+  ///   - usage: how much there is besides this feed, for the limits of that.
+  ///   - noOp: called with the reason for each event that does nothing.
+  /// - Returns: by how much the feed has grown.
+  /// - Throws: a `Rejection`; the feed is then as it was before.
+  @discardableResult
+  public func apply(
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    usage: StateUsage = StateUsage(),
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) -> FeedDirectory.Count {
+    let check = GrowthCheck(self, decoder, usage)
+    if decoder.events.count == 1, !check.mayFail() {
+      try change(
+        decoder.events.event(0),
+        decoder,
+        number: decoder.isArray ? 0 : nil,
+        at: position,
+        check,
+        noOp: noOp
+      )
+      cover(position)
+    } else {
+      try applyAtomically(decoder, at: position, check, noOp: noOp)
+    }
+    return count - check.before
+  }
+
+  /// Applies the events of a record that may turn out to be wrong once something was changed for it.
+  @inline(never)
+  private func applyAtomically(
+    _ decoder: RecordDecoder,
+    at position: RecordPosition,
+    _ check: GrowthCheck,
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) {
+    let before = (exists: exists, epoch: pendingEpoch, isReloadRequested: isReloadRequested)
+    state.beginJournal()
+    var removed = 0
+    do throws(Rejection) {
+      var noOps: [NoOpReason] = []
+      for number in 0..<decoder.events.count {
+        let event = decoder.events.event(number)
+        let removal = state.removal(by: event)
+        try change(
+          event,
+          decoder,
+          number: decoder.isArray ? number : nil,
+          at: position,
+          check
+        ) {
+          noOps.append($0)
+        }
+        removed += removal.sections + removal.items
+      }
+      try check.check(self)
+      for reason in noOps { noOp(reason) }
+    } catch {
+      state.undoJournal()
+      (exists, pendingEpoch, isReloadRequested) = before
+      isCreated = false
+      var rejection = error
+      rejection.restoredElements = removed
+      throw rejection
+    }
+    state.endJournal()
+    cover(position)
+  }
+
+  /// Records that the record at a position was taken.
+  @inline(__always)
+  private func cover(_ position: RecordPosition) {
+    if isCreated { beginLife() }
+    windowThrough.raise(position.topic, to: position.offset)
+    windowTime = max(windowTime, position.time)
+  }
+
+  /// Applies one event.
+  private func change(
+    _ event: UnsafePointer<Event>,
+    _ decoder: RecordDecoder,
+    number: Int?,
+    at position: RecordPosition,
+    _ check: GrowthCheck,
+    noOp: (NoOpReason) -> Void
+  ) throws(Rejection) {
+    switch event.pointee.operation {
+    case .feedClear, .feedDelete, .feedReload:
+      guard exists else { return noOp(.unknownFeed) }
+    default: try check.check(event, on: self, number)
+    }
+    if let reason = try state.apply(event, decoder, number: number) { return noOp(reason) }
+    switch event.pointee.operation {
+    case .feedDelete:
+      exists = false
+      isReloadRequested = false
+    case .feedReload: isReloadRequested = true
+    case .feedReplace: comeIntoBeing(position)
+    default: if !exists, state.sectionCount > 0 { comeIntoBeing(position) }
+    }
+  }
+
+  @inline(never)
+  private func comeIntoBeing(_ position: RecordPosition) {
+    guard !exists else { return }
+    exists = true
+    isCreated = true
+    pendingEpoch = position.epoch
+  }
+
+  /// Forgets which records were taken before the feed existed: they are not part of its epoch. A published feed keeps its
+  /// epoch when it is deleted and created again within a window.
+  @inline(never)
+  private func beginLife() {
+    isCreated = false
+    if version == nil, !windowThrough.isEmpty {
+      windowThrough.removeAll()
+      hasRecordsBeforeEpoch = true
+    }
+  }
+
+  // MARK: Publication
+
+  /// Confirms that the flush was published: the next difference starts from the current version.
+  public func confirm() {
+    if let pendingVersion {
+      version = pendingVersion
+    } else {
+      for entry in windowThrough { unpublishedThrough.raise(entry.topic, to: entry.offset) }
+    }
+    if !unpublishedThrough.isEmpty { forgetPublished() }
+    state.confirm()
+    endWindow()
+  }
+
+  /// Forgets of what was taken in earlier windows that which `version` says as well.
+  private func forgetPublished() {
+    let published = version?.through
+    unpublishedThrough = unpublishedThrough.filter { entry in
+      published.map { $0.offset(entry.topic) ?? -1 < entry.offset } ?? false
+    }
+  }
+
+  /// Rolls the feed back to its published version. The records since then must be applied again.
+  public func rollBack() {
+    state.rollBack()
+    exists = version != nil
+    endWindow()
+  }
+
+  private func endWindow() {
+    pendingVersion = nil
+    isReloadRequested = false
+    windowThrough.removeAll()
+    windowTime = .min
+    isListedForFlush = false
+    hasRecordsBeforeEpoch = false
+  }
+
+  /// Checks everything that is kept incrementally; for tests.
+  public func checkInvariants() { state.checkInvariants() }
+}
+
+/// The latest published version of a feed, and the keys of its records on the compacted topic.
+public struct PublishedVersion: Sendable, Equatable {
+  /// The record that created the feed, and when it was taken: `topic:milliseconds/offset`.
+  public var epoch: [UInt8]
+  /// Published changesets of this epoch, from 1.
+  public var revision: UInt64
+  /// For each input topic, sorted by name, the newest record taken.
+  public var through: [TopicOffset]
+  /// Delta records since the last reload.
+  public var deltaCount = 0
+  /// Bytes of their values.
+  public var deltaBytes = 0
+  /// Bytes of the last reload's values.
+  public var reloadBytes = 0
+  /// Parts of the last reload: keys `k0…` that hold a value.
+  public var reloadParts = 0
+  /// The largest delta number that the epoch used: keys `d1…` that hold a value.
+  public var highestDelta = 0
+
+  public init(epoch: [UInt8], revision: UInt64, through: [TopicOffset]) {
+    self.epoch = epoch
+    self.revision = revision
+    self.through = through
+  }
+}
+
+extension PublishedFeed {
+  /// Computes the difference that a flush would, without planning or encoding it, and counts its
+  /// entries. Changes nothing.
+  @_spi(Measuring)
+  public func differenceCounts() -> PublicationOutcome.EntryCounts {
+    _ = state.tally()
+    return ChangesetPublisher.counts(state.difference())
+  }
+}

@@ -1,0 +1,121 @@
+/// Where an input record stands, when it was made and when it was taken.
+public struct RecordPosition: Sendable {
+  /// The topic's name as UTF-8.
+  public var topic: [UInt8]
+  public var offset: Int64
+  /// Milliseconds since 1970.
+  public var timestamp: Int64
+  /// When the store took the record, by its own clock, in milliseconds since 1970. A replay has no other clock than its
+  /// records.
+  public var taken: Int64
+
+  /// - Parameter taken: nil in a replay, where it is the timestamp.
+  public init(topic: [UInt8], offset: Int64, timestamp: Int64, taken: Int64? = nil) {
+    self.topic = topic
+    self.offset = offset
+    self.timestamp = timestamp
+    self.taken = taken ?? timestamp
+  }
+
+  /// The timestamp, or the nearest time in the years 0 to 9999: what everything but the epoch is computed from.
+  @inline(__always)
+  public var time: Int64 { TimestampFormat.nearest(timestamp) }
+
+  /// `topic:taken/offset`, which names an epoch. The time tells it from that of a record with the same offset in a topic
+  /// that was created again.
+  var epoch: [UInt8] { topic + Array(":\(taken)/\(offset)".utf8) }
+}
+
+/// A position of an input topic: the newest record of a feed that was taken.
+public struct TopicOffset: Sendable, Equatable {
+  /// The topic's name as UTF-8.
+  public var topic: [UInt8]
+  public var offset: Int64
+
+  /// The most topics that a feed's records may come from, as every changeset lists them.
+  ///
+  /// So head and largest entry, without its data, fit into the 65,536 bytes that `output.maxMessageBytes` is
+  /// more than `limits.maxDataBytes`. At worst, with ids of 255 control characters, which take 2 + 6 * 255 =
+  /// 1,532 bytes each, topics of 249 bytes, and numbers of 19 or 20 digits:
+  ///
+  ///     2,051  head without topics: the feed's id, the epoch of 292, two revisions, part and parts, names
+  ///     4,671  an inserted item: three ids, its place, names, and the brackets of its list
+  ///    54,399  200 topics of 271 with quotes, colon and offset, and commas between: 200 * 272 - 1
+  ///    61,121  of 65,536
+  public static let greatestCount = 200
+
+  public init(topic: [UInt8], offset: Int64) {
+    self.topic = topic
+    self.offset = offset
+  }
+}
+
+extension TopicOffset {
+  /// Whether a topic's name is of these bytes. Records of one topic mostly share one array, so that a look at them is spared.
+  @inline(__always)
+  package static func isSame(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    let isShared = left.withUnsafeBufferPointer { left in
+      right.withUnsafeBufferPointer { left.baseAddress == $0.baseAddress && left.count == $0.count }
+    }
+    return isShared || left == right
+  }
+}
+
+extension [TopicOffset] {
+  /// The offset for a topic.
+  @inline(__always)
+  package func offset(_ topic: [UInt8]) -> Int64? {
+    withUnsafeBufferPointer { entries in
+      for entry in entries where TopicOffset.isSame(entry.topic, topic) { return entry.offset }
+      return nil
+    }
+  }
+
+  /// Raises a topic's offset, keeping the list sorted by name.
+  @inline(__always)
+  package mutating func raise(_ topic: [UInt8], to offset: Int64) {
+    // Mostly there is one topic.
+    if count == 1, TopicOffset.isSame(self[0].topic, topic) {
+      self[0].offset = Swift.max(self[0].offset, offset)
+    } else {
+      raiseAny(topic, to: offset)
+    }
+  }
+
+  private mutating func raiseAny(_ topic: [UInt8], to offset: Int64) {
+    for position in indices {
+      if TopicOffset.isSame(self[position].topic, topic) {
+        self[position].offset = Swift.max(self[position].offset, offset)
+        return
+      }
+      if topic.lexicographicallyPrecedes(self[position].topic) {
+        insert(TopicOffset(topic: topic, offset: offset), at: position)
+        return
+      }
+    }
+    append(TopicOffset(topic: topic, offset: offset))
+  }
+}
+
+/// Validates topic names by Kafka's rules.
+public enum TopicName {
+  public static let greatestByteCount = 249
+
+  /// What a name must be, for messages.
+  public static let allowed =
+    "1 to \(greatestByteCount) of the characters a-z, A-Z, 0-9, '.', '_' and '-', but not \".\" or \"..\""
+
+  /// Whether Kafka accepts a name for a topic.
+  public static func isLegal(_ name: ByteSpan) -> Bool {
+    guard (1...greatestByteCount).contains(name.count) else { return false }
+    if name.matches(".") || name.matches("..") { return false }
+    return name.buffer.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+      case UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+      default: false
+      }
+    }
+  }
+}

@@ -1,0 +1,474 @@
+public import Feed
+
+/// Holds all feeds of its partitions, applies updates, and publishes the resulting changes.
+///
+/// The caller drives it: call `apply` with batches until a flush is due; publish the waiting changes as a ``Flush``, and report
+/// the outcome with `confirm` or `rollBack`. Nothing else can be applied before the flush has ended. The store never
+/// reads a clock.
+public actor FeedStore {
+  private let options: FeedStoreOptions
+  private let decoder: RecordDecoder
+  private let publisher: ChangesetPublisher
+  @exclusivity(unchecked) private var coalescer: Coalescer
+  private var directories: [Int32: FeedDirectory] = [:]
+  /// The partition that is being restored.
+  private var restoring: (partition: Int32, replicas: ReplicaPartition, directory: FeedDirectory)?
+  /// For each topic, the newest record that feeds of the partition have taken that was restored last.
+  public private(set) var restoredThrough: [TopicOffset] = []
+  /// The memory for all feeds' data.
+  private let blocks = BlockPool()
+  private let share: StateShare
+  /// The ids that several of its partitions have.
+  private var sharedIDs = SharedIDs()
+  /// The most recently used entry of `directories`. Records of one partition arrive in groups.
+  @exclusivity(unchecked) private var recent: (partition: Int32, directory: Unmanaged<FeedDirectory>)?
+  @exclusivity(unchecked) private var waiting = WaitingRecords()
+  /// Whether a ``Flush`` has neither been confirmed nor rolled back.
+  private var isFlushing = false
+  /// The records of its current part.
+  private let buffer = RecordBuffer()
+  /// Everything published or applied so far. Rolling back a flush restores the values from before it.
+  @exclusivity(unchecked) public private(set) var counters = StoreCounters()
+  private var countersBeforeWindow = StoreCounters()
+
+  /// The size at which a part of a publication ends: after a part of a reload, or after a difference.
+  private static let partBytes = 4 << 20
+  /// The number of feeds that one step of a restore takes over, which takes some milliseconds.
+  private static let restoredAtOnce = 10_000
+
+  /// - Parameter budget: counts the state of all stores in the process.
+  public init(options: FeedStoreOptions, budget: StateBudget = StateBudget()) {
+    self.options = options
+    share = StateShare(budget)
+    decoder = RecordDecoder(limits: options.limits)
+    publisher = ChangesetPublisher(
+      planner: options.planner,
+      keyframes: options.keyframe,
+      output: options.output
+    )
+    coalescer = Coalescer(options.coalescing)
+  }
+
+  // MARK: Restoring
+
+  /// Continues from the published state of a partition, which replicas have read from the changesets topic.
+  ///
+  /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
+  public func restore(partition: Int32, from replicas: sending ReplicaPartition) throws(ReplicaFault) {
+    beginRestoring(partition: partition, from: replicas)
+    while try restoreNext() {}
+  }
+
+  /// Begins the same as ``restore(partition:from:)``, but in steps; continue with ``restoreNext()``.
+  public func beginRestoring(partition: Int32, from replicas: sending ReplicaPartition) {
+    precondition(!waiting.has(partition: partition), "records from before the restoration are pending")
+    sharedIDs.remove(partition)
+    restoring = (partition, replicas, FeedDirectory(blocks: blocks))
+    restoredThrough = []
+  }
+
+  /// Takes over the next few feeds.
+  ///
+  /// - Returns: whether there may be more.
+  /// - Throws: a ``ReplicaFault`` that names the feed whose state is incomplete; the store is unchanged.
+  public func restoreNext() throws(ReplicaFault) -> Bool {
+    guard let (partition, replicas, directory) = restoring else { return false }
+    do throws(ReplicaFault) {
+      for feed in try replicas.takeFeeds(most: FeedStore.restoredAtOnce) {
+        directory.insert(feed)
+        for entry in feed.version?.through ?? [] { restoredThrough.raise(entry.topic, to: entry.offset) }
+        noteSharedID(feed.id, of: partition, exists: true)
+      }
+    } catch {
+      restoring = nil
+      sharedIDs.remove(partition)
+      throw error
+    }
+    if replicas.hasFeedsLeft { return true }
+    share.add(directory.stateBytes - (directories[partition]?.stateBytes ?? 0))
+    directories[partition] = directory
+    recent = nil
+    restoring = nil
+    return false
+  }
+
+  /// Has the feeds of a partition forget which records of a topic they have taken, because the topic's offsets have begun
+  /// again. Nothing of the partition may be waiting.
+  public func forgetTaken(of topic: [UInt8], partition: Int32) {
+    checkNoFlush()
+    precondition(!waiting.has(partition: partition), "records of the partition are waiting")
+    guard let directory = directories[partition] else { return }
+    for feed in directory.feeds { feed.forgetTaken(of: topic) }
+  }
+
+  /// Removes the feeds of a partition that was revoked, or that will be restored again. Other partitions are not
+  /// affected.
+  ///
+  /// Nothing of the partition may be waiting: publish it or roll it back first.
+  public func drop(partition: Int32) {
+    checkNoFlush()
+    precondition(!waiting.has(partition: partition), "records of a partition that is dropped are waiting")
+    if restoring?.partition == partition { restoring = nil }
+    _ = removeDirectory(of: partition)
+  }
+
+  /// Gives up the feeds of a partition as they were published, and hands them out; others are not touched.
+  ///
+  /// Nothing of it may wait: publish it, or roll it back.
+  ///
+  /// - Returns: replicas that go on from there; nil if the store has no feed of the partition.
+  public func takeOut(partition: Int32) -> GivenUpPartition? {
+    checkNoFlush()
+    precondition(!waiting.has(partition: partition), "records of a partition that is handed out are waiting")
+    return removeDirectory(of: partition).map { GivenUpPartition($0) }
+  }
+
+  private func removeDirectory(of partition: Int32) -> FeedDirectory? {
+    guard let directory = directories.removeValue(forKey: partition) else { return nil }
+    recent = nil
+    sharedIDs.remove(partition)
+    share.add(-directory.stateBytes)
+    return directory
+  }
+
+  // MARK: Input
+
+  /// Applies records of the batch until it is exhausted or a flush is due.
+  ///
+  /// - Throws: the batch's error. The records before it have been applied, and wait for publication.
+  public func apply(_ batch: any InputBatch, time: TimeSource) throws -> ApplyOutcome {
+    checkNoFlush()
+    var lookAhead = LookAhead()
+    while let record = try batch.current() {
+      let now: Int64
+      switch time {
+      case .records: now = record.position.time
+      case .clock(let clock): now = clock
+      }
+      if coalescer.isFlushDue(at: now) { return .flushDue }
+      if let (partition, key, value) = batch.upcoming(LookAhead.distance) {
+        lookAhead.advance(to: recentDirectory(of: partition), key: key, value: value)
+      }
+      let byteCount = record.byteCount
+      let restored = take(record, byteCount)
+      let isFull = coalescer.add(
+        records: 1 + restored / Coalescer.restoredPerRecord,
+        bytes: byteCount,
+        copiedBytes: waiting.rejectedBytes,
+        at: now
+      )
+      batch.advance()
+      if isFull { return .flushDue }
+    }
+    return .exhausted
+  }
+
+  /// Sets whether the input lags, so that more may be published at once.
+  public func noteBacklog(_ isBehind: Bool) { coalescer.isBehind = isBehind }
+
+  /// Records how long the flush in progress has taken. Call it before the last part is confirmed.
+  public func notePublication(milliseconds: Int64) { coalescer.notePublication(milliseconds: milliseconds) }
+
+  /// When the waiting changes are due, in the milliseconds of the time source; nil if nothing waits.
+  public var deadline: Int64? { coalescer.deadline }
+
+  /// Whether anything of a partition waits to be published, even if only offsets.
+  public func isPublicationDue(of partition: Int32) -> Bool { waiting.has(partition: partition) }
+
+  /// Whether anything waits to be published, even if only offsets.
+  public var isPublicationDue: Bool { coalescer.deadline != nil }
+
+  /// Records that all records of an input partition before an offset have been applied. Transaction markers occupy
+  /// offsets, and compaction leaves gaps.
+  ///
+  /// The position waits for the window like a record, so that the offset is committed and the lag does not count
+  /// offsets without records.
+  ///
+  /// - Parameters:
+  ///   - topic: the topic's name as UTF-8.
+  ///   - partition: the partition's number.
+  ///   - nextOffset: the offset after the last one that is covered.
+  ///   - time: the current time, in the milliseconds of the time source of `apply`.
+  public func cover(topic: [UInt8], partition: Int32, upTo nextOffset: Int64, at time: Int64) {
+    checkNoFlush()
+    if !isPublicationDue { countersBeforeWindow = counters }
+    waiting.cover(topic: topic, partition: partition, upTo: nextOffset)
+    coalescer.begin(at: time)
+  }
+
+  /// Applies or rejects a record.
+  ///
+  /// - Returns: elements that were put back because it was rejected.
+  private func take(_ record: InputRecord, _ byteCount: Int) -> Int {
+    if !coalescer.isWaiting { countersBeforeWindow = counters }
+    counters.records += 1
+    counters.inputBytes += byteCount
+    waiting.cover(record)
+    let directory = directory(of: record.partition)
+    do throws(Rejection) {
+      guard let addressee = try directory.decode(record, with: decoder) else {
+        counters.noOps[.alreadyApplied, default: 0] += 1
+        return 0
+      }
+      counters.events += decoder.eventCount
+      if addressee.isNewlyListed {
+        waiting.feeds.append((record.partition, addressee.feed.takeUnretainedValue()))
+      }
+      let usage = StateUsage(
+        feeds: directory._withUnsafeGuaranteedRef { $0.existingCount },
+        bytes: share.processBytes
+      )
+      let outcome = addressee.feed._withUnsafeGuaranteedRef { feed in
+        Result { () throws(Rejection) in
+          try feed.apply(decoder, at: record.position, usage: usage) { counters.noOps[$0, default: 0] += 1 }
+        }
+      }
+      let growth = try outcome.get()
+      if growth != FeedDirectory.Count() {
+        directory._withUnsafeGuaranteedRef { $0.add(growth) }
+        share.add(growth.bytes)
+      }
+      return 0
+    } catch {
+      counters.rejects[error.code, default: 0] += 1
+      waiting.reject(record, error, bytes: byteCount)
+      return error.restoredElements
+    }
+  }
+
+  /// Fields of events that had no effect. Records that are read again count again.
+  public var ignoredFields: IgnoredFields { decoder.ignored }
+
+  /// The most recently used directory, if it belongs to this partition.
+  private func recentDirectory(of partition: Int32) -> FeedDirectory? {
+    guard let recent, recent.partition == partition else { return nil }
+    return recent.directory.takeUnretainedValue()
+  }
+
+  /// Not a counted reference, as there is one for each record.
+  @inline(__always)
+  private func directory(of partition: Int32) -> Unmanaged<FeedDirectory> {
+    if let recent, recent.partition == partition { return recent.directory }
+    return findDirectory(of: partition)
+  }
+
+  @inline(never)
+  private func findDirectory(of partition: Int32) -> Unmanaged<FeedDirectory> {
+    let directory: FeedDirectory
+    if let known = directories[partition] {
+      directory = known
+    } else {
+      directory = FeedDirectory(blocks: blocks)
+      directories[partition] = directory
+    }
+    recent = (partition, .passUnretained(directory))
+    return .passUnretained(directory)
+  }
+
+  // MARK: Publication
+
+  /// Begins to publish the waiting changes.
+  public func beginFlush() -> Flush {
+    checkNoFlush()
+    waiting.sortFeeds()
+    let isLarge = waiting.mostPublishedBytes(inputBytes: coalescer.waitingBytes) > options.maxTransactionBytes
+    isFlushing = true
+    counters.flushes += 1
+    return Flush(of: self, independentFeeds: isLarge ? waiting.moveDependentFeedsLast() : 0)
+  }
+
+  /// Writes the next part of the flush, which ``withPart(of:_:)`` then lends.
+  public func prepareNextPart(of flush: inout Flush) {
+    flush.check(isOf: self)
+    precondition(
+      !flush.isAtEndOfTransaction,
+      "the end of a transaction was neither confirmed nor rolled back"
+    )
+    buffer.removeAll()
+    while flush.nextFeed < waiting.feeds.count, buffer.bytes.count < FeedStore.partBytes,
+      !flush.mayEndTransaction(adding: buffer.bytes.count, maxBytes: options.maxTransactionBytes)
+    {
+      let (partition, feed) = waiting.feeds[flush.nextFeed]
+      buffer.partition = partition
+      if !flush.isWriting {
+        guard let outcome = publisher.begin(feed) else {
+          flush.nextFeed += 1
+          continue
+        }
+        count(outcome)
+        if outcome.mode == .delete || outcome.reason == .initial {
+          noteSharedID(feed.id, of: partition, exists: feed.exists)
+        }
+        flush.isWriting = true
+      }
+      if !publisher.writeNext(to: buffer) {
+        if publisher.wroteKeyframe { counters.reloads[.keyframe, default: 0] += 1 }
+        flush.isWriting = false
+        flush.nextFeed += 1
+      }
+    }
+    for record in buffer.records { counters.outputBytes += record.key.count + (record.value?.count ?? 0) }
+    counters.outputRecords += buffer.records.count
+    flush.addPart(
+      bytes: buffer.bytes.count,
+      feedCount: waiting.feeds.count,
+      maxBytes: options.maxTransactionBytes
+    )
+  }
+
+  /// Lends the current part of the flush. It can be lent any number of times until the next one is prepared or the
+  /// flush is confirmed or rolled back.
+  public func withPart<Result, Failure: Error>(
+    of flush: borrowing Flush,
+    _ body: (borrowing Publication) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    flush.check(isOf: self)
+    precondition(flush.hasPart, "no part of the flush is prepared")
+    return try body(
+      Publication(
+        buffer: buffer,
+        rejected: flush.isAtEnd ? waiting.rejected : [],
+        covered: flush.isAtEnd ? waiting.covered() : [],
+        isLast: flush.isAtEnd,
+        endsTransaction: flush.isAtEndOfTransaction
+      )
+    )
+  }
+
+  private func count(_ outcome: PublicationOutcome) {
+    counters.changesets[outcome.mode, default: 0] += 1
+    if let reason = outcome.reason { counters.reloads[reason, default: 0] += 1 }
+    counters.entries.deletes += outcome.counts.deletes
+    counters.entries.inserts += outcome.counts.inserts
+    counters.entries.moves += outcome.counts.moves
+    counters.entries.reconfigures += outcome.counts.reconfigures
+    counters.entries.reloads += outcome.counts.reloads
+  }
+
+  /// Confirms that everything up to the current part, which ends a transaction, was published.
+  ///
+  /// - Returns: the flush, to go on with; nil if everything is published.
+  public func confirm(_ flush: consuming Flush) -> Flush? {
+    flush.check(isOf: self)
+    precondition(flush.isAtEndOfTransaction, "published in the middle of a transaction")
+    for (_, feed) in waiting.feeds[flush.confirmedFeeds..<flush.nextFeed] { feed.confirm() }
+    guard !flush.isAtEnd else {
+      end(flush, isPublished: true)
+      return nil
+    }
+    // If the rest is rolled back, the records of these feeds are read again and skipped.
+    countersBeforeWindow.takePublished(from: counters)
+    flush.beginTransaction()
+    return flush
+  }
+
+  /// Rolls every feed back to its published state: waiting changes, and parts that were not confirmed, are withdrawn.
+  /// The caller must apply the records again, from the committed offsets.
+  public func rollBack(_ flush: consuming Flush) {
+    flush.check(isOf: self)
+    rollBackFeeds(from: flush.confirmedFeeds)
+    end(flush, isPublished: false)
+  }
+
+  /// Rolls every feed back to its published state while no flush is in progress. The caller must apply the records
+  /// again, from the committed offsets.
+  public func rollBack() {
+    checkNoFlush()
+    rollBackFeeds(from: 0)
+    endWindow(isPublished: false)
+  }
+
+  private func rollBackFeeds(from first: Int) {
+    for (partition, feed) in waiting.feeds[first...] {
+      let directory = directory(of: partition).takeUnretainedValue()
+      let before = feed.count
+      feed.rollBack()
+      let growth = feed.count - before
+      directory.add(growth)
+      share.add(growth.bytes)
+    }
+    counters = countersBeforeWindow
+  }
+
+  private func end(_ flush: consuming Flush, isPublished: Bool) {
+    flush.end()
+    isFlushing = false
+    buffer.removeAll()
+    endWindow(isPublished: isPublished)
+  }
+
+  private func endWindow(isPublished: Bool) {
+    for (partition, feed) in waiting.feeds where feed.isForgettable {
+      directories[partition]?.remove(feed)
+    }
+    waiting.removeAll()
+    coalescer.reset(isPublished: isPublished)
+  }
+
+  private func checkNoFlush() {
+    precondition(!isFlushing, "a flush is in progress; confirm it or roll it back first")
+  }
+
+  // MARK: Shared ids
+
+  /// Looks for an id, whose feed has come into being or is gone, in the other partitions.
+  private func noteSharedID(_ id: ByteSpan, of partition: Int32, exists: Bool) {
+    let others = directories.keys.filter { $0 != partition && directories[$0]?.feed(id)?.exists == true }
+    if !others.isEmpty { sharedIDs.note(ByteText(id), in: exists ? others + [partition] : others) }
+  }
+
+  /// Messages about ids that several partitions have, which is always a mistake of producers: one for each id.
+  public func takeSharedIDs() -> [String] { sharedIDs.takeNews() }
+
+  // MARK: Inspection
+
+  /// The size of the feeds' state in bytes, by the formula of `StateSize`.
+  public var stateBytes: Int { share.bytes }
+
+  /// The number of feeds.
+  public var feedCount: Int { directories.values.reduce(0) { $0 + $1.count } }
+
+  /// The numbers of feeds, sections and items. O(p) for p partitions.
+  public var content: StoreContent {
+    var content = StoreContent()
+    content.bytes = stateBytes
+    content.sharedIDs = sharedIDs.count
+    for directory in directories.values {
+      content.feeds += directory.existingCount
+      content.sections += directory.sectionCount
+      content.items += directory.itemCount
+    }
+    return content
+  }
+
+  /// The revision, sizes and checksum of each feed.
+  public func summaries() -> [FeedSummary] {
+    directories.flatMap { partition, directory in
+      directory.feeds.map { FeedSummary(partition: partition, $0) }
+    }.sorted {
+      $0.partition != $1.partition
+        ? $0.partition < $1.partition : $0.feed.utf8.lexicographicallyPrecedes($1.feed.utf8)
+    }
+  }
+
+  /// Checks all totals that are maintained incrementally; for tests.
+  public func checkInvariants() {
+    for directory in directories.values {
+      for feed in directory.feeds { feed.checkInvariants() }
+      directory.checkInvariants()
+    }
+    precondition(
+      share.bytes == directories.values.reduce(0) { $0 + $1.stateBytes },
+      "state is not counted right"
+    )
+  }
+}
+
+/// The feeds of a partition that a store has given up, as they were published.
+///
+/// Unchecked: nobody else has them, so they may go to another thread, once.
+public struct GivenUpPartition: @unchecked Sendable {
+  public let replicas: ReplicaPartition
+
+  init(_ directory: FeedDirectory) { replicas = ReplicaPartition(continuing: directory) }
+}

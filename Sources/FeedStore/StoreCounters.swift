@@ -1,0 +1,107 @@
+public import Feed
+
+/// What a store has counted since it was created.
+public struct StoreCounters: Sendable, Equatable {
+  public var records = 0
+  public var events = 0
+  /// Bytes of the records' keys and values.
+  public var inputBytes = 0
+  /// Published changesets by mode.
+  public var changesets: [ChangesetMode: Int] = [:]
+  /// Published reloads by reason, keyframes included.
+  public var reloads: [ReloadReason: Int] = [:]
+  /// Entries of the published differences, by kind.
+  public var entries = PublicationOutcome.EntryCounts()
+  public var rejects: [RejectCode: Int] = [:]
+  public var noOps: [NoOpReason: Int] = [:]
+  /// Records written to the changesets topic, nulls included.
+  public var outputRecords = 0
+  /// Bytes of their keys and values.
+  public var outputBytes = 0
+  public var flushes = 0
+
+  public init() {}
+
+  /// Copies the counters of published changesets, and leaves those of the input.
+  mutating func takePublished(from other: StoreCounters) {
+    changesets = other.changesets
+    reloads = other.reloads
+    entries = other.entries
+    outputRecords = other.outputRecords
+    outputBytes = other.outputBytes
+    flushes = other.flushes
+  }
+
+  /// Records that were rejected.
+  public var rejectedRecords: Int { rejects.values.reduce(0, +) }
+  /// Published changesets, without keyframes.
+  public var publishedChangesets: Int { changesets.values.reduce(0, +) }
+}
+
+extension StoreCounters {
+  /// The sum of two stores' counters.
+  package func adding(_ other: StoreCounters) -> StoreCounters {
+    var sum = self
+    sum.records += other.records
+    sum.events += other.events
+    sum.inputBytes += other.inputBytes
+    sum.changesets.merge(other.changesets, uniquingKeysWith: +)
+    sum.reloads.merge(other.reloads, uniquingKeysWith: +)
+    sum.entries.deletes += other.entries.deletes
+    sum.entries.inserts += other.entries.inserts
+    sum.entries.moves += other.entries.moves
+    sum.entries.reconfigures += other.entries.reconfigures
+    sum.entries.reloads += other.entries.reloads
+    sum.rejects.merge(other.rejects, uniquingKeysWith: +)
+    sum.noOps.merge(other.noOps, uniquingKeysWith: +)
+    sum.outputRecords += other.outputRecords
+    sum.outputBytes += other.outputBytes
+    sum.flushes += other.flushes
+    return sum
+  }
+}
+
+/// The numbers of feeds, sections, items and bytes in a store.
+public struct StoreContent: Sendable, Equatable {
+  /// The number of existing feeds.
+  public var feeds = 0
+  public var sections = 0
+  public var items = 0
+  /// Bytes, by the formula of `StateSize`.
+  public var bytes = 0
+  /// Ids that several of a store's partitions have.
+  public var sharedIDs = 0
+
+  public init() {}
+
+  /// The sum of two stores' contents.
+  public func adding(_ other: StoreContent) -> StoreContent {
+    var sum = self
+    sum.feeds += other.feeds
+    sum.sections += other.sections
+    sum.items += other.items
+    sum.bytes += other.bytes
+    sum.sharedIDs += other.sharedIDs
+    return sum
+  }
+}
+
+/// The current size and checksum of a feed, to compare with a replica.
+public struct FeedSummary: Sendable, Equatable {
+  public var partition: Int32
+  public var feed: String
+  /// 0 before the first changeset.
+  public var revision: UInt64
+  public var sectionCount: Int
+  public var itemCount: Int
+  public var checksum: UInt32
+
+  init(partition: Int32, _ feed: PublishedFeed) {
+    self.partition = partition
+    self.feed = feed.id.text
+    revision = feed.version?.revision ?? 0
+    sectionCount = feed.sectionCount
+    itemCount = feed.itemCount
+    checksum = feed.checksum
+  }
+}
