@@ -466,7 +466,7 @@ public actor FeedStore {
 
 /// The feeds of a partition that a store has given up, as they were published.
 ///
-/// Unchecked: nobody else has them, so they may go to another thread, once.
+/// Unchecked: it holds the only references, so it may move to another thread, once.
 public struct GivenUpPartition: @unchecked Sendable {
   public let replicas: ReplicaPartition
 

@@ -2,8 +2,8 @@ internal import CXxhash
 
 /// A secret that chooses one hash function out of a family in which no two texts collide often.
 ///
-/// Identifiers come from others, who may compute as many as they like. Without the key nobody can compute texts that
-/// collide, and that is not an assumption: any two different texts of at most 256 bytes have equal hashes under one key
+/// Identifiers come from others, who may compute as many as they like. Without the key they cannot compute texts that
+/// collide, which is proven: any two different texts of at most 256 bytes have equal hashes under one key
 /// in 2³². The family is *multilinear hashing* by halves of multiplications, which is strongly universal (Lemire and Kaser,
 /// "Strongly universal string hashing is fast", 2014): a text is cut into words of 32 bits, and
 /// (k₁ + n·k₂ + Σ (k + word)·(k′ + next word)) mod 2⁶⁴ has random upper bits for each two texts, with n the number of
@@ -15,7 +15,7 @@ internal import CXxhash
 ///
 /// XXH3 with a random secret costs as much and is not proven; its products of words depend on the secret by exclusive-or
 /// alone, and half of each stripe of a long text goes into the sum without any secret. SipHash-1-3 costs three times as
-/// much for 16 bytes. Neither is needed where hashes are told to nobody.
+/// much for 16 bytes. Neither is needed where hashes stay secret.
 struct HashKey {
   /// The point of the polynomial, `k₁`, `k₂`, and two words for each eight bytes.
   private let words: UnsafeMutablePointer<UInt64>
@@ -35,7 +35,7 @@ struct HashKey {
     for (place, word) in zip(0..<HashKey.wordCount, count) { words[place] = word }
   }
 
-  /// A key that nobody knows: the kernel's random numbers.
+  /// A secret key, from the kernel's random numbers.
   static func random() -> HashKey {
     var random = SystemRandomNumberGenerator()
     return HashKey(words: (0..<wordCount).map { _ in random.next() })
@@ -114,16 +114,16 @@ struct HashKey {
 
 /// The hashes of identifiers, kinds and names for tables: the same in the whole process, and other ones in the next.
 ///
-/// Nothing that is written, published or told may depend on them, nor on the order of a table.
+/// Nothing that is written, published or logged may depend on them, nor on the order of a table.
 enum ByteHash {
-  /// Whoever hashes for each record keeps it: to get it from here looks each time whether it was made.
+  /// Code that hashes for each record keeps a copy: each access here checks whether it was made.
   nonisolated(unsafe) static let key = HashKey.random()
 
   @inline(__always)
   static func of(_ bytes: ByteSpan) -> UInt32 { key.hash(bytes) }
 }
 
-/// Tells most data apart without a look at both.
+/// Distinguishes most data without comparing the bytes.
 ///
 /// Not for tables: it has no secret, so anyone can compute data of equal fingerprints. That costs a comparison of bytes,
 /// which is what data of equal length would cost without fingerprints.

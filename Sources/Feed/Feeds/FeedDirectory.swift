@@ -183,11 +183,9 @@ public final class FeedDirectory {
     entries = other
     self.capacity = capacity
   }
-
-  private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }
 }
 
-/// Records are taken by a directory whose references nobody counts, as that would be done for each of them.
+/// Through an unmanaged reference, because a managed one would be counted for each record.
 extension Unmanaged<FeedDirectory> {
   /// Decodes a record, and lists its feed for the next flush; a feed that there is none of is made.
   ///
@@ -216,7 +214,7 @@ extension Unmanaged<FeedDirectory> {
   }
 }
 
-/// How much is kept when a record comes, besides its feed: what `limits.maxFeeds` and `limits.maxStateBytes` are about.
+/// The use of what `limits.maxFeeds` and `limits.maxStateBytes` limit, when a record arrives.
 public struct StateUsage: Sendable, Equatable {
   /// Feeds that exist in the record's partition.
   public var feeds: Int

@@ -19,7 +19,7 @@ public struct LookAhead {
   private var second: Guess?
   private var third: Guess?
 
-  /// How many records ahead of the one that is applied ``advance(to:key:value:)`` is told of.
+  /// How many records ahead of the one being applied ``advance(to:key:value:)`` is called for.
   public static let distance = 3
 
   public init() {}

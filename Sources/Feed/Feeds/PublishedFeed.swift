@@ -117,7 +117,7 @@ public final class PublishedFeed {
   /// Applies the record that the decoder holds, all of it or nothing.
   ///
   /// - Parameters:
-  ///   - usage: how much there is besides this feed, for the limits of that.
+  ///   - usage: the use of the limits on feeds and state.
   ///   - noOp: called with the reason for each event that does nothing.
   /// - Returns: by how much the feed has grown.
   /// - Throws: a `Rejection`; the feed is then as it was before.

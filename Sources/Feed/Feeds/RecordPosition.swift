@@ -21,7 +21,7 @@ public struct RecordPosition: Sendable {
   @inline(__always)
   public var time: Int64 { TimestampFormat.nearest(timestamp) }
 
-  /// `topic:taken/offset`, which names an epoch. The time tells it from that of a record with the same offset in a topic
+  /// `topic:taken/offset`, which names an epoch. The time distinguishes it from that of a record with the same offset in a topic
   /// that was created again.
   var epoch: [UInt8] { topic + Array(":\(taken)/\(offset)".utf8) }
 }

@@ -34,7 +34,7 @@ public struct IgnoredFields: Sendable {
   /// Whether a record brought a field for the first time, and it is not said yet which.
   private(set) var hasUnlocated = false
 
-  /// How many fields are told apart.
+  /// How many fields are distinguished.
   public static let most = 100
   private static let greatestByteCount = 64
 

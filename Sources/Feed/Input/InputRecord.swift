@@ -22,7 +22,7 @@ public struct InputRecord {
     self.value = value
   }
 
-  /// The value's bytes as they stand; nil for a null.
+  /// The value's bytes, unchanged; nil for a null.
   public var valueBytes: ByteSpan? {
     switch value {
     case .null: nil

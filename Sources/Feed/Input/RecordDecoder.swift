@@ -42,7 +42,7 @@ public final class RecordDecoder {
   @exclusivity(unchecked) private var itemIDs = HashIndex()
   @exclusivity(unchecked) private var sectionIDs = HashIndex()
 
-  /// - Parameter indexer: nobody else's.
+  /// - Parameter indexer: used by this decoder only.
   public init(limits: Limits, indexer: JSONIndexer = JSONIndexer()) {
     self.limits = limits
     self.indexer = indexer

@@ -32,7 +32,7 @@ struct JSONPass {
   private(set) var hasSpaces: Bool
   var found: Findings { marks.found }
 
-  /// What the text has besides ASCII without escapes, as far as it was read.
+  /// What was found in the text other than ASCII without escapes.
   struct Findings: OptionSet {
     let rawValue: UInt64
     static let nonASCII = Findings(rawValue: 1)

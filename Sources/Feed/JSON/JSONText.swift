@@ -110,7 +110,7 @@ public final class JSONText {
     return end
   }
 
-  /// The bytes of the value in tokens `first..<end`, as they stand.
+  /// The bytes of the value in tokens `first..<end`, unchanged.
   @inline(__always)
   func span(from first: Int, to end: Int) -> ByteSpan {
     let start = Int(offsets[first])

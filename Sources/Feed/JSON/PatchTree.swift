@@ -1,6 +1,6 @@
 /// The objects of a merge patch and their members, from one scan of its text.
 ///
-/// Members are numbered as they stand in the text, so that those inside a member's value follow it. What a merge never
+/// Members are numbered in the order of the text, so that those inside a member's value follow it. What a merge never
 /// looks into, an array or a scalar, is a value without members.
 struct PatchTree: ~Copyable {
   /// A member of an object. It is kept small, as a patch may have a member every few bytes.

@@ -69,13 +69,13 @@ struct ElementChange {
   var publishedScope: Scope { publishedContainer.known }
 }
 
-/// What an element holds: data, and an item's kind. Whoever keeps it owns its bytes and a use of its kind, and gives them
+/// What an element holds: data, and an item's kind. Its keeper owns its bytes and a use of its kind, and gives them
 /// back with `FeedState.release`.
 struct Content {
   /// The data in a block of its own; nil as long as nothing was set.
   private(set) var bytes: UnsafeMutablePointer<UInt8>?
   private(set) var dataCount: UInt32 = 0
-  /// Tells most data apart without a look at the old bytes, which are in nobody's cache.
+  /// Distinguishes most data without reading the old bytes, which are in no cache.
   private(set) var fingerprint: UInt32 = 0
   /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
   private(set) var kind = KindTable.empty

@@ -187,7 +187,7 @@ final class ElementTable {
   /// The number of changes for which memory is kept: not as many as a feed begins with, which hardly ever change at once again.
   private var keptChanges: Int { min(4096, max(64, count / 4)) }
 
-  /// Forgets the changes, whose published contents nobody needs any more.
+  /// Forgets the changes, whose published contents are no longer needed.
   func removeChanges() {
     if changes.capacity > keptChanges { changes = [] } else { changes.removeAll(keepingCapacity: true) }
   }

@@ -6,19 +6,19 @@ import CXxhash
 /// followers back, so that there are no markers to clean up.
 ///
 /// No element stands farther than `maxDistance` from where its hash puts it, so that neither a search nor an insertion
-/// passes more slots than that, whoever chose the texts. What would stand farther makes the table grow; if it is nearly empty
+/// passes more slots than that, even for hostile texts. What would stand farther makes the table grow; if it is nearly empty
 /// already, hashes collide as no random ones do, and the table takes a key of its own. Removals pass more slots only
 /// where they bring others nearer to their places: for all of them together, no more than insertions have passed.
 struct HashIndex: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
   private(set) var count = 0
-  /// Instead of the process's, once hashes under that collided too often.
+  /// The table's own key; nil while it uses the process's. Chosen after too many collisions.
   private var ownKey: HashKey?
 
   /// With random hashes and two slots for three of them, one of ten million elements stands farther than 200 slots away.
   static let maxDistance = 256
-  /// Of a table without elements, which has no memory of its own.
+  /// Shared by all empty tables, which allocate nothing.
   nonisolated(unsafe) private static let none: UnsafeMutablePointer<UInt64> = {
     let slot = UnsafeMutablePointer<UInt64>.allocate(capacity: 1)
     slot.initialize(to: 0)

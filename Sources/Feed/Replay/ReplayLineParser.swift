@@ -66,7 +66,7 @@ public final class ReplayLineParser {
     return try parseInvalidUTF8(line)
   }
 
-  /// A line with bytes that are not UTF-8 is a record all the same, which will be rejected: its
+  /// A line with bytes that are not UTF-8 is still a record, which will be rejected: its
   /// structure is read from a copy without them, its strings from the line itself.
   private func parseInvalidUTF8(_ line: ByteSpan) throws(ReplayLineError) -> InputRecord {
     let copy = arena.allocate(line.count)

@@ -1,5 +1,5 @@
 extension FeedState {
-  /// Lets a list hold exactly these elements in this order. What it held besides leaves the feed;
+  /// Lets a list hold exactly these elements in this order. Other elements that it held leave the feed;
   /// what is new to it must be in no list.
   ///
   /// Elements that can stay (a longest increasing subsequence) keep their entries, so that only

@@ -48,7 +48,7 @@ struct KindTable: ~Copyable {
     return counts
   }
 
-  /// Uses a kind once more.
+  /// Counts one more use of a kind.
   ///
   /// - Parameter bytes: at most 255.
   /// - Returns: its number, which stays the same as long as it is used.
@@ -73,7 +73,7 @@ struct KindTable: ~Copyable {
     return number
   }
 
-  /// Uses a kind that is used already once more.
+  /// Counts one more use of a kind that is in use.
   mutating func use(_ number: UInt32) {
     if number != KindTable.empty { kinds[Int(number) - 1].useCount += 1 }
   }

@@ -4,9 +4,9 @@
 public enum StateSize {
   /// Bytes of a feed that exists, without its sections.
   public static let feed = 1024
-  /// Bytes of a section, besides its id and data as a reload writes them, and without its items.
+  /// Bytes of a section, in addition to its id and data as a reload writes them, and without its items.
   public static let section = 256
-  /// Bytes of an item, besides its id, kind and data as a reload writes them.
+  /// Bytes of an item, in addition to its id, kind and data as a reload writes them.
   public static let item = 128
 
   /// More than an element adds to what the record spells of it: the formula's part, the names of fields, and `null`.

@@ -116,7 +116,7 @@ struct OrderNode: Equatable {
     let level: UInt8
   }
 
-  /// What a leaf has besides, followed in memory by its entries.
+  /// A leaf's own part, followed in memory by its entries.
   private struct LeafHead {
     var head: Head
     let capacity: UInt8
