@@ -176,6 +176,8 @@ public final class FeedDirectory {
     return index.find(id, hash) { entries[Int($0)].unsafelyUnwrapped.id }
   }
 
+  private func id(_ number: UInt32) -> ByteSpan { entries[Int(number)]?.id ?? .empty }
+
   private func reserve(_ capacity: Int) {
     let other = UnsafeMutablePointer<Entry?>.allocate(capacity: capacity)
     other.moveInitialize(from: entries, count: used)

@@ -98,7 +98,8 @@ struct InputRecordRun {
   ) throws(Rejection) {
     guard let value else {
       try decoder.decode(key: key, value: nil)
-      return try feed.apply(decoder, at: position) { _ in }
+      try feed.apply(decoder, at: position) { _ in }
+      return
     }
     try value.withOwnSpan { value throws(Rejection) in
       try decoder.decode(key: key, value: value)
