@@ -224,10 +224,8 @@ public actor FeedStore {
         }
       }
       let growth = try outcome.get()
-      if growth != FeedDirectory.Count() {
-        directory._withUnsafeGuaranteedRef { $0.add(growth) }
-        share.add(growth.bytes)
-      }
+      directory._withUnsafeGuaranteedRef { $0.add(growth) }
+      share.add(growth.bytes)
       return 0
     } catch {
       counters.rejects[error.code, default: 0] += 1
