@@ -129,11 +129,11 @@ enum FeedDocuments {
     let waitingRecords: Int
 
     init(_ status: WorkerStatus) {
-      let figures = status.figures
+      let statistics = status.statistics
       worker = status.number
-      state = figures.phase.rawValue
-      partitions = figures.partitions.sorted()
-      stopped = figures.stopped.sorted()
+      state = statistics.phase.rawValue
+      partitions = statistics.partitions.sorted()
+      stopped = statistics.stopped.sorted()
       waitingRecords = status.waitingRecords
     }
   }

@@ -113,7 +113,7 @@ struct StatusSource: Sendable {
 
   var document: FeedDocuments.Status {
     let health = health()
-    let figures = status.figures
+    let statistics = status.statistics
     return FeedDocuments.Status(
       version: Release.version,
       instance: instance,
@@ -122,10 +122,10 @@ struct StatusSource: Sendable {
       ready: health.isReady,
       reasons: health.deaths + health.obstacles,
       workers: status.workers.map(FeedDocuments.Worker.init),
-      partitions: partitions(figures),
+      partitions: partitions(statistics),
       standby: status.standby.map { FeedDocuments.Standby($0.figures) },
-      feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(figures.content),
-      counters: FeedDocuments.Counters(figures.counters),
+      feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(statistics.content),
+      counters: FeedDocuments.Counters(statistics.counters),
       http: FeedDocuments.Connections(counters()),
       planner: FeedDocuments.Planner(
         maxChanges: planner.maxChanges,
@@ -138,10 +138,10 @@ struct StatusSource: Sendable {
     )
   }
 
-  private func partitions(_ figures: WorkerFigures) -> [FeedDocuments.Partition] {
-    let lag = figures.lagByNumber
+  private func partitions(_ statistics: WorkerStatistics) -> [FeedDocuments.Partition] {
+    let lag = statistics.lagByNumber
     guard let feeds else {
-      return figures.partitions.sorted().map {
+      return statistics.partitions.sorted().map {
         FeedDocuments.Partition(partition: $0, standing: nil, position: nil, inputLag: lag[$0])
       }
     }

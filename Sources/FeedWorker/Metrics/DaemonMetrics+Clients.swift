@@ -3,27 +3,27 @@ import Service
 
 /// What the daemon's clients and its own HTTP server count.
 extension DaemonMetrics {
-  static func clients(_ sum: WorkerFigures) -> [MetricFamily] {
+  static func clients(_ sum: WorkerStatistics) -> [MetricFamily] {
     let clients = ClientKind.allCases.compactMap { kind in sum.clients[kind].map { (kind.rawValue, $0) } }
     func queue(
       _ name: String,
       unit: String = "",
       _ help: String,
-      _ value: (ClientFigures) -> Int
+      _ value: (ClientTotals) -> Int
     ) -> MetricFamily {
       family(.gauge, name, unit: unit, help) {
-        for (client, figures) in clients { $0.add(value(figures), ["client": client]) }
+        for (client, statistics) in clients { $0.add(value(statistics), ["client": client]) }
       }
     }
     func perBroker(
       _ kind: MetricKind,
       _ name: String,
       _ help: String,
-      _ value: (ClientFigures.Broker) -> Int
+      _ value: (ClientTotals.Broker) -> Int
     ) -> MetricFamily {
       family(kind, name, help) { family in
-        for (client, figures) in clients {
-          for (number, broker) in figures.brokers.sorted(by: { $0.key < $1.key }) {
+        for (client, statistics) in clients {
+          for (number, broker) in statistics.brokers.sorted(by: { $0.key < $1.key }) {
             family.add(value(broker), ["client": client, "broker": Self.name(number)])
           }
         }
@@ -64,8 +64,8 @@ extension DaemonMetrics {
         unit: "seconds",
         "Time from a request to its response; quantiles of the last seconds, the maximum over all workers."
       ) { family in
-        for (client, figures) in clients {
-          for (number, broker) in figures.brokers.sorted(by: { $0.key < $1.key }) {
+        for (client, statistics) in clients {
+          for (number, broker) in statistics.brokers.sorted(by: { $0.key < $1.key }) {
             family.add(
               sum: broker.roundTripSum,
               count: broker.roundTrips,
@@ -126,53 +126,53 @@ extension DaemonMetrics {
   private static func name(_ broker: Int32) -> String { broker < 0 ? "bootstrap" : String(broker) }
 }
 
-/// What is followed besides the partitions of the workers.
+/// Partitions of other workers that this process follows.
 extension DaemonMetrics {
-  static func standby(_ figures: StandbyFigures) -> [MetricFamily] {
+  static func standby(_ statistics: StandbyFigures) -> [MetricFamily] {
     [
       family(
         .gauge,
         "feedstore_standby_partitions",
         "Partitions of other members, by what standby does with them."
       ) {
-        $0.add(figures.followed.count, ["state": "followed"])
-        $0.add(figures.reading.count, ["state": "reading"])
-        $0.add(figures.tooLarge.count, ["state": "too-large"])
-        $0.add(figures.damaged.count, ["state": "damaged"])
+        $0.add(statistics.followed.count, ["state": "followed"])
+        $0.add(statistics.reading.count, ["state": "reading"])
+        $0.add(statistics.tooLarge.count, ["state": "too-large"])
+        $0.add(statistics.damaged.count, ["state": "damaged"])
       },
       one(
         .gauge,
         "feedstore_standby_state_bytes",
         unit: "bytes",
         "What counts for standby.maxBytes.",
-        figures.bytes
+        statistics.bytes
       ),
       one(
         .gauge,
         "feedstore_standby_lag_records",
         "Offsets of the followed partitions that have not been read yet.",
-        figures.lag
+        statistics.lag
       ),
       one(
         .counter,
         "feedstore_standby_records",
         "Records of the changesets topic that were read to follow partitions of other members.",
-        figures.records
+        statistics.records
       ),
       one(
         .counter,
         "feedstore_standby_record_bytes",
         unit: "bytes",
         "Bytes of keys and values of these records.",
-        figures.recordBytes
+        statistics.recordBytes
       ),
       family(
         .counter,
         "feedstore_standby_takeovers",
         "Partitions that began to be restored, by whether they had been followed."
       ) {
-        $0.add(figures.warmTakeovers, ["from": "standby"])
-        $0.add(figures.coldTakeovers, ["from": "topic"])
+        $0.add(statistics.warmTakeovers, ["from": "standby"])
+        $0.add(statistics.coldTakeovers, ["from": "topic"])
       },
     ]
   }

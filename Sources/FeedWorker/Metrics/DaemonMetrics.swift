@@ -35,9 +35,9 @@ package struct DaemonMetrics: Sendable {
   /// What there is now.
   package var families: [MetricFamily] {
     let workers = status.workers
-    let figures = workers.map(\.figures)
-    let sum = figures.reduce(into: WorkerFigures()) { $0.add($1) }
-    return Self.build + readiness(figures, sum)
+    let statistics = workers.map(\.statistics)
+    let sum = statistics.reduce(into: WorkerStatistics()) { $0.add($1) }
+    return Self.build + readiness(statistics, sum)
       + input(sum, waiting: workers.reduce(0) { $0 + $1.waitingRecords })
       + Self.output(sum) + Self.transactions(sum) + state(sum) + Self.restore(sum)
       + (status.standby.map { Self.standby($0.figures) } ?? []) + Self.clients(sum)
@@ -69,7 +69,7 @@ package struct DaemonMetrics: Sendable {
 
 /// What comes in and what goes out.
 extension DaemonMetrics {
-  func input(_ sum: WorkerFigures, waiting: Int) -> [MetricFamily] {
+  func input(_ sum: WorkerStatistics, waiting: Int) -> [MetricFamily] {
     // Both topics are there from the beginning, so that rates are.
     var amounts = sum.input
     for topic in topics.inputs { amounts[topic, default: TakenInput.Amount()].records += 0 }
@@ -127,7 +127,7 @@ extension DaemonMetrics {
     ]
   }
 
-  static func output(_ sum: WorkerFigures) -> [MetricFamily] {
+  static func output(_ sum: WorkerStatistics) -> [MetricFamily] {
     let counters = sum.counters
     return [
       family(
@@ -168,7 +168,7 @@ extension DaemonMetrics {
     ]
   }
 
-  static func transactions(_ sum: WorkerFigures) -> [MetricFamily] {
+  static func transactions(_ sum: WorkerStatistics) -> [MetricFamily] {
     [
       one(.counter, "feedstore_flushes", "Windows that were published.", sum.counters.flushes),
       family(
@@ -235,7 +235,7 @@ extension DaemonMetrics {
     ]
   }
 
-  func readiness(_ workers: [WorkerFigures], _ sum: WorkerFigures) -> [MetricFamily] {
+  func readiness(_ workers: [WorkerStatistics], _ sum: WorkerStatistics) -> [MetricFamily] {
     [
       Self.one(.gauge, "feedstore_ready", "Whether /readyz returns 200.", health().isReady ? 1 : 0),
       Self.family(.gauge, "feedstore_workers", "Workers, by state.") {
@@ -277,7 +277,7 @@ extension DaemonMetrics {
     ]
   }
 
-  func state(_ sum: WorkerFigures) -> [MetricFamily] {
+  func state(_ sum: WorkerStatistics) -> [MetricFamily] {
     [
       Self.one(.gauge, "feedstore_feeds", "Feeds that exist.", sum.content.feeds),
       Self.one(
@@ -299,7 +299,7 @@ extension DaemonMetrics {
     ]
   }
 
-  static func restore(_ sum: WorkerFigures) -> [MetricFamily] {
+  static func restore(_ sum: WorkerStatistics) -> [MetricFamily] {
     [
       one(
         .counter,

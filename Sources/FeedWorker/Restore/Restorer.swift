@@ -118,7 +118,7 @@ final class Restorer {
   ) throws(KafkaError) {
     guard let standby = environment.standby else { return }
     for number in numbers {
-      // Nobody else has it any more.
+      // Nothing else owns it any more.
       nonisolated(unsafe) var partition: ReadPartition?
       if standby.needsState(of: number) {
         if isReading(number), takingOver?.number != number {

@@ -117,13 +117,13 @@ extension DaemonStatus {
   ///   - longestSilence: milliseconds that a worker may stay away from its loop.
   package func health(at now: Int64, longestSilence: Int64, isStopping: Bool) -> DaemonHealth {
     let views = workers.map { worker in
-      let figures = worker.figures
+      let statistics = worker.statistics
       return DaemonHealth.Worker(
         number: worker.number,
-        phase: figures.phase,
-        stopped: figures.stopped,
-        partitions: figures.partitions,
-        remaining: figures.restore.remaining,
+        phase: statistics.phase,
+        stopped: statistics.stopped,
+        partitions: statistics.partitions,
+        remaining: statistics.restore.remaining,
         silence: worker.silence(at: now)
       )
     }

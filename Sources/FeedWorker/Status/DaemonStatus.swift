@@ -4,7 +4,7 @@ import Kafka
 import Service
 import Synchronization
 
-/// What the workers of a process have and have done, for whoever asks at any time.
+/// What the workers of a process own and have done; readable on any thread at any time.
 package final class DaemonStatus: Sendable {
   private struct State {
     var workers: [Int: WorkerStatus] = [:]
@@ -19,7 +19,7 @@ package final class DaemonStatus: Sendable {
   private let onServed: @Sendable (Set<Int32>) -> Void
 
   /// - Parameters:
-  ///   - workers: how many there are to be; others may tell something all the same.
+  ///   - workers: the expected number of workers; more may report.
   ///   - onServed: told the partitions to serve when they change, under a lock: be quick, and do not call back.
   package init(workers: Int = 1, onServed: @escaping @Sendable (Set<Int32>) -> Void = { _ in }) {
     self.onServed = onServed
@@ -44,8 +44,8 @@ package final class DaemonStatus: Sendable {
   }
 
   /// What all workers have and have done, together.
-  package var figures: WorkerFigures {
-    workers.reduce(into: WorkerFigures()) { $0.add($1.figures) }
+  package var statistics: WorkerStatistics {
+    workers.reduce(into: WorkerStatistics()) { $0.add($1.statistics) }
   }
 
   /// What follows the partitions that the workers do not have; nil if nothing does.
@@ -114,7 +114,7 @@ package final class DaemonStatus: Sendable {
     changeServed { $0.run(worker, except: stopped) }
   }
 
-  /// The partitions are the same, and their feeds are restored once more.
+  /// The partitions are the same, and their feeds are restored again.
   func restoring(_ worker: Int) {
     self.worker(worker).update {
       $0.phase = .restoring
@@ -164,7 +164,7 @@ package final class DaemonStatus: Sendable {
     self.worker(worker).update { $0.inputLag = lag }
   }
 
-  /// In the lock to its end, so that changes are told in their order.
+  /// In the lock to its end, so that changes are reported in order.
   private func changeServed(_ change: (inout ServedPartitions) -> Void) {
     state.withLock { state in
       let before = state.served.served

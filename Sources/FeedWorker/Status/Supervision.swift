@@ -42,7 +42,7 @@ package struct Supervision {
   private func tell(_ notices: inout SupervisorNotices, _ unsent: inout [String], isStopping: Bool) {
     let now = MonotonicClock.milliseconds()
     let health = status.health(at: now, longestSilence: longestSilence, isStopping: isStopping)
-    let text = SupervisorNotices.status(health, status.figures)
+    let text = SupervisorNotices.status(health, status.statistics)
     let assignments = notices.next(health, status: text, isStopping: isStopping, at: now)
     let names = Set(assignments.map(Self.name))
     unsent.removeAll { names.contains(Self.name($0)) }
@@ -55,7 +55,7 @@ package struct Supervision {
   private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
 }
 
-/// What the service manager is told, and when: a state machine that is told the time.
+/// What the service manager is sent, and when: a state machine without a clock.
 ///
 /// `READY=1` is sent once, when all is done that the daemon can do on its own; until then the manager is asked for more
 /// time, as restoring may take minutes. `WATCHDOG=1` is sent as long as the daemon lives.
@@ -104,14 +104,14 @@ struct SupervisorNotices {
   }
 
   /// A line for people, such as `systemctl status` shows.
-  static func status(_ health: DaemonHealth, _ figures: WorkerFigures) -> String {
+  static func status(_ health: DaemonHealth, _ statistics: WorkerStatistics) -> String {
     if let death = health.deaths.first { return death.detail }
     if let obstacle = health.obstacles.first, obstacle.code != "stopped" { return obstacle.detail }
-    let partitions = figures.partitions.count
+    let partitions = statistics.partitions.count
     var text = "\(Quantity.count(partitions)) \(partitions == 1 ? "partition" : "partitions"), "
-    text += "\(Quantity.count(figures.content.feeds)) \(figures.content.feeds == 1 ? "feed" : "feeds")"
-    if !figures.stopped.isEmpty { text += ", \(figures.stopped.count) stopped" }
-    let lag = figures.inputLag.values.reduce(0, +)
+    text += "\(Quantity.count(statistics.content.feeds)) \(statistics.content.feeds == 1 ? "feed" : "feeds")"
+    if !statistics.stopped.isEmpty { text += ", \(statistics.stopped.count) stopped" }
+    let lag = statistics.inputLag.values.reduce(0, +)
     return lag > 0 ? text + ", \(Quantity.count(Int(lag))) records behind" : text
   }
 }

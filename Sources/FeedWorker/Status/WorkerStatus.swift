@@ -3,35 +3,35 @@ import Kafka
 import Service
 import Synchronization
 
-/// What one worker tells of itself, for whoever asks at any time.
+/// What one worker reports; readable on any thread at any time.
 ///
 /// The worker tells it once for a batch, a flush or a step, so a lock costs it nothing that counts.
 package final class WorkerStatus: Sendable {
   /// From 0.
   package let number: Int
-  private let state = Mutex(WorkerFigures())
+  private let state = Mutex(WorkerStatistics())
   /// When it was in its loop last, in milliseconds of the monotonic clock.
-  private let lastTurn = Atomic(MonotonicClock.coarseMilliseconds())
+  private let lastHeartbeat = Atomic(MonotonicClock.coarseMilliseconds())
   private let waiting = Atomic(0)
 
   init(number: Int) { self.number = number }
 
-  package var figures: WorkerFigures { state.withLock { $0 } }
+  package var statistics: WorkerStatistics { state.withLock { $0 } }
   /// Records that were taken and are not committed.
   package var waitingRecords: Int { waiting.load(ordering: .relaxed) }
   /// Milliseconds since the worker was in its loop.
-  func silence(at now: Int64) -> Int64 { max(0, now - lastTurn.load(ordering: .relaxed)) }
+  func silence(at now: Int64) -> Int64 { max(0, now - lastHeartbeat.load(ordering: .relaxed)) }
 
   /// The worker goes on: told in each turn of whatever it loops in.
-  func turn() { lastTurn.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
+  func heartbeat() { lastHeartbeat.store(MonotonicClock.coarseMilliseconds(), ordering: .relaxed) }
 
   /// The same, with the records that wait.
-  func turn(waitingRecords: Int) {
-    turn()
+  func heartbeat(waitingRecords: Int) {
+    heartbeat()
     waiting.store(waitingRecords, ordering: .relaxed)
   }
 
-  func update(_ change: (inout WorkerFigures) -> Void) { state.withLock { change(&$0) } }
+  func update(_ change: (inout WorkerStatistics) -> Void) { state.withLock { change(&$0) } }
 
   /// A flush was committed as a whole.
   ///
@@ -66,8 +66,8 @@ package final class WorkerStatus: Sendable {
   }
 
   /// A client has told what it counts.
-  func told(_ kind: ClientKind, _ statistics: ClientStatistics) {
-    state.withLock { $0.clients[kind, default: ClientFigures()].update(statistics) }
+  func record(_ kind: ClientKind, _ statistics: ClientStatistics) {
+    state.withLock { $0.clients[kind, default: ClientTotals()].update(statistics) }
   }
 }
 

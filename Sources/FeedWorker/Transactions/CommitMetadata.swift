@@ -32,7 +32,7 @@ struct CommitMetadata: Equatable {
     self.author = author
   }
 
-  /// Reads what was committed; nothing if it is somebody else's.
+  /// Reads what was committed; ignores the metadata of other programs.
   init(_ text: String) {
     var rest = text[...]
     changesetsEnd = Self.takeNumber(Self.end, from: &rest)

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Ends the process without warning at a named point, to test what comes of it.
+/// Ends the process without warning at a named point, to test the recovery.
 ///
 /// Set by the environment variable `FEEDSTORE_CRASH_AT`: a point, or `POINT:N` for the N-th time it is reached.
 package final class CrashInjection: Sendable {

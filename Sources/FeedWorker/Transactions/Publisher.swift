@@ -61,7 +61,7 @@ final class Publisher {
   func end(of partition: Int32) -> Int64? { writer?.ends.end(of: partition) }
 
   private func reportStatistics() {
-    producer.onStatistics = { [status] in status.told(.producer, $0) }
+    producer.onStatistics = { [status] in status.record(.producer, $0) }
   }
 
   /// Delivers statistics, which would wait in the producer's queue while nothing is published.
@@ -108,7 +108,7 @@ final class Publisher {
     let start = MonotonicClock.nanoseconds()
     defer {
       clock.add(step, since: start)
-      status.turn()
+      status.heartbeat()
     }
     do throws(KafkaError) {
       switch step {

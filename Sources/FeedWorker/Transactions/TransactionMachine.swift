@@ -1,10 +1,9 @@
 import Kafka
 import Service
 
-/// The life of a transactional producer and its transactions: says which call comes next, and is told what
-/// came of it.
+/// The life of a transactional producer and its transactions: returns the next call to make, and takes its result.
 ///
-/// A plain value: whoever holds it makes the calls, so every transition can be tested without Kafka.
+/// A plain value: its owner makes the calls, so every transition can be tested without Kafka.
 ///
 ///     unregistered ── register ──▸ idle ── begin ──▸ writing ── write… ──▸ addingOffsets ──▸ committing ──▸ idle
 ///         ▴                                             │                        │                │
@@ -36,9 +35,9 @@ struct TransactionMachine: Equatable {
     case replacing
     /// The transaction was withdrawn; another producer is to be registered.
     case renewing
-    /// The producer is of no use any more.
+    /// The producer cannot be used any more.
     case broken
-    /// No transaction is open, and the producer is to be replaced all the same.
+    /// No transaction is open, and the producer is replaced although it works.
     case retiring
     /// No transaction is open, and the producer that has taken its place is to be registered.
     case succeeding
@@ -49,7 +48,7 @@ struct TransactionMachine: Equatable {
     case nothing, register, begin, write, addOffsets, commit, abort, replace
   }
 
-  /// What whoever makes the calls has to do now, apart from the next step.
+  /// What the caller has to do now, apart from the next step.
   enum Effect: Equatable {
     /// Nothing: go on with the next step.
     case proceed
@@ -130,7 +129,7 @@ struct TransactionMachine: Equatable {
     state = .retiring
   }
 
-  // MARK: What came of the call
+  // MARK: Results of the call
 
   /// The call of `step` has succeeded.
   mutating func succeed() -> Effect {
@@ -189,8 +188,7 @@ struct TransactionMachine: Equatable {
     }
   }
 
-  /// A record is refused that somebody has to do something about: the call of `step` has failed for that, or an abort has
-  /// shown it.
+  /// A record was refused, which requires an operator: the call of `step` has failed because of it, or an abort has shown it.
   mutating func refuse(_ error: KafkaError) -> Effect { abort(error) }
 
   /// There is no time left: the transaction is to come to an end with the next calls.
@@ -260,7 +258,7 @@ enum TransactionErrorClass: Equatable {
   case abortable
   /// The producer will not work again, or what became of its transaction is not known to it.
   case fatal
-  /// It would fail in the same way for every producer, until somebody changes something.
+  /// It would fail in the same way for every producer; an operator has to change something.
   case permanent
 
   /// - Parameter isCommitting: whether the end of the transaction was asked for, so that it may have happened.
@@ -275,7 +273,7 @@ enum TransactionErrorClass: Equatable {
       } else if error.isRetriable {
         .retriable
       } else {
-        // Nobody says what it means. A commit may have happened, so it must not be taken for aborted.
+        // Its meaning is not documented. A commit may have happened, so it must not be taken for aborted.
         isCommitting ? .fatal : .abortable
       }
   }

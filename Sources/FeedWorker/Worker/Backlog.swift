@@ -3,7 +3,7 @@ import Kafka
 /// Whether the input is behind, so that more is published at once.
 ///
 /// It is behind as soon as many records are unread, and until hardly any are: so the end of a backlog is published with the
-/// rest of it. Brokers count records of open transactions as well, which nobody can read yet; so it is not behind either
+/// rest of it. Brokers count records of open transactions as well, which cannot be read yet; so it is not behind either
 /// when nothing comes.
 struct Backlog {
   private(set) var isBehind = false

@@ -36,7 +36,7 @@ final class GroupMember {
   }
 
   private func reportStatistics() {
-    consumer.onStatistics = { [status] in status.told(.consumer, $0) }
+    consumer.onStatistics = { [status] in status.record(.consumer, $0) }
   }
 
   /// Joins as a new member, with a new consumer.
@@ -83,7 +83,7 @@ final class GroupMember {
 
 /// When the group has to be polled again, although the worker has other things to do.
 ///
-/// A member that does not poll within `max.poll.interval.ms` is put out of the group. A third of that leaves time for
+/// A member that does not poll within `max.poll.interval.ms` is removed from the group. A third of that leaves time for
 /// what cannot be interrupted; a second lets the others of the group, which wait in a rebalance, wait no longer.
 struct PollSchedule: Equatable {
   /// Milliseconds between two polls, at most.

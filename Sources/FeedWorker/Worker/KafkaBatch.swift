@@ -92,7 +92,7 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
 
   /// Where the last poll has read partitions to their ends, once its records are taken.
   ///
-  /// Not of paused ones: what came of them was withheld.
+  /// Not of paused partitions, whose records were withheld.
   var ends: [TopicPartitionOffset] {
     messages.events.compactMap { event in
       guard case .endOfPartition(let topic, let partition, let offset) = event else { return nil }
@@ -110,7 +110,7 @@ final class KafkaBatch<Client: RecordConsumer>: PolledInput, @unchecked Sendable
   /// Whether records are left of the last poll that were not taken.
   var isUnfinished: Bool { next < messages.count }
 
-  /// Drops what is left of partitions that are somebody else's now.
+  /// Drops the remaining records of partitions that are not owned any more.
   func drop(_ partitions: Set<Int32>) {
     if isUnfinished { dropped.formUnion(partitions) }
   }

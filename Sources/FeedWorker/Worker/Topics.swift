@@ -56,7 +56,7 @@ struct TopicLayout: Equatable {
 
   /// A partition that was assigned although the topics did not have it when the daemon began.
   ///
-  /// Reading it would begin feeds anew that have moved there, before somebody has decided what becomes of them.
+  /// Reading it would create again the feeds that have moved there, before an operator has decided about them.
   func unexpected(_ number: Int32, _ topics: TopicNames) -> DaemonError {
     DaemonError(
       .partitionCounts,
@@ -202,7 +202,7 @@ package struct TopicChanges: Equatable {
 /// how large rejected records may be. Then it looks every few seconds whether the topics still have the same
 /// partitions.
 ///
-/// It stops nobody: a cluster may not tell settings, or only to others. What the partitions are at the start is left to
+/// It never stops the daemon: a cluster may refuse to describe its topics. What the partitions are at the start is left to
 /// ``TopicLayout``, which does stop a daemon.
 package struct TopicCheck: Sendable {
   let settings: KafkaSettings

@@ -21,7 +21,7 @@ extension Worker {
     return batch.rebalance
   }
 
-  /// For the group's sake, and to hear of a rebalance. The input is paused; what comes all the same is read
+  /// Keeps the membership, and notices rebalances. The input is paused; records that come nevertheless are read
   /// again from where the reading begins.
   func pollWithoutInput(timeoutMilliseconds: Int32) throws -> WorkerEvent {
     let rebalance = try poll(timeoutMilliseconds: timeoutMilliseconds)
@@ -70,7 +70,7 @@ extension Worker {
     return ends
   }
 
-  /// Looks at what a poll brought besides records.
+  /// Handles the errors that a poll brought.
   func handleEvents(of batch: any PolledInput) throws(DaemonError) {
     for case .error(let error) in batch.events {
       if error.isFatal { throw DaemonError(error) }
@@ -134,7 +134,7 @@ extension Worker {
   /// Does what is due by time, when everything that was polled is applied.
   func look(_ store: isolated FeedStore) -> WorkerEvent {
     let ends = coverEnds(store)
-    status.turn(waitingRecords: batch.taken.records)
+    status.heartbeat(waitingRecords: batch.taken.records)
     if backlog.isBehind {
       backlog.apply(unread: unread.count)
       store.noteBacklog(backlog.isBehind)
@@ -150,8 +150,8 @@ extension Worker {
     )
   }
 
-  /// Has offsets committed once more now and then that have not changed: brokers forget those of topics that the group does
-  /// not assign, and of a group's that nobody reads.
+  /// Commits offsets again that have not changed for a long time: brokers forget those of topics that the group does not
+  /// assign, and those of idle groups.
   private func refreshOffsets(_ store: isolated FeedStore) {
     let now = clock.milliseconds()
     guard now >= due.offsetRefresh, !store.isPublicationDue, machine.transactions.isReady else { return }
@@ -170,7 +170,7 @@ extension Worker {
     if backlog.isMemoryReturnDue(at: now) { FreedMemory.giveBack() }
   }
 
-  /// How many records no poll has brought yet, as far as the brokers have told, and of which partitions.
+  /// How many records no poll has brought yet, as far as the brokers have reported, and of which partitions.
   private var unread: (count: Int64, partitions: [TopicPartition]) {
     var count: Int64 = 0
     var partitions: [TopicPartition] = []
@@ -189,7 +189,7 @@ extension Worker {
     consumer.wakeFetcher(of: partition)
   }
 
-  /// Tells, once a second, how many input records are not published yet, as far as the brokers have told.
+  /// Records, once a second, how many input records are not published yet, as far as the brokers have reported.
   private func noteLag() {
     let now = clock.milliseconds()
     guard now >= due.lag else { return }
@@ -275,7 +275,7 @@ extension Worker {
 
   /// Polls without taking input, so that the group does not count the worker out.
   func serveGroup(pausing inputs: [TopicPartition]) throws(DaemonError) -> WorkerEvent {
-    status.turn()
+    status.heartbeat()
     defer { member.postponePoll() }
     var isPaused = false
     do throws(KafkaError) {

@@ -7,7 +7,7 @@ import Service
 extension Worker {
   /// The partitions are ours; nothing of them is handed out before their feeds are restored.
   ///
-  /// - Parameter isSettled: whether no more of them are expected: whoever has just joined may be given something when others
+  /// - Parameter isSettled: whether no more of them are expected: a member that has just joined may get some when others
   ///   have given it up.
   func take(_ partitions: [TopicPartition], isSettled: Bool) throws(KafkaError) {
     let assigned = machine.partitions.inputs
@@ -25,7 +25,7 @@ extension Worker {
     if !restorer.isRestoring, isSettled { restorer.reportRunning() }
   }
 
-  /// The partitions are somebody else's from here on. Nothing of them may wait.
+  /// This worker does not own the partitions any more. Nothing of them may be pending.
   ///
   /// - Parameter gone: their input partitions.
   func giveUp(
@@ -46,7 +46,7 @@ extension Worker {
     if !gone.isEmpty { onEvent(.released) }
   }
 
-  /// Forgets the state of partitions: they are somebody else's, or it is not known what is published.
+  /// Forgets the state of partitions: they are not owned any more, or it is unknown what is published.
   func drop(_ partitions: Set<Int32>, _ store: isolated FeedStore) throws(KafkaError) {
     for partition in partitions { store.drop(partition: partition) }
     batch.drop(partitions)
@@ -71,7 +71,7 @@ extension Worker {
   }
 
   /// The group has put this member out unnoticed, and may take it for the owner of partitions that others have had
-  /// meanwhile: it joins as somebody new.
+  /// meanwhile: it joins as a new member.
   func replaceConsumer() throws(KafkaError) {
     log.write(.groupEvicted, "the group removed this worker in the middle of a rebalance; joining again")
     try member.replace(closeMilliseconds: closeTime)

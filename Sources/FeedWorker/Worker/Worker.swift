@@ -9,7 +9,7 @@ package import Service
 /// Reads its share of the input, keeps its feeds, and publishes what changes: one consumer, one
 /// transactional producer, one store, on one thread.
 ///
-/// It is a shell: ``WorkerMachine`` says what to do, and the worker does it and tells the machine what came of it
+/// It is a shell: ``WorkerMachine`` says what to do, and the worker does it and returns the result
 /// (``Worker/perform(_:_:)``). How feeds are restored ``Restoration`` says, and whether the topics fit ``TopicLayout``.
 ///
 /// While it works, it runs *inside* the store's isolation, which is entered once.
@@ -114,7 +114,7 @@ package final class Worker: @unchecked Sendable {
   func findTopics() throws -> TopicLayout? {
     var wait = TopicWait(milliseconds: configuration.startupTimeoutMilliseconds)
     while !stop.isRequested {
-      status.turn()
+      status.heartbeat()
       do {
         let metadata = try consumer.metadata(
           options.topics.distinct,
@@ -129,7 +129,7 @@ package final class Worker: @unchecked Sendable {
         environment.status.found(TopicChanges(options.topics, metadata))
         return layout
       } catch let error as KafkaError where error.isRetriable && !error.isFatal {
-        // What refuses the connection is told by the client.
+        // The client logs refused connections.
         if !error.isConnectionFault {
           log.write(.startupWaitingForBrokers, "waiting for brokers", ["error": error])
         }
@@ -214,7 +214,7 @@ package struct WorkerEnvironment: Sendable {
 extension Worker {
   /// Does what the machine says.
   ///
-  /// - Returns: what came of it.
+  /// - Returns: the result.
   /// - Throws: ``DaemonError`` or `KafkaError`, when the worker cannot go on.
   func perform(_ action: WorkerAction, _ store: isolated FeedStore) throws -> WorkerEvent {
     switch action {
@@ -285,7 +285,7 @@ extension Worker {
 
   private func rejoin() throws(KafkaError) {
     log.write(.groupRejoining, "rejoining the group; a broker may not have known all topics")
-    // A member that asks for the same topics once more would just stay.
+    // A member that subscribes to the same topics again would just stay.
     try consumer.unsubscribe()
     try join()
   }

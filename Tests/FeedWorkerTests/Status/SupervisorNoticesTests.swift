@@ -49,18 +49,18 @@ import Testing
   }
 
   @Test func `the status line says what there is`() {
-    var figures = WorkerFigures()
-    figures.partitions = [0, 1]
-    figures.content.feeds = 1_200
-    #expect(SupervisorNotices.status(Self.health(.running), figures) == "2 partitions, 1,200 feeds")
-    figures.stopped = [1]
-    figures.inputLag = [.init(topic: "feeds.items", partition: 0): 3_000]
+    var statistics = WorkerStatistics()
+    statistics.partitions = [0, 1]
+    statistics.content.feeds = 1_200
+    #expect(SupervisorNotices.status(Self.health(.running), statistics) == "2 partitions, 1,200 feeds")
+    statistics.stopped = [1]
+    statistics.inputLag = [.init(topic: "feeds.items", partition: 0): 3_000]
     #expect(
-      SupervisorNotices.status(Self.health(.running), figures)
+      SupervisorNotices.status(Self.health(.running), statistics)
         == "2 partitions, 1,200 feeds, 1 stopped, 3,000 records behind"
     )
     #expect(
-      SupervisorNotices.status(Self.health(.joining), figures)
+      SupervisorNotices.status(Self.health(.joining), statistics)
         == "worker 0 waits for its share of the partitions"
     )
   }

@@ -128,7 +128,7 @@ final class SimulationRun {
     outcome.changesets = observation.claims.count
     for member in members {
       outcome.restored[member.process.name] = Restored(
-        records: member.status.figures.restore.records,
+        records: member.status.statistics.restore.records,
         warm: member.standby?.figures.warmTakeovers ?? 0,
         cold: member.standby?.figures.coldTakeovers ?? 0
       )

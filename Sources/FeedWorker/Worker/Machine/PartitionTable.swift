@@ -50,7 +50,7 @@ struct PartitionTable: Equatable {
     for (number, state) in states where state != .leaving { states[number] = .assigned }
   }
 
-  /// Partitions are somebody else's from here on.
+  /// This worker does not own the partitions any more.
   ///
   /// - Returns: their input partitions.
   mutating func giveUp(_ numbers: Set<Int32>) -> [TopicPartition] {
@@ -164,7 +164,7 @@ struct InputPositions: Equatable {
       .sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
   }
 
-  /// Partitions of these numbers are somebody else's, or are restored once more.
+  /// Forgets partitions of these numbers: they are not owned any more, or are restored again.
   mutating func remove(_ partitions: Set<Int32>) {
     offsets = offsets.filter { !partitions.contains($0.key.partition) }
     nextOffsets = nextOffsets.filter { !partitions.contains($0.key.partition) }

@@ -1,6 +1,6 @@
 import Kafka
 
-/// What a worker is to do next. After each, the machine is told what came of it, with the event that is named.
+/// What a worker has to do next. Its result is the event that is named, which goes to the machine.
 enum WorkerAction: Equatable {
   // MARK: The group
 
@@ -126,7 +126,7 @@ enum WorkerEvent: Equatable {
     case failed
   }
 
-  /// What came of a call for a transaction or a producer.
+  /// The result of a call for a transaction or a producer.
   enum Outcome: Equatable {
     case succeeded
     /// A part is queued.

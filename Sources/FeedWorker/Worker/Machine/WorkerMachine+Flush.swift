@@ -44,7 +44,7 @@ extension WorkerMachine {
     switch rebalance?.kind {
     case .assigned?, nil: .max
     case .revoking?: rebalanceTime + Self.leavingMilliseconds
-    // Somebody else may have the partitions already: the pending changes would be refused.
+    // Another member may own the partitions already: the pending changes would be refused.
     case .lost?: rebalanceTime
     }
   }
@@ -140,11 +140,11 @@ extension WorkerMachine {
     return enter(.losing(next), .lose(waitMilliseconds: waitMilliseconds))
   }
 
-  /// What the producer may leave open when the process is killed holds back whoever comes after for as long as its
-  /// transactions may take; when they go well again, that is to be short again.
+  /// If the process is killed, the transaction that it leaves open delays the next owner for as long as the producer's
+  /// transactions may take. Once they succeed again, a producer with short transactions replaces this one.
   private mutating func renewSlowProducer(isStopping: Bool) {
     guard transactionMilliseconds > leastTransactionMilliseconds else { return }
-    // Whoever waits for the partitions does not wait for that.
+    // A member that waits for the partitions must not wait for that.
     if rebalance == nil, !isStopping { transactions.renew() }
   }
 
@@ -161,7 +161,7 @@ extension WorkerMachine {
     switch (stage, event) {
     case (.polling, .polled(let rebalance, _)):
       note(rebalance, at: now)
-      guard self.rebalance == nil, now >= producerPauseEnd else { return turn() }
+      guard self.rebalance == nil, now >= producerPauseEnd else { return loop() }
       return enter(.preparing(.calling), .prepareProducer(transactions.step))
     case (.calling, .called(.failed(let error), _)):
       let effect = transactions.fail(error)
@@ -175,13 +175,13 @@ extension WorkerMachine {
       return nil
     case (.calling, .called(let outcome, _)) where outcome.fits(transactions.step):
       _ = effect(of: outcome, at: now)
-      return turn()
+      return loop()
     case (.reporting(.lost(let wait)), .done):
-      return lose(waitMilliseconds: wait, then: .turn, at: now)
+      return lose(waitMilliseconds: wait, then: .loop, at: now)
     case (.reporting(.stop(let error)), .done):
       return enter(.ended, .fail(error))
     case (.reporting(.retry), .done):
-      return turn()
+      return loop()
     default:
       return nil
     }

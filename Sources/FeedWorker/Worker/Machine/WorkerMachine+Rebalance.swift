@@ -51,10 +51,10 @@ extension WorkerMachine {
       return readOn()
 
     case (.readingOn, .sought(let isDone)):
-      return isDone ? turn() : restoreAgain(then: .turn)
+      return isDone ? loop() : restoreAgain(then: .loop)
     case (.replacing, .done):
       rebalance = nil
-      return turn()
+      return loop()
     default:
       return nil
     }
@@ -75,7 +75,7 @@ extension WorkerMachine {
     enter(.rollingBack(.giveUp, rewindsAlways: false), .rollBack(repeated: nil))
   }
 
-  /// The partitions are somebody else's from here on. Nothing of them may be pending.
+  /// This worker does not own the partitions any more. Nothing of them may be pending.
   mutating func giveUp() -> WorkerAction {
     let rebalance = pendingRebalance
     let numbers = numbers(of: rebalance)

@@ -1,6 +1,6 @@
 import Kafka
 
-/// Decides what a worker does: is told what has happened, and returns what to do next.
+/// Decides what a worker does: takes an event, and returns the next action.
 ///
 ///     starting ─▸ joining ─▸ applying ─▸ looking ─┬▸ polling ─▸ restoring ─▸ (applying)
 ///                               ▴  │              ├▸ preparing: a producer
@@ -8,7 +8,7 @@ import Kafka
 ///          any poll may bring   │  ╰▸ flushing    ╰▸ stopping ─▸ flushing ─▸ closing ─▸ ended
 ///          a rebalance: next    ╰─ rebalancing ◂── before a batch or a slice of it
 ///
-/// A plain value without clients, clock and log: whoever holds it does the actions (``Worker``), so every transition is tested
+/// A plain value without clients, clock and log: ``Worker`` does the actions, so every transition is tested
 /// without Kafka. There is always exactly one action under way, and ``state`` says which; what is known only while it is under
 /// way is in the state. Each action has its event (``WorkerAction``). Any other event is a broken invariant and ends the process.
 ///
@@ -42,11 +42,11 @@ struct WorkerMachine: Equatable {
   /// Before this time nothing is done about the producer.
   var producerPauseEnd: Int64 = 0
 
-  /// When the group is to be joined once more; nil if it is not.
+  /// When to join the group again; nil if that is not planned.
   ///
   /// The group's leader asks some broker for the partitions that it assigns. When the topics have just been created, that
-  /// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and the input stays with nobody. A
-  /// worker beyond the number of partitions has no share either, so each joins once more at most.
+  /// broker may know none of them, or only one; librdkafka 2.0.2 does not notice, and no member gets the input. A
+  /// worker beyond the number of partitions has no share either, so each joins again once at most.
   var rejoinTime: Int64?
   var hasRejoined = false
 
@@ -60,7 +60,7 @@ struct WorkerMachine: Equatable {
   /// - Returns: what to do next.
   mutating func handle(_ event: WorkerEvent, at now: Int64) -> WorkerAction {
     guard let action = transition(event, at: now) else {
-      preconditionFailure("the worker was told \(event) in state \(state)")
+      preconditionFailure("the event \(event) is not possible in state \(state)")
     }
     return action
   }
@@ -71,17 +71,17 @@ struct WorkerMachine: Equatable {
     case (.starting, .topicsChecked(let isStopping)):
       return isStopping ? go(on: .close, at: now) : enter(.joining, .join)
     case (.joining, .done):
-      return turn()
+      return loop()
 
     case (.applying, .applied(.everything)):
       return resumeInput(then: .look, at: now)
     case (.applying, .applied(.slice)):
       return enter(.betweenSlices, serveGroup())
     case (.applying, .applied(.untilFlush)) where transactions.isReady:
-      return flush(then: .turn, at: now)
+      return flush(then: .loop, at: now)
     case (.betweenSlices, .groupServed(let rebalance, let isPaused)):
       noteService(rebalance, isPaused: isPaused, at: now)
-      return turn()
+      return loop()
     case (.resuming(let next), .resumed(let resumption)):
       return noteResumption(resumption, then: next, at: now)
 
@@ -92,7 +92,7 @@ struct WorkerMachine: Equatable {
       return enter(.looking, .look)
     case (.polling(let restores), .polled(let rebalance, let input)):
       note(rebalance, at: now)
-      let next: WorkerState.Continuation = restores && self.rebalance == nil ? .restore : .turn
+      let next: WorkerState.Continuation = restores && self.rebalance == nil ? .restore : .loop
       // Applied again, some records would be rejected or deleted a second time.
       if let repeated = positions.take(input) {
         return enter(.rollingBack(next, rewindsAlways: true), .rollBack(repeated: repeated))
@@ -101,7 +101,7 @@ struct WorkerMachine: Equatable {
     case (.restoring, .restored(let starts)):
       partitions.serve(Set(starts.map(\.partition)))
       positions.begin(at: starts)
-      return turn()
+      return loop()
 
     case (.preparing(let stage), _):
       return prepareProducer(event, at: stage, now)
@@ -131,13 +131,13 @@ struct WorkerMachine: Equatable {
   // MARK: The loop
 
   /// The loop begins: a rebalance comes before input.
-  mutating func turn() -> WorkerAction {
+  mutating func loop() -> WorkerAction {
     rebalance == nil ? enter(.applying, .apply) : beginRebalance()
   }
 
   mutating func go(on next: WorkerState.Continuation, at now: Int64) -> WorkerAction {
     switch next {
-    case .turn: turn()
+    case .loop: loop()
     case .look: enter(.looking, .look)
     case .restore: enter(.restoring, .restore)
     case .endFlush(let flush, let wait):
@@ -172,7 +172,7 @@ struct WorkerMachine: Equatable {
     case .stop:
       return enter(.stopping(isPending: deadline != nil), .report(.stopping))
     case .flush:
-      return flush(then: .turn, at: now)
+      return flush(then: .loop, at: now)
     case .prepareProducer:
       let pause = max(0, min(producerPauseEnd - now, Self.longestProducerPause))
       return enter(.preparing(.polling), .pollWithoutInput(timeoutMilliseconds: Int32(pause)))

@@ -14,7 +14,7 @@ enum WorkerState: Equatable {
   case resuming(Continuation)
   /// What is due is looked at, before the next step is chosen.
   case looking
-  /// The group is joined once more.
+  /// The group is joined again.
   case rejoining
   /// Input is waited for; then perhaps a step in restoring is taken.
   case polling(restores: Bool)
@@ -86,9 +86,9 @@ enum WorkerState: Equatable {
     case checking(isSecond: Bool)
     /// The state of partitions is dropped.
     case givingUp
-    /// The group is told that they are given up.
+    /// The consumer reports to the group that they are given up.
     case completing
-    /// The group is told that partitions were taken.
+    /// The consumer reports to the group that partitions were taken.
     case accepting
     /// Partitions that came are about to be restored.
     case taking
@@ -101,7 +101,7 @@ enum WorkerState: Equatable {
   /// What goes on after something that may be needed in several places.
   indirect enum Continuation: Equatable {
     /// The loop, from its beginning.
-    case turn
+    case loop
     /// The choice of the next step.
     case look
     /// A step in restoring.

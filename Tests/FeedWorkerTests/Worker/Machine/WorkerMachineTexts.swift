@@ -42,7 +42,7 @@ enum WorkerMachineTexts {
   private static func text(_ next: WorkerState.Continuation) -> String {
     switch next {
     case .endFlush(let flush, let wait): "endFlush in \(wait) ms, then \(text(flush.next))"
-    case .turn, .look, .restore, .checkLeavingAgain, .giveUp, .close: "\(next)"
+    case .loop, .look, .restore, .checkLeavingAgain, .giveUp, .close: "\(next)"
     }
   }
 

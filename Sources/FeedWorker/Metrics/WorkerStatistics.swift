@@ -4,7 +4,7 @@ import Kafka
 import Service
 
 /// What one worker has and has done, in numbers.
-package struct WorkerFigures: Sendable {
+package struct WorkerStatistics: Sendable {
   package var phase = WorkerPhase.starting
   /// Numbers of the partitions that the group has given it.
   package var partitions: Set<Int32> = []
@@ -31,8 +31,8 @@ package struct WorkerFigures: Sendable {
   var rebalances: [RebalanceKind: Int] = [:]
   var replacements: [ReplacementReason: Int] = [:]
   package var content = StoreContent()
-  var restore = RestoreFigures()
-  var clients: [ClientKind: ClientFigures] = [:]
+  var restore = RestoreStatistics()
+  var clients: [ClientKind: ClientTotals] = [:]
 
   private static let delayBounds = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600,
@@ -44,7 +44,7 @@ package struct WorkerFigures: Sendable {
   }
 
   /// Adds those of another worker: what can be added.
-  mutating func add(_ other: WorkerFigures) {
+  mutating func add(_ other: WorkerStatistics) {
     partitions.formUnion(other.partitions)
     restoring.formUnion(other.restoring)
     stopped.formUnion(other.stopped)
@@ -63,7 +63,7 @@ package struct WorkerFigures: Sendable {
     replacements.merge(other.replacements, uniquingKeysWith: +)
     content = content.adding(other.content)
     restore.add(other.restore)
-    for (kind, client) in other.clients { clients[kind, default: ClientFigures()].add(client) }
+    for (kind, client) in other.clients { clients[kind, default: ClientTotals()].add(client) }
   }
 }
 
@@ -144,7 +144,7 @@ struct FlushClock {
 }
 
 /// How feeds are restored.
-struct RestoreFigures: Sendable {
+struct RestoreStatistics: Sendable {
   /// Records of the changesets topic that were read, and bytes of their keys and values.
   private(set) var records = 0
   private(set) var bytes = 0
@@ -169,7 +169,7 @@ struct RestoreFigures: Sendable {
   /// What was restored is dropped.
   mutating func abandon() { remaining = 0 }
 
-  mutating func add(_ other: RestoreFigures) {
+  mutating func add(_ other: RestoreStatistics) {
     records += other.records
     bytes += other.bytes
     remaining += other.remaining

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FeedWorker
 
-@Suite struct ClientFiguresTests {
+@Suite struct ClientTotalsTests {
   private static func statistics(
     errors: Int,
     trips: Int = 0,
@@ -24,34 +24,34 @@ import Testing
   }
 
   @Test func `totals go on growing when a client takes the place of another`() {
-    var figures = ClientFigures()
-    figures.update(Self.statistics(errors: 5, trips: 10, inFlight: 4))
-    figures.update(Self.statistics(errors: 7, trips: 0))
-    figures.replace()
-    #expect(figures.brokers[1]?.requestsInFlight == 0)
-    #expect(figures.queuedOperations == 0)
-    figures.update(Self.statistics(errors: 2, trips: 30))
-    #expect(figures.brokers[1]?.errors == 9)
-    #expect(figures.brokers[1]?.roundTrips == 40)
-    #expect(abs((figures.brokers[1]?.roundTripSum ?? 0) - 0.08) < 1e-9)
-    #expect(figures.brokers[1]?.roundTripPercentile99 == 0.005)
+    var statistics = ClientTotals()
+    statistics.update(Self.statistics(errors: 5, trips: 10, inFlight: 4))
+    statistics.update(Self.statistics(errors: 7, trips: 0))
+    statistics.replace()
+    #expect(statistics.brokers[1]?.requestsInFlight == 0)
+    #expect(statistics.queuedOperations == 0)
+    statistics.update(Self.statistics(errors: 2, trips: 30))
+    #expect(statistics.brokers[1]?.errors == 9)
+    #expect(statistics.brokers[1]?.roundTrips == 40)
+    #expect(abs((statistics.brokers[1]?.roundTripSum ?? 0) - 0.08) < 1e-9)
+    #expect(statistics.brokers[1]?.roundTripPercentile99 == 0.005)
   }
 
   @Test func `two connections to a broker count together, and a count that shrinks is not taken back`() {
-    var figures = ClientFigures()
+    var statistics = ClientTotals()
     var both = Self.statistics(errors: 1)
     both.brokers += Self.statistics(errors: 2).brokers
-    figures.update(both)
-    #expect(figures.brokers[1]?.errors == 3)
-    figures.update(Self.statistics(errors: 1))
-    figures.update(Self.statistics(errors: 2))
-    #expect(figures.brokers[1]?.errors == 4)
+    statistics.update(both)
+    #expect(statistics.brokers[1]?.errors == 3)
+    statistics.update(Self.statistics(errors: 1))
+    statistics.update(Self.statistics(errors: 2))
+    #expect(statistics.brokers[1]?.errors == 4)
   }
 
-  @Test func `workers' figures add up, and of quantiles the worse counts`() {
-    var one = ClientFigures()
+  @Test func `workers' statistics add up, and of quantiles the worse counts`() {
+    var one = ClientTotals()
     one.update(Self.statistics(errors: 1, trips: 1, inFlight: 1))
-    var other = ClientFigures()
+    var other = ClientTotals()
     other.update(Self.statistics(errors: 2, trips: 1, inFlight: 2))
     other.update(Self.statistics(errors: 2, inFlight: 3, broker: 2))
     one.add(other)

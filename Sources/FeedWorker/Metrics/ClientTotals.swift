@@ -1,7 +1,7 @@
 import Kafka
 
 /// What a worker's consumer or producer tells of itself, summed up over clients that took one another's place.
-struct ClientFigures: Sendable {
+struct ClientTotals: Sendable {
   /// To one broker. Totals grow, whatever clients come and go.
   struct Broker: Sendable {
     var queuedRequests = 0
@@ -25,7 +25,7 @@ struct ClientFigures: Sendable {
   /// What the client that is there has told before, by broker.
   private var last: [Int32: BrokerStatistics] = [:]
 
-  /// Brokers of which figures are kept, as their numbers may change for ever.
+  /// The most brokers whose statistics are kept: without a bound, changing broker ids would add up.
   private static let mostBrokers = 1_000
 
   /// Another client takes the place of the one before, and counts from 0.
@@ -55,7 +55,7 @@ struct ClientFigures: Sendable {
   }
 
   /// Adds those of another worker's client.
-  mutating func add(_ other: ClientFigures) {
+  mutating func add(_ other: ClientTotals) {
     queuedOperations += other.queuedOperations
     queuedMessages += other.queuedMessages
     queuedBytes += other.queuedBytes
@@ -63,7 +63,7 @@ struct ClientFigures: Sendable {
   }
 }
 
-extension ClientFigures.Broker {
+extension ClientTotals.Broker {
   fileprivate mutating func add(_ now: BrokerStatistics, since before: BrokerStatistics) {
     queuedRequests = now.queuedRequests
     requestsInFlight = now.requestsInFlight
