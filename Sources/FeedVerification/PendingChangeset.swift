@@ -62,7 +62,7 @@ struct PendingChangeset {
     var last: ByteSpan?
     let lastSection = lastSection
     try ReloadWalk.forEach(record) { section throws(Violation) in
-      if section.fields.data == nil {
+      if section.fields.isEmpty {
         let continues = isFirst && lastSection?.elementsEqual(section.id.buffer) == true
         guard continues, section.items.first != 0 else {
           throw Violation(

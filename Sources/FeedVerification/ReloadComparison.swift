@@ -25,7 +25,7 @@ struct ReloadComparison {
 
   mutating func take(section found: ReloadedElement) {
     // A section that goes on in this part is where the last one left it.
-    guard let data = found.fields.data else { return }
+    if found.fields.isEmpty { return }
     if difference != nil { return }
     endSection()
     if difference != nil { return }
@@ -39,11 +39,9 @@ struct ReloadComparison {
           + "expected \(section.quotedForMessage())"
       )
     }
-    let expected = state.sectionData(handle)
-    guard expected.hasSameBytes(as: data) else {
+    if let fault = found.fields.mismatch(with: state.fields(section: handle)) {
       return note(
-        "section \(section.quotedForMessage()) has data \(data.valueForMessage()), "
-          + "expected \(expected.valueForMessage())"
+        "section \(section.quotedForMessage()) has \(fault.name) \(fault.found), expected \(fault.expected)"
       )
     }
     sectionNumber += 1
@@ -52,8 +50,6 @@ struct ReloadComparison {
   }
 
   mutating func take(item found: ReloadedElement) {
-    let foundKind = found.fields.kind ?? .empty
-    let foundData = found.fields.data ?? ByteSpan("null")
     itemCount += 1
     if countsCommonItems, state.hasItem(found.id) { commonItems += 1 }
     if difference != nil { return }
@@ -62,20 +58,12 @@ struct ReloadComparison {
       return note("\(place) is \(found.id.quotedForMessage()), expected no more")
     }
     let expectedID = state.itemID(handle)
-    let expectedKind = state.itemKind(handle)
-    let expectedData = state.itemData(handle)
     itemNumber += 1
     if !expectedID.hasSameBytes(as: found.id) {
       note("\(place) is \(found.id.quotedForMessage()), expected \(expectedID.quotedForMessage())")
-    } else if !expectedKind.hasSameBytes(as: foundKind) {
+    } else if let fault = found.fields.mismatch(with: state.fields(item: handle)) {
       note(
-        "item \(found.id.quotedForMessage()) has kind \(foundKind.quotedForMessage()), "
-          + "expected \(expectedKind.quotedForMessage())"
-      )
-    } else if !expectedData.hasSameBytes(as: foundData) {
-      note(
-        "item \(found.id.quotedForMessage()) has data \(foundData.valueForMessage()), "
-          + "expected \(expectedData.valueForMessage())"
+        "item \(found.id.quotedForMessage()) has \(fault.name) \(fault.found), expected \(fault.expected)"
       )
     }
   }

@@ -70,8 +70,7 @@ struct Event {
   var item = ByteSpan.empty
   /// Empty when absent.
   var section = ByteSpan.empty
-  var kind: ByteSpan?
-  var data: ByteSpan?
+  var fields = ElementFields()
   var place: Place?
   /// The listed items of `section.replace`, in the decoder's list.
   var items = 0..<0
@@ -83,17 +82,14 @@ struct Event {
 struct ListedItem {
   var id: ByteSpan
   var hash: UInt32
-  /// Nil keeps what the item has.
-  var kind: ByteSpan?
-  var data: ByteSpan?
+  var fields: ElementFields
 }
 
 /// An element of a `sections` list.
 struct ListedSection {
   var id: ByteSpan
   var hash: UInt32
-  /// Nil keeps what the section has.
-  var data: ByteSpan?
+  var fields: ElementFields
   var items: Range<Int>
 }
 

@@ -64,14 +64,14 @@ extension RecordDecoder {
       target.pointee.sections = try listedSections(fields.sections.value, text)
     case .sectionUpsert:
       target.pointee.section = try identifier("section", fields.section.value, text)
-      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
       target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionReplace:
       target.pointee.section = try identifier("section", fields.section.value, text)
       guard !fields.items.isAbsent else { throw missing("items") }
       beginItemList()
       target.pointee.items = try listedItems(fields.items.value, fields: .ofSection, text)
-      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
       target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .sectionMove:
       target.pointee.section = try identifier("section", fields.section.value, text)
@@ -82,13 +82,13 @@ extension RecordDecoder {
     case .itemUpsert:
       target.pointee.item = try identifier("item", fields.item.value, text)
       target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
-      target.pointee.kind = try optionalKind("kind", fields.kind.value, text)
-      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.fields.kind = try optionalKind("kind", fields.kind.value, text)
+      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
       target.pointee.place = try optionalPlace(fields.at.value, operation, text)
     case .itemPatch:
       target.pointee.item = try identifier("item", fields.item.value, text)
       guard !fields.data.isAbsent else { throw missing("data") }
-      target.pointee.data = try optionalData("data", fields.data.value, text)
+      target.pointee.fields.data = try optionalData("data", fields.data.value, text)
     case .itemMove:
       target.pointee.item = try identifier("item", fields.item.value, text)
       target.pointee.section = try optionalIdentifier("section", fields.section.value, text)
@@ -352,7 +352,7 @@ extension RecordDecoder {
     switch text.character(element.0) {
     case UInt8(ascii: "\""):
       let (id, hash) = try newItem(fields.list, element, text)
-      return ListedItem(id: id, hash: hash, kind: nil, data: nil)
+      return ListedItem(id: id, hash: hash, fields: ElementFields())
     case UInt8(ascii: "{"):
       let (idValue, kindValue, dataValue) = members(
         "id",
@@ -365,7 +365,7 @@ extension RecordDecoder {
       let (id, hash) = try newItem(fields.id, idValue, text)
       let kind = try optionalKind(fields.kind, kindValue, text)
       let data = try optionalData(fields.data, dataValue, text)
-      return ListedItem(id: id, hash: hash, kind: kind, data: data)
+      return ListedItem(id: id, hash: hash, fields: ElementFields(kind: kind, data: data))
     default:
       throw invalid(fields.list, "must list objects with an id, or ids", element, text)
     }
@@ -426,6 +426,6 @@ extension RecordDecoder {
     let items =
       itemsValue.0 == 0
       ? items.count..<items.count : try listedItems(itemsValue, fields: .ofFeed, text)
-    return ListedSection(id: id, hash: hash, data: data, items: items)
+    return ListedSection(id: id, hash: hash, fields: ElementFields(data: data), items: items)
   }
 }

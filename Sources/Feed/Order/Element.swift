@@ -1,5 +1,3 @@
-import Glibc
-
 /// A section or an item: its identity, its content, and where it stands now.
 ///
 /// 64 bytes, a line of the processor's cache: looking an item up then loads one line, as its identifier is compared.
@@ -67,44 +65,6 @@ struct ElementChange {
   var wasPublished: Bool { !publishedContainer.isNone }
   /// The list of an element that was published.
   var publishedScope: Scope { publishedContainer.known }
-}
-
-/// What an element holds: data, and an item's kind. Its keeper owns its bytes and a use of its kind, and gives them
-/// back with `FeedState.release`.
-struct Content {
-  /// The data in a block of its own; nil as long as nothing was set.
-  private(set) var bytes: UnsafeMutablePointer<UInt8>?
-  private(set) var dataCount: UInt32 = 0
-  /// Distinguishes most data without reading the old bytes, which are in no cache.
-  private(set) var fingerprint: UInt32 = 0
-  /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
-  private(set) var kind = KindTable.empty
-
-  /// Nothing.
-  init() {}
-
-  /// A copy of the data.
-  ///
-  /// - Parameters:
-  ///   - kind: its number; taken over.
-  ///   - blocks: where the memory comes from, if not from the allocator.
-  init(copying data: ByteSpan, fingerprint: UInt32, kind: UInt32, blocks: BlockPool.Handle? = nil) {
-    let block = BlockPool.block(data.count, from: blocks)
-    memcpy(block, data.base, data.count)
-    bytes = block
-    dataCount = UInt32(data.count)
-    self.fingerprint = fingerprint
-    self.kind = kind
-  }
-
-  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
-
-  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
-
-  @inline(__always)
-  func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
-    self.fingerprint == fingerprint && data.hasSameBytes(as: other)
-  }
 }
 
 /// A value that an optional of it can do without: the optional then takes no more memory than the value.

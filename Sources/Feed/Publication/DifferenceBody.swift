@@ -157,7 +157,8 @@ struct DifferenceBody {
     _ state: FeedState,
     to output: inout Sink
   ) {
-    ElementFields.appendID(of: entry.handle, in: table, to: &output)
+    output.append("{\"id\":")
+    output.append(idOf: entry.handle, in: table)
     switch list {
     case .sectionMove:
       output.append(",\"from\":")
@@ -176,12 +177,15 @@ struct DifferenceBody {
       output.append(UInt8(ascii: "}"))
     case .sectionDelete, .itemDelete:
       appendPosition(entry.fromScope, entry.from, list, state, to: &output)
-    case .sectionInsert, .sectionReconfigure, .sectionReload, .itemReconfigure:
+    case .sectionInsert, .sectionReconfigure, .sectionReload:
       appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      state.appendFields(of: entry.handle, in: table, withKind: false, to: &output)
+      state.fields(section: entry.handle).write(to: &output)
+    case .itemReconfigure:
+      appendPosition(entry.toScope, entry.to, list, state, to: &output)
+      state.fields(item: entry.handle).withoutKind.write(to: &output)
     case .itemInsert, .itemReload:
       appendPosition(entry.toScope, entry.to, list, state, to: &output)
-      state.appendFields(of: entry.handle, in: table, withKind: true, to: &output)
+      state.fields(item: entry.handle).write(to: &output)
     }
     output.append(UInt8(ascii: "}"))
   }

@@ -14,4 +14,29 @@ enum ReloadText {
   static func listFrame(_ opening: StaticString) -> Int {
     opening.utf8CodeUnitCount + listEnd.utf8CodeUnitCount
   }
+
+  /// Appends an element but for a section's items and the end of its object.
+  ///
+  /// - Parameter fields: none where the section continues an earlier part's.
+  @inline(__always)
+  static func append<Sink: ByteSink>(
+    _ id: ByteSpan,
+    needsEscapes: Bool,
+    _ fields: ElementFields,
+    to output: inout Sink
+  ) {
+    output.append("{\"id\":")
+    output.append(quoted: id, needsEscapes: needsEscapes)
+    fields.write(to: &output)
+  }
+
+  /// Bytes of an element, without a section's items.
+  static func byteCount(_ id: ByteSpan, _ fields: ElementFields) -> Int {
+    var counter = ByteCounter()
+    counter.append("{\"id\":")
+    counter.append(quoted: id)
+    fields.write(to: &counter)
+    counter.append(objectEnd)
+    return counter.count
+  }
 }

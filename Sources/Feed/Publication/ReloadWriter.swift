@@ -100,14 +100,14 @@ struct ReloadWriter {
       var items = walk.items ?? CurrentCursor(state.list(.items(of: section)).pointee.tree)
       // The section's own entry, with the brackets of the list where it is the first.
       let sectionCost =
-        state.sizeOfSection(section, isContinued: isContinued)
+        state.sizeOfSection(section, withData: !isContinued)
         + (isFirstSection
           ? ReloadText.listFrame(ReloadText.sectionsOpening) : ReloadText.comma.utf8CodeUnitCount)
       if !isFirstSection, size + sectionCost > room { break }
       size += sectionCost
       if var output {
         output.append(isFirstSection ? ReloadText.sectionsOpening : ReloadText.comma)
-        state.appendSection(section, isContinued: isContinued, to: &output)
+        state.appendSection(section, withData: !isContinued, to: &output)
       }
       var isFirstItem = true
       while let item = items.peek() {

@@ -96,12 +96,12 @@ package struct DecodedEntries {
         entry.toSection = try record.string(name, field)
       } else if name.matches("index") {
         entry.to = try index(record, name, field)
+      } else if try entry.fields.read(name, field, of: record, isItem: true) {
+        return
       } else if name.matches("from") {
         (entry.fromSection, entry.from) = try position(record, name, field, isOfItems: isOfItems)
       } else if name.matches("to") {
         (entry.toSection, entry.to) = try position(record, name, field, isOfItems: isOfItems)
-      } else {
-        try entry.fields.read(name, field, of: record)
       }
     }
     guard (1...255).contains(entry.id.count), entry.fields.isWithinLimits else {

@@ -18,7 +18,7 @@ extension FeedState {
       throw ReplicaFault(.invalidChangeset, "a section's id must have 1 to 255 bytes")
     }
     if let section = sections.findPresent(id) {
-      guard fields.data == nil, element(at: Rank(sectionCount - 1), .sections) == section else {
+      guard fields.isEmpty, element(at: Rank(sectionCount - 1), .sections) == section else {
         throw ReplicaFault(.unknownElement, "the reload lists section \(id.quotedForMessage()) twice")
       }
       return section
@@ -27,7 +27,7 @@ extension FeedState {
       throw ReplicaFault(.invalidChangeset, "section \(id.quotedForMessage()) lacks its data")
     }
     let section = makeSection(id, ByteHash.of(id))
-    setContent(of: section, in: sections, fields)
+    setContent(section: section, fields)
     attach(section, .sections, at: Rank(sectionCount))
     return section
   }

@@ -17,7 +17,7 @@ extension FeedState {
     for entry in try FeedState.byResult(entries.items) { try place(item: entry) }
     for entry in entries.sections.reconfigures + entries.sections.reloads {
       let section = try present(entry, sections, .sections)
-      setContent(of: section, in: sections, entry.fields)
+      if !entry.fields.isEmpty { setContent(section: section, entry.fields) }
     }
     // A reconfigured item keeps its kind.
     let reconfigures = entries.items.reconfigures
@@ -26,7 +26,8 @@ extension FeedState {
         throw FeedState.unknownSection(entry)
       }
       let item = try present(entry, items, .items(of: section))
-      setContent(of: item, in: items, entry.fields, keepingKind: number < reconfigures.count)
+      let isReconfigure = number < reconfigures.count
+      setContent(item: item, isReconfigure ? entry.fields.withoutKind : entry.fields)
     }
   }
 
@@ -80,7 +81,7 @@ extension FeedState {
     guard (0...Int32(sectionCount)).contains(entry.to) else {
       throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(sectionCount)")
     }
-    setContent(of: handle, in: sections, entry.fields)
+    if !entry.fields.withoutKind.isEmpty { setContent(section: handle, entry.fields) }
     attach(handle, .sections, at: Rank(entry.to))
   }
 
@@ -92,7 +93,7 @@ extension FeedState {
     guard (0...count).contains(entry.to) else {
       throw FeedState.misplaced(entry.id, at: entry.to, expected: "0 to \(count)")
     }
-    setContent(of: handle, in: items, entry.fields)
+    if !entry.fields.isEmpty { setContent(item: handle, entry.fields) }
     attach(handle, scope, at: Rank(entry.to))
   }
 

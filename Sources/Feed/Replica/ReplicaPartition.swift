@@ -310,16 +310,19 @@ public final class ReplicaPartition {
     if let fault = parts.fault ?? (isRight ? nil : Replica.mismatch(of: state.totals.checksum, record)) {
       return becomeStale(feed, .fault(fault))
     }
-    if let replica = feed.replica {
+    let replica: Replica
+    if let known = feed.replica {
+      replica = known
       replica.replace(with: state, record)
     } else {
-      feed.replica = Replica(feed: feed.id.string, state: state, record)
+      replica = Replica(feed: feed.id.string, state: state, record)
+      feed.replica = replica
     }
     feed.staleness = nil
     return .applied(
       change(
         record,
-        feed,
+        replica,
         byteCount: parts.byteCount,
         counts: PublicationOutcome.EntryCounts(),
         difference: nil
@@ -379,7 +382,7 @@ public final class ReplicaPartition {
     return .applied(
       change(
         last,
-        feed,
+        replica,
         byteCount: byteCount,
         counts: ReplicaPartition.counts(entries),
         difference: describesChanges ? SnapshotDifference(entries) : nil
@@ -400,31 +403,31 @@ public final class ReplicaPartition {
 
   private static func counts(_ entries: DecodedEntries) -> PublicationOutcome.EntryCounts {
     var counts = PublicationOutcome.EntryCounts()
-    for lists in [entries.sections, entries.items] {
-      counts.deletes += lists.deletes.count
-      counts.inserts += lists.inserts.count
-      counts.moves += lists.moves.count
-      counts.reconfigures += lists.reconfigures.count
-      counts.reloads += lists.reloads.count
-    }
+    let (sections, items) = (entries.sections, entries.items)
+    counts.deletes = sections.deletes.count + items.deletes.count
+    counts.inserts = sections.inserts.count + items.inserts.count
+    counts.moves = sections.moves.count + items.moves.count
+    counts.reconfigures = sections.reconfigures.count + items.reconfigures.count
+    counts.reloads = sections.reloads.count + items.reloads.count
     return counts
   }
 
   private func change(
     _ record: DecodedChangeset,
-    _ feed: FollowedFeed,
+    _ replica: Replica,
     byteCount: Int,
     counts: PublicationOutcome.EntryCounts,
     difference: SnapshotDifference?
   ) -> ReplicaChange {
     ReplicaChange(
-      feed: feed.id.string,
-      epoch: record.epoch.text,
+      feed: replica.feed,
+      epochBytes: replica.epoch,
       revision: record.revision,
       base: record.base,
       mode: record.mode,
       reason: record.reason,
-      time: record.time.text,
+      timeMilliseconds: replica.timeMilliseconds,
+      foreignTime: TimestampFormat.milliseconds(record.time) == nil ? record.time.text : nil,
       counts: counts,
       difference: difference,
       byteCount: byteCount

@@ -6,14 +6,14 @@ extension FeedState {
     let sectionHandles = currentHandles(.sections)
     let copies = sectionHandles.map { section in
       let handle = copy.makeSettledSection(sections.id(section), sections[section].hash)
-      copy.copyContent(sections[section], handle, copy.sections, kind: .empty)
+      copy.copyContent(sections[section], handle, copy.sections, fields(section: section))
       return handle
     }
     copy.appendSettled(copies, .sections, checksum: list(.sections).pointee.checksum)
     for (section, sectionCopy) in zip(sectionHandles, copies) {
       let itemCopies = currentHandles(.items(of: section)).map { item in
         let handle = copy.items.createSettled(items.id(item), items[item].hash)
-        copy.copyContent(items[item], handle, copy.items, kind: kind(item))
+        copy.copyContent(items[item], handle, copy.items, fields(item: item))
         return handle
       }
       let checksum = list(.items(of: section)).pointee.checksum
@@ -28,10 +28,9 @@ extension FeedState {
     _ original: Element,
     _ handle: ElementHandle,
     _ table: ElementTable,
-    kind: ByteSpan
+    _ fields: ElementFields
   ) {
-    guard original.content.bytes != nil else { return }
-    let fields = ElementFields(kind: kind, data: original.data)
+    guard original.content.isSet else { return }
     setFirstContent(handle, table, fields, fingerprint: original.content.fingerprint)
   }
 }

@@ -46,7 +46,7 @@ extension Snapshot {
   ) throws(SnapshotError) {
     try edit { (storage) throws(SnapshotError) in
       let handle = try storage.knownSection(section)
-      data.text.withBytes { storage.state.setContent(section: handle, data: $0) }
+      data.text.withBytes { storage.state.setContent(section: handle, ElementFields(data: $0)) }
     }
   }
 
@@ -134,7 +134,7 @@ extension SnapshotStorage {
       if let text { text.withBytes(body) } else { body(nil) }
     }
     withBytes(kind?.text) { kind in
-      withBytes(data?.text) { data in state.setContent(item: handle, kind: kind, data: data) }
+      withBytes(data?.text) { data in state.setContent(item: handle, ElementFields(kind: kind, data: data)) }
     }
   }
 }

@@ -95,7 +95,7 @@ extension SnapshotStorage {
     var rank = rank
     for section in sections {
       let handle = try makeSection(section)
-      state.setContent(section: handle, data: FeedState.null)
+      state.setContent(section: handle, .ofNewSection)
       state.attach(handle, .sections, at: rank)
       rank += 1
     }

@@ -78,11 +78,7 @@ struct SnapshotComparison {
   }
 
   private func entry(_ handle: ElementHandle, _ index: Int) -> SectionChanges.Entry {
-    SectionChanges.Entry(
-      id: SectionIdentifier(new.sections.id(handle)),
-      index: index,
-      data: JSONData(checked: new.sections[handle].data)
-    )
+    SectionChanges.Entry(new.sections.id(handle), index: index, new.fields(section: handle))
   }
 
   // MARK: Items
@@ -261,9 +257,9 @@ struct SnapshotComparison {
     {
       result.items.reconfigures.append(
         ItemChanges.Reconfigure(
-          id: ItemIdentifier(new.items.id(handle)),
-          position: ItemPosition(section: section, index: index),
-          data: JSONData(checked: item.data)
+          new.items.id(handle),
+          ItemPosition(section: section, index: index),
+          new.fields(item: handle)
         )
       )
     }
@@ -289,10 +285,9 @@ struct SnapshotComparison {
 
   func entry(_ handle: ElementHandle, _ index: Int, _ section: SectionIdentifier) -> ItemChanges.Entry {
     ItemChanges.Entry(
-      id: ItemIdentifier(new.items.id(handle)),
-      position: ItemPosition(section: section, index: index),
-      kind: ItemKind(new.kind(handle)),
-      data: JSONData(checked: new.items[handle].data)
+      new.items.id(handle),
+      ItemPosition(section: section, index: index),
+      new.fields(item: handle)
     )
   }
 }

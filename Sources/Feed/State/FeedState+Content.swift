@@ -4,46 +4,30 @@ extension FeedState {
   /// The kind of an item.
   func kind(_ item: ElementHandle) -> ByteSpan { kinds[items[item].content.kind] }
 
-  /// Gives an element other fields. It keeps those that are not given.
-  func setContent(
-    of handle: ElementHandle,
-    in table: ElementTable,
-    _ fields: ElementFields,
-    keepingKind: Bool = false
-  ) {
-    if fields.isEmpty { return }
-    let hasKind = table === items && !keepingKind
-    setContent(handle, table, kind: hasKind ? fields.kind : nil, data: fields.data)
+  /// Gives an item other fields.
+  func setContent(item handle: ElementHandle, _ fields: ElementFields) { setContent(handle, items, fields) }
+
+  /// Gives a section other fields.
+  func setContent(section handle: ElementHandle, _ fields: ElementFields) {
+    setContent(handle, sections, fields.withoutKind)
   }
 
-  /// Gives an item another kind and other data. Nil keeps what it has.
-  func setContent(item handle: ElementHandle, kind: ByteSpan?, data: ByteSpan?) {
-    setContent(handle, items, kind: kind, data: data)
-  }
-
-  /// Gives a section other data.
-  func setContent(section handle: ElementHandle, data: ByteSpan) {
-    setContent(handle, sections, kind: nil, data: data)
-  }
-
-  private func setContent(_ handle: ElementHandle, _ table: ElementTable, kind: ByteSpan?, data: ByteSpan?) {
+  private func setContent(_ handle: ElementHandle, _ table: ElementTable, _ fields: ElementFields) {
     let old = table[handle].content
-    let keepsKind = kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
-    let fingerprint = data == nil && old.bytes != nil ? old.fingerprint : DataFingerprint.of(data ?? .empty)
-    if old.bytes != nil, keepsKind, data.map({ old.hasSameData(as: $0, fingerprint: fingerprint) }) ?? true {
-      return
-    }
+    let keepsKind = fields.kind.map { kinds[old.kind].hasSameBytes(as: $0) } ?? true
+    let fingerprint = old.fingerprint(with: fields)
+    if keepsKind, old.has(fields, fingerprint: fingerprint) { return }
     table.touch(handle)
     var kindNumber = old.kind
-    if let kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
-    let new = Content(copying: data ?? old.data, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
+    if let kind = fields.kind, !keepsKind { kindNumber = kinds.use(kind) } else { kinds.use(kindNumber) }
+    let new = Content(copying: fields, over: old, fingerprint: fingerprint, kind: kindNumber, blocks: blocks)
     retireContent(handle, table, replaceContent(handle, table, with: new))
   }
 
   /// Gives back what a content owns.
   func release(_ content: Content) {
     kinds.release(content.kind)
-    BlockPool.giveBack(content.bytes, Int(content.dataCount), to: blocks)
+    content.giveBack(to: blocks)
   }
 
   /// Exchanges the content and keeps the totals right.
@@ -55,7 +39,7 @@ extension FeedState {
     let kindChanges = new.kind != old.kind
     if isPresent, kindChanges { addChecksumTerm(handle, table[handle].scope, sign: -1) }
     if isPresent {
-      var growth = Int(new.dataCount) - Int(old.dataCount)
+      var growth = new.byteCount - old.byteCount
       if kindChanges {
         growth += JSONString.quotedCount(kinds[new.kind]) - JSONString.quotedCount(kinds[old.kind])
       }

@@ -117,17 +117,17 @@ extension FeedState {
         let target = try rank(place, in: scope, without: section, number)
         move(section, scope, to: target)
       }
-      if let data = event.data { setContent(section: section, data: data) }
+      if !event.fields.isEmpty { setContent(section: section, event.fields) }
       return section
     }
     let target = try rank(event.place ?? .last, in: scope, without: nil, number)
-    return createSection(event.section, data: event.data ?? FeedState.null, at: target)
+    return createSection(event.section, event.fields, at: target)
   }
 
-  private func createSection(_ id: ByteSpan, data: ByteSpan, at rank: Rank) -> ElementHandle {
+  private func createSection(_ id: ByteSpan, _ fields: ElementFields, at rank: Rank) -> ElementHandle {
     let hash = ByteHash.of(id)
     let section = sections.find(id, hash) ?? makeSection(id, hash)
-    setContent(section: section, data: data)
+    setContent(section: section, fields.filled(from: .ofNewSection))
     attach(section, .sections, at: rank)
     return section
   }
@@ -170,13 +170,13 @@ extension FeedState {
     let handle: ElementHandle
     if let item {
       handle = item
-      if event.pointee.operation == .itemUpsert, event.pointee.kind != nil || event.pointee.data != nil {
-        setContent(item: item, kind: event.pointee.kind, data: event.pointee.data)
+      if event.pointee.operation == .itemUpsert, !event.pointee.fields.isEmpty {
+        setContent(item: item, event.pointee.fields)
       }
     } else {
       let hash = ByteHash.of(event.pointee.item)
       handle = items.find(event.pointee.item, hash) ?? items.create(event.pointee.item, hash)
-      setContent(item: handle, kind: event.pointee.kind ?? .empty, data: event.pointee.data ?? FeedState.null)
+      setContent(item: handle, event.pointee.fields.filled(from: .ofNewItem))
     }
     guard let target else { return }
     if isInPlace, let scope {
@@ -184,8 +184,7 @@ extension FeedState {
       return
     }
     let container =
-      scope
-      ?? .items(of: createSection(event.pointee.section, data: FeedState.null, at: Rank(sectionCount)))
+      scope ?? .items(of: createSection(event.pointee.section, ElementFields(), at: Rank(sectionCount)))
     if !isNew { detach(handle, items[handle].scope) }
     attach(handle, container, at: target)
   }
@@ -206,11 +205,8 @@ extension FeedState {
     _ decoder: RecordDecoder,
     _ number: Int?
   ) throws(Rejection) {
-    setContent(
-      item: item,
-      kind: nil,
-      data: try FeedState.patched(items[item].data, by: event, decoder, number)
-    )
+    let data = try FeedState.patched(items[item].data, by: event, decoder, number)
+    setContent(item: item, ElementFields(data: data))
   }
 
   /// Data after a patch, valid until the next patch.
@@ -222,7 +218,7 @@ extension FeedState {
   ) throws(Rejection) -> ByteSpan {
     let output = decoder.patchOutput
     output.removeAll()
-    decoder.mergePatch.apply(event.data ?? null, to: data, into: output)
+    decoder.mergePatch.apply(event.fields.data ?? null, to: data, into: output)
     guard output.count <= decoder.limits.maxDataBytes else {
       throw Rejection(
         .limitExceeded,
@@ -230,7 +226,7 @@ extension FeedState {
         field: "data",
         problem: "leaves the item with \(output.count) bytes of data, more than limits.maxDataBytes "
           + "(\(decoder.limits.maxDataBytes))",
-        found: event.data?.valueForMessage()
+        found: event.fields.data?.valueForMessage()
       )
     }
     return output.written
@@ -272,12 +268,10 @@ extension FeedState {
       }
       let handle = found ?? items.create(listedItem.id, listedItem.hash)
       if items[handle].isPresent {
-        if listedItem.kind != nil || listedItem.data != nil {
-          setContent(item: handle, kind: listedItem.kind, data: listedItem.data)
-        }
+        if !listedItem.fields.isEmpty { setContent(item: handle, listedItem.fields) }
         if items[handle].scope != scope { detach(handle, items[handle].scope) }
       } else {
-        setContent(item: handle, kind: listedItem.kind ?? .empty, data: listedItem.data ?? FeedState.null)
+        setContent(item: handle, listedItem.fields.filled(from: .ofNewItem))
       }
       handles.append(handle)
     }
@@ -291,10 +285,10 @@ extension FeedState {
     for position in event.sections {
       let listed = decoder.sections[position]
       let section = sections.find(listed.id, listed.hash) ?? makeSection(listed.id, listed.hash)
-      if let data = listed.data {
-        setContent(section: section, data: data)
-      } else if !sections[section].isPresent {
-        setContent(section: section, data: FeedState.null)
+      if !sections[section].isPresent {
+        setContent(section: section, listed.fields.filled(from: .ofNewSection))
+      } else if !listed.fields.isEmpty {
+        setContent(section: section, listed.fields)
       }
       handles.append(section)
       itemHandles.append(resolveItems(of: section, listed.items, decoder))

@@ -233,7 +233,6 @@ extension FeedState {
   package var sectionCursor: CurrentCursor { CurrentCursor(list(.sections).pointee.tree) }
 
   package func sectionID(_ section: ElementHandle) -> ByteSpan { sections.id(section) }
-  package func sectionData(_ section: ElementHandle) -> ByteSpan { sections[section].data }
 
   /// How many sections stand before one; nil if there is no such section.
   package func sectionRank(_ id: ByteSpan) -> Rank? {
@@ -248,8 +247,6 @@ extension FeedState {
   }
 
   package func itemID(_ item: ElementHandle) -> ByteSpan { items.id(item) }
-  package func itemKind(_ item: ElementHandle) -> ByteSpan { kind(item) }
-  package func itemData(_ item: ElementHandle) -> ByteSpan { items[item].data }
   package func hasItem(_ id: ByteSpan) -> Bool { items.findPresent(id) != nil }
 
   // MARK: Size
@@ -265,17 +262,17 @@ extension FeedState {
 extension FeedState {
   /// Gives an element its first content.
   ///
-  /// - Parameter fingerprint: that of the data; nil if it is not known yet.
+  /// - Parameter fingerprint: that of the content, if it is known.
   func setFirstContent(
     _ handle: ElementHandle,
     _ table: ElementTable,
     _ fields: ElementFields,
     fingerprint: UInt32? = nil
   ) {
-    let data = fields.data ?? FeedState.null
     table[handle].content = Content(
-      copying: data,
-      fingerprint: fingerprint ?? DataFingerprint.of(data),
+      copying: fields,
+      over: Content(),
+      fingerprint: fingerprint ?? Content().fingerprint(with: fields),
       kind: kinds.use(fields.kind ?? .empty),
       blocks: blocks
     )

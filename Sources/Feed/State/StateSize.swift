@@ -13,6 +13,42 @@ public enum StateSize {
   static let mostPerElement = 384
 }
 
+/// Sizes of elements as a reload writes them, so that the size of a reload is known without writing it.
+extension FeedState {
+  /// Bytes of `{"id":…,"kind":…,"data":…}`.
+  func sizeOfItem(_ item: ElementHandle) -> Int {
+    var counter = ByteCounter()
+    appendItem(item, to: &counter)
+    return counter.count
+  }
+
+  /// Bytes of `{"id":…,"data":…}`, without items.
+  func sizeOfSection(_ section: ElementHandle, withData: Bool = true) -> Int {
+    var counter = ByteCounter()
+    appendSection(section, withData: withData, to: &counter)
+    counter.append(ReloadText.objectEnd)
+    return counter.count
+  }
+
+  /// Appends an item as a reload lists it.
+  @inline(__always)
+  func appendItem<Sink: ByteSink>(_ item: ElementHandle, to output: inout Sink) {
+    ReloadText.append(items.id(item), needsEscapes: items[item].needsEscapes, fields(item: item), to: &output)
+    output.append(ReloadText.objectEnd)
+  }
+
+  /// Appends a section as a reload lists it, but for its items and the end of its object.
+  @inline(__always)
+  func appendSection<Sink: ByteSink>(_ section: ElementHandle, withData: Bool, to output: inout Sink) {
+    ReloadText.append(
+      sections.id(section),
+      needsEscapes: sections[section].needsEscapes,
+      withData ? fields(section: section) : ElementFields(),
+      to: &output
+    )
+  }
+}
+
 /// What an event that gives whole lists would lead to, found out before anything is changed for it.
 extension FeedState {
   /// What a feed's content counts as.
@@ -45,9 +81,12 @@ extension FeedState {
     if let section {
       var cursor = CurrentCursor(list(.items(of: section)).pointee.tree)
       while let item = cursor.next() { subtract(item, from: &result) }
-      if let data = event.data { result.bytes += data.count - Int(sections[section].content.dataCount) }
+      let known = fields(section: section)
+      result.bytes += ReloadText.byteCount(.empty, event.fields.filled(from: known))
+      result.bytes -= ReloadText.byteCount(.empty, known)
     } else {
-      result.bytes += FeedState.bytesOfSection(event.section, event.data, known: nil)
+      let fields = event.fields.filled(from: .ofNewSection)
+      result.bytes += StateSize.section + ReloadText.byteCount(event.section, fields)
     }
     for listed in decoder.items[event.items] {
       let known = items.find(listed.id, listed.hash).flatMap { items[$0].isPresent ? $0 : nil }
@@ -79,11 +118,8 @@ extension FeedState {
     var result = Measure()
     for section in listed {
       let known = sections.find(section.id, section.hash).flatMap { sections[$0].isPresent ? $0 : nil }
-      result.bytes += FeedState.bytesOfSection(
-        section.id,
-        section.data,
-        known: known.map { Int(sections[$0].content.dataCount) }
-      )
+      let fields = section.fields.filled(from: known.map { self.fields(section: $0) } ?? .ofNewSection)
+      result.bytes += StateSize.section + ReloadText.byteCount(section.id, fields)
       for item in decoder.items[section.items] {
         let known = items.find(item.id, item.hash).flatMap { items[$0].isPresent ? $0 : nil }
         add(item, known, to: &result)
@@ -99,17 +135,8 @@ extension FeedState {
 
   /// - Parameter known: the item of that id in the feed, if there is one, whose kind and data are kept.
   private func add(_ listed: ListedItem, _ known: ElementHandle?, to measure: inout Measure) {
-    let kind = listed.kind ?? known.map { self.kind($0) } ?? .empty
-    let data = listed.data?.count ?? known.map { Int(items[$0].content.dataCount) } ?? FeedState.null.count
+    let fields = listed.fields.filled(from: known.map { self.fields(item: $0) } ?? .ofNewItem)
     measure.items += 1
-    measure.bytes +=
-      StateSize.item + ElementFields.itemFrame + JSONString.quotedCount(listed.id)
-      + JSONString.quotedCount(kind)
-      + data
-  }
-
-  private static func bytesOfSection(_ id: ByteSpan, _ data: ByteSpan?, known: Int?) -> Int {
-    StateSize.section + ElementFields.sectionFrame + JSONString.quotedCount(id)
-      + (data?.count ?? known ?? null.count)
+    measure.bytes += StateSize.item + ReloadText.byteCount(listed.id, fields)
   }
 }

@@ -26,7 +26,7 @@ struct DecodedText: Equatable {
       case .after(let id)?: "after \(id.text)"
       case .index(let index)?: "index \(index)"
       }
-    return "\(event.operation) \(event.item.text) \(event.section.text) \(event.kind?.text ?? "none") "
-      + "\(event.data?.text ?? "none") \(place) \(event.items) \(event.sections)"
+    return "\(event.operation) \(event.item.text) \(event.section.text) \(event.fields.kind?.text ?? "none") "
+      + "\(event.fields.data?.text ?? "none") \(place) \(event.items) \(event.sections)"
   }
 }

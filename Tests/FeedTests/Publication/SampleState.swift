@@ -7,7 +7,7 @@ struct SampleState {
   /// Adds a section at the end.
   func addSection(_ id: String, data: String = "null") -> ElementHandle {
     let handle = withSpan(id) { state.makeSection($0, ByteHash.of($0)) }
-    withSpan(data) { state.setContent(section: handle, data: $0) }
+    withSpan(data) { state.setContent(section: handle, ElementFields(data: $0)) }
     state.attach(handle, .sections, at: Rank(state.sectionCount))
     return handle
   }
@@ -22,7 +22,7 @@ struct SampleState {
   ) -> ElementHandle {
     let handle = withSpan(id) { state.items.create($0, ByteHash.of($0)) }
     withSpan(kind) { kind in
-      withSpan(data) { state.setContent(item: handle, kind: kind, data: $0) }
+      withSpan(data) { state.setContent(item: handle, ElementFields(kind: kind, data: $0)) }
     }
     let scope = Scope.items(of: section)
     state.attach(handle, scope, at: Rank(state.list(scope).pointee.tree.currentCount))

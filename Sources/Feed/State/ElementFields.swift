@@ -1,0 +1,203 @@
+import Glibc
+
+/// The fields of an element besides its id and its place: an item has a kind and data, a section has data.
+///
+/// What the fields are, and how changesets spell them, is said in this file alone. A field that is nil is absent: it keeps
+/// what the element has.
+package struct ElementFields {
+  /// Items only.
+  package var kind: ByteSpan?
+  package var data: ByteSpan?
+
+  package init(kind: ByteSpan? = nil, data: ByteSpan? = nil) {
+    self.kind = kind
+    self.data = data
+  }
+
+  /// What an item has that was given nothing.
+  static var ofNewItem: ElementFields { ElementFields(kind: .empty, data: FeedState.null) }
+  /// What a section has that was given nothing.
+  static var ofNewSection: ElementFields { ElementFields(data: FeedState.null) }
+
+  @inline(__always)
+  package var isEmpty: Bool { kind == nil && data == nil }
+
+  /// Whether all fields are there that an element always has.
+  package func isWhole(isItem: Bool) -> Bool { data != nil && (kind != nil || !isItem) }
+
+  /// Whether no field is longer than it may be.
+  var isWithinLimits: Bool { (kind?.count ?? 0) <= 255 }
+
+  /// The same, with another's fields where these are absent.
+  @inline(__always)
+  func filled(from other: ElementFields) -> ElementFields {
+    ElementFields(kind: kind ?? other.kind, data: data ?? other.data)
+  }
+
+  /// The same fields but for the kind.
+  var withoutKind: ElementFields {
+    var fields = self
+    fields.kind = nil
+    return fields
+  }
+
+  // MARK: Text
+
+  /// Appends the fields as members that follow another member of the same object.
+  @inline(__always)
+  func write<Sink: ByteSink>(to output: inout Sink) {
+    if let kind {
+      output.append(",\"kind\":")
+      output.append(quoted: kind)
+    }
+    if let data {
+      output.append(",\"data\":")
+      output.append(data)
+    }
+  }
+
+  /// Takes a member of an element in a changeset.
+  ///
+  /// - Returns: whether it is one of the fields.
+  @inline(__always)
+  mutating func read(
+    _ name: ByteSpan,
+    _ field: DecodedChangeset.Field,
+    of record: DecodedChangeset,
+    isItem: Bool
+  ) throws(ReplicaFault) -> Bool {
+    if name.matches("data") {
+      data = record.data(field)
+    } else if isItem, name.matches("kind") {
+      kind = try record.string(name, field)
+    } else {
+      return false
+    }
+    return true
+  }
+
+  /// The first field that differs from what is expected: its name, what it is, and what it should be.
+  package func mismatch(with expected: ElementFields) -> (name: String, found: String, expected: String)? {
+    let (kind, expectedKind) = (kind ?? .empty, expected.kind ?? .empty)
+    if !kind.hasSameBytes(as: expectedKind) {
+      return ("kind", kind.quotedForMessage(), expectedKind.quotedForMessage())
+    }
+    let (data, expectedData) = (data ?? FeedState.null, expected.data ?? FeedState.null)
+    if !data.hasSameBytes(as: expectedData) {
+      return ("data", data.valueForMessage(), expectedData.valueForMessage())
+    }
+    return nil
+  }
+}
+
+/// A section or an item as a reload lists it.
+package struct ReloadedElement {
+  package private(set) var id = ByteSpan.empty
+  package private(set) var fields = ElementFields()
+  /// Where a section's items are; from token 0 on if it lists none.
+  package private(set) var items: DecodedChangeset.Field = (0, 0)
+
+  @inline(__always)
+  package init(
+    _ element: DecodedChangeset.Field,
+    of record: DecodedChangeset,
+    isItem: Bool
+  ) throws(ReplicaFault) {
+    try record.forEachMember(element) { name, field throws(ReplicaFault) in
+      if name.matches("id") {
+        id = try record.string(name, field)
+      } else if try fields.read(name, field, of: record, isItem: isItem) {
+        return
+      } else if !isItem, name.matches("items") {
+        items = field
+      }
+    }
+  }
+}
+
+/// The fields as an element holds them: data, and an item's kind. Its keeper owns its bytes and a use of its kind, and gives
+/// them back with `FeedState.release`.
+struct Content {
+  /// The data in a block of its own; nil as long as nothing was set.
+  private(set) var bytes: UnsafeMutablePointer<UInt8>?
+  private var dataCount: UInt32 = 0
+  /// Distinguishes most data without reading the old bytes, which are in no cache.
+  private(set) var fingerprint: UInt32 = 0
+  /// The number of an item's kind in the feed's `KindTable`; a section's is the empty one's.
+  private(set) var kind = KindTable.empty
+
+  /// Nothing.
+  init() {}
+
+  /// A copy of all fields but the kind.
+  ///
+  /// - Parameters:
+  ///   - old: has the fields that are absent.
+  ///   - kind: its number; taken over.
+  ///   - blocks: where the memory comes from, if not from the allocator.
+  init(
+    copying fields: ElementFields,
+    over old: Content,
+    fingerprint: UInt32,
+    kind: UInt32,
+    blocks: BlockPool.Handle?
+  ) {
+    let data = fields.data ?? old.data
+    let block = BlockPool.block(data.count, from: blocks)
+    memcpy(block, data.base, data.count)
+    bytes = block
+    dataCount = UInt32(data.count)
+    self.fingerprint = fingerprint
+    self.kind = kind
+  }
+
+  var data: ByteSpan { bytes.map { ByteSpan(UnsafePointer($0), Int(dataCount)) } ?? .empty }
+
+  /// Whether something was set.
+  var isSet: Bool { bytes != nil }
+
+  /// All fields but the kind.
+  @inline(__always)
+  var fields: ElementFields { ElementFields(data: data) }
+
+  /// Bytes that differ from content to content, other than those of the kind.
+  @inline(__always)
+  var byteCount: Int { Int(dataCount) }
+
+  func giveBack(to blocks: BlockPool.Handle?) { BlockPool.giveBack(bytes, Int(dataCount), to: blocks) }
+
+  // MARK: Comparing
+
+  /// The fingerprint once it has these fields.
+  @inline(__always)
+  func fingerprint(with fields: ElementFields) -> UInt32 {
+    fields.data == nil && bytes != nil ? fingerprint : DataFingerprint.of(fields.data ?? .empty)
+  }
+
+  /// Whether it has these fields already, apart from the kind.
+  ///
+  /// - Parameter fingerprint: that of the content with these fields.
+  @inline(__always)
+  func has(_ fields: ElementFields, fingerprint: UInt32) -> Bool {
+    bytes != nil && fields.data.map { hasSameData(as: $0, fingerprint: fingerprint) } ?? true
+  }
+
+  func hasSameData(as other: Content) -> Bool { hasSameData(as: other.data, fingerprint: other.fingerprint) }
+
+  @inline(__always)
+  func hasSameData(as other: ByteSpan, fingerprint: UInt32) -> Bool {
+    self.fingerprint == fingerprint && data.hasSameBytes(as: other)
+  }
+}
+
+extension FeedState {
+  /// All fields of an item.
+  @inline(__always)
+  package func fields(item: ElementHandle) -> ElementFields {
+    items[item].content.fields.filled(from: ElementFields(kind: kind(item)))
+  }
+
+  /// All fields of a section.
+  @inline(__always)
+  package func fields(section: ElementHandle) -> ElementFields { sections[section].content.fields }
+}
