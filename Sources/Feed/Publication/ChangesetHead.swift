@@ -98,3 +98,88 @@ package struct ChangesetHead {
     return digits
   }
 }
+
+/// Timestamps as RFC 3339 text in UTC with three digits: `2026-11-20T10:00:00.250Z`.
+public enum TimestampFormat {
+  /// The text has 24 bytes for the years 0 to 9999.
+  public static let byteCount = 24
+  /// The first and last milliseconds since 1970 that RFC 3339 can write: years 0 to 9999.
+  public static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+  /// The nearest time within `range`.
+  @inline(__always)
+  public static func nearest(_ milliseconds: Int64) -> Int64 {
+    min(max(milliseconds, range.lowerBound), range.upperBound)
+  }
+
+  /// Appends the text; a time outside of `range` is written as the nearest inside.
+  public static func append(_ milliseconds: Int64, to output: ByteWriter) {
+    let milliseconds = nearest(milliseconds)
+    let dayLength: Int64 = 86_400_000
+    let days = milliseconds >= 0 ? milliseconds / dayLength : (milliseconds - dayLength + 1) / dayLength
+    let inDay = milliseconds - days * dayLength
+    let (year, month, day) = civil(days)
+    output.append(decimal: UInt64(year), width: 4)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: UInt64(month), width: 2)
+    output.append(UInt8(ascii: "-"))
+    output.append(decimal: UInt64(day), width: 2)
+    output.append(UInt8(ascii: "T"))
+    output.append(decimal: UInt64(inDay / 3_600_000), width: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: UInt64(inDay / 60_000 % 60), width: 2)
+    output.append(UInt8(ascii: ":"))
+    output.append(decimal: UInt64(inDay / 1000 % 60), width: 2)
+    output.append(UInt8(ascii: "."))
+    output.append(decimal: UInt64(inDay % 1000), width: 3)
+    output.append(UInt8(ascii: "Z"))
+  }
+
+  /// The Gregorian date of a day counted from 1970-01-01, by Howard Hinnant's `civil_from_days`
+  /// ("chrono-Compatible Low-Level Date Algorithms").
+  private static func civil(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
+    let shifted = days + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+  }
+
+  // MARK: Reading
+
+  /// The time that such a text says; nil if it has another form.
+  static func milliseconds(_ text: ByteSpan) -> Int64? {
+    guard text.count == byteCount, text[23] == UInt8(ascii: "Z") else { return nil }
+    guard
+      let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
+      let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
+      let fraction = number(text, 20, 3), (1...12).contains(month)
+    else { return nil }
+    let seconds = ((dayNumber(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    return seconds * 1000 + fraction
+  }
+
+  private static func number(_ text: ByteSpan, _ first: Int, _ count: Int) -> Int64? {
+    var number: Int64 = 0
+    for index in first..<first + count {
+      let digit = text[index] &- 0x30
+      guard digit < 10 else { return nil }
+      number = number * 10 + Int64(digit)
+    }
+    return number
+  }
+
+  /// The day counted from 1970-01-01 of a Gregorian date, by Hinnant's `days_from_civil` (see above).
+  private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+}

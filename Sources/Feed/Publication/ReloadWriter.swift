@@ -147,3 +147,86 @@ struct ReloadWriter {
     walk.isFinished = !isFull && walk.sections.peek() == nil
   }
 }
+
+/// How a reload spells what it lists.
+///
+/// The same code writes to a buffer and counts, and brackets are counted from their own text, so that text and count cannot
+/// disagree.
+enum ReloadText {
+  static var sectionsOpening: StaticString { ",\"sections\":[" }
+  static var itemsOpening: StaticString { ",\"items\":[" }
+  static var comma: StaticString { "," }
+  static var listEnd: StaticString { "]" }
+  static var objectEnd: StaticString { "}" }
+
+  /// Bytes that a list takes besides its elements and the commas between them.
+  @inline(__always)
+  static func listFrame(_ opening: StaticString) -> Int {
+    opening.utf8CodeUnitCount + listEnd.utf8CodeUnitCount
+  }
+
+  /// Appends an element but for a section's items and the end of its object.
+  ///
+  /// - Parameter fields: none where the section continues an earlier part's.
+  @inline(__always)
+  static func append<Sink: ByteSink>(
+    _ id: ByteSpan,
+    needsEscapes: Bool,
+    _ fields: ElementFields,
+    to output: inout Sink
+  ) {
+    output.append("{\"id\":")
+    output.append(quoted: id, needsEscapes: needsEscapes)
+    fields.write(to: &output)
+  }
+
+  /// Bytes of an element, without a section's items.
+  static func byteCount(_ id: ByteSpan, _ fields: ElementFields) -> Int {
+    var counter = ByteCounter()
+    counter.append("{\"id\":")
+    counter.append(quoted: id)
+    fields.write(to: &counter)
+    counter.append(objectEnd)
+    return counter.count
+  }
+}
+
+extension Snapshot {
+  /// The content as one changeset of mode `reload` and reason `keyframe`, from which a follower can start with this
+  /// revision (protocol, section 4): JSON in UTF-8. O(n).
+  ///
+  /// - Parameters:
+  ///   - feed: the feed's id.
+  ///   - version: the revision of the content.
+  ///   - timeMilliseconds: the `time` of that revision, since 1970.
+  public func reload(of feed: String, version: PublishedVersion, timeMilliseconds: Int64) -> [UInt8] {
+    let output = ByteWriter()
+    writeReload(of: ByteText(feed), version: version, timeMilliseconds: timeMilliseconds, to: output)
+    return Array(output.written.buffer)
+  }
+
+  /// Appends the same text to what was written.
+  func writeReload(
+    of feed: ByteText,
+    version: PublishedVersion,
+    timeMilliseconds: Int64,
+    to output: ByteWriter
+  ) {
+    feed.withBytes { feed in
+      let head = ChangesetHead(
+        feed: feed,
+        epoch: version.epoch,
+        revision: version.revision,
+        base: version.revision,
+        mode: .reload,
+        reason: .keyframe,
+        time: timeMilliseconds,
+        through: version.through,
+        checksum: checksum
+      )
+      // A part without a limit is everything, however many bytes the head has.
+      var writer = ReloadWriter(state, head: head, headBytes: 0, limit: .max)
+      _ = writer.writePart(to: output)
+    }
+  }
+}

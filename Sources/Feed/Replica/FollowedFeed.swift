@@ -63,3 +63,169 @@ final class FollowedFeed {
     return nil
   }
 }
+
+/// The parts of one changeset that have arrived so far.
+struct PendingParts {
+  private(set) var epoch: [UInt8]
+  let revision: UInt64
+  let mode: ChangesetMode
+  private var reason: [UInt8]
+  private let checksum: UInt32
+  let parts: Int
+  private(set) var received = 0
+  private(set) var byteCount = 0
+  /// The values of a difference's parts, which are applied together.
+  var values: [OwnedSpan] = []
+  /// A reload as far as it has come.
+  private(set) var state: FeedState?
+  /// What is wrong with its entries, which counts once all parts have arrived.
+  private(set) var fault: ReplicaFault?
+
+  init(_ record: DecodedChangeset) {
+    epoch = Array(record.epoch.buffer)
+    revision = record.revision
+    mode = record.mode
+    reason = Array(record.reasonText.buffer)
+    checksum = record.checksum
+    parts = record.parts
+    if mode == .reload { state = FeedState() }
+  }
+
+  var isComplete: Bool { received == parts }
+
+  /// Adds the next part.
+  mutating func append(_ record: DecodedChangeset, byteCount size: Int) {
+    received += 1
+    byteCount += size
+    guard let state, fault == nil else { return }
+    do throws(ReplicaFault) {
+      try state.append(reload: record)
+    } catch {
+      fault = error
+    }
+  }
+
+  /// The same for another thread, which shares only the bytes of the parts. O(n) for a reload of which n elements have arrived.
+  func copy() -> PendingParts {
+    var copy = self
+    copy.epoch = epoch.copy()
+    copy.reason = reason.copy()
+    copy.state = state?.copyOfCurrent()
+    return copy
+  }
+
+  /// What it counts as for a bound on state.
+  var heldBytes: Int { state?.measure.bytes ?? byteCount }
+
+  /// Whether a record is the next part of this changeset.
+  func continues(with record: DecodedChangeset) -> Bool {
+    record.revision == revision && record.mode == mode && record.parts == parts && record.checksum == checksum
+      && record.part == received && epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
+      && reason.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.reasonText) }
+  }
+}
+
+/// Why the state of a feed, if it has one, is not the newest (protocol, section 11.2).
+package enum Staleness: Sendable, Equatable {
+  case gap(revision: UInt64?, base: UInt64)
+  case otherEpoch
+  case missingParts(revision: UInt64, before: Int)
+  /// A record is malformed, or does not fit.
+  case fault(ReplicaFault)
+
+  /// The reason in words.
+  package var text: String {
+    switch self {
+    case .gap(let revision?, let base):
+      "the replica has revision \(revision), and the changeset has base \(base)"
+    case .gap(nil, let base): "a changeset with base \(base) arrived without a reload before it"
+    case .otherEpoch: "a changeset of another epoch arrived without a reload before it"
+    case .missingParts(let revision, let part):
+      "part \(part) of revision \(revision) arrived without the parts before it"
+    case .fault(let fault): fault.message
+    }
+  }
+}
+
+/// What a record means for a feed.
+enum ReplicaDecision {
+  /// The feed does not exist any more.
+  case remove
+  case ignore
+  case take
+  /// The state is wrong; what follows replaces it.
+  case replace(ReplicaFault)
+  case becomeStale(Staleness)
+}
+
+extension FollowedFeed {
+  /// The table of the protocol, section 11.3, for a record with a value. Those who restore and those who follow go by it.
+  func decision(on record: DecodedChangeset) -> ReplicaDecision {
+    let isSame = replica?.isOfEpoch(record)
+    switch record.mode {
+    case .delete: return isSame == false ? .becomeStale(.otherEpoch) : .remove
+    case .reload:
+      guard let replica, isSame == true else { return .take }
+      if record.revision < replica.revision { return .ignore }
+      if record.revision > replica.revision || staleness != nil { return .take }
+      // A keyframe changes nothing for a replica in step; it is a chance to notice that it is not.
+      return record.checksum == replica.checksum
+        ? .ignore : .replace(Replica.mismatch(of: replica.checksum, record))
+    case .diff, .reconfigure:
+      guard let replica, isSame == true else {
+        return .becomeStale(isSame == nil ? .gap(revision: nil, base: record.base) : .otherEpoch)
+      }
+      if record.revision <= replica.revision { return .ignore }
+      let fits = staleness == nil && record.base == replica.revision
+      return fits ? .take : .becomeStale(.gap(revision: replica.revision, base: record.base))
+    }
+  }
+
+  /// The same table for a null. Deltas are nulled by a deletion only: of a feed that is not there, whatever was read belongs
+  /// to it.
+  func decision(onNull key: RecordKey) -> ReplicaDecision {
+    switch key.kind {
+    case .reload: key.number == 0 ? .remove : .ignore
+    case .delta: replica == nil ? .remove : .ignore
+    }
+  }
+}
+
+/// The feeds of a ``ReplicaPartition`` at one moment, for another partition of replicas that continues from them on another
+/// thread.
+///
+/// Both sides read the same states; the side that changes a feed first copies it. One of the two sides changes feeds under a
+/// lock. The other side keeps this value for as long as it may read a shared state: the references to the states are released
+/// under that lock, so no state is changed in place while the other side still reads it.
+///
+/// Unchecked: it changes only when one thread takes the feeds, and when nobody has it any more.
+package final class SharedFeeds: @unchecked Sendable {
+  /// Copies of everything but the states, until ``take()``.
+  private var feeds: [FollowedFeed]
+  private var states: [SnapshotStorage]
+  /// Parts of incomplete changesets, which both sides have.
+  private var parts: [OwnedSpan]
+  private let locked: (() -> Void) -> Void
+
+  /// - Parameter locked: calls its argument under the lock.
+  init(_ followed: some Sequence<FollowedFeed>, locked: @escaping (() -> Void) -> Void) {
+    feeds = followed.map(FollowedFeed.init(sharing:))
+    states = feeds.compactMap { $0.replica?.sharedStorage }
+    parts = feeds.flatMap { $0.pending?.values ?? [] }
+    self.locked = locked
+  }
+
+  deinit {
+    feeds = []
+    locked {
+      states = []
+      parts = []
+    }
+  }
+
+  /// Hands the feeds out, once.
+  func take() -> [FollowedFeed] {
+    defer { feeds = [] }
+    return feeds
+  }
+}

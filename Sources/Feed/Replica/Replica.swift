@@ -121,3 +121,85 @@ public final class Replica {
   /// Checks everything that is kept incrementally; for tests.
   public func checkInvariants() { state.checkInvariants() }
 }
+
+/// The effect of a record of the changesets topic on a replica.
+public enum ReplicaOutcome: Sendable, Equatable {
+  /// The replica is now at the changeset's revision.
+  case applied(ReplicaChange)
+  /// The feed was deleted and its replica dropped.
+  case removed(feed: String)
+  /// The replica has that revision already, or the record is a null that means nothing.
+  case skipped
+  /// More parts of the same changeset are needed.
+  case waitingForParts(received: Int, of: Int)
+  /// The delta's base is not the replica's revision; nothing can be applied until the next reload.
+  case gap(replica: UInt64?, base: UInt64)
+  /// The delta belongs to another epoch than the replica; nothing can be applied until its reload.
+  case otherEpoch
+  /// The changeset does not fit what the replica has: a fault of the topic or of the replica. The
+  /// replica keeps its last good state; nothing can be applied until the next reload.
+  case mismatch(ReplicaFault)
+}
+
+/// The change that a replica applied from one changeset.
+public struct ReplicaChange: Sendable, Equatable {
+  public let feed: String
+  /// Shared with the replica. Texts are made where they are read: restoring reads none.
+  let epochBytes: [UInt8]
+  public let revision: UInt64
+  public let base: UInt64
+  public let mode: ChangesetMode
+  /// Why it is a reload; nil for other modes, and for a reason that is not known.
+  public let reason: ReloadReason?
+  let timeMilliseconds: Int64
+  /// The time as it is spelled, if that is not how this package spells times.
+  let foreignTime: String?
+  /// The entries of a difference by kind; none for a reload.
+  public let counts: PublicationOutcome.EntryCounts
+  /// What changed; nil for a reload, which replaces everything, and where it was not asked for.
+  public let difference: SnapshotDifference?
+  /// Bytes of the changeset's values, all parts together.
+  public let byteCount: Int
+
+  public var epoch: String { String(decoding: epochBytes, as: UTF8.self) }
+
+  /// RFC 3339 text.
+  public var time: String {
+    if let foreignTime { return foreignTime }
+    let output = ByteWriter(capacity: TimestampFormat.byteCount)
+    TimestampFormat.append(timeMilliseconds, to: output)
+    return output.written.text
+  }
+}
+
+/// Why a record could not be applied.
+public struct ReplicaFault: Error, Sendable, Equatable, CustomStringConvertible {
+  public enum Code: String, Sendable {
+    /// The record's key is none of the changesets topic's.
+    case invalidKey = "invalid-key"
+    /// The value is not a changeset.
+    case invalidChangeset = "invalid-changeset"
+    /// An entry names what is not there, or is there already.
+    case unknownElement = "unknown-element"
+    /// An element is not where the changeset says.
+    case position
+    /// The result's checksum is not the changeset's.
+    case checksum
+    /// The records of a feed lack something, so that its state is not known.
+    case incomplete
+  }
+
+  public let code: Code
+  /// Names the feed, the revision and the entry, with what was expected and what was found.
+  public let message: String
+  /// The feed of an ``Code/incomplete`` fault.
+  public let feed: String?
+
+  init(_ code: Code, _ message: String, feed: String? = nil) {
+    self.code = code
+    self.message = message
+    self.feed = feed
+  }
+
+  public var description: String { message }
+}

@@ -162,3 +162,112 @@ final class SnapshotStorage: @unchecked Sendable {
     }
   }
 }
+
+/// The elements that a snapshot's next difference lists even if nothing about them changed, by
+/// handle.
+struct SnapshotMarks {
+  private(set) var reloadedItems: Set<ElementHandle> = []
+  private(set) var reconfiguredItems: Set<ElementHandle> = []
+  private(set) var reloadedSections: Set<ElementHandle> = []
+
+  var isEmpty: Bool { reloadedItems.isEmpty && reconfiguredItems.isEmpty && reloadedSections.isEmpty }
+
+  mutating func reload(item handle: ElementHandle) {
+    reloadedItems.insert(handle)
+    reconfiguredItems.remove(handle)
+  }
+
+  /// A reload replaces a reconfigure, whichever was asked for first.
+  mutating func reconfigure(item handle: ElementHandle) {
+    if !reloadedItems.contains(handle) { reconfiguredItems.insert(handle) }
+  }
+
+  mutating func reload(section handle: ElementHandle) { reloadedSections.insert(handle) }
+
+  /// Forgets an item, because it is deleted.
+  mutating func forget(item handle: ElementHandle) {
+    reloadedItems.remove(handle)
+    reconfiguredItems.remove(handle)
+  }
+
+  /// Forgets a section, because it is deleted; its items are forgotten one by one.
+  mutating func forget(section handle: ElementHandle) { reloadedSections.remove(handle) }
+
+  /// The same marks for a copy, whose handles are others.
+  func translated(
+    item: (ElementHandle) -> ElementHandle?,
+    section: (ElementHandle) -> ElementHandle?
+  ) -> SnapshotMarks {
+    SnapshotMarks(
+      reloadedItems: Set(reloadedItems.compactMap(item)),
+      reconfiguredItems: Set(reconfiguredItems.compactMap(item)),
+      reloadedSections: Set(reloadedSections.compactMap(section))
+    )
+  }
+}
+
+/// What a snapshot's storage was copied from, and what was edited since.
+///
+/// Snapshots are mostly compared with what they were copied from. Then a look at what was edited is enough.
+struct SnapshotOrigin {
+  /// Names the content of storage. Edited storage that was copied takes another one, so that the same object means the same
+  /// content.
+  final class Version: Sendable {}
+
+  private(set) var version: Version
+  /// The items that were edited: inserted, moved, deleted, or given other content.
+  private(set) var items: Set<ItemIdentifier> = []
+
+  init(_ version: Version) { self.version = version }
+
+  /// If more was edited, a comparison of everything takes no longer.
+  private static func greatestCount(_ itemCount: Int) -> Int { 16 + itemCount / 32 }
+
+  /// Notes what an edit that is not confirmed yet has changed.
+  ///
+  /// - Returns: false if this is of no use any more: too much was edited, or nothing has the content that was copied.
+  mutating func note(_ state: FeedState) -> Bool {
+    if isKnownUniquelyReferenced(&version) { return false }
+    let greatest = SnapshotOrigin.greatestCount(state.totals.itemCount)
+    guard items.count + state.items.changes.count <= greatest else { return false }
+    for change in state.items.changes { items.insert(ItemIdentifier(state.items.id(change.handle))) }
+    return true
+  }
+}
+
+extension FeedState {
+  /// Another state with the current content of this one, none of it changed since it was published.
+  /// O(n), at the cost of an allocation an element, and one more for each long identifier.
+  func copyOfCurrent() -> FeedState {
+    let copy = FeedState()
+    let sectionHandles = currentHandles(.sections)
+    let copies = sectionHandles.map { section in
+      let handle = copy.makeSettledSection(sections.id(section), sections[section].hash)
+      copy.copyContent(sections[section], handle, copy.sections, fields(section: section))
+      return handle
+    }
+    copy.appendSettled(copies, .sections, checksum: list(.sections).pointee.checksum)
+    for (section, sectionCopy) in zip(sectionHandles, copies) {
+      let itemCopies = currentHandles(.items(of: section)).map { item in
+        let handle = copy.items.createSettled(items.id(item), items[item].hash)
+        copy.copyContent(items[item], handle, copy.items, fields(item: item))
+        return handle
+      }
+      let checksum = list(.items(of: section)).pointee.checksum
+      copy.appendSettled(itemCopies, .items(of: sectionCopy), checksum: checksum)
+    }
+    copy.totals = totals
+    copy.publishedTotals = totals
+    return copy
+  }
+
+  private func copyContent(
+    _ original: Element,
+    _ handle: ElementHandle,
+    _ table: ElementTable,
+    _ fields: ElementFields
+  ) {
+    guard original.content.isSet else { return }
+    setFirstContent(handle, table, fields, fingerprint: original.content.fingerprint)
+  }
+}

@@ -1,0 +1,193 @@
+/// Names an item within a feed, whichever section it is in.
+///
+/// Identifiers have 1 to 255 bytes of UTF-8 and are compared by these bytes: two spellings that
+/// Unicode calls equivalent are different identifiers, and `<` is the order of the bytes.
+///
+/// A string literal is an identifier too; one that is empty or too long is a mistake in the program
+/// and stops it. Text from elsewhere goes through ``init(validating:)``.
+public struct ItemIdentifier: Sendable, Hashable, Comparable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  let text: ByteText
+
+  /// An identifier from text.
+  ///
+  /// - Throws: ``SnapshotError/Code/invalidIdentifier`` unless the text has 1 to 255 UTF-8 bytes.
+  public init(validating string: String) throws(SnapshotError) {
+    text = ByteText(string)
+    guard (1...255).contains(text.count) else { throw .invalidIdentifier(text) }
+  }
+
+  /// An identifier from a literal, which must be valid.
+  public init(stringLiteral: String) {
+    text = ByteText(stringLiteral)
+    precondition((1...255).contains(text.count), "an identifier has 1 to 255 UTF-8 bytes")
+  }
+
+  /// An identifier that a state holds, and that was therefore checked.
+  init(_ bytes: ByteSpan) { text = ByteText(bytes) }
+
+  /// The identifier as text. Compare identifiers and not these: strings compare differently.
+  public var description: String { text.string }
+
+  /// Whether the left one comes first in the order of the bytes.
+  public static func < (left: ItemIdentifier, right: ItemIdentifier) -> Bool { left.text < right.text }
+}
+
+/// Names a section within a feed.
+///
+/// Identifiers have 1 to 255 bytes of UTF-8 and are compared by these bytes: two spellings that
+/// Unicode calls equivalent are different identifiers, and `<` is the order of the bytes.
+///
+/// A string literal is an identifier too; one that is empty or too long is a mistake in the program
+/// and stops it. Text from elsewhere goes through ``init(validating:)``.
+public struct SectionIdentifier: Sendable, Hashable, Comparable, ExpressibleByStringLiteral,
+  CustomStringConvertible
+{
+  let text: ByteText
+
+  /// An identifier from text.
+  ///
+  /// - Throws: ``SnapshotError/Code/invalidIdentifier`` unless the text has 1 to 255 UTF-8 bytes.
+  public init(validating string: String) throws(SnapshotError) {
+    text = ByteText(string)
+    guard (1...255).contains(text.count) else { throw .invalidIdentifier(text) }
+  }
+
+  /// An identifier from a literal, which must be valid.
+  public init(stringLiteral: String) {
+    text = ByteText(stringLiteral)
+    precondition((1...255).contains(text.count), "an identifier has 1 to 255 UTF-8 bytes")
+  }
+
+  /// An identifier that a state holds, and that was therefore checked.
+  init(_ bytes: ByteSpan) { text = ByteText(bytes) }
+
+  /// The identifier as text. Compare identifiers and not these: strings compare differently.
+  public var description: String { text.string }
+
+  /// Whether the left one comes first in the order of the bytes.
+  public static func < (left: SectionIdentifier, right: SectionIdentifier) -> Bool { left.text < right.text }
+}
+
+/// What a client renders an item with: its cell type.
+///
+/// At most 255 bytes of UTF-8, compared as bytes. An item without a kind has the empty one. A string
+/// literal is a kind too; one that is too long is a mistake in the program and stops it.
+public struct ItemKind: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+  let text: ByteText
+
+  /// A kind from text.
+  ///
+  /// - Throws: ``SnapshotError/Code/invalidKind`` if the text has more than 255 UTF-8 bytes.
+  public init(validating string: String) throws(SnapshotError) {
+    text = ByteText(string)
+    guard text.count <= 255 else { throw .invalidKind(text) }
+  }
+
+  /// A kind from a literal, which must be valid.
+  public init(stringLiteral: String) {
+    text = ByteText(stringLiteral)
+    precondition(text.count <= 255, "a kind has at most 255 UTF-8 bytes")
+  }
+
+  /// A kind that a state holds, and that was therefore checked.
+  init(_ bytes: ByteSpan) { text = ByteText(bytes) }
+
+  /// The kind as text.
+  public var description: String { text.string }
+}
+
+/// The data of an item or a section: one JSON value as it is spelled.
+///
+/// White space between tokens is removed; member order, duplicate members, number spelling and
+/// escapes stay. Compared by bytes: `1.0` and `1` are different data. There is no bound on size or
+/// depth here; a store that takes the data in applies its own `Limits`.
+public struct JSONData: Sendable, Hashable, CustomStringConvertible {
+  let text: ByteText
+
+  /// The JSON value `null`, which is what an element without data has.
+  public static let null = JSONData(checked: ByteSpan("null" as StaticString))
+
+  /// Data from JSON text. O(n) for n bytes.
+  ///
+  /// - Throws: ``SnapshotError/Code/invalidData`` where the text is not one JSON value (RFC 8259), or has
+  ///   an unpaired surrogate escape.
+  public init(validating json: String) throws(SnapshotError) {
+    let source = ByteText(json)
+    switch source.withBytes(JSONData.compact) {
+    case .success(let compact): text = compact ?? source
+    case .failure(let fault): throw .invalidData(source, fault)
+    }
+  }
+
+  /// A JSON string: the text, quoted.
+  public init(string: String) {
+    let output = ByteWriter(capacity: string.utf8.count + 16)
+    ByteText(string).withBytes { output.append(quoted: $0) }
+    text = ByteText(output.written)
+  }
+
+  /// Data that a state holds, and that was therefore checked.
+  init(checked bytes: ByteSpan) { text = ByteText(bytes) }
+
+  /// The JSON text, without white space between tokens.
+  public var description: String { text.string }
+
+  /// The text without white space; nil if it has none.
+  private static func compact(_ bytes: ByteSpan) -> Result<ByteText?, JSONFault> {
+    Result { () throws(JSONFault) in
+      let indexer = JSONIndexer()
+      let arena = ScratchArena(capacity: bytes.count)
+      // What is read here is in their memory.
+      defer { withExtendedLifetime((indexer, arena)) {} }
+      let json = try indexer.validated(bytes)
+      if let fault = json.unpairedSurrogate(from: 0, to: json.offsetCount) { throw fault }
+      let compact = json.compactSpan(from: 0, to: json.offsetCount, arena: arena)
+      return compact.count == bytes.count ? nil : ByteText(compact)
+    }
+  }
+}
+
+/// Text that is compared by its UTF-8 bytes.
+///
+/// Swift compares strings by canonical equivalence, so that "é" in one scalar equals "é" in two.
+/// Identifiers are compared as they are, without normalisation (protocol, section 1.2).
+package struct ByteText: Sendable, Hashable, Comparable {
+  package let string: String
+
+  package init(_ string: String) {
+    var string = string
+    string.makeContiguousUTF8()
+    self.string = string
+  }
+
+  package init(_ bytes: ByteSpan) { string = bytes.text }
+
+  var count: Int { string.utf8.count }
+
+  /// Calls the body with the bytes, which are valid until it returns.
+  @inline(__always)
+  package func withBytes<Result>(_ body: (ByteSpan) -> Result) -> Result {
+    let result = string.utf8.withContiguousStorageIfAvailable { body(ByteSpan(UnsafeRawBufferPointer($0))) }
+    if let result { return result }
+    return Array(string.utf8).withUnsafeBytes { body(ByteSpan($0)) }
+  }
+
+  package static func == (left: ByteText, right: ByteText) -> Bool {
+    left.withBytes { left in right.withBytes { left.hasSameBytes(as: $0) } }
+  }
+
+  package static func < (left: ByteText, right: ByteText) -> Bool {
+    left.withBytes { left in right.withBytes { left.precedes($0) } }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    withBytes { hasher.combine(bytes: $0.rawBuffer) }
+    // No text's bytes are the beginning of another's with this at the end.
+    hasher.combine(0xFF as UInt8)
+  }
+
+  /// The text as it stands in a message: quoted, and cut to a bound.
+  var quotedForMessage: String { withBytes { $0.quotedForMessage() } }
+}
