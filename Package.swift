@@ -109,7 +109,7 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
 
-    // Tests: one folder per target, what they share in FeedTestSupport.
+    // Tests: one folder per target; the oracle, and what they share in FeedTestSupport.
     .target(name: "CSpawn", path: "Tests/CSpawn"),
     .target(
       name: "ProcessSupport",
@@ -119,21 +119,37 @@ let package = Package(
     ),
     .target(
       name: "FeedTestSupport",
-      dependencies: ["Feed", "ProcessSupport"],
+      dependencies: ["ProcessSupport"],
       path: "Tests/FeedTestSupport",
-      // The oracle takes most of the tests' time without optimization.
+      swiftSettings: swiftSettings
+    ),
+    // A plain implementation of the protocol.
+    .target(
+      name: "Oracle",
+      dependencies: ["Feed"],
+      path: "Tests/Oracle",
+      // It takes most of the tests' time without optimization.
+      swiftSettings: swiftSettings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+    ),
+    // Makes the conformance vectors.
+    .target(
+      name: "ConformanceSupport",
+      dependencies: ["Feed", "Oracle"],
+      path: "Tests/ConformanceSupport",
       swiftSettings: swiftSettings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
     ),
     .target(
       name: "ChangesetTestSupport",
-      dependencies: ["Feed", "FeedStore", "FeedTestSupport"],
+      dependencies: ["Feed", "FeedStore", "FeedTestSupport", "Oracle"],
       path: "Tests/ChangesetTestSupport",
       swiftSettings: swiftSettings
     ),
     // What is fuzzed, with the seeds: by FuzzTests, and with coverage by the package in Fuzz.
     .target(
       name: "FuzzTargets",
-      dependencies: ["Feed", "FeedConfiguration", "FeedTestSupport", "FeedVerification", "Service"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedTestSupport", "Oracle", "FeedVerification", "Service",
+      ],
       path: "Tests/FuzzTargets",
       exclude: ["Corpus"],
       swiftSettings: swiftSettings
@@ -141,7 +157,7 @@ let package = Package(
     // What is expected of published changesets, for tests on brokers, real or simulated.
     .target(
       name: "ObservationSupport",
-      dependencies: ["FeedTestSupport", "Kafka"],
+      dependencies: ["FeedTestSupport", "Oracle", "Kafka"],
       path: "Tests/ObservationSupport",
       swiftSettings: swiftSettings
     ),
@@ -149,25 +165,31 @@ let package = Package(
     .target(name: "CCoroutine", path: "Tests/CCoroutine"),
     .target(
       name: "SimulationSupport",
-      dependencies: ["CCoroutine", "FeedTestSupport", "Kafka"],
+      dependencies: ["CCoroutine", "FeedTestSupport", "Oracle", "Kafka"],
       path: "Tests/SimulationSupport",
       swiftSettings: swiftSettings
     ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
-      name: "FeedTestSupportTests",
-      dependencies: ["Feed", "FeedTestSupport", "ProcessSupport"],
+      name: "OracleTests",
+      dependencies: ["Feed", "ConformanceSupport", "FeedTestSupport", "Oracle", "ProcessSupport"],
       swiftSettings: swiftSettings
     ),
-    .testTarget(name: "FeedTests", dependencies: ["Feed", "FeedTestSupport"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "FeedTests",
+      dependencies: ["Feed", "FeedTestSupport", "Oracle"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "FeedVerificationTests",
-      dependencies: ["Feed", "FeedTestSupport", "FeedVerification"],
+      dependencies: ["Feed", "FeedTestSupport", "Oracle", "FeedVerification"],
       swiftSettings: swiftSettings
     ),
     .testTarget(
       name: "FeedStoreTests",
-      dependencies: ["ChangesetTestSupport", "Feed", "FeedStore", "FeedTestSupport"],
+      dependencies: [
+        "ChangesetTestSupport", "Feed", "FeedStore", "ConformanceSupport", "FeedTestSupport", "Oracle",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], swiftSettings: swiftSettings),
@@ -175,7 +197,8 @@ let package = Package(
     .testTarget(
       name: "FeedClientTests",
       dependencies: [
-        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedStore", "FeedTestSupport", "Kafka",
+        "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedStore", "ConformanceSupport",
+        "FeedTestSupport", "Oracle", "Kafka",
         "Service",
       ],
       swiftSettings: swiftSettings
@@ -187,7 +210,9 @@ let package = Package(
     ),
     .testTarget(
       name: "FeedConfigurationTests",
-      dependencies: ["Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "Service"],
+      dependencies: [
+        "Feed", "FeedConfiguration", "FeedKafka", "FeedStore", "FeedTestSupport", "Oracle", "Service",
+      ],
       swiftSettings: swiftSettings
     ),
     .testTarget(
@@ -199,6 +224,7 @@ let package = Package(
       name: "FeedWorkerTests",
       dependencies: [
         "Changesets", "Feed", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore", "FeedTestSupport",
+        "Oracle",
         "Kafka", "Service",
       ],
       exclude: ["Worker/Machine/WorkerMachineTransitions.txt"],
@@ -215,7 +241,8 @@ let package = Package(
       name: "FeedToolsTests",
       dependencies: [
         "ChangesetTestSupport", "Feed", "FeedClient", "FeedConfiguration", "FeedKafka", "FeedStore",
-        "FeedTestSupport", "FeedTools", "FeedVerification", "Kafka", "Service",
+        "ConformanceSupport", "FeedTestSupport", "Oracle", "FeedTools", "FeedVerification", "Kafka",
+        "Service",
       ],
       exclude: ["Golden"],
       swiftSettings: swiftSettings
@@ -224,7 +251,7 @@ let package = Package(
       name: "EndToEndTests",
       dependencies: [
         "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
-        "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "FeedTools",
+        "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle", "FeedTools",
         "FeedVerification",
         "HTTPTestSupport", "Kafka", "ProcessSupport", "Service",
       ],
@@ -235,7 +262,8 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "CRdkafka", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka",
-        "FeedStore", "FeedTestSupport", "Kafka", "ObservationSupport", "Service", "SimulationSupport",
+        "FeedStore", "FeedTestSupport", "Oracle", "Kafka", "ObservationSupport", "Service",
+        "SimulationSupport",
       ],
       swiftSettings: swiftSettings
     ),
@@ -244,7 +272,7 @@ let package = Package(
       name: "BrokerTests",
       dependencies: [
         "CRdkafka", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
-        "FeedTestSupport", "FeedTools",
+        "FeedTestSupport", "Oracle", "FeedTools",
         "Kafka", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings

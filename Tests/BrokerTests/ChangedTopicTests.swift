@@ -3,6 +3,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import ObservationSupport
+import Oracle
 import ProcessSupport
 import Synchronization
 import Testing

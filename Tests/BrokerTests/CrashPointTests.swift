@@ -1,6 +1,6 @@
-import FeedTestSupport
 import FeedWorker
 import ObservationSupport
+import Oracle
 import ProcessSupport
 import Testing
 

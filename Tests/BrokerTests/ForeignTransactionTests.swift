@@ -1,6 +1,6 @@
-import FeedTestSupport
 import Kafka
 import ObservationSupport
+import Oracle
 import Testing
 
 @testable import FeedKafka

@@ -1,8 +1,8 @@
 import FeedStore
-import FeedTestSupport
 import Foundation
 import Kafka
 import ObservationSupport
+import Oracle
 import Service
 import Testing
 

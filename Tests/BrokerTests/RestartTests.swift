@@ -1,5 +1,5 @@
-import FeedTestSupport
 import ObservationSupport
+import Oracle
 import Service
 import Testing
 

@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 import Testing
 
 extension OnCluster {

@@ -1,6 +1,6 @@
 import Feed
 import FeedStore
-public import FeedTestSupport
+public import Oracle
 
 /// A store that publishes into arrays: the content of a changesets topic.
 public final class ChangesetSource {

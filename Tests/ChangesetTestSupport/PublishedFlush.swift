@@ -1,5 +1,5 @@
 public import FeedStore
-public import FeedTestSupport
+public import Oracle
 
 /// A copy of everything that a flush publishes.
 public struct PublishedFlush: Sendable, Equatable {

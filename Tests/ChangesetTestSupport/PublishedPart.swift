@@ -1,6 +1,6 @@
 import Feed
 public import FeedStore
-public import FeedTestSupport
+public import Oracle
 
 /// A copy of a part of a flush.
 public struct PublishedPart: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import Feed
 public import FeedStore
-public import FeedTestSupport
+public import Oracle
 
 /// Settings for random records: the defaults, and some that make rare paths common.
 public enum RandomSetting: Sendable {

@@ -1,6 +1,6 @@
 public import Feed
 public import FeedStore
-public import FeedTestSupport
+public import Oracle
 
 /// A batch of test records. The bytes live as long as the batch.
 public final class RecordBatch: InputBatch, @unchecked Sendable {

@@ -4,6 +4,7 @@ import FeedTestSupport
 import Foundation
 import Glibc
 import Kafka
+import Oracle
 import ProcessSupport
 import Testing
 

@@ -2,6 +2,7 @@ import FeedStore
 import FeedTestSupport
 import FeedWorker
 import Foundation
+import Oracle
 import Service
 import Synchronization
 import Testing

@@ -5,6 +5,7 @@ import FeedTestSupport
 import FeedTools
 import Foundation
 import Kafka
+import Oracle
 import Testing
 
 /// `feedstore config`, run as the built command.

@@ -4,6 +4,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import Oracle
 import ProcessSupport
 import Service
 import Synchronization

@@ -1,5 +1,6 @@
 import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import Feed

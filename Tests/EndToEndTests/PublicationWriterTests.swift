@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 @testable import FeedWorker

@@ -5,6 +5,7 @@ import FeedStore
 import FeedTestSupport
 import Foundation
 import Kafka
+import Oracle
 import Service
 import Synchronization
 import Testing

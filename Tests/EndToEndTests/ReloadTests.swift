@@ -1,6 +1,7 @@
 import FeedTestSupport
 import Foundation
 import HTTPTestSupport
+import Oracle
 import Testing
 
 /// SIGHUP to the built command.

@@ -1,5 +1,6 @@
 import ChangesetTestSupport
-import FeedTestSupport
+import ConformanceSupport
+import Oracle
 
 @testable import FeedClient
 

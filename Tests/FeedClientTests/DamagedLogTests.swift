@@ -1,6 +1,8 @@
 import ChangesetTestSupport
+import ConformanceSupport
 import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import Feed
@@ -26,18 +28,18 @@ import Testing
   private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  private static func log(_ seed: UInt64) async throws -> FeedTestSupport.ChangesetLog {
+  private static func log(_ seed: UInt64) async throws -> ConformanceSupport.ChangesetLog {
     let log = try await ChangesetLog.random(seed, flushes: 10)
     let records = log.entries.map {
       JudgedRecord(partition: 0, key: $0.record.key, value: $0.record.value, headers: [], timestamp: 0)
     }
     var damage = RandomDamage(seed: seed)
-    return damage.damaged(FeedTestSupport.ChangesetLog(records))
+    return damage.damaged(ConformanceSupport.ChangesetLog(records))
   }
 
   @Test func `random damage leads all followers to the same states`() async throws {
     let seeds = UInt64(1)...(RandomCases.areMany ? 1_000 : 60)
-    var logs: [FeedTestSupport.ChangesetLog] = []
+    var logs: [ConformanceSupport.ChangesetLog] = []
     var expected: [State?] = []
     for seed in seeds {
       let log = try await Self.log(seed)
@@ -97,7 +99,7 @@ import Testing
   }
 
   /// Compares the followers in Swift with the oracle; returns the expected states, nil for keys that name no feed.
-  private static func follow(_ log: FeedTestSupport.ChangesetLog, _ seed: UInt64) throws -> [State?] {
+  private static func follow(_ log: ConformanceSupport.ChangesetLog, _ seed: UInt64) throws -> [State?] {
     var oracle = OracleFollower()
     let replicas = ReplicaPartition()
     let board = Subscriptions.opened()

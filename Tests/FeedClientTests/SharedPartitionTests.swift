@@ -1,8 +1,9 @@
 import ChangesetTestSupport
 import Changesets
+import ConformanceSupport
 import Feed
-import FeedTestSupport
 import Kafka
+import Oracle
 import Testing
 
 @testable import FeedClient

@@ -1,5 +1,6 @@
 import FeedConfiguration
 import FeedTestSupport
+import Oracle
 import Service
 import Testing
 

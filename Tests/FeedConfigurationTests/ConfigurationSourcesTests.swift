@@ -2,6 +2,7 @@ import FeedKafka
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Oracle
 import Service
 import Testing
 

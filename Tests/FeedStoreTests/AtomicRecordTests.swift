@@ -1,8 +1,8 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @Suite struct AtomicRecordTests {

@@ -1,7 +1,7 @@
 import Feed
 import FeedStore
-import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @Suite struct BrokenChangesetTests {

@@ -1,5 +1,6 @@
-import FeedTestSupport
+import ConformanceSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import Feed

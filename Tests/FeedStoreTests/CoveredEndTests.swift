@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 /// Input partitions that end with transaction markers, which occupy offsets without being records.

@@ -1,6 +1,6 @@
 import Feed
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 @Suite struct FewestMovesTests {

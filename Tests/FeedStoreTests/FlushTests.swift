@@ -1,6 +1,6 @@
 import ChangesetTestSupport
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 /// The parts of a flush, and what confirming and rolling back does to the store.

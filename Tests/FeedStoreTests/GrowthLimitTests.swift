@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 /// The limits on state: items and sections of a feed, feeds of a partition, bytes of a process.

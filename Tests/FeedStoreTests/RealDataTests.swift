@@ -1,6 +1,7 @@
 import Feed
 import FeedStore
 import FeedTestSupport
+import Oracle
 import Testing
 
 /// The beginnings of real histories, checked like random ones.

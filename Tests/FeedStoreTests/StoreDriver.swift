@@ -1,6 +1,6 @@
 import ChangesetTestSupport
 import FeedStore
-import FeedTestSupport
+import Oracle
 
 @testable import Feed
 

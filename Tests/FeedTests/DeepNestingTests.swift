@@ -1,4 +1,5 @@
 import FeedTestSupport
+import Oracle
 import Testing
 
 @testable import Feed

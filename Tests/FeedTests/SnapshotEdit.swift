@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// One edit of a snapshot, as a value: tried on a snapshot and on the model.
 enum SnapshotEdit: Sendable {

@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// Random edits, most of which apply: the same for a seed.
 struct SnapshotEditGenerator {

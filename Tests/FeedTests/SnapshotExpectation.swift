@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 
 @testable import Feed
 

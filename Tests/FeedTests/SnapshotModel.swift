@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// A snapshot in plain arrays: slow, and plain to see that it is right.
 struct SnapshotModel: Equatable {

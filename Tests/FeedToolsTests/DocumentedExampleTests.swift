@@ -2,6 +2,7 @@ import Feed
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import FeedTools

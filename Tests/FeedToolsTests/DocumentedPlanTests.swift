@@ -3,6 +3,7 @@ import FeedStore
 import FeedTestSupport
 import FeedTools
 import FoundationEssentials
+import Oracle
 import Service
 import Testing
 

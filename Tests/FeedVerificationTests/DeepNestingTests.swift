@@ -1,6 +1,7 @@
 import Feed
 import FeedTestSupport
 import FeedVerification
+import Oracle
 import Testing
 
 /// What is nested deeper than the protocol allows is a fault, on a thread of little stack.

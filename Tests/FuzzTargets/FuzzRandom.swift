@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 
 /// Random choices, determined by a seed.
 typealias FuzzRandom = SplitMix64

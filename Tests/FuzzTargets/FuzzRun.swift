@@ -1,5 +1,5 @@
-import FeedTestSupport
 public import Foundation
+import Oracle
 
 /// Runs a target with its seeds and random inputs, without coverage, within `swift test`.
 public struct FuzzRun {

@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// Changesets of random records, as the oracle writes them.
 enum GeneratedChangesets {

@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 
 /// Mutates inputs in ways that preserve much of their structure.
 public struct InputMutator: Sendable {

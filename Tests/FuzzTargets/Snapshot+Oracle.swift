@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 extension Snapshot {
   /// The content as an oracle's feed.

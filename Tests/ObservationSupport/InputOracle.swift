@@ -1,4 +1,4 @@
-public import FeedTestSupport
+public import Oracle
 
 /// The oracle's result for the input, read from the topics partition by partition, in order.
 public struct InputOracle: Sendable {

@@ -1,5 +1,5 @@
-public import FeedTestSupport
 public import Kafka
+public import Oracle
 
 /// The output observed so far, and what was wrong with it.
 ///

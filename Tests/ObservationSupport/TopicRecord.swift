@@ -1,5 +1,5 @@
-public import FeedTestSupport
 public import Kafka
+public import Oracle
 
 /// A record of a topic, copied.
 public struct TopicRecord: Sendable {

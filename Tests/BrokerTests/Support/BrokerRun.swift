@@ -3,6 +3,7 @@ import FeedTestSupport
 import Foundation
 import Kafka
 import ObservationSupport
+import Oracle
 import ProcessSupport
 import Service
 import Synchronization

@@ -1,7 +1,7 @@
 import FeedStore
-import FeedTestSupport
 import Kafka
 import ObservationSupport
+import Oracle
 import Service
 import Synchronization
 

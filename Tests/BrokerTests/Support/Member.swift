@@ -1,7 +1,7 @@
-import FeedTestSupport
 import Foundation
 import Glibc
 import ObservationSupport
+import Oracle
 import ProcessSupport
 import Service
 import Synchronization

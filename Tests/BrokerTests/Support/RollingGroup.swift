@@ -4,6 +4,7 @@ import FeedTestSupport
 import Foundation
 import Kafka
 import ObservationSupport
+import Oracle
 
 /// Members of a group in numbered places, each of which can be replaced by one of another build.
 struct RollingGroup {

@@ -1,9 +1,9 @@
 import ChangesetTestSupport
 import Changesets
 import Feed
-import FeedTestSupport
 import HTTPTestSupport
 import Kafka
+import Oracle
 import Testing
 
 @testable import FeedHTTP

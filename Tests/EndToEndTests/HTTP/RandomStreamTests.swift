@@ -1,8 +1,8 @@
 import ChangesetTestSupport
 import Feed
 import FeedConfiguration
-import FeedTestSupport
 import HTTPTestSupport
+import Oracle
 import Service
 import Testing
 

@@ -1,8 +1,8 @@
 import FeedConfiguration
 import FeedStore
-import FeedTestSupport
 import HTTPTestSupport
 import Kafka
+import Oracle
 import Service
 import Synchronization
 import Testing

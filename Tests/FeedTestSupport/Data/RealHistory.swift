@@ -1,4 +1,5 @@
 import Foundation
+import FoundationEssentials
 import ProcessSupport
 
 /// The beginnings of real histories. They exist next to the checkout on some machines only. `FEEDSTORE_DATA` names
@@ -48,4 +49,9 @@ public struct RealHistory: Sendable, CustomStringConvertible {
     xz.waitForEnd()
     return data.split(separator: 0x0A).map(Array.init)
   }
+}
+
+/// A file's bytes.
+public func readFile(_ path: String) throws -> [UInt8] {
+  try [UInt8](Data(contentsOf: URL(filePath: path)))
 }

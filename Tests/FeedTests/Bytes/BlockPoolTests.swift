@@ -1,5 +1,5 @@
-import FeedTestSupport
 import Glibc
+import Oracle
 import Testing
 
 @testable import Feed

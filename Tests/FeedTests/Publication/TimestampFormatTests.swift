@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 import Testing
 
 @testable import Feed

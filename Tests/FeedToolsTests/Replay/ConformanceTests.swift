@@ -1,7 +1,9 @@
+import ConformanceSupport
 import Feed
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import FeedConfiguration

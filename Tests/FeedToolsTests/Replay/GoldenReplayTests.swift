@@ -1,6 +1,7 @@
 import FeedStore
 import FeedTestSupport
 import Foundation
+import Oracle
 import Testing
 
 @testable import FeedConfiguration

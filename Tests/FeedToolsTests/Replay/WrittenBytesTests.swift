@@ -3,6 +3,7 @@ import FeedStore
 import FeedTestSupport
 import FeedTools
 import Foundation
+import Oracle
 import Testing
 
 /// The amount of output follows the changes, however large the feed is.

@@ -1,8 +1,8 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
 import FeedVerification
+import Oracle
 import Testing
 
 /// Outputs of random replays after compaction: valid, unless a required record is missing.

@@ -1,7 +1,7 @@
 import ChangesetTestSupport
 import Feed
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Testing
 
 /// The nulls after a deletion whose own key is not the largest of the epoch.

@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 
 /// A single change to an output.
 enum Mutation: CaseIterable {

@@ -1,8 +1,8 @@
 import ChangesetTestSupport
 import Feed
-import FeedTestSupport
 import FeedTools
 import FeedVerification
+import Oracle
 import Testing
 
 /// How many random errors are detected: outputs of random replays with a single change.

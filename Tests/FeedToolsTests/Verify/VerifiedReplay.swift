@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import FeedStore
 import FeedTestSupport
+import Oracle
 import Service
 import Synchronization
 import Testing

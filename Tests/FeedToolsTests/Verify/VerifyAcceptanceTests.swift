@@ -4,6 +4,7 @@ import FeedStore
 import FeedTestSupport
 import FeedVerification
 import Foundation
+import Oracle
 import Testing
 
 @testable import FeedConfiguration

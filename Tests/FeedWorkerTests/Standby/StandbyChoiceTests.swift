@@ -1,5 +1,5 @@
 import Changesets
-import FeedTestSupport
+import Oracle
 import Testing
 
 @testable import FeedWorker

@@ -2,6 +2,7 @@ import FeedConfiguration
 import FeedKafka
 import FeedTestSupport
 import Foundation
+import Oracle
 import Service
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// A record of the changesets topic as a line of input: the key, a tab, and the value; without a tab, a Kafka null.
 struct ChangesetLine {

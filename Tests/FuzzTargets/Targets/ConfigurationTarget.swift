@@ -1,5 +1,5 @@
 import FeedConfiguration
-import FeedTestSupport
+import Oracle
 
 @testable import Service
 

@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// Applies records to one feed in several ways, and to the oracle's.
 struct InputRecordRun {

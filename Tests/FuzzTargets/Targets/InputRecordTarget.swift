@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 extension FuzzTarget {
   /// Records of one feed, one per line: the value, or `null` for a Kafka null, or `=KEY=VALUE` for another feed.

@@ -1,6 +1,6 @@
 import Feed
 
-@testable import FeedTestSupport
+@testable import Oracle
 
 extension FuzzTarget {
   /// An item's data, a line feed, and a patch.

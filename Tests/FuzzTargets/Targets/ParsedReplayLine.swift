@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// The content of a replay line.
 struct ParsedReplayLine: Equatable {

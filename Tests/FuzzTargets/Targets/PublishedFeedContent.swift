@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// The observable content of a feed, for a later comparison.
 struct PublishedFeedContent {

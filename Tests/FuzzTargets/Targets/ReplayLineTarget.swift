@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 extension FuzzTarget {
   /// Lines of a replay file.

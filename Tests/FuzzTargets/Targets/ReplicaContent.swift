@@ -1,5 +1,5 @@
 import Feed
-import FeedTestSupport
+import Oracle
 
 /// The observable content of a partition's replicas, for a later comparison.
 struct ReplicaContent: Equatable {

@@ -1,4 +1,4 @@
-import FeedTestSupport
+import Oracle
 
 /// Random numbers that belong to a name: those of others are not changed by how many are drawn here.
 public struct SplitMix64Stream {

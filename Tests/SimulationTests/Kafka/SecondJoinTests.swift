@@ -1,5 +1,5 @@
-import FeedTestSupport
 import Kafka
+import Oracle
 import Testing
 
 @Suite struct SecondJoinTests {

@@ -1,7 +1,7 @@
 import Feed
 import FeedConfiguration
 import FeedStore
-import FeedTestSupport
+import Oracle
 import Service
 
 @testable import FeedWorker

@@ -3,9 +3,9 @@ import FeedClient
 import FeedConfiguration
 import FeedKafka
 import FeedStore
-import FeedTestSupport
 import Kafka
 import ObservationSupport
+import Oracle
 import Service
 import SimulationSupport
 

@@ -1,6 +1,6 @@
 import FeedKafka
-import FeedTestSupport
 import Kafka
+import Oracle
 import SimulationSupport
 import Testing
 

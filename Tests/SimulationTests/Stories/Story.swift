@@ -1,8 +1,8 @@
 import FeedConfiguration
 import FeedKafka
 import FeedStore
-import FeedTestSupport
 import Kafka
+import Oracle
 import SimulationSupport
 
 @testable import FeedWorker

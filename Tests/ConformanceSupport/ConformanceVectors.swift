@@ -1,0 +1,144 @@
+public import Foundation
+
+@testable import Oracle
+
+/// The conformance vectors in a folder: those for stores with their input, and all generated files.
+public struct ConformanceVectors: Sendable {
+  public let folder: URL
+  public let stores: [StoreVector]
+  public let replicas: [ReplicaVector]
+  private let truths: [String: [String: OracleFeed]]
+
+  public init(folder: URL) throws {
+    self.folder = folder
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: folder.appendingPathComponent("store").path
+    )
+    stores = try names.sorted().map {
+      try StoreVector(folder: folder.appendingPathComponent("store").appendingPathComponent($0))
+    }
+    var replicas: [ReplicaVector] = []
+    var truths: [String: [String: OracleFeed]] = [:]
+    for store in stores {
+      let result = try store.result()
+      var truth: [String: OracleFeed] = [:]
+      for change in result.changes {
+        truth[ReplicaVector.name(change.key, change.epoch, change.revision)] = change.after
+      }
+      let log = ChangesetLog(result.records)
+      for vector in store.isReplica ? Self.undamaged(store, log) : [] {
+        replicas.append(vector)
+        truths[vector.name] = truth
+      }
+      if store.name == "following" { replicas += try DamagedLogs(log).vectors() }
+    }
+    self.replicas = replicas
+    self.truths = truths
+  }
+
+  /// The log unchanged, and as compaction and slow followers see it.
+  private static func undamaged(_ store: StoreVector, _ log: ChangesetLog) -> [ReplicaVector] {
+    let sections = ["5", "11"]
+    let title = String(decoding: store.title, as: UTF8.self)
+    let all = log.lines.count
+    var vectors = [ReplicaVector("\(store.name)", "\(title): the log as it was written", sections, log)]
+    guard ["following", "lives", "random"].contains(store.name) else { return vectors }
+    func add(_ name: String, _ title: String, _ log: ChangesetLog) {
+      vectors.append(ReplicaVector("\(store.name)-\(name)", title, sections, log))
+    }
+    add("compacted", "a late reader of a log that was compacted to its end", log.compacted(first: all))
+    add(
+      "compacted-long-ago",
+      "a late reader after delete.retention.ms, so that nulls are gone",
+      log.compacted(first: all, keepsNulls: false)
+    )
+    for tenths in store.name == "random" ? [5] : [3, 5, 7] {
+      let name = "compacted-to-\(tenths)-tenths"
+      add(name, "a late reader of a log with a compacted head", log.compacted(first: all * tenths / 10))
+    }
+    for (read, count) in store.name == "random" ? [(3, 8)] : [(1, 6), (3, 8), (5, 10)] {
+      add(
+        "lagging-\(read)-\(count)",
+        "a reader that has read \(read) tenths when \(count) tenths are compacted",
+        log.lagging(read: all * read / 10, compacted: all * count / 10)
+      )
+    }
+    return vectors
+  }
+
+  // MARK: - Files
+
+  /// All generated files, by their paths in the folder.
+  public func files(_ table: RuleTable) throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for store in stores {
+      for (name, bytes) in try store.files() { files["store/\(store.name)/\(name)"] = bytes }
+    }
+    for replica in replicas {
+      files["replica/\(replica.name).ndjson"] = try replica.text(truth: truths[replica.name])
+    }
+    files["manifest.json"] = try manifest(generated: files)
+    files["rules.md"] = Array(table.text.utf8)
+    return files
+  }
+
+  private func manifest(generated: [String: [UInt8]]) throws -> [UInt8] {
+    var text = OracleText()
+    text.add("{\n\"format\":1,\n\"protocol\":\"1.0\",\n\"store\":")
+    addLines(
+      stores.map { store in
+        var text = OracleText()
+        text.add("{")
+        text.addField("name", string: Array(store.name.utf8), isFirst: true)
+        text.addField("title", string: store.title)
+        text.addField("sections", json: store.sections)
+        text.addField("settings", json: store.settingsText)
+        text.add(",\"exact\":\(store.isExact)}")
+        return text.bytes
+      },
+      to: &text
+    )
+    text.add(",\n\"replica\":")
+    addLines(
+      replicas.map { replica in
+        var text = OracleText()
+        text.add("{")
+        text.addField("name", string: Array(replica.name.utf8), isFirst: true)
+        text.addField("title", string: replica.title)
+        let sections = replica.sections.map { "\"\($0)\"" }.joined(separator: ",")
+        text.add(",\"sections\":[\(sections)],\"file\":\"replica/\(replica.name).ndjson\"}")
+        return text.bytes
+      },
+      to: &text
+    )
+    text.add(",\n\"files\":")
+    addLines(try digests(generated), to: &text, "{", "}")
+    text.add("\n}\n")
+    return text.bytes
+  }
+
+  /// XXH32 and size of every file except the manifest, documentation and programs.
+  private func digests(_ generated: [String: [UInt8]]) throws -> [[UInt8]] {
+    var files = generated
+    let names = ["checksum", "keys", "merge-patch", "partitioner", "rejections"].map { "\($0).ndjson" }
+    let inputs = stores.map { "store/\($0.name)/input.ndjson" }
+    for name in names + inputs {
+      files[name] = Array(try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+    return files.sorted { $0.key < $1.key }.map { name, bytes in
+      let digest = OracleChecksum.text(OracleXXH32.hash(bytes))
+      return Array("\"\(name)\":{\"bytes\":\(bytes.count),\"xxh32\":\"\(digest)\"}".utf8)
+    }
+  }
+
+  private func addLines(
+    _ lines: [[UInt8]],
+    to text: inout OracleText,
+    _ start: String = "[",
+    _ end: String = "]"
+  ) {
+    text.add(start + "\n")
+    text.add(Array(lines.joined(separator: Array(",\n".utf8))))
+    text.add("\n" + end)
+  }
+}

@@ -1,0 +1,218 @@
+@testable import Oracle
+
+extension DamagedLogs {
+  private typealias Line = ChangesetLog.Line
+
+  // MARK: - Small logs: a reload of the feed `f`, one damaged changeset, a difference, and a reload that repairs it
+
+  /// Each shows one rule that no other damage shows: what is damaged would do if the rule were not kept.
+  func small() -> [ReplicaVector] {
+    let layout = ["s a b", "t c"]
+    let reload = Self.reload(2, layout)
+    let deletion = Self.changeset(2, "delete", [])
+    func difference(_ layout: [String], _ lists: String, _ group: String = "items") -> Line {
+      Self.changeset(2, "diff", layout, rest: ",\"\(group)\":{\(lists)}")
+    }
+    func items(_ list: String, _ entry: String, _ layout: [String]) -> Line {
+      difference(layout, "\"\(list)\":[{\(entry)}]")
+    }
+    let lossless = items("delete", "\"id\":\"c\",\"section\":\"t\",\"index\":0", ["s a b", "t"])
+    let parts = [
+      Self.edited(Self.reload(3, layout, listed: 0..<1), "\"base\":2,", "\"base\":2,\"part\":0,\"parts\":2,"),
+      Self.edited(
+        Self.reload(3, layout, listed: 1..<2, key: "k1"),
+        "\"base\":2,",
+        "\"base\":2,\"part\":1,\"parts\":2,"
+      ),
+    ]
+    let cases: [(name: String, title: String, section: String, lines: [Line])] = [
+      ("missing-feed", "a deletion without its feed", "11.7", [Self.edited(deletion, "\"feed\":\"f\",", "")]),
+      (
+        "missing-epoch", "a reload without its epoch", "11.7",
+        [Self.edited(reload, "\"epoch\":\"feeds.items:0/0\",", "")]
+      ),
+      (
+        "missing-revision", "a reload without its revision", "11.7",
+        [Self.edited(reload, "\"revision\":2,", "")]
+      ),
+      ("missing-base", "a deletion without its base", "11.7", [Self.edited(deletion, "\"base\":1,", "")]),
+      (
+        "missing-mode", "a difference without its mode", "11.7",
+        [Self.edited(lossless, "\"mode\":\"diff\",", "")]
+      ),
+      (
+        "missing-through", "a deletion without its through", "11.7",
+        [Self.edited(deletion, "\"through\":{\"feeds.items\":0},", "")]
+      ),
+      (
+        "missing-checksum", "a deletion without its checksum", "11.7",
+        [Self.edited(deletion, ",\"checksum\":\"00000000\"", "")]
+      ),
+      ("type-feed", "a deletion whose feed is a number", "11.7", [Self.edited(deletion, "\"f\"", "5")]),
+      (
+        "type-epoch", "a reload whose epoch is a number", "11.7",
+        [Self.edited(reload, "\"feeds.items:0/0\"", "5")]
+      ),
+      (
+        "type-base", "a deletion whose base is a string", "11.7",
+        [Self.edited(deletion, "\"base\":1", "\"base\":\"1\"")]
+      ),
+      ("type-mode", "a difference whose mode is a number", "11.7", [Self.edited(lossless, "\"diff\"", "5")]),
+      (
+        "type-time", "a deletion whose time is a number", "11.7",
+        [Self.edited(deletion, "\"1970-01-01T00:00:00.000Z\"", "0")]
+      ),
+      (
+        "type-checksum", "a deletion whose checksum is null", "11.7",
+        [Self.edited(deletion, "\"00000000\"", "null")]
+      ),
+      (
+        "type-checksum-short", "a deletion whose checksum has seven digits", "11.7",
+        [Self.edited(deletion, "\"00000000\"", "\"0000000\"")]
+      ),
+      (
+        "type-parts", "a reload whose part and parts are strings", "11.7",
+        [Self.edited(reload, "\"base\":1,", "\"base\":1,\"part\":\"0\",\"parts\":\"1\",")]
+      ),
+      (
+        "type-part-last", "a deletion that is part 2 of 2", "11.7",
+        [Self.edited(deletion, "\"base\":1,", "\"base\":1,\"part\":2,\"parts\":2,")]
+      ),
+      (
+        "entry-kind", "an item is inserted without its kind", "11.7",
+        [items("insert", "\"id\":\"x\",\"section\":\"s\",\"index\":2,\"data\":1", ["s a b x", "t c"])]
+      ),
+      (
+        "entry-index", "an item is inserted without its index", "11.7",
+        [items("insert", "\"id\":\"x\",\"section\":\"s\",\"kind\":\"\",\"data\":1", ["s x a b", "t c"])]
+      ),
+      (
+        "entry-section-data", "the first section of a reload has no data", "11.6",
+        [Self.edited(reload, "\"id\":\"s\",\"data\":null", "\"id\":\"s\"")]
+      ),
+      (
+        "entry-item-kind", "an item of a reload has no kind", "11.6",
+        [Self.edited(reload, "\"id\":\"a\",\"kind\":\"\"", "\"id\":\"a\"")]
+      ),
+      (
+        "parts-malformed-between", "a malformed record drops the parts that came before it", "11.7",
+        [parts[0], Line(partition: 0, offset: 0, key: Array("d1/f".utf8), value: []), parts[1]]
+      ),
+      (
+        "parts-checksum-first", "the first of two parts has another checksum, the last the right one", "11.4",
+        [Self.edited(parts[0], "\"checksum\":\"", "\"checksum\":\"00000000\",\"was\":\""), parts[1]]
+      ),
+      (
+        "same-reload-twice", "a reload with an item twice, and the checksum of that", "11.6",
+        [Self.reload(2, ["s a a"])]
+      ),
+      (
+        "same-insert", "an item is inserted that is there, with the checksum of that", "11.5",
+        [
+          items(
+            "insert",
+            "\"id\":\"a\",\"section\":\"s\",\"index\":2,\"kind\":\"\",\"data\":1",
+            ["s a b a", "t c"]
+          )
+        ]
+      ),
+      (
+        "same-insert-nowhere",
+        "an item is inserted into a section that is not there, with the checksum without it", "11.5",
+        [items("insert", "\"id\":\"x\",\"section\":\"none\",\"index\":0,\"kind\":\"\",\"data\":1", layout)]
+      ),
+      (
+        "same-reload-item", "an item is reloaded at another position, with the right checksum", "11.5",
+        [items("reload", "\"id\":\"a\",\"section\":\"s\",\"index\":1,\"kind\":\"\",\"data\":1", layout)]
+      ),
+      (
+        "same-sections", "two sections at one position, with the checksum of one order", "11.5",
+        [
+          difference(
+            ["s a b", "t c", "y", "x"],
+            "\"insert\":[{\"id\":\"x\",\"index\":2,\"data\":1},{\"id\":\"y\",\"index\":2,\"data\":1}]",
+            "sections"
+          )
+        ]
+      ),
+      (
+        "not-kind", "a kind in reconfigure is ignored: nothing is wrong", "11.5",
+        [items("reconfigure", "\"id\":\"a\",\"section\":\"s\",\"index\":0,\"kind\":\"k\",\"data\":1", layout)]
+      ),
+      (
+        "other-epoch", "a difference of another epoch that would fit", "11.3",
+        [Self.edited(lossless, "feeds.items:0/0", "feeds.items:0/7")]
+      ),
+    ]
+    let sections = ",\"sections\":{\"insert\":[{\"id\":\"s\",\"index\":0,\"data\":1}]}"
+    let first = Self.changeset(1, "diff", ["s"], rest: sections)
+    let repair = [lossless, Self.reload(9, ["s a"])]
+    let old = [Self.reload(1, layout), lossless].map { Self.edited($0, "feeds.items:0/0", "feeds.items/0") }
+    let others = [
+      vector(
+        "first-difference",
+        "a feed that begins with a difference",
+        ["11.3"],
+        ChangesetLog([first] + repair)
+      ),
+      vector("not-epoch", "an epoch as version 1.0 wrote it: nothing is wrong", ["4.7"], ChangesetLog(old)),
+    ]
+    return others
+      + cases.map {
+        vector($0.name, $0.title, [$0.section], ChangesetLog([Self.reload(1, layout)] + $0.lines + repair))
+      }
+  }
+
+  /// A changeset with the checksum of a layout: sections, each followed by its items.
+  private static func changeset(
+    _ revision: Int,
+    _ mode: String,
+    _ layout: [String],
+    rest: String = "",
+    key: String = "d1"
+  ) -> Line {
+    let sections = layout.map { words in
+      let ids = words.split(separator: " ").map { Array($0.utf8) }
+      return OracleSection(id: ids[0], items: ids.dropFirst().map { OracleItem(id: $0) })
+    }
+    let checksum = OracleChecksum.text(OracleChecksum.of(OracleFeed(sections: sections)))
+    let text = """
+      {"feed":"f","epoch":"feeds.items:0/0","revision":\(revision),"base":\(revision - 1),"mode":"\(mode)",\
+      \(mode == "reload" ? "\"reason\":\"requested\"," : "")"time":"1970-01-01T00:00:00.000Z",\
+      "through":{"feeds.items":0},"checksum":"\(checksum)"\(rest)}
+      """
+    return Line(partition: 0, offset: 0, key: Array("\(key)/f".utf8), value: Array(text.utf8))
+  }
+
+  /// A reload of a layout, or the part of it that lists some of the sections.
+  private static func reload(
+    _ revision: Int,
+    _ layout: [String],
+    listed: Range<Int>? = nil,
+    key: String = "k0"
+  ) -> Line {
+    let sections = layout[listed ?? layout.indices].map { words in
+      let ids = words.split(separator: " ")
+      let items = ids.dropFirst().map { "{\"id\":\"\($0)\",\"kind\":\"\",\"data\":null}" }.joined(
+        separator: ","
+      )
+      return "{\"id\":\"\(ids[0])\",\"data\":null,\"items\":[\(items)]}"
+    }
+    return changeset(
+      revision,
+      "reload",
+      layout,
+      rest: ",\"sections\":[\(sections.joined(separator: ","))]",
+      key: key
+    )
+  }
+
+  /// The record with other text in place of the first occurrence of some.
+  private static func edited(_ line: Line, _ text: String, _ other: String) -> Line {
+    var line = line
+    if let range = line.value?.firstRange(of: Array(text.utf8)) {
+      line.value?.replaceSubrange(range, with: Array(other.utf8))
+    }
+    return line
+  }
+}

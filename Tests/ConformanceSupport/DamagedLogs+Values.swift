@@ -1,0 +1,253 @@
+@testable import Oracle
+
+extension DamagedLogs {
+  // MARK: - Invalid changesets
+
+  func malformed() throws(JudgeFailure) -> [ReplicaVector] {
+    let at = try place("3/0")
+    let log = ChangesetLog(Array(log.lines[...(try place("6/0"))]))
+    func value(_ name: String, _ title: String, _ text: String) -> ReplicaVector {
+      vector("value-\(name)", title, ["11.7"], log.with(value: Array(text.utf8), at: at))
+    }
+    func field(_ name: String, _ text: String, _ other: String) throws(JudgeFailure) -> ReplicaVector {
+      let title = "\(text) became \(other.isEmpty ? "nothing" : other)"
+      return vector("field-\(name)", title, ["11.7"], try log.replacing(text, with: other, at: at))
+    }
+    var vectors = [
+      value("empty", "a value without a byte", ""),
+      value("text", "a value that is not JSON", "{\"feed\":\"news\""),
+      value("null", "the JSON text null, which is no Kafka null", "null"),
+      value("array", "a value that is an array", "[]"),
+      value("object", "a value without fields", "{}"),
+      vector(
+        "value-utf8",
+        "a value that is not UTF-8",
+        ["11.7"],
+        log.with(value: [0x7B, 0xFF, 0x7D], at: at)
+      ),
+      try field("feed", "\"feed\":\"news\"", "\"feed\":\"other\""),
+      try field("mode", "\"mode\":\"reconfigure\"", "\"mode\":\"transmogrify\""),
+      try field("revision", "\"revision\":3", "\"revision\":\"3\""),
+      try field("base", "\"base\":2,", ""),
+      try field("part", "\"base\":2,", "\"base\":2,\"part\":2,\"parts\":2,"),
+      try field("checksum", "\"checksum\":\"843846d2\"", "\"checksum\":null"),
+      try field("through", "\"through\":{\"feeds.items\":3}", "\"through\":3"),
+      try field("data", ",\"data\":33", ""),
+      try field("time", "\"time\":\"1970-01-01T00:00:03.000Z\",", ""),
+      try field("epoch", "\"epoch\":\"feeds.items:0/0\",", ""),
+      try field("index", ",\"index\":1", ""),
+      try field("reason", "\"base\":2,", "\"base\":2,\"reason\":7,"),
+      try field("part-alone", "\"base\":2,", "\"base\":2,\"part\":1,"),
+      try field("through-offset", "{\"feeds.items\":3}", "{\"feeds.items\":\"3\"}"),
+      try field("checksum-case", "\"843846d2\"", "\"843846D2\""),
+      vector(
+        "field-kind",
+        "an item is reloaded without its kind",
+        ["11.7"],
+        try log.replacing("\"kind\":\"ad\",", with: "", at: at + 1)
+      ),
+      vector(
+        "field-old",
+        "a record that the table would ignore, without its time: the form comes first",
+        ["11.3", "11.7"],
+        ChangesetLog(
+          Array(log.lines[...at]) + [
+            try log.replacing("\"time\":\"1970-01-01T00:00:02.000Z\",", with: "", at: at - 1).lines[at - 1]
+          ] + Array(log.lines.dropFirst(at + 1))
+        )
+      ),
+      vector(
+        "not-needed",
+        "an old difference without its data: entries of what is ignored are not needed",
+        ["11.3", "11.7"],
+        ChangesetLog(
+          Array(log.lines[...(at + 1)]) + [try log.replacing(",\"data\":33", with: "", at: at).lines[at]]
+            + Array(log.lines.dropFirst(at + 2))
+        )
+      ),
+      vector(
+        "not-twice",
+        "a name twice: the last one counts",
+        ["11.7"],
+        try log.replacing("\"revision\":3", with: "\"revision\":\"9\",\"revision\":3", at: at)
+      ),
+      vector(
+        "value-utf8-in-string",
+        "a string that is not UTF-8",
+        ["11.7"],
+        log.with(
+          value: Array(
+            (log.lines[at].value ?? []).split(separator: Array("33".utf8)).joined(separator: [
+              0x22, 0xFF, 0x22,
+            ])
+          ),
+          at: at
+        )
+      ),
+      vector(
+        "key-of-reload",
+        "a difference under a key of a reload",
+        ["5.1", "11.7"],
+        log.with(key: "k0/news", at: at)
+      ),
+      vector(
+        "key-of-delta",
+        "a reload under a key of a difference",
+        ["5.1", "11.7"],
+        log.with(key: "d1/news", at: 0)
+      ),
+    ]
+    let keys = [
+      "d02/news", "d0/news", "k01/news", "x1/news", "d1", "d2/", "/news", "d/news", "d1000001/news",
+      "D2/news", "d-1/news", "",
+    ]
+    vectors.append(
+      vector(
+        "keys",
+        "keys of another form: their records say nothing",
+        ["5.1", "11.7"],
+        ChangesetLog(
+          Array(log.lines.prefix(at))
+            + keys.map { key in
+              ChangesetLog.Line(partition: 0, offset: 0, key: Array(key.utf8), value: log.lines[at].value)
+            } + Array(log.lines.dropFirst(at))
+        )
+      )
+    )
+    return vectors
+  }
+
+  // MARK: - Changesets that do not fit
+
+  func wrong() throws(JudgeFailure) -> [ReplicaVector] {
+    let reload = try place("5/0")
+    func replacing(
+      _ name: String,
+      _ title: String,
+      at record: String,
+      _ text: String,
+      _ other: String
+    ) throws(JudgeFailure) -> ReplicaVector {
+      let at = try place(record)
+      // Up to a reload that repairs it, and the records after that.
+      let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
+      return vector("wrong-\(name)", title, ["11.5"], try log.replacing(text, with: other, at: at))
+    }
+    var wrong = ChangesetLog(Array(log.lines[...(try place("9/0"))]))
+    for place in [reload, reload + 1] {
+      wrong = try wrong.replacing("\"checksum\":\"0fbb3901\"", with: "\"checksum\":\"0fbb3902\"", at: place)
+    }
+    let before = "\"checksum\":\"843846d2\""
+    return [
+      try replacing("checksum", "a checksum that differs", at: "2/0", before, "\"checksum\":\"843846d3\""),
+      try replacing(
+        "delete",
+        "a deletion from another position",
+        at: "2/0",
+        "\"section\":\"top\",\"index\":1}",
+        "\"section\":\"top\",\"index\":2}"
+      ),
+      try replacing(
+        "delete-far",
+        "a deletion beyond the end",
+        at: "2/0",
+        "\"section\":\"top\",\"index\":1}",
+        "\"section\":\"top\",\"index\":9}"
+      ),
+      try replacing(
+        "from",
+        "a move from another position",
+        at: "2/0",
+        "\"from\":{\"section\":\"top\",\"index\":0}",
+        "\"from\":{\"section\":\"top\",\"index\":1}"
+      ),
+      try replacing(
+        "to",
+        "a move beyond the end",
+        at: "2/0",
+        "\"to\":{\"section\":\"top\",\"index\":3}",
+        "\"to\":{\"section\":\"top\",\"index\":4}"
+      ),
+      try replacing(
+        "to-twice",
+        "two items at one position, although the result would have the right checksum",
+        at: "2/0",
+        "\"move\":[",
+        "\"move\":[{\"id\":\"d\",\"from\":{\"section\":\"top\",\"index\":3},\"to\":{\"section\":\"top\",\"index\":1}},"
+          + "{\"id\":\"c\",\"from\":{\"section\":\"top\",\"index\":2},\"to\":{\"section\":\"top\",\"index\":1}},"
+      ),
+      try replacing(
+        "section",
+        "an item that goes to a section that is not there",
+        at: "2/0",
+        "\"to\":{\"section\":\"top\"",
+        "\"to\":{\"section\":\"none\""
+      ),
+      try replacing("insert", "an item is inserted that is there", at: "2/0", "\"id\":\"g\"", "\"id\":\"c\""),
+      try replacing(
+        "unknown",
+        "an item is deleted that is not there",
+        at: "2/0",
+        "\"id\":\"b\"",
+        "\"id\":\"z\""
+      ),
+      try replacing(
+        "reconfigure",
+        "an item is reconfigured at another position",
+        at: "3/0",
+        "\"index\":1",
+        "\"index\":2"
+      ),
+      try replacing(
+        "kind",
+        "a kind is another than the checksum says",
+        at: "4/0",
+        "\"kind\":\"ad\"",
+        "\"kind\":\"job\""
+      ),
+      vector("wrong-reload", "a reload with another checksum", ["11.6"], wrong),
+      try replacing(
+        "section-delete",
+        "a section is deleted at another position",
+        at: "6/0",
+        "{\"id\":\"more\",\"index\":2}",
+        "{\"id\":\"more\",\"index\":1}"
+      ),
+      try replacing(
+        "section-from",
+        "a section moves from another position",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"move\":[{\"id\":\"top\",\"from\":1,\"to\":0}]},\"items\":{"
+      ),
+      try replacing(
+        "section-to",
+        "a section moves beyond the end",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"move\":[{\"id\":\"more\",\"from\":1,\"to\":2}]},\"items\":{"
+      ),
+      try replacing(
+        "section-reconfigure",
+        "a section is reconfigured at another position",
+        at: "3/0",
+        "\"items\":{",
+        "\"sections\":{\"reconfigure\":[{\"id\":\"top\",\"index\":1,\"data\":1}]},\"items\":{"
+      ),
+      try replacing(
+        "move-twice",
+        "an item moves and is deleted",
+        at: "2/0",
+        "\"delete\":[",
+        "\"delete\":[{\"id\":\"a\",\"section\":\"top\",\"index\":0},"
+      ),
+      try replacing(
+        "reload-twice",
+        "a reload with an id that comes twice",
+        at: "1/0",
+        "\"id\":\"b\"",
+        "\"id\":\"a\""
+      ),
+    ]
+  }
+}

@@ -1,0 +1,297 @@
+public import Feed
+public import Foundation
+
+@testable public import Oracle
+
+/// A conformance vector for stores: input, settings, and the expected result.
+public struct StoreVector: Sendable {
+  public let name: String
+  /// Its subject, in a sentence.
+  public let title: [UInt8]
+  /// The sections of the protocol that it covers, as JSON.
+  public let sections: [UInt8]
+  /// Whether the output must match byte for byte; otherwise only its states.
+  public let isExact: Bool
+  /// Whether its output is a vector for followers, too.
+  let isReplica: Bool
+  public let settings: ConformanceSettings
+  public let input: [UInt8]
+  /// The settings in the file, as JSON.
+  let settingsText: [UInt8]
+
+  /// Reads `vector.json` and `input.ndjson` of a folder.
+  public init(folder: URL) throws {
+    name = folder.lastPathComponent
+    let json = try OracleJSON.parse(Array(Data(contentsOf: folder.appendingPathComponent("vector.json"))))
+    title = json.last("title")?.string ?? []
+    sections = json.last("sections")?.minified ?? Array("[]".utf8)
+    isExact = json.last("exact")?.content != .boolean(false)
+    isReplica = json.last("replica")?.content != .boolean(false)
+    settings = try ConformanceSettings(json.last("settings"))
+    settingsText = json.last("settings")?.minified ?? Array("{}".utf8)
+    input = Array(try Data(contentsOf: folder.appendingPathComponent("input.ndjson")))
+  }
+
+  /// The oracle's result for the input.
+  public struct Result: Sendable {
+    public var records: [JudgedRecord] = []
+    public var changes: [OracleChange] = []
+    public var rejected: [OracleRejected] = []
+  }
+
+  public func result() throws(JudgeFailure) -> Result {
+    var oracle = Oracle(limits: settings.limits, coalescing: settings.coalescing)
+    var judge = ChangesetJudge(
+      planner: settings.planner,
+      keyframes: settings.keyframes,
+      output: settings.output
+    )
+    var result = Result()
+    func note(_ flush: OracleFlush?) {
+      guard let flush else { return }
+      result.records += judge.expectedRecords(flush)
+      result.changes += flush.changes
+      result.rejected += flush.rejected
+    }
+    for record in try ReplayLines.records(input) {
+      let step = oracle.take(record)
+      note(step.flushBefore)
+      note(step.flushAfter)
+    }
+    note(oracle.finish())
+    return result
+  }
+
+  /// What `run.py` compares.
+  func answers() -> [[UInt8]] {
+    guard let result = try? result() else { return [] }
+    let output = isExact ? result.records.map { $0.replayLine(offset: 0) } : result.changes.map(Self.line)
+    return result.rejected.map(Self.line) + [[0]] + output
+  }
+
+  /// The generated files, by name.
+  public func files() throws(JudgeFailure) -> [String: [UInt8]] {
+    let result = try result()
+    var files = [
+      "rejected.ndjson": Self.lines(result.rejected.map(Self.line)),
+      "states.ndjson": Self.lines(result.changes.map(Self.line)),
+    ]
+    if isExact {
+      var offsets: [Int: Int] = [:]
+      files["output.ndjson"] = Self.lines(
+        result.records.map { record in
+          defer { offsets[record.partition, default: 0] += 1 }
+          return record.replayLine(offset: offsets[record.partition, default: 0])
+        }
+      )
+    }
+    return files
+  }
+
+  static func lines(_ lines: [[UInt8]]) -> [UInt8] { lines.flatMap { $0 + Array("\n".utf8) } }
+
+  private static func line(_ rejected: OracleRejected) -> [UInt8] {
+    var text = OracleText()
+    text.add("{\"topic\":")
+    text.addString(rejected.record.topic)
+    text.addField("partition", number: rejected.record.partition)
+    text.addField("offset", number: rejected.record.offset)
+    text.addField("code", string: rejected.rejection.code.rawValue)
+    text.add("}")
+    return text.bytes
+  }
+
+  private static func line(_ change: OracleChange) -> [UInt8] {
+    var text = OracleText()
+    text.add("{\"partition\":\(change.key.partition)")
+    text.addField("feed", string: change.key.id)
+    text.addField("epoch", string: change.epoch)
+    text.addField("revision", number: change.revision)
+    if let feed = change.after {
+      text.addField("checksum", string: OracleChecksum.text(OracleChecksum.of(feed)))
+      text.addField("sections", json: feed.sectionsText)
+    } else {
+      text.add(",\"deleted\":true")
+    }
+    text.add("}")
+    return text.bytes
+  }
+}
+
+extension OracleFeed {
+  /// The feed of a vector's sections.
+  public init(_ sections: [OracleJSON]) {
+    func text(_ json: OracleJSON, _ name: String) -> [UInt8] { json.last(name)?.string ?? [] }
+    let sections = sections.map { section in
+      let items = (section.last("items")?.elements ?? []).map { item in
+        OracleItem(id: text(item, "id"), kind: text(item, "kind"))
+      }
+      return OracleSection(id: text(section, "id"), items: items)
+    }
+    self.init(sections: sections)
+  }
+
+  /// The sections as JSON with every field, including empty lists.
+  public var sectionsText: [UInt8] {
+    var text = OracleText()
+    text.addList(
+      sections.map { section in
+        var text = OracleText()
+        text.add("{")
+        text.addField("id", string: section.id, isFirst: true)
+        text.addField("data", json: section.data)
+        text.add(",\"items\":")
+        text.addList(
+          section.items.map { item in
+            var text = OracleText()
+            text.add("{")
+            text.addField("id", string: item.id, isFirst: true)
+            text.addField("kind", string: item.kind)
+            text.addField("data", json: item.data)
+            text.add("}")
+            return text.bytes
+          }
+        )
+        text.add("}")
+        return text.bytes
+      }
+    )
+    return text.bytes
+  }
+}
+
+extension JudgedRecord {
+  /// The record as a line of a replay's output, without the line feed.
+  public func replayLine(offset: Int) -> [UInt8] {
+    var text = OracleText()
+    text.add(
+      "{\"topic\":\"feeds.changesets\",\"partition\":\(partition),\"offset\":\(offset),\"ts\":\(timestamp)"
+    )
+    text.add(",\"headers\":")
+    text.addList(
+      headers.flatMap { header in
+        [Array(header.name.utf8), header.value].map { word in
+          var text = OracleText()
+          text.addString(word)
+          return text.bytes
+        }
+      }
+    )
+    text.addField("key", string: key)
+    text.addField("value", json: value ?? Array("null".utf8))
+    text.add("}")
+    return text.bytes
+  }
+}
+
+/// The settings of a conformance vector: configuration keys with values, as in its file.
+public struct ConformanceSettings: Sendable {
+  /// Keys and values for `--set KEY=VALUE`, sorted by key.
+  public let assignments: [(key: String, value: String)]
+  public private(set) var limits = Limits()
+  public private(set) var coalescing = OracleCoalescing()
+  public private(set) var planner = PlannerThresholds()
+  public private(set) var keyframes = KeyframePolicy()
+  public private(set) var output = OutputOptions()
+
+  /// - Parameter json: an object; nil for the defaults.
+  /// - Throws: ``JudgeFailure`` for a key that vectors do not use.
+  public init(_ json: OracleJSON?) throws(JudgeFailure) {
+    var pairs: [(key: String, value: String)] = []
+    if case .object(let members)? = json?.content {
+      pairs = members.map { member in
+        let text = member.value.string ?? member.value.minified
+        return (String(decoding: member.name, as: UTF8.self), String(decoding: text, as: UTF8.self))
+      }
+    }
+    assignments = pairs.sorted { $0.key < $1.key }
+    for (key, value) in assignments { try set(key, value) }
+  }
+
+  private mutating func set(_ key: String, _ value: String) throws(JudgeFailure) {
+    if key == "output.source" {
+      output.source = value
+      return
+    }
+    guard let number = Double(value) else { throw JudgeFailure("\(key): \(value) is not a number") }
+    let count = Int(number)
+    switch key {
+    case "coalesce.window": coalescing.windowMilliseconds = count
+    case "coalesce.idleWindow": coalescing.idleWindowMilliseconds = count
+    case "coalesce.maxRecords": coalescing.maxRecords = count
+    case "coalesce.maxBytes": coalescing.maxBytes = count
+    case "planner.maxChanges": planner.maxChanges = count
+    case "planner.maxChangedFraction": planner.maxChangedFraction = number
+    case "planner.minimumItems": planner.minimumItems = count
+    case "planner.maxKindFraction": planner.maxKindFraction = number
+    case "planner.maxReloadRatio": planner.maxReloadRatio = number
+    case "planner.maxBytesRatio": planner.maxBytesRatio = number
+    case "keyframe.maxDeltas": keyframes.maxDeltas = count
+    case "keyframe.maxBytesRatio": keyframes.maxBytesRatio = number
+    case "output.maxMessageBytes": output.maxMessageBytes = count
+    case "limits.maxIdBytes": limits.maxIdBytes = count
+    case "limits.maxDataBytes": limits.maxDataBytes = count
+    case "limits.maxItems": limits.maxItems = count
+    case "limits.maxSections": limits.maxSections = count
+    case "limits.maxEvents": limits.maxEvents = count
+    case "limits.maxDepth": limits.maxDepth = count
+    case "limits.maxRecordBytes": limits.maxRecordBytes = count
+    case "limits.maxFeeds": limits.maxFeeds = count
+    case "limits.maxStateBytes": limits.maxStateBytes = count
+    default: throw JudgeFailure("vectors do not use the setting \(key); add it to ConformanceSettings")
+    }
+  }
+}
+
+/// Parses lines of a replay file (protocol, section 7) into records.
+public struct ReplayLines {
+  private var nextOffsets: [String: Int] = [:]
+  private var timestamp = 0
+
+  public init() {}
+
+  /// The records of a whole file.
+  public static func records(_ file: [UInt8]) throws(JudgeFailure) -> [OracleRecord] {
+    var lines = ReplayLines()
+    var records: [OracleRecord] = []
+    for line in file.split(separator: UInt8(ascii: "\n")) {
+      guard let json = try? OracleJSON.parse(Array(line)) else {
+        throw JudgeFailure("a line is not JSON: \(String(decoding: line, as: UTF8.self))")
+      }
+      records.append(lines.record(json))
+    }
+    return records
+  }
+
+  /// The record of the next line.
+  public mutating func record(_ line: OracleJSON) -> OracleRecord {
+    let topic = line.last("topic")?.string.map { String(decoding: $0, as: UTF8.self) } ?? "feeds.items"
+    let partition = Self.number(line, "partition") ?? 0
+    let place = "\(topic)/\(partition)"
+    let offset = Self.number(line, "offset") ?? nextOffsets[place] ?? 0
+    nextOffsets[place] = offset + 1
+    timestamp = Self.number(line, "ts") ?? timestamp
+    return OracleRecord(
+      topic: topic,
+      partition: partition,
+      offset: offset,
+      timestamp: timestamp,
+      key: line.last("key")?.string ?? Self.base64(line, "keyBase64"),
+      value: Self.value(line)
+    )
+  }
+
+  private static func value(_ line: OracleJSON) -> [UInt8]? {
+    if let value = line.last("value") { return value.content == .null ? nil : value.minified }
+    return line.last("payload")?.string ?? base64(line, "payloadBase64")
+  }
+
+  private static func base64(_ line: OracleJSON, _ name: String) -> [UInt8]? {
+    guard let text = line.last(name)?.string else { return nil }
+    return Data(base64Encoded: Data(text)).map(Array.init)
+  }
+
+  private static func number(_ line: OracleJSON, _ name: String) -> Int? {
+    line.last(name).flatMap { Int(String(decoding: $0.minified, as: UTF8.self)) }
+  }
+}

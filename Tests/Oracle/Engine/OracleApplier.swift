@@ -1,0 +1,350 @@
+import Feed
+
+/// Applies events in sequence to a copy of a feed's state.
+struct OracleApplier {
+  private(set) var state: OracleFeedState
+  private(set) var noOps: [OracleNoOp] = []
+  /// Elements that events have removed with whole lists.
+  private(set) var removedElements = 0
+  private let limits: Limits
+  /// The usage of other feeds.
+  private let others: OracleUsage
+  /// The feed before the record.
+  private let before: OracleFeed?
+  /// The number of the current event, in a record that is an array.
+  private var number: Int?
+
+  init(state: OracleFeedState, limits: Limits, others: OracleUsage) {
+    self.state = state
+    self.limits = limits
+    self.others = others
+    before = state.current
+  }
+
+  /// Applies all events of a record. After an error, `state` is undefined.
+  mutating func apply(_ events: [OracleEvent], of record: OracleRecord) throws(OracleRejection) {
+    for event in keeps(.eventsInOrder) ? events : events.reversed() {
+      number = event.number
+      let previous = state.current
+      if keeps(.feedsBeforeApplication) { try checkFeeds(event) }
+      if event.op == .sectionReplace || event.op == .feedReplace { try checkList(event) }
+      if keeps(.topicsAcceptAll) || record.topic != "feeds.sections" || event.item == nil { try apply(event) }
+      removedElements += Self.removal(by: event, from: previous)
+      noteDeletions(since: previous, clears: event.op == .feedClear)
+      if !keeps(.countedOnce) { try checkItems() }
+      if previous == nil, state.current != nil, state.born == nil || keeps(.epochOfLastCreation) {
+        // As a replay does, which takes a record at its timestamp.
+        state.born = "\(record.topic):\(record.timestamp)/\(record.offset)"
+        if state.published == nil, keeps(.throughOfThisLife) { state.taken = [:] }
+      }
+    }
+    number = nil
+    for event in events where !keeps(.feedsBeforeApplication) { try checkFeeds(event) }
+    try checkItems()
+    let sections = state.current?.sections.count ?? 0
+    if sections > limits.maxSections, sections > before?.sections.count ?? 0, keeps(.sectionsLimited) {
+      throw OracleRejection(limit: "limits.maxSections", event: nil)
+    }
+    try checkState()
+  }
+
+  /// The number of elements that an event removes with whole lists, even if it puts some of them back.
+  private static func removal(by event: OracleEvent, from feed: OracleFeed?) -> Int {
+    guard let feed else { return 0 }
+    switch event.op {
+    case .feedReplace, .feedClear, .feedDelete: return feed.sections.count + feed.itemCount
+    case .sectionReplace, .sectionDelete: return event.section.flatMap { feed.section($0)?.items.count } ?? 0
+    default: return 0
+    }
+  }
+
+  /// Checks the limit on feeds, if the record would create one.
+  private func checkFeeds(_ event: OracleEvent) throws(OracleRejection) {
+    switch event.op {
+    case .feedReplace, .sectionUpsert, .sectionReplace, .itemUpsert: break
+    default: if keeps(.onlyCreatorsCount) { return }
+    }
+    let again = before != nil && !keeps(.recreatedIsNotNew) ? 1 : 0
+    let isNew = state.current == nil && (before == nil || again > 0)
+    if isNew, others.feeds + 1 + again > limits.maxFeeds, keeps(.feedsLimited) {
+      throw OracleRejection(limit: "limits.maxFeeds", event: number)
+    }
+  }
+
+  /// Checks the size that a complete list would lead to, before its anchor.
+  private func checkList(_ event: OracleEvent) throws(OracleRejection) {
+    var trial = self
+    var event = event
+    if keeps(.itemsBeforeAnchor) { event.place = nil }
+    try trial.apply(event)
+    let known = event.items.count { state.current?.location(of: $0.id) != nil }
+    if keeps(.itemsBeforeLater) { try trial.checkItems(adding: keeps(.itemsElsewhere) ? 0 : known) }
+    if keeps(.stateBeforeLater) { try trial.checkState() }
+  }
+
+  private func checkItems(adding more: Int = 0) throws(OracleRejection) {
+    let items = (state.current?.itemCount ?? 0) + more
+    if items > limits.maxItems, items > before?.itemCount ?? 0, keeps(.itemsLimited) {
+      throw OracleRejection(limit: "limits.maxItems", event: number)
+    }
+  }
+
+  private func checkState() throws(OracleRejection) {
+    let bytes = state.current?.stateBytes ?? 0
+    if others.bytes + bytes > limits.maxStateBytes, bytes > before?.stateBytes ?? 0, keeps(.stateLimited) {
+      throw OracleRejection(limit: "limits.maxStateBytes", event: number)
+    }
+  }
+
+  /// Deletes the feed, as a null value does.
+  mutating func deleteFeed() {
+    let previous = state.current
+    if previous == nil { noOp(.unknownFeed) }
+    state.current = nil
+    noteDeletions(since: previous)
+  }
+
+  private mutating func noOp(_ reason: OracleNoOp) {
+    if keeps(.noOpsCounted) { noOps.append(reason) }
+    if state.current == nil, !keeps(.noOpCreatesNothing) { state.current = OracleFeed() }
+  }
+
+  private func rejection(_ code: OracleRejectCode, _ field: String? = nil) -> OracleRejection {
+    OracleRejection(code, event: number, field: field)
+  }
+
+  /// Deleted elements are no longer forced, and count as placed if they are recreated.
+  private mutating func noteDeletions(since previous: OracleFeed?, clears: Bool = false) {
+    guard let previous else { return }
+    let items = Set(state.current?.itemIDs ?? [])
+    let sections = Set(state.current?.sectionIDs ?? [])
+    for section in previous.sections {
+      let rule =
+        sections.contains(section.id) ? Rule.deletionDropsItemRequests : .sectionDeletionDropsItemRequests
+      for id in section.items.map(\.id) where !items.contains(id) {
+        if keeps(rule) { state.forced.forgetItem(id) }
+        state.placements.items.insert(id)
+      }
+    }
+    for id in previous.sectionIDs where !sections.contains(id) {
+      if keeps(.deletionDropsSectionRequests) { state.forced.forgetSection(id) }
+      state.placements.sections.insert(id)
+      state.placements.replacedLists.remove(id)
+    }
+    if sections.isEmpty { state.placements.sectionListReplaced = false }
+    if state.current == nil, keeps(.feedDeletionDropsRequests) { state.forced = OracleForced() }
+    if clears, !keeps(.clearKeepsRequests) { state.forced = OracleForced() }
+  }
+
+  private mutating func apply(_ event: OracleEvent) throws(OracleRejection) {
+    if !keeps(event.op.rule) { return }
+    switch event.op {
+    case .feedReplace: replaceFeed(event)
+    case .feedClear:
+      if state.current == nil {
+        noOp(.unknownFeed)
+      } else {
+        state.current = keeps(.clearedFeedExists) ? OracleFeed() : nil
+      }
+    case .feedDelete: deleteFeed()
+    case .feedReload:
+      if state.current == nil { noOp(.unknownFeed) } else { state.forced.feedReload = true }
+    case .sectionUpsert, .sectionReplace: try putSection(event)
+    case .sectionMove:
+      if section(event) == nil { noOp(.unknownSection) } else { try putSection(event) }
+    case .sectionDelete:
+      if let index = section(event) {
+        state.current?.sections.remove(at: index)
+      } else {
+        noOp(.unknownSection)
+      }
+    case .sectionReload:
+      if section(event) == nil {
+        noOp(.unknownSection)
+      } else if let id = event.section {
+        state.forced.sectionReloads.insert(id)
+      }
+    case .itemUpsert: try putItem(event)
+    case .itemPatch, .itemMove, .itemDelete, .itemReconfigure, .itemReload:
+      guard let id = event.item, let location = state.current?.location(of: id) else {
+        noOp(.unknownItem)
+        if !keeps(.noOpIsNoError) { throw rejection(.unknownSection) }
+        if case .before? = event.place, !keeps(.noOpAnchorUnchecked) { throw rejection(.unknownAnchor) }
+        return
+      }
+      try apply(event, toItem: id, at: location)
+    }
+  }
+
+  private mutating func apply(
+    _ event: OracleEvent,
+    toItem id: [UInt8],
+    at location: OracleFeed.Location
+  ) throws(OracleRejection) {
+    switch event.op {
+    case .itemPatch: try patchItem(at: location, event)
+    case .itemDelete: state.current?.sections[location.section].items.remove(at: location.index)
+    case .itemReconfigure: state.forced.itemReconfigures.insert(id)
+    case .itemReload: state.forced.itemReloads.insert(id)
+    default: try putItem(event)
+    }
+  }
+
+  private func section(_ event: OracleEvent) -> Int? {
+    event.section.flatMap { state.current?.sectionIndex(of: $0) }
+  }
+
+  private mutating func replaceFeed(_ event: OracleEvent) {
+    let known = state.current ?? (keeps(.nothingKeptAfterDelete) ? OracleFeed() : before ?? OracleFeed())
+    let items = keeps(.feedReplaceKeepsItems) ? known.itemsByID : [:]
+    let sections = event.sections.map { listed in
+      let old = known.section(listed.id)
+      return OracleSection(
+        id: listed.id,
+        data: listed.data ?? (keeps(.feedReplaceKeepsSectionData) ? old?.data : nil) ?? Array("null".utf8),
+        items: listed.hasItems || keeps(.listedWithoutItems)
+          ? listed.items.map { $0.item(keeping: items[$0.id]) } : old?.items ?? []
+      )
+    }
+    if state.current == nil, sections.isEmpty, !keeps(.emptyReplaceCreates) { return }
+    if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
+    state.current = OracleFeed(sections: sections)
+    state.placements.sectionListReplaced = true
+    state.placements.replacedLists.formUnion(sections.map(\.id))
+  }
+
+  /// `section.upsert`, `section.replace` and `section.move`.
+  private mutating func putSection(_ event: OracleEvent) throws(OracleRejection) {
+    guard let id = event.section else { return }
+    if state.current == nil, !keeps(.sectionsCreateFeeds) { return }
+    var feed = state.current ?? OracleFeed()
+    let index = feed.sectionIndex(of: id)
+    var section = OracleSection(id: id)
+    if event.op == .sectionReplace {
+      let known = feed.itemsByID
+      var items = event.items.map { $0.item(keeping: known[$0.id]) }
+      if !keeps(.listedItemsMoveHere) {
+        items.removeAll { item in feed.location(of: item.id).map { $0.section != index } ?? false }
+      }
+      if !keeps(.listsKeepRequests) { state.forced = OracleForced() }
+      let listed = Set(items.map(\.id))
+      for place in feed.sections.indices { feed.sections[place].items.removeAll { listed.contains($0.id) } }
+      if let index { feed.sections[index].items = items } else { section.items = items }
+      state.placements.replacedLists.insert(id)
+    }
+    if let index { section = feed.sections.remove(at: index) }
+    if let data = event.data, event.op != .sectionMove {
+      section.data = data.minified
+    } else if index == nil || (event.op != .sectionMove && !keeps(.sectionDataStays)) {
+      section.data = OracleItem.new(id).data
+    }
+    let place =
+      event.place ?? (keeps(.sectionKeepsPlace) ? index.map(OraclePlace.index) : nil)
+      ?? (keeps(.newSectionLast) ? .last : .first)
+    guard let position = position(place, of: id, at: index, in: feed.sectionIDs) else {
+      throw rejection(.unknownAnchor, "at")
+    }
+    feed.sections.insert(section, at: position)
+    if event.place != nil { state.placements.sections.insert(id) }
+    state.current = feed
+  }
+
+  /// `item.upsert`, and `item.move` of an item that exists.
+  private mutating func putItem(_ event: OracleEvent) throws(OracleRejection) {
+    guard let id = event.item else { return }
+    var feed = state.current ?? OracleFeed()
+    let old = feed.location(of: id)
+    let oldSection = old.map { feed.sections[$0.section].id }
+    guard let target = event.section ?? oldSection else {
+      if !keeps(.sectionRequired) { return }
+      throw rejection(.unknownSection, "section")
+    }
+    var item = OracleItem.new(id)
+    if let old { item = feed.sections[old.section].items.remove(at: old.index) }
+    if event.op == .itemUpsert {
+      item.kind = event.kind ?? (keeps(.kindStays) ? item.kind : OracleItem.new(id).kind)
+      item.data = event.data?.minified ?? (keeps(.itemDataStays) ? item.data : OracleItem.new(id).data)
+    }
+    if feed.section(target) == nil {
+      if !keeps(old == nil ? .upsertCreatesSection : .moveCreatesSection) { return }
+      let section = OracleSection(id: target, data: OracleItem.new(target).data)
+      feed.sections.insert(section, at: keeps(.createdSectionLast) ? feed.sections.count : 0)
+    }
+    guard let section = feed.sectionIndex(of: target) else { return }
+    let stays = oldSection == target
+    let keptPlace = stays && keeps(.itemKeepsPlace) ? old.map { OraclePlace.index($0.index) } : nil
+    let isLast = stays || keeps(old == nil ? .newItemLast : .crossingGoesLast)
+    let place = event.place ?? keptPlace ?? (isLast ? .last : .first)
+    let others = feed.sections[section].items.map(\.id)
+    guard let position = position(place, of: id, at: stays ? old?.index : nil, in: others) else {
+      if !keeps(.anchorInSameList), case .after = place { return }
+      throw rejection(.unknownAnchor, "at")
+    }
+    feed.sections[section].items.insert(item, at: position)
+    if event.place != nil || !stays { state.placements.items.insert(id) }
+    state.current = feed
+  }
+
+  /// The position of an element in a list without it; nil if the anchor is not in the list.
+  private func position(_ place: OraclePlace, of id: [UInt8], at old: Int?, in others: [[UInt8]]) -> Int? {
+    switch place {
+    case .before(id) where !keeps(.noOwnAnchor), .after(id) where !keeps(.noOwnAnchor): old ?? others.count
+    case .index(let index) where old ?? .max < index && !keeps(.atIndex): min(index - 1, others.count)
+    default: place.position(in: others)
+    }
+  }
+
+  private mutating func patchItem(
+    at location: OracleFeed.Location,
+    _ event: OracleEvent
+  ) throws(OracleRejection) {
+    guard var feed = state.current, let patch = event.data else { return }
+    let item = feed.sections[location.section].items[location.index]
+    // The data was valid JSON when it was stored.
+    let target = try? OracleJSON.parse(item.data, maxDepth: .max)
+    let data = OracleMergePatch.merge(patch, into: target)
+    guard data.count <= limits.maxDataBytes || !keeps(.patchedLimited) else {
+      throw rejection(.limitExceeded, "data")
+    }
+    feed.sections[location.section].items[location.index].data = data
+    state.current = feed
+  }
+}
+
+/// A window's effects on the order of a feed's lists, which limit the moves in a changeset.
+///
+/// A list that was given completely has the minimum number of moves. Of another list, at most the elements placed by
+/// single events may be listed. Elements that were deleted and recreated count as placed.
+public struct OraclePlacements: Sendable, Equatable {
+  /// Items and sections that single events placed, or that were deleted.
+  public var items: Set<[UInt8]> = []
+  public var sections: Set<[UInt8]> = []
+  /// Sections whose list of items was given completely.
+  public var replacedLists: Set<[UInt8]> = []
+  /// Whether the list of sections was given completely.
+  public var sectionListReplaced = false
+
+  public init() {}
+}
+
+/// Entries that events force into a feed's next changeset.
+public struct OracleForced: Sendable, Equatable {
+  /// `feed.reload`: the changeset is a reload.
+  public var feedReload = false
+  public var sectionReloads: Set<[UInt8]> = []
+  public var itemReloads: Set<[UInt8]> = []
+  public var itemReconfigures: Set<[UInt8]> = []
+
+  public init() {}
+
+  public var isEmpty: Bool { self == OracleForced() }
+
+  mutating func forgetSection(_ id: [UInt8]) {
+    sectionReloads.remove(id)
+  }
+
+  mutating func forgetItem(_ id: [UInt8]) {
+    itemReloads.remove(id)
+    itemReconfigures.remove(id)
+  }
+}

@@ -1,0 +1,79 @@
+/// The expected output of one flush.
+public struct OracleFlush: Sendable, Equatable {
+  /// Ordered by partition, then by the feed id's bytes.
+  public let changes: [OracleChange]
+  /// In the order of the input.
+  public let rejected: [OracleRejected]
+  /// The number of records in the window, including rejected ones.
+  public let recordCount: Int
+
+  public init(changes: [OracleChange], rejected: [OracleRejected] = [], recordCount: Int = 0) {
+    self.changes = changes
+    self.rejected = rejected
+    self.recordCount = recordCount
+  }
+}
+
+/// How long records wait for others.
+public struct OracleCoalescing: Sendable, Equatable {
+  /// In milliseconds; with 0, every record flushes those before it.
+  public var windowMilliseconds: Int
+  public var idleWindowMilliseconds: Int
+  public var maxRecords: Int
+  /// The size of keys and values.
+  public var maxBytes: Int
+
+  public init(
+    windowMilliseconds: Int = 100,
+    idleWindowMilliseconds: Int = 10,
+    maxRecords: Int = 10_000,
+    maxBytes: Int = 8_388_608
+  ) {
+    self.windowMilliseconds = windowMilliseconds
+    self.idleWindowMilliseconds = idleWindowMilliseconds
+    self.maxRecords = maxRecords
+    self.maxBytes = maxBytes
+  }
+}
+
+/// The expected change of one feed in a flush.
+public struct OracleChange: Sendable, Equatable {
+  public let key: OracleFeedKey
+  public let epoch: String
+  public let revision: Int
+  /// The previous revision; 0 for the first of the epoch.
+  public let base: Int
+  /// Milliseconds since 1970.
+  public let time: Int
+  public let through: [String: Int]
+  /// The previously published state; nil if there is none.
+  public let before: OracleFeed?
+  /// The state to publish; nil if the feed was deleted.
+  public let after: OracleFeed?
+  public let forced: OracleForced
+  public let placements: OraclePlacements
+
+  public init(
+    key: OracleFeedKey,
+    epoch: String,
+    revision: Int,
+    base: Int,
+    time: Int,
+    through: [String: Int],
+    before: OracleFeed?,
+    after: OracleFeed?,
+    forced: OracleForced = OracleForced(),
+    placements: OraclePlacements = OraclePlacements()
+  ) {
+    self.key = key
+    self.epoch = epoch
+    self.revision = revision
+    self.base = base
+    self.time = time
+    self.through = through
+    self.before = before
+    self.after = after
+    self.forced = forced
+    self.placements = placements
+  }
+}

@@ -1,0 +1,129 @@
+/// A well-formed event; nil for absent fields, and fields that the op does not have.
+struct OracleEvent: Sendable, Equatable {
+  let op: OracleOp
+  /// Its index in the record's array; nil if the value is a single event.
+  let number: Int?
+  var section: [UInt8]?
+  var item: [UInt8]?
+  var kind: [UInt8]?
+  var data: OracleJSON?
+  var place: OraclePlace?
+  var items: [OracleListedItem] = []
+  var sections: [OracleListedSection] = []
+
+  init(op: OracleOp, number: Int?) {
+    self.op = op
+    self.number = number
+  }
+}
+
+/// What an event does.
+public enum OracleOp: String, Sendable, CaseIterable {
+  case feedReplace = "feed.replace"
+  case feedClear = "feed.clear"
+  case feedDelete = "feed.delete"
+  case feedReload = "feed.reload"
+  case sectionUpsert = "section.upsert"
+  case sectionReplace = "section.replace"
+  case sectionMove = "section.move"
+  case sectionDelete = "section.delete"
+  case sectionReload = "section.reload"
+  case itemUpsert = "item.upsert"
+  case itemPatch = "item.patch"
+  case itemMove = "item.move"
+  case itemDelete = "item.delete"
+  case itemReconfigure = "item.reconfigure"
+  case itemReload = "item.reload"
+
+  private static let rules = Dictionary(
+    uniqueKeysWithValues: allCases.map { op in
+      (op, Rule.allCases.first { $0.rawValue == "2.2 \(op.rawValue)" })
+    }
+  )
+
+  /// The rule that it has its effect.
+  var rule: Rule { Self.rules[self].flatMap(\.self) ?? .allOrNothing }
+}
+
+/// An event's `at`.
+public enum OraclePlace: Sendable, Equatable {
+  case first
+  case last
+  case before([UInt8])
+  case after([UInt8])
+  case index(Int)
+
+  /// The position for an element in a list without it; nil if the anchor is not in the list.
+  func position(in others: [[UInt8]]) -> Int? {
+    switch self {
+    case .first: keeps(.atFirst) ? 0 : others.count
+    case .last: keeps(.atLast) ? others.count : 0
+    case .before(let anchor): others.firstIndex(of: anchor).map { keeps(.atBefore) ? $0 : $0 + 1 }
+    case .after(let anchor): others.firstIndex(of: anchor).map { keeps(.atAfter) ? $0 + 1 : $0 }
+    case .index(let index): index <= others.count ? index : keeps(.atPastEnd) ? others.count : nil
+    }
+  }
+}
+
+/// An element of an `items` list; nil for absent fields.
+struct OracleListedItem: Sendable, Equatable {
+  let id: [UInt8]
+  let kind: [UInt8]?
+  let data: [UInt8]?
+
+  /// The resulting item, where `known` is the feed's item with that id.
+  func item(keeping known: OracleItem?) -> OracleItem {
+    var item = known.flatMap { keeps(.listedFieldsStay) ? $0 : nil } ?? .new(id)
+    item.kind = kind ?? item.kind
+    item.data = data ?? item.data
+    return item
+  }
+}
+
+/// An element of a `sections` list; without `items`, its list is empty.
+struct OracleListedSection: Sendable, Equatable {
+  let id: [UInt8]
+  let data: [UInt8]?
+  let items: [OracleListedItem]
+  let hasItems: Bool
+}
+
+/// Why a record was rejected.
+public struct OracleRejection: Error, Sendable, Equatable {
+  public let code: OracleRejectCode
+  /// The index of the event at fault; nil if it is the whole record.
+  public let event: Int?
+  /// The field at fault; nil if it is none.
+  public let field: String?
+  /// The exceeded limit, if it is one on state; a message must name it.
+  public let limit: String?
+
+  public init(_ code: OracleRejectCode, event: Int? = nil, field: String? = nil) {
+    self.code = code
+    self.event = event
+    self.field = field
+    limit = nil
+  }
+
+  /// A limit on state is exceeded.
+  init(limit: String, event: Int?) {
+    code = .limitExceeded
+    self.event = event
+    field = nil
+    self.limit = limit
+  }
+}
+
+/// The codes of rejected records.
+public enum OracleRejectCode: String, Sendable, CaseIterable {
+  case missingKey = "missing-key"
+  case invalidUTF8 = "invalid-utf8"
+  case invalidJSON = "invalid-json"
+  case unknownOp = "unknown-op"
+  case missingField = "missing-field"
+  case invalidField = "invalid-field"
+  case duplicateID = "duplicate-id"
+  case unknownAnchor = "unknown-anchor"
+  case unknownSection = "unknown-section"
+  case limitExceeded = "limit-exceeded"
+}

@@ -1,0 +1,99 @@
+import Oracle
+import Testing
+
+struct OracleApplicationTests {
+  private static let start = """
+    {"op":"feed.replace","sections":[{"id":"x","data":1,"items":[{"id":"a","kind":"k","data":1},"b","c"]},
+    {"id":"y","items":["d","e"]},{"id":"z"}]}
+    """
+
+  @Test(arguments: [
+    (#"{"op":"feed.clear"}"#, ""),
+    (#"{"op":"feed.replace","sections":[{"id":"y","items":["e","a"]},{"id":"x"}]}"#, "y: e a | x:"),
+    (#"{"op":"section.upsert","section":"z","at":"first"}"#, "z: | x: a b c | y: d e"),
+    (#"{"op":"section.upsert","section":"w"}"#, "x: a b c | y: d e | z: | w:"),
+    (#"{"op":"section.upsert","section":"w","at":{"index":1}}"#, "x: a b c | w: | y: d e | z:"),
+    (#"{"op":"section.upsert","section":"x","data":2}"#, "x: a b c | y: d e | z:"),
+    (#"{"op":"section.move","section":"x","at":{"after":"y"}}"#, "y: d e | x: a b c | z:"),
+    (#"{"op":"section.move","section":"x","at":{"index":1}}"#, "y: d e | x: a b c | z:"),
+    (#"{"op":"section.move","section":"x","at":{"index":9}}"#, "y: d e | z: | x: a b c"),
+    (#"{"op":"section.delete","section":"x"}"#, "y: d e | z:"),
+    (
+      #"{"op":"section.replace","section":"z","items":["d","a","f"],"at":"first"}"#,
+      "z: d a f | x: b c | y: e"
+    ),
+    (#"{"op":"section.replace","section":"w","items":["c"]}"#, "x: a b | y: d e | z: | w: c"),
+    (#"{"op":"section.replace","section":"x","items":["c","a"]}"#, "x: c a | y: d e | z:"),
+    (#"{"op":"item.upsert","item":"f","section":"x"}"#, "x: a b c f | y: d e | z:"),
+    (#"{"op":"item.upsert","item":"f","section":"w","at":"first"}"#, "x: a b c | y: d e | z: | w: f"),
+    (#"{"op":"item.upsert","item":"a","data":5}"#, "x: a b c | y: d e | z:"),
+    (#"{"op":"item.upsert","item":"a","section":"x","data":5}"#, "x: a b c | y: d e | z:"),
+    (#"{"op":"item.upsert","item":"a","section":"y"}"#, "x: b c | y: d e a | z:"),
+    (#"{"op":"item.upsert","item":"a","section":"y","at":{"before":"e"}}"#, "x: b c | y: d a e | z:"),
+    (#"{"op":"item.upsert","item":"a","at":{"after":"b"}}"#, "x: b a c | y: d e | z:"),
+    (#"{"op":"item.move","item":"c","at":{"index":1}}"#, "x: a c b | y: d e | z:"),
+    (#"{"op":"item.move","item":"c"}"#, "x: a b c | y: d e | z:"),
+    (#"{"op":"item.move","item":"c","section":"w"}"#, "x: a b | y: d e | z: | w: c"),
+    (#"{"op":"item.delete","item":"b"}"#, "x: a c | y: d e | z:"),
+  ])
+  func `ops have their effects`(_ event: String, _ result: String) {
+    var one = OneFeed()
+    one.apply(Self.start)
+    #expect(one.apply(event) == .applied(noOps: []))
+    #expect(one.outlined == result)
+  }
+
+  @Test func `absent fields keep their values`() {
+    var one = OneFeed()
+    one.apply(Self.start)
+    one.apply(#"{"op":"feed.replace","sections":[{"id":"y","items":[{"id":"a","data":2}]},{"id":"x"}]}"#)
+    #expect(one.current?.item(bytes("a")) == OracleItem(id: bytes("a"), kind: bytes("k"), data: bytes("2")))
+    #expect(one.current?.section(bytes("x"))?.data == bytes("1"))
+    one.apply(
+      #"[{"op":"feed.delete"},{"op":"feed.replace","sections":[{"id":"x","items":["a"]}]}]"#
+    )
+    #expect(one.current == feed("x: a"))
+  }
+
+  @Test func `arrays are atomic`() {
+    var one = OneFeed()
+    one.apply(Self.start)
+    let before = one.current
+    let value =
+      #"[{"op":"feed.clear"},{"op":"section.upsert","section":"n"},{"op":"item.upsert","item":"q"}]"#
+    let rejection = OracleRejection(.unknownSection, event: 2, field: "section")
+    #expect(one.apply(value) == .rejected(rejection))
+    #expect(one.current == before)
+  }
+
+  @Test func `no-ops have their reasons`() {
+    var one = OneFeed()
+    for (event, reason) in [
+      (#"{"op":"item.delete","item":"a"}"#, OracleNoOp.unknownItem),
+      (#"{"op":"section.reload","section":"a"}"#, .unknownSection),
+      (#"{"op":"section.move","section":"a","at":{"before":"a"}}"#, .unknownSection),
+      (#"{"op":"feed.clear"}"#, .unknownFeed), (#"{"op":"feed.reload"}"#, .unknownFeed),
+    ] {
+      #expect(one.apply(event) == .applied(noOps: [reason]))
+      #expect(one.current == nil)
+    }
+    #expect(one.apply(nil) == .applied(noOps: [.unknownFeed]))
+    #expect(one.flush() == nil)
+  }
+
+  @Test func `forced entries are dropped with their elements`() {
+    var one = OneFeed()
+    one.apply(Self.start)
+    _ = one.flush()
+    one.apply(#"[{"op":"item.reload","item":"a"},{"op":"item.reconfigure","item":"d"},{"op":"feed.reload"}]"#)
+    one.apply(#"[{"op":"section.reload","section":"y"},{"op":"item.reload","item":"c"}]"#)
+    one.apply(#"[{"op":"section.delete","section":"x"},{"op":"item.upsert","item":"a","section":"y"}]"#)
+    let forced = one.flush()?.forced
+    #expect(forced?.itemReloads == [])
+    #expect(forced?.itemReconfigures == [bytes("d")])
+    #expect(forced?.sectionReloads == [bytes("y")])
+    #expect(forced?.feedReload == true)
+    one.apply(#"[{"op":"feed.reload"},{"op":"feed.delete"},{"op":"feed.replace","sections":[]}]"#)
+    #expect(one.flush()?.forced.isEmpty == true)
+  }
+}
