@@ -17,7 +17,7 @@ package final class PartitionReader<Client: RecordConsumer> {
   package struct Events {
     /// The ends of partitions that were reached.
     package var ends: [Int32: Int64] = [:]
-    /// The first error that does not resolve itself. What was read counts all the same: an end is reported only once.
+    /// The first error that does not resolve itself. What was read counts nevertheless: an end is reported only once.
     package var failure: KafkaError?
     /// Whether the brokers had nothing at all.
     package var isIdle = false

@@ -87,7 +87,7 @@ extension Subscriptions {
 
   /// Hands a partition out, which is not followed from then on; nil if a store cannot continue from it.
   func takeOut(_ number: Int32) -> sending ReadPartition? {
-    // Nobody else has it any more.
+    // Nothing else holds it any more.
     nonisolated(unsafe) var taken: ReadPartition?
     locked {
       taken = adopted.removeValue(forKey: number)

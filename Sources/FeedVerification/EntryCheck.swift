@@ -105,7 +105,7 @@ struct EntryCheck {
     }
   }
 
-  /// Whether a section stands before another; true where one is not there, which is told elsewhere.
+  /// Whether a section stands before another; true where one does not exist, which another check reports.
   private static func precedes(_ one: ByteSpan, _ other: ByteSpan, _ state: FeedState) -> Bool {
     guard let one = state.sectionRank(one), let other = state.sectionRank(other) else { return true }
     return one < other

@@ -98,7 +98,7 @@ enum Expectation {
 
   /// What is expected, in words.
   ///
-  /// - Parameter feed: the feed's id as it stands in keys.
+  /// - Parameter feed: the feed's id as keys have it.
   func words(feed: String) -> String {
     switch self {
     case .part(let pending): "part \(pending.received) of \(pending.parts) of revision \(pending.revision)"

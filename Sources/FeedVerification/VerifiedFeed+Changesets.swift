@@ -80,7 +80,7 @@ extension VerifiedFeed {
     return nil
   }
 
-  /// Checks that a changeset may follow what the feed is; false where it cannot be told, as records are
+  /// Checks that a changeset may follow what the feed is; false where that is unknown, as records are
   /// missing in between.
   private func succeeds(
     _ form: ChangesetForm,

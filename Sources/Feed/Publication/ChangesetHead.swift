@@ -151,16 +151,23 @@ public enum TimestampFormat {
 
   // MARK: Reading
 
-  /// The time that such a text says; nil if it has another form.
-  static func milliseconds(_ text: ByteSpan) -> Int64? {
-    guard text.count == byteCount, text[23] == UInt8(ascii: "Z") else { return nil }
-    guard
+  /// The time of such a text; nil if it has another form, or the date does not exist.
+  package static func milliseconds(_ text: ByteSpan) -> Int64? {
+    guard text.count == byteCount, hasSeparators(text),
       let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
       let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
-      let fraction = number(text, 20, 3), (1...12).contains(month)
+      let fraction = number(text, 20, 3), (1...12).contains(month), hour < 24, minute < 60, second < 60
     else { return nil }
-    let seconds = ((dayNumber(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
-    return seconds * 1000 + fraction
+    let days = dayNumber(year, month, day)
+    // The 30th of February is a day of March.
+    guard civil(days) == (year, month, day) else { return nil }
+    return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + fraction
+  }
+
+  private static func hasSeparators(_ text: ByteSpan) -> Bool {
+    text[4] == UInt8(ascii: "-") && text[7] == UInt8(ascii: "-") && text[10] == UInt8(ascii: "T")
+      && text[13] == UInt8(ascii: ":") && text[16] == UInt8(ascii: ":") && text[19] == UInt8(ascii: ".")
+      && text[23] == UInt8(ascii: "Z")
   }
 
   private static func number(_ text: ByteSpan, _ first: Int, _ count: Int) -> Int64? {

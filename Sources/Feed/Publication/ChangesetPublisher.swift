@@ -304,7 +304,7 @@ public final class ChangesetPublisher {
     appendReload(feed, keyframe, isKeyframe: true, .keyframe(due))
   }
 
-  /// Notes a record whose value was written from a place on.
+  /// Adds a record whose value was written from a place on.
   private func noteDelta(
     part: Int,
     _ start: Int,

@@ -36,7 +36,7 @@ package struct DecodedEntries {
     self.items = items
   }
 
-  /// Adds the lists of a record; after an error what is here is of no use.
+  /// Adds the lists of a record; after an error the lists are not valid.
   package mutating func append(_ record: DecodedChangeset) throws(ReplicaFault) {
     if record.sections.first != 0 { try append(record, record.sections, isOfItems: false, to: &sections) }
     if record.items.first != 0 { try append(record, record.items, isOfItems: true, to: &items) }

@@ -37,8 +37,8 @@ struct FeedKeys {
     epoch.withUnsafeBytes { ByteSpan($0).hasSameBytes(as: record.epoch) }
   }
 
-  /// Notes a record with a value; a keyframe counts like any reload.
-  mutating func note(_ key: RecordKey, _ record: DecodedChangeset, byteCount: Int) {
+  /// Counts a record with a value; a keyframe counts like any reload.
+  mutating func record(_ key: RecordKey, _ record: DecodedChangeset, byteCount: Int) {
     switch key.kind {
     case .delta:
       deltaCount = key.number
@@ -99,8 +99,8 @@ public struct RecordKey {
     case delta
   }
 
-  /// The greatest number in a key. A deletion nulls all keys up to the greatest that was used, so whoever writes a greater
-  /// one into the topic could have that take as long as they like.
+  /// The greatest number in a key. A deletion nulls all keys up to the greatest that was used, so that a greater
+  /// one in the topic could make that take as long as its writer likes.
   public static let greatestNumber = 1_000_000
 
   /// What keys look like, for messages about one that does not.

@@ -157,7 +157,7 @@ extension FeedState {
   /// Appends a part of a reload to a state that was empty before its first part; a section listed again with its id alone is
   /// continued. The caller confirms after the last part.
   ///
-  /// - Throws: what is wrong with the part. The state is of no use then.
+  /// - Throws: what is wrong with the part. The state is not valid then.
   package func append(reload record: DecodedChangeset) throws(ReplicaFault) {
     guard record.sections.first != 0 else { return }
     try record.forEachElement(record.sections) { section throws(ReplicaFault) in

@@ -11,7 +11,7 @@ final class FollowedFeed {
   @exclusivity(unchecked) var pending: PendingParts?
   /// Nil if all that was read is nulls.
   @exclusivity(unchecked) var keys: FeedKeys?
-  /// What was published of the epoch of `keys` up to this revision counts in them already, although it may be read once more.
+  /// What was published of the epoch of `keys` up to this revision counts in them already, although it may be read again.
   /// 0 if nothing was taken over from a store.
   @exclusivity(unchecked) var knownRevision: UInt64 = 0
 
@@ -198,7 +198,7 @@ extension FollowedFeed {
 /// lock. The other side keeps this value for as long as it may read a shared state: the references to the states are released
 /// under that lock, so no state is changed in place while the other side still reads it.
 ///
-/// Unchecked: it changes only when one thread takes the feeds, and when nobody has it any more.
+/// Unchecked: it changes only when one thread takes the feeds, and when no thread has it any more.
 package final class SharedFeeds: @unchecked Sendable {
   /// Copies of everything but the states, until ``take()``.
   private var feeds: [FollowedFeed]

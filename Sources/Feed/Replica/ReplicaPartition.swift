@@ -27,7 +27,7 @@ public final class ReplicaPartition {
 
   /// Goes on from the published state of feeds that a store has given up, which is taken over.
   ///
-  /// Records that the state includes already may be applied once more, from any offset on, if all that follow them are, too.
+  /// Records that the state includes already may be applied again, from any offset on, if all that follow them are, too.
   ///
   /// - Parameter directory: must not be used any more.
   public convenience init(continuing directory: FeedDirectory, indexer: JSONIndexer = JSONIndexer()) {
@@ -103,7 +103,7 @@ public final class ReplicaPartition {
   /// Returns feeds from which a store can continue, in no particular order, and removes them. No record may be applied
   /// after the first call.
   ///
-  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that has to be copied counts once more
+  /// - Parameter most: the maximum number of feeds, because many may take long. A feed that has to be copied counts again
   ///   for each five items.
   /// - Throws: a ``ReplicaFault`` with the feed whose records leave it without a complete state: deltas without their
   ///   reload, a gap, or a changeset that lacks parts. In that case nothing is removed, and nothing was returned
@@ -187,13 +187,13 @@ public final class ReplicaPartition {
     do throws(ReplicaFault) {
       record = try decode(value, under: recordKey)
     } catch {
-      noteMalformed(recordKey.feed, error)
+      recordMalformed(recordKey.feed, error)
       throw error
     }
     let feed = followed(recordKey.feed)
     defer { recount(feed) }
     if feed.keys?.isOfEpoch(record) != true { feed.keys = FeedKeys(epoch: record.epoch) }
-    if !feed.knowsKeys(of: record) { feed.keys?.note(recordKey, record, byteCount: value.count) }
+    if !feed.knowsKeys(of: record) { feed.keys?.record(recordKey, record, byteCount: value.count) }
     switch feed.decision(on: record) {
     case .ignore: return .skipped
     case .remove: return remove(feed)
@@ -241,14 +241,14 @@ public final class ReplicaPartition {
   }
 
   /// Makes the feed of a malformed record stale, unless its id is not UTF-8, so that there is no such feed.
-  private func noteMalformed(_ id: ByteSpan, _ fault: ReplicaFault) {
+  private func recordMalformed(_ id: ByteSpan, _ fault: ReplicaFault) {
     guard ByteText(id).withBytes({ $0.hasSameBytes(as: id) }) else { return }
     let feed = followed(id)
     becomeStale(feed, .fault(fault))
     recount(feed)
   }
 
-  /// Notes that changes of a feed were missed. The first reason stays until a reload ends it.
+  /// Records that changes of a feed were missed. The first reason stays until a reload ends it.
   @discardableResult
   private func becomeStale(_ feed: FollowedFeed, _ staleness: Staleness) -> ReplicaOutcome {
     if feed.staleness == nil {

@@ -4,7 +4,7 @@
 /// which lie in two other places. 12 bytes an item.
 ///
 /// A digest is the standard library's hash with the process's random key (SipHash-1-3). Two different items have equal
-/// digests with a probability of one in 2⁶⁴. Nobody can look for such items without the key, and neither the key nor any
+/// digests with a probability of one in 2⁶⁴. Such items cannot be searched for without the key, and neither the key nor any
 /// digest leaves the process.
 struct ItemDigests {
   /// By the item's handle. Of a handle that is not in use, what its last item had.
@@ -17,7 +17,7 @@ struct ItemDigests {
 
   /// Of all items of a state. O(n) for n bytes.
   init(of state: FeedState) {
-    ItemDigests.forEachItem(of: state) { note($0, state) }
+    ItemDigests.forEachItem(of: state) { update($0, state) }
   }
 
   /// The digests of `state.copyOfCurrent()`, whose handles count up in the order of the items. O(n) for n items.
@@ -32,12 +32,12 @@ struct ItemDigests {
     return copy
   }
 
-  /// Notes what an edit that is not confirmed yet has changed.
-  mutating func note(_ state: FeedState) {
-    for change in state.items.changes { note(change.handle, state) }
+  /// Computes the digests of the items that an unconfirmed edit has changed.
+  mutating func update(from state: FeedState) {
+    for change in state.items.changes { update(change.handle, state) }
   }
 
-  private mutating func note(_ item: ElementHandle, _ state: FeedState) {
+  private mutating func update(_ item: ElementHandle, _ state: FeedState) {
     while digests.count <= item.index {
       digests.append(0)
       hashes.append(0)
@@ -76,13 +76,13 @@ struct ItemDigests {
   }
 }
 
-/// What the digests of two snapshots tell of an item of the one and an item of the other.
+/// Compares an item of one snapshot with an item of another by their digests.
 struct DigestComparison {
   private let old: ItemDigests
   private let new: ItemDigests
   private let areKnown: Bool
 
-  /// - Parameters: nil if a snapshot has none, which then tell nothing.
+  /// - Parameters: nil if a snapshot has none; then nothing is known.
   init(_ old: ItemDigests?, _ new: ItemDigests?) {
     self.old = old ?? ItemDigests()
     self.new = new ?? ItemDigests()

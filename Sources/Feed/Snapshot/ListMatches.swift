@@ -83,7 +83,7 @@ struct ListMatches {
         predecessor[number] = ends[low - 1].run
         length += ends[low - 1].length
       }
-      // Those that end later and are not longer are of no use any more.
+      // Those that end later and are not longer are not needed any more.
       while high < ends.count, ends[high].length <= length { high += 1 }
       ends.replaceSubrange(low..<high, with: CollectionOfOne((from: run.from, length: length, run: number)))
     }

@@ -29,7 +29,7 @@ public struct Snapshot: Sendable {
     storage = SnapshotStorage(copy, digests: ItemDigests(of: copy))
   }
 
-  /// A snapshot of what somebody else holds too, and copies before changing it.
+  /// A snapshot of a state that another owner shares, and copies before changing it.
   init(sharing storage: SnapshotStorage) { self.storage = storage }
 
   var state: FeedState { storage.state }

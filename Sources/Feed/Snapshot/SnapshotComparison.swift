@@ -9,7 +9,7 @@
 /// much has moved.
 ///
 /// Elements that go on alike are looked at once, side by side, and leave nothing behind but a longer run (`ListMatches`). If both
-/// snapshots have digests of their items, equal ones are told by these alone.
+/// snapshots have digests of their items, equal digests are enough.
 struct SnapshotComparison {
   let old: FeedState
   let new: FeedState

@@ -41,8 +41,8 @@ final class SnapshotStorage: @unchecked Sendable {
   func confirm() {
     // What was copied from here is no copy of what is here now.
     if !isKnownUniquelyReferenced(&version) { version = SnapshotOrigin.Version() }
-    if origin?.note(state) == false { origin = nil }
-    digests?.note(state)
+    if origin?.add(state) == false { origin = nil }
+    digests?.update(from: state)
     state.confirm()
   }
 
@@ -223,10 +223,10 @@ struct SnapshotOrigin {
   /// If more was edited, a comparison of everything takes no longer.
   private static func greatestCount(_ itemCount: Int) -> Int { 16 + itemCount / 32 }
 
-  /// Notes what an edit that is not confirmed yet has changed.
+  /// Adds the items that an unconfirmed edit has changed.
   ///
-  /// - Returns: false if this is of no use any more: too much was edited, or nothing has the content that was copied.
-  mutating func note(_ state: FeedState) -> Bool {
+  /// - Returns: false if the origin cannot be used any more: too much was edited, or nothing has the content that was copied.
+  mutating func add(_ state: FeedState) -> Bool {
     if isKnownUniquelyReferenced(&version) { return false }
     let greatest = SnapshotOrigin.greatestCount(state.totals.itemCount)
     guard items.count + state.items.changes.count <= greatest else { return false }

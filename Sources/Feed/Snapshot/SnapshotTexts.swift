@@ -188,6 +188,6 @@ package struct ByteText: Sendable, Hashable, Comparable {
     hasher.combine(0xFF as UInt8)
   }
 
-  /// The text as it stands in a message: quoted, and cut to a bound.
+  /// The text for a message: quoted, and cut to a bound.
   var quotedForMessage: String { withBytes { $0.quotedForMessage() } }
 }

@@ -15,7 +15,7 @@ final class FeedStreams: Sendable {
   private let client: FeedClient
   private let reloads: ReloadCache
   private let delivery: Mutex<StreamDelivery>
-  /// Signals that a reader may have to be told that it is up to date.
+  /// Signals that a reader may need an event that it is up to date.
   private let noticeSignals: AsyncStream<Void>
   private let noticeSignal: AsyncStream<Void>.Continuation
 
@@ -79,7 +79,7 @@ final class FeedStreams: Sendable {
     noticeSignal.yield()
   }
 
-  /// Whether a reader that reconnects can be told that the feed was deleted.
+  /// Whether a reader that reconnects can get the event that the feed was deleted.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     delivery.withLock { $0.hasDeletion(of: feed, after: version) }
   }

@@ -31,7 +31,7 @@ struct StreamDelivery {
   private var feeds: [FeedAddress: StreamedFeed] = [:]
   private var history: ChangesetHistory
   private var nextNumber = 0
-  /// Feeds with readers that may have to be told that they are up to date.
+  /// Feeds with readers that may need an event that they are up to date.
   private(set) var awaitingNotice: Set<FeedAddress> = []
 
   init(maxHistoryBytes: Int) { history = ChangesetHistory(limit: maxHistoryBytes) }
@@ -73,7 +73,7 @@ struct StreamDelivery {
     return (number, reader.isLagging)
   }
 
-  /// Whether a reader with this version, of a feed that does not exist, can be told of its deletion.
+  /// Whether a reader with this version, of a feed that does not exist, can get the event of its deletion.
   func hasDeletion(of feed: FeedAddress, after version: FeedVersion) -> Bool {
     history.endsWithDeletion(feed) && history.changesets(of: feed, after: version) != nil
   }
@@ -198,7 +198,7 @@ struct StreamDelivery {
     guard (description?.standing ?? standing) == .upToDate else { return [] }
     var isTold = true
     var full: [Numbered] = []
-    // A lagging reader is told after it has received the state.
+    // A lagging reader gets the event after it has received the state.
     for (number, reader) in streamed.readers where !reader.hasUpToDateNotice && !reader.isLagging {
       guard let version = description.map(FeedVersion.init) ?? (reader.isAtDeletion ? reader.version : nil),
         reader.version == version
@@ -208,7 +208,7 @@ struct StreamDelivery {
         continue
       }
       let notice = StreamNotice.upToDate(feed, version, partition: description?.partition)
-      // A reader with a full queue is told later, and not considered again until then.
+      // A reader with a full queue gets it later, and is not considered again until then.
       streamed.readers[number]?.hasUpToDateNotice = true
       if reader.stream.write(notice) == .full { full.append((number, reader.stream)) }
     }

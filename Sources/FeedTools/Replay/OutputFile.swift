@@ -41,7 +41,7 @@ final class OutputFile {
         isReplacing = exists
         return
       } catch {
-        // Whoever may not add files to a folder may still write one.
+        // A user who may not add files to a folder may still write to an existing one.
         guard exists, error.number == EACCES else { throw Self.failure(name, error.number) }
       }
     }

@@ -11,7 +11,7 @@ package struct Replay: Sendable {
   /// The output file for rejected records; nil to discard them.
   package var rejected: String?
   package var options: FeedStoreOptions
-  /// Told of timestamps that keep changes waiting; nil if nobody is.
+  /// Called with timestamps that keep changes waiting.
   package var log: Log?
   /// The size of each read in bytes; it does not affect the output.
   var chunkBytes = 1 << 20

@@ -2,7 +2,7 @@ import Service
 
 /// What was taken of the input since the last commit: how much of each topic, and how old it was.
 ///
-/// It is told of every record, so it does as little as can be: records of one topic come together, and at full load
+/// It counts every record, so it does as little as possible: records of one topic come together, and at full load
 /// many of one millisecond.
 struct TakenInput {
   /// Of one topic.

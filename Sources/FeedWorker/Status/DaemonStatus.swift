@@ -140,7 +140,7 @@ package final class DaemonStatus: Sendable {
     changeServed { $0.release(partitions, by: worker) }
   }
 
-  /// A worker has no partitions any more, and will be told what it has.
+  /// A worker has no partitions any more, and waits for an assignment.
   func released(_ worker: Int) {
     self.worker(worker).update {
       $0.phase = .joining
@@ -269,7 +269,7 @@ package struct ServedPartitions: Sendable, Equatable {
     update()
   }
 
-  /// A worker has given up partitions. Whoever has them next is told so in the rebalance after the one under way, by an
+  /// A worker has given up partitions. Their next owner gets them in the rebalance after the current one, by an
   /// assignment to every worker.
   mutating func release(_ partitions: Set<Int32>, by worker: Int) {
     guard var share = shares[worker] else { return }
@@ -282,7 +282,7 @@ package struct ServedPartitions: Sendable, Equatable {
     }
   }
 
-  /// A worker has lost its partitions, and will be told what it has.
+  /// A worker has lost its partitions, and waits for an assignment.
   mutating func release(_ worker: Int) {
     shares[worker]?.isCurrent = false
     shares[worker]?.restored = []

@@ -163,7 +163,7 @@ struct ClientDestruction {
   let client: OpaquePointer
   let context: Unmanaged<CallbackContext>
 
-  /// The write end of a pipe, closed when the client has been destroyed; -1 if nobody waits.
+  /// The write end of a pipe, closed when the client has been destroyed; -1 if no thread waits.
   private var signal: Int32 = -1
 
   init(client: OpaquePointer, context: Unmanaged<CallbackContext>) {

@@ -212,13 +212,13 @@ public struct Rebalance: Sendable, Hashable {
 /// a member that has not had its answer of the first round by then starts over, after that second. The round after that
 /// never causes another, and for some time no other does, so members cannot have each other join without end.
 package struct SecondJoin: Equatable {
-  /// For at least so long after it has joined again a member does not do so once more.
+  /// How long after it has joined again a member does not do so another time, at least.
   package static let pause = Duration.seconds(3)
   /// After slow rounds it is up to so long.
   package static let longestPause = Duration.seconds(60)
   /// How long others have to get their answers before a member joins again. No records come meanwhile.
   package static let delayMilliseconds: Int32 = 100
-  /// The same, before a member gives something up, which has librdkafka join again. Shorter, as nobody reads meanwhile what is to
+  /// The same, before a member gives something up, which has librdkafka join again. Shorter, as no member reads meanwhile what is to
   /// move.
   package static let givingUpDelayMilliseconds: Int32 = 50
 

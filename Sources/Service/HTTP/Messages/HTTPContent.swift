@@ -137,7 +137,7 @@ struct QualityList {
   /// Names, with their quality in thousandths; 0 means "not acceptable".
   private let entries: [(name: Substring.UTF8View, quality: Int)]
 
-  /// Further entries, and further parameters of an entry, are ignored, so that a long list costs little: nobody has
+  /// Further entries, and further parameters of an entry, are ignored, so that a long list costs little: no client has
   /// been seen to send so many.
   private static let mostEntries = 32
   private static let mostParameters = 8
