@@ -17,13 +17,7 @@ func feed(_ outline: String) -> OracleFeed {
 }
 
 /// The outline of a feed: ids only.
-func outline(_ feed: OracleFeed?) -> String? {
-  feed.map { feed in
-    feed.sections.map { section in
-      ([text(section.id) + ":"] + section.items.map { text($0.id) }).joined(separator: " ")
-    }.joined(separator: " | ")
-  }
-}
+func outline(_ feed: OracleFeed?) -> String? { feed?.outline }
 
 /// One feed's oracle, which takes values one by one.
 struct OneFeed {
