@@ -221,26 +221,19 @@ final class LocalSocket: Sendable {
   /// Listens on a free port; nil if that is not possible.
   static func listen() -> (socket: LocalSocket, port: UInt16)? {
     guard let socket = make() else { return nil }
-    var (address, size) = Self.address(port: 0)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(socket.descriptor, $0, size) == 0 && Glibc.listen(socket.descriptor, SOMAXCONN) == 0
-          && getsockname(socket.descriptor, $0, &size) == 0
-      }
+    let port = withAddress(port: 0) { address, size in
+      bind(socket.descriptor, address, size.pointee) == 0 && Glibc.listen(socket.descriptor, SOMAXCONN) == 0
+        && getsockname(socket.descriptor, address, size) == 0
     }
-    return isListening ? (socket, UInt16(bigEndian: address.sin_port)) : nil
+    return port.map { (socket, $0) }
   }
 
   /// Connects to a port; nil if nothing listens there.
   static func connect(port: UInt16) -> LocalSocket? {
     guard let socket = make() else { return nil }
-    var (address, size) = Self.address(port: port)
-    let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(socket.descriptor, $0, size) == 0
-      }
+    guard withAddress(port: port, { Glibc.connect(socket.descriptor, $0, $1.pointee) == 0 }) != nil else {
+      return nil
     }
-    guard isConnected else { return nil }
     socket.sendAtOnce()
     return socket
   }
@@ -297,12 +290,20 @@ final class LocalSocket: Sendable {
     return descriptor >= 0 ? LocalSocket(descriptor) : nil
   }
 
-  private static func address(port: UInt16) -> (sockaddr_in, socklen_t) {
+  /// Calls with the address of a port on the loopback interface, and returns its port afterwards; nil if the call has failed.
+  private static func withAddress(
+    port: UInt16,
+    _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
+  ) -> UInt16? {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return (address, socklen_t(MemoryLayout<sockaddr_in>.size))
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isDone = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call($0, &size) }
+    }
+    return isDone ? UInt16(bigEndian: address.sin_port) : nil
   }
 
   private func sendAtOnce() {

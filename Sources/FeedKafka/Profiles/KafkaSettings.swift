@@ -7,16 +7,11 @@ package import Service
 /// The user's properties are passed unchanged to the clients that support them. Properties that FeedStore's guarantees
 /// depend on cannot be changed. Its other choices are defaults.
 package struct KafkaSettings: Sendable, Equatable {
-  /// The consumer group in which daemons share the input.
-  package let groupID: String
   /// Whether a worker's clients collect statistics.
   package var isCounting = false
   /// Receives the connection errors of all clients.
   package var connectionFaults = ConnectionFaults()
   private let properties: [ConfigurationPair]
-  private let transactionalID: String?
-  private let instanceID: String?
-  private let transactionMilliseconds: Int?
 
   /// The default name of the group and the client.
   static let defaultName = "feedstore"
@@ -35,25 +30,14 @@ package struct KafkaSettings: Sendable, Equatable {
   ///   - properties: the settings under `kafka.`.
   ///   - embedded: the properties of the embedded cluster; nil if there is none.
   /// - Throws: ``ConfigurationError`` for a property that FeedStore owns, or without a broker's address.
-  package init(_ properties: [ConfigurationPair], embedded: [ConfigurationPair]?) throws(ConfigurationError) {
-    try self.init(
-      properties,
-      embedded: embedded,
-      otherRemedy: ", or start one within the process with --embedded"
-    )
-  }
-
-  private init(
+  package init(
     _ properties: [ConfigurationPair],
     embedded: [ConfigurationPair]?,
-    otherRemedy: String
+    otherRemedy: String = ", or start one within the process with --embedded"
   ) throws(ConfigurationError) {
     for pair in properties { try Self.check(pair) }
     let servers = properties.last { Self.serverNames.contains($0.name) }
-    switch (embedded, servers) {
-    case (let embedded?, nil):
-      self.properties = embedded + properties
-    case (_?, let servers?):
+    if let servers, embedded != nil {
       throw ConfigurationError(
         .conflict,
         """
@@ -63,7 +47,8 @@ package struct KafkaSettings: Sendable, Equatable {
         key: "kafka." + servers.name,
         value: servers.value.debugDescription
       )
-    case (nil, nil):
+    }
+    if servers == nil, embedded == nil {
       throw ConfigurationError(
         .conflict,
         """
@@ -72,19 +57,16 @@ package struct KafkaSettings: Sendable, Equatable {
         """,
         key: "kafka.bootstrap.servers"
       )
-    case (nil, _?):
-      self.properties = properties
     }
-    groupID = Self.value("group.id", properties) ?? Self.defaultName
-    transactionalID = Self.value("transactional.id", properties)
-    instanceID = Self.value("group.instance.id", properties)
-    transactionMilliseconds = Self.value("transaction.timeout.ms", properties).flatMap { Int($0) }
+    self.properties = (embedded ?? []) + properties
   }
 
   /// Whether properties have an address of brokers.
   package static func namesServers(_ properties: [ConfigurationPair]) -> Bool {
     properties.contains { serverNames.contains($0.name) }
   }
+
+  // MARK: Consumers
 
   /// The configuration of the consumer that is a member of the group.
   ///
@@ -96,21 +78,25 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration["client.id"] = InstanceAddress.clientID(clientID, url: url)
     configuration["group.id"] = groupID
     configuration["auto.offset.reset"] = "earliest"
-    if let instanceID, identity.count > 1 {
+    if let instanceID = value("group.instance.id"), identity.count > 1 {
       configuration["group.instance.id"] = "\(instanceID)-\(identity.number)"
     }
-    configuration.setIfMissing("session.timeout.ms", String(Self.sessionMilliseconds))
-    // Members learn of a rebalance from a heartbeat response, and a rebalance waits for all members.
-    configuration.setIfMissing("heartbeat.interval.ms", String(Self.heartbeatMilliseconds))
-    // Bytes are the limit, not the number of records. librdkafka needs about as much memory again for each record.
-    configuration.setIfMissing("queued.max.messages.kbytes", String(Self.inputKilobytes))
-    configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
+    configuration.setDefaults([
+      // How long the group waits for a member that disappeared.
+      "session.timeout.ms": "10000",
+      // Members learn of a rebalance from a heartbeat response, and a rebalance waits for all members.
+      "heartbeat.interval.ms": "300",
+      // More than is applied during a commit. Bytes are the limit, not the number of records. librdkafka needs about as much
+      // memory again for each record.
+      "queued.max.messages.kbytes": "32768",
+      "queued.min.messages": Self.anyNumberOfMessages,
+    ])
     Self.noticeRoom(&configuration)
     Self.noticeSilence(&configuration)
     Self.noticeMoves(&configuration)
     // A JoinGroup request may wait at a coordinator for the maximum poll interval. Looking up the coordinator ends that
     // wait if it has moved.
-    configuration.setIfMissing("coordinator.query.interval.ms", String(Self.moveMilliseconds))
+    configuration.setDefaults(["coordinator.query.interval.ms": "\(Self.moveMilliseconds)"])
     count(&configuration)
     return configuration
   }
@@ -126,7 +112,7 @@ package struct KafkaSettings: Sendable, Equatable {
   }
 
   /// The configuration of a client that asks about the group and is no member of it.
-  package var witness: KafkaConfiguration {
+  package var probe: KafkaConfiguration {
     var configuration = reader
     configuration["group.id"] = groupID
     return configuration
@@ -139,19 +125,20 @@ package struct KafkaSettings: Sendable, Equatable {
   /// other work, and the queue holds about a second of reading.
   package var restorer: KafkaConfiguration {
     var configuration = reader
-    configuration.setIfMissing("queued.max.messages.kbytes", "131072")
-    // Bytes are the limit, not the number of records.
-    configuration.setIfMissing("queued.min.messages", Self.anyNumberOfMessages)
+    configuration.setDefaults([
+      // Bytes are the limit, not the number of records.
+      "queued.max.messages.kbytes": "131072", "queued.min.messages": Self.anyNumberOfMessages,
+    ])
     Self.noticeRoom(&configuration)
     // librdkafka rejects a consumer whose maximum response is smaller than a record.
     let recordBytes = configuration["message.max.bytes"].flatMap { Int($0) } ?? 0
-    configuration.setIfMissing("fetch.max.bytes", String(max(16_777_216, recordBytes)))
+    configuration.setDefaults(["fetch.max.bytes": "\(max(16_777_216, recordBytes))"])
     // Each broker has one pending fetch at a time, so the size of its response limits the throughput.
     if configuration["max.partition.fetch.bytes"] == nil {
-      configuration.setIfMissing("fetch.message.max.bytes", "4194304")
+      configuration.setDefaults(["fetch.message.max.bytes": "4194304"])
     }
     // The end of a partition is reported after the broker has had nothing new for this long.
-    configuration.setIfMissing("fetch.wait.max.ms", "50")
+    configuration.setDefaults(["fetch.wait.max.ms": "50"])
     Self.noticeMoves(&configuration, everyMilliseconds: 100)
     return configuration
   }
@@ -160,11 +147,12 @@ package struct KafkaSettings: Sendable, Equatable {
   /// soon.
   package var follower: KafkaConfiguration {
     var configuration = reader
-    configuration.setIfMissing("queued.max.messages.kbytes", "32768")
-    configuration.setIfMissing("fetch.wait.max.ms", "100")
+    configuration.setDefaults(["queued.max.messages.kbytes": "32768", "fetch.wait.max.ms": "100"])
     Self.noticeMoves(&configuration)
     return configuration
   }
+
+  // MARK: Producers
 
   /// The configuration of a worker's transactional producer.
   ///
@@ -187,24 +175,26 @@ package struct KafkaSettings: Sendable, Equatable {
     let timeout = transactionMilliseconds(slowInARow: slowInARow)
     configuration["transaction.timeout.ms"] = String(timeout)
     // librdkafka rejects timeouts longer than the transaction's, and derives unset ones from it.
-    for name in Self.timesWithinTransaction {
+    for name in ["socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms"] {
       if let time = configuration[name].flatMap({ Int($0) }), time > timeout { configuration[name] = nil }
     }
     // The transaction is committed right after the writes, so there is nothing to linger for.
-    if configuration["queue.buffering.max.ms"] == nil { configuration.setIfMissing("linger.ms", "0") }
-    // Brokers reject the next transaction until the markers of the previous one are written, usually within
-    // milliseconds.
-    configuration.setIfMissing("retry.backoff.ms", String(Self.retryMilliseconds))
-    configuration.setIfMissing("queue.buffering.max.kbytes", String(Self.queueKilobytes))
+    if configuration["queue.buffering.max.ms"] == nil { configuration.setDefaults(["linger.ms": "0"]) }
+    configuration.setDefaults([
+      // Brokers reject the next transaction until the markers of the previous one are written, usually within
+      // milliseconds.
+      "retry.backoff.ms": "20",
+      // The size of the send queue. The rest of a transaction is written as the queue drains.
+      "queue.buffering.max.kbytes": "131072",
+    ])
     count(&configuration)
     return configuration
   }
 
   /// The `transactional.id` of a worker.
   package func transactionalID(of identity: WorkerIdentity) -> String {
-    let prefix =
-      transactionalID ?? instanceID.map { "\(groupID)-\($0)" } ?? "\(groupID)-\(identity.process.text)"
-    return "\(prefix)-\(identity.number)"
+    let name = value("group.instance.id") ?? identity.process.text
+    return "\(value("transactional.id") ?? "\(groupID)-\(name)")-\(identity.number)"
   }
 
   /// The transaction timeout in milliseconds.
@@ -212,7 +202,7 @@ package struct KafkaSettings: Sendable, Equatable {
   /// - Parameter slowInARow: the number of consecutive transactions that failed by their timeout. Each doubles the next
   ///   timeout, unless the user has set it.
   package func transactionMilliseconds(slowInARow: Int) -> Int {
-    transactionMilliseconds ?? Self.transactionMilliseconds[slowInARow]
+    number("transaction.timeout.ms") ?? Self.transactionMilliseconds[slowInARow]
   }
 
   /// The configuration of a producer without transactions.
@@ -221,14 +211,16 @@ package struct KafkaSettings: Sendable, Equatable {
     configuration["transactional.id"] = nil
     configuration["transaction.timeout.ms"] = nil
     // The topic limits the size of records. Rejected input may be as large as the limits allow.
-    configuration.setIfMissing("message.max.bytes", String(Self.greatestMessageBytes))
+    configuration.setDefaults(["message.max.bytes": "1000000000"])
     return configuration
   }
 
   /// Whether records are compressed.
   var compresses: Bool {
-    ["compression.type", "compression.codec"].contains { Self.value($0, properties) ?? "none" != "none" }
+    ["compression.type", "compression.codec"].contains { value($0) ?? "none" != "none" }
   }
+
+  // MARK: All clients
 
   /// Rejects unknown property names, and invalid values and combinations, without a broker.
   ///
@@ -260,78 +252,55 @@ package struct KafkaSettings: Sendable, Equatable {
   /// The configuration of a client that creates topics and reads their settings.
   package var admin: KafkaConfiguration { configuration(for: .both) }
 
-  /// The client id.
-  package var clientID: String { Self.value("client.id", properties) ?? Self.defaultName }
+  package var clientID: String { value("client.id") ?? Self.defaultName }
 
-  /// The maximum time between two polls of a group member, in milliseconds.
-  package var maxPollMilliseconds: Int64 {
-    Self.value("max.poll.interval.ms", properties).flatMap { Int64($0) } ?? Self.maxPollMilliseconds
-  }
+  /// The consumer group in which daemons share the input.
+  package var groupID: String { value("group.id") ?? Self.defaultName }
+
+  /// The maximum time between two polls of a group member, in milliseconds; librdkafka's default unless set.
+  package var maxPollMilliseconds: Int64 { number("max.poll.interval.ms").map(Int64.init) ?? 300_000 }
 
   /// The maximum size of a producer's batch in bytes; librdkafka's default unless set.
-  package var batchBytes: Int { Self.value("batch.size", properties).flatMap { Int($0) } ?? 1_000_000 }
+  package var batchBytes: Int { number("batch.size") ?? 1_000_000 }
 
   /// Makes a consumer detect a silent broker soon.
   private static func noticeSilence(_ configuration: inout KafkaConfiguration) {
     // A response may take as long as the broker may wait for records.
     let wait = configuration["fetch.wait.max.ms"].flatMap { Int($0) } ?? 0
-    configuration.setIfMissing(
-      "socket.timeout.ms",
-      String(max(silenceMilliseconds, wait + silenceMilliseconds / 2))
-    )
+    configuration.setDefaults(["socket.timeout.ms": "\(max(10_000, wait + 5_000))"])
   }
 
   /// Makes a consumer resume fetching soon after its queue has room; by default it checks once a second.
   private static func noticeRoom(_ configuration: inout KafkaConfiguration) {
-    if noticesRoom { configuration.setIfMissing(roomProperty, String(roomMilliseconds)) }
+    if noticesRoom { configuration.setDefaults([roomProperty: "5"]) }
   }
 
   /// Whether librdkafka has the property for that, as of version 2.2.
   package static let noticesRoom = KafkaConfiguration.knows(roomProperty)
   private static let roomProperty = "fetch.queue.backoff.ms"
-  private static let roomMilliseconds = 5
 
   /// Makes a consumer refresh its metadata regularly: a broker that stopped leading a partition may not say so.
   private static func noticeMoves(
     _ configuration: inout KafkaConfiguration,
     everyMilliseconds interval: Int = moveMilliseconds
   ) {
-    configuration.setIfMissing("topic.metadata.refresh.interval.ms", String(interval))
-    // By default three times the interval, after which a topic counts as unknown.
-    configuration.setIfMissing("metadata.max.age.ms", "900000")
+    configuration.setDefaults([
+      "topic.metadata.refresh.interval.ms": "\(interval)",
+      // By default three times the interval, after which a topic counts as unknown.
+      "metadata.max.age.ms": "900000",
+    ])
   }
 
-  /// The prefetch size: more than is applied during a commit.
-  private static let inputKilobytes = 32_768
   private func count(_ configuration: inout KafkaConfiguration) {
-    if isCounting { configuration.setIfMissing("statistics.interval.ms", String(Self.countingMilliseconds)) }
+    if isCounting { configuration.setDefaults(["statistics.interval.ms": "5000"]) }
   }
 
-  private static let countingMilliseconds = 5_000
-  private static let silenceMilliseconds = 10_000
-  /// librdkafka's default.
-  private static let maxPollMilliseconds: Int64 = 300_000
   private static let moveMilliseconds = 5_000
   /// The maximum that librdkafka accepts.
   private static let anyNumberOfMessages = "10000000"
-  private static let reconnectMilliseconds = 2_000
-  private static let greatestMessageBytes = 1_000_000_000
-  /// How long the group waits for a member that disappeared.
-  private static let sessionMilliseconds = 10_000
-  private static let heartbeatMilliseconds = 300
   /// A killed worker's open transaction blocks readers for this long, unless the worker restarts, so the first timeout
   /// is short. Brokers may not allow more than the clients' default.
   private static let transactionMilliseconds = ExponentialBackoff(from: 10_000, to: 60_000)
-  private static let timesWithinTransaction = [
-    "socket.timeout.ms", "message.timeout.ms", "delivery.timeout.ms",
-  ]
-  private static let retryMilliseconds = 20
-  /// The size of the send queue. The rest of a transaction is written as the queue drains.
-  private static let queueKilobytes = 131_072
-  /// An unset name has a default. An empty name is an error.
-  private static let names = [
-    "bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id",
-  ]
   private static let serverNames = ["bootstrap.servers", "metadata.broker.list"]
 
   private func configuration(for scope: KafkaPropertyScope) -> KafkaConfiguration {
@@ -341,18 +310,22 @@ package struct KafkaSettings: Sendable, Equatable {
     }
     var configuration = KafkaConfiguration(applicable.map { ($0.name, $0.value) })
     configuration.connectionFaults = connectionFaults
-    configuration.setIfMissing("client.id", Self.defaultName)
-    // Limits the reconnect backoff, as an outage is long enough already.
-    configuration.setIfMissing("reconnect.backoff.max.ms", String(Self.reconnectMilliseconds))
+    configuration.setDefaults([
+      "client.id": Self.defaultName,
+      // Limits the reconnect backoff, as an outage is long enough already.
+      "reconnect.backoff.max.ms": "2000",
+    ])
     return configuration
   }
 
-  private static func value(_ name: String, _ properties: [ConfigurationPair]) -> String? {
-    properties.last { $0.name == name }?.value
-  }
+  private func value(_ name: String) -> String? { properties.last { $0.name == name }?.value }
+
+  private func number(_ name: String) -> Int? { value(name).flatMap { Int($0) } }
 
   /// Rejects an empty name, and a property that FeedStore owns unless it has the required value.
   private static func check(_ pair: ConfigurationPair) throws(ConfigurationError) {
+    // An unset name has a default.
+    let names = ["bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id"]
     guard !pair.value.isEmpty || !names.contains(pair.name) else {
       throw ConfigurationError(
         .outOfRange,
@@ -361,8 +334,7 @@ package struct KafkaSettings: Sendable, Equatable {
         value: pair.value.debugDescription
       )
     }
-    guard let owned = OwnedKafkaProperty.all.first(where: { $0.name == pair.name }) else { return }
-    guard !owned.allowed.contains(pair.value) else { return }
+    guard let owned = OwnedKafkaProperty.all[pair.name], !owned.allowed.contains(pair.value) else { return }
     let allowed = owned.allowed.map { "\"\($0)\"" }.joined(separator: " or ")
     throw ConfigurationError(
       .conflict,
@@ -371,12 +343,6 @@ package struct KafkaSettings: Sendable, Equatable {
       value: pair.value.debugDescription,
       allowed: allowed
     )
-  }
-}
-
-extension KafkaConfiguration {
-  fileprivate mutating func setIfMissing(_ name: String, _ value: String) {
-    if self[name] == nil { self[name] = value }
   }
 }
 

@@ -1,62 +1,45 @@
-/// A librdkafka property that FeedStore's guarantees depend on, with the only value allowed.
+/// A librdkafka property that FeedStore's guarantees depend on, with the only values allowed.
 struct OwnedKafkaProperty {
-  let name: String
   let allowed: [String]
   /// Continues a sentence after "because".
   let reason: String
 
-  static let all = [
-    OwnedKafkaProperty(
-      name: "enable.auto.commit",
-      allowed: ["false"],
-      reason: "offsets are committed in the transaction of their changesets"
+  private init(_ allowed: String..., because reason: String) {
+    self.allowed = allowed
+    self.reason = reason
+  }
+
+  private static let commits = Self(
+    "false",
+    because: "offsets are committed in the transaction of their changesets"
+  )
+  private static let acknowledgements = Self(
+    "all",
+    "-1",
+    because: "a transaction needs the acknowledgement of every replica"
+  )
+
+  /// By name.
+  static let all: [String: OwnedKafkaProperty] = [
+    "enable.auto.commit": commits, "auto.commit.enable": commits, "enable.auto.offset.store": commits,
+    "enable.partition.eof": Self("true", because: "FeedStore waits for the ends of partitions"),
+    "isolation.level": Self(
+      "read_committed",
+      because: "records of transactions that may be aborted must not be read"
     ),
-    OwnedKafkaProperty(
-      name: "auto.commit.enable",
-      allowed: ["false"],
-      reason: "offsets are committed in the transaction of their changesets"
-    ),
-    OwnedKafkaProperty(
-      name: "enable.auto.offset.store",
-      allowed: ["false"],
-      reason: "offsets are committed in the transaction of their changesets"
-    ),
-    OwnedKafkaProperty(
-      name: "enable.partition.eof",
-      allowed: ["true"],
-      reason: "FeedStore waits for the ends of partitions"
-    ),
-    OwnedKafkaProperty(
-      name: "isolation.level",
-      allowed: ["read_committed"],
-      reason: "records of transactions that may be aborted must not be read"
-    ),
-    OwnedKafkaProperty(
-      name: "auto.offset.reset",
-      allowed: ["earliest", "smallest", "beginning"],
-      reason:
+    "auto.offset.reset": Self(
+      "earliest",
+      "smallest",
+      "beginning",
+      because:
         "without committed offsets nothing may be skipped; kafka.onLostInput decides about deleted input"
     ),
-    OwnedKafkaProperty(
-      name: "partition.assignment.strategy",
-      allowed: ["cooperative-sticky"],
-      reason: "only what moves may be taken from a worker"
+    "partition.assignment.strategy": Self(
+      "cooperative-sticky",
+      because: "only what moves may be taken from a worker"
     ),
-    OwnedKafkaProperty(
-      name: "enable.idempotence",
-      allowed: ["true"],
-      reason: "a record that is sent again must not be written twice"
-    ),
-    OwnedKafkaProperty(
-      name: "acks",
-      allowed: ["all", "-1"],
-      reason: "a transaction needs the acknowledgement of every replica"
-    ),
-    OwnedKafkaProperty(
-      name: "request.required.acks",
-      allowed: ["all", "-1"],
-      reason: "a transaction needs the acknowledgement of every replica"
-    ),
+    "enable.idempotence": Self("true", because: "a record that is sent again must not be written twice"),
+    "acks": acknowledgements, "request.required.acks": acknowledgements,
   ]
 }
 
@@ -67,14 +50,8 @@ enum KafkaPropertyScope: Equatable {
   case both
 
   init(of name: String) {
-    self =
-      if Self.consumerOnly.contains(name) {
-        .consumer
-      } else if Self.producerOnly.contains(name) {
-        .producer
-      } else {
-        .both
-      }
+    let isProducers = Self.producerOnly.contains(name)
+    self = Self.consumerOnly.contains(name) ? .consumer : isProducers ? .producer : .both
   }
 
   private static let consumerOnly: Set<String> = [

@@ -37,7 +37,13 @@ package struct TopicInspection {
       counts = try admin.metadata(rest, timeoutMilliseconds: metadataMilliseconds).partitionCounts
     }
     if !expected.isEmpty {
-      counts.merge(try find(expected, wait, metadataMilliseconds).partitionCounts) { $1 }
+      let metadata = try wait.metadata(expected, log) { topics throws(KafkaError) in
+        // New topics may have no leader yet, which is a transient error.
+        try admin.waitForTopics(topics, timeoutMilliseconds: 0, answerMilliseconds: metadataMilliseconds)
+      } pause: { milliseconds throws(KafkaError) in
+        try admin.pause(milliseconds: milliseconds)
+      }
+      counts.merge(metadata.partitionCounts) { $1 }
     }
     var states = counts.mapValues { TopicState(partitions: $0) }
 
@@ -48,40 +54,10 @@ package struct TopicInspection {
     )
     var unknown: KafkaError?
     for topic in existing {
-      switch answers[topic] {
-      case .success(let settings)?: states[topic]?.settings = settings
-      case .failure(let error)?: unknown = unknown ?? error
-      case nil: break
-      }
+      do { states[topic]?.settings = try answers[topic]?.get() } catch { unknown = unknown ?? error }
     }
     return (states, unknown)
   }
-
-  /// Queries topics until none is missing or the time is up.
-  private func find(
-    _ expected: [String],
-    _ wait: TopicWait,
-    _ timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> TopicMetadata {
-    var wait = wait
-    // New topics may have no leader yet, which is a transient error.
-    var told = try admin.waitForTopics(
-      expected,
-      timeoutMilliseconds: 0,
-      answerMilliseconds: timeoutMilliseconds
-    )
-    while !told.missing.isEmpty, wait.lasts(for: told.missing, at: MonotonicClock.milliseconds(), log) {
-      told = try admin.waitForTopics(
-        expected,
-        timeoutMilliseconds: Self.roundMilliseconds,
-        answerMilliseconds: timeoutMilliseconds
-      )
-    }
-    return told
-  }
-
-  /// The interval at which the log may report the wait.
-  private static let roundMilliseconds: Int32 = 1_000
 }
 
 /// The known state of a topic.
@@ -100,72 +76,6 @@ package struct TopicState: Sendable, Equatable {
 
   /// A setting as an integer.
   package func integer(_ name: String) -> Int64? { settings?[name].flatMap { Int64($0) } }
-
-  /// The policies in `cleanup.policy`, sorted; nil if it is not known.
-  var cleanupPolicies: [String]? {
-    settings?["cleanup.policy"].map { policy in
-      policy.split(separator: ",").map { $0.filter { $0 != " " } }.sorted()
-    }
-  }
-}
-
-/// The settings of one topic, compared with the requirements.
-struct TopicSettings {
-  let topic: String
-  let state: TopicState
-
-  /// - Parameter isMet: receives the policies, sorted.
-  func policy(
-    _ severity: TopicRequirement.Verdict,
-    _ needed: String,
-    _ reason: String,
-    isMet: ([String]) -> Bool
-  ) -> TopicRequirement {
-    requirement(.cleanupPolicy, severity, needed, reason, state.cleanupPolicies.map(isMet))
-  }
-
-  func number(
-    _ severity: TopicRequirement.Verdict,
-    _ kind: TopicRequirement.Kind,
-    _ needed: String,
-    _ reason: String,
-    isMet: (Int64) -> Bool
-  ) -> TopicRequirement {
-    requirement(kind, severity, needed, reason, state.integer(kind.rawValue).map(isMet))
-  }
-
-  func fraction(
-    _ severity: TopicRequirement.Verdict,
-    _ kind: TopicRequirement.Kind,
-    _ needed: String,
-    _ reason: String,
-    isMet: (Double) -> Bool
-  ) -> TopicRequirement {
-    let value = state.settings?[kind.rawValue].flatMap { Double($0) }
-    return requirement(kind, severity, needed, reason, value.map(isMet))
-  }
-
-  private func requirement(
-    _ kind: TopicRequirement.Kind,
-    _ severity: TopicRequirement.Verdict,
-    _ needed: String,
-    _ reason: String,
-    _ isMet: Bool?
-  ) -> TopicRequirement {
-    let value = needed.prefix { $0 != " " }
-    return TopicRequirement(
-      topic: topic,
-      kind: kind,
-      verdict: isMet.map { $0 ? .met : severity } ?? .unknown,
-      actual: state.settings?[kind.rawValue],
-      needed: needed,
-      reason: reason,
-      remedy: """
-        set it with: kafka-configs --alter --entity-type topics --entity-name \(topic) \
-        --add-config \(kind.rawValue)=\(value)
-        """
-    )
-  }
 }
 
 extension TopicWait {

@@ -51,7 +51,7 @@ struct KafkaClients: WorkerClients {
 
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
     try Consumer(
-      configuration: settings.witness,
+      configuration: settings.probe,
       isolationLevel: .readUncommitted,
       log: log.kafkaHandler
     )

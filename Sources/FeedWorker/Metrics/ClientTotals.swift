@@ -101,7 +101,8 @@ extension BrokerStatistics {
     var sum = other
     sum.queuedRequests += queuedRequests
     sum.requestsInFlight += requestsInFlight
-    sum.errors += errors
+    sum.failedSends += failedSends
+    sum.unreadableResponses += unreadableResponses
     sum.timeouts += timeouts
     sum.retries += retries
     sum.disconnects += disconnects

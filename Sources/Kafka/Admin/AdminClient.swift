@@ -43,12 +43,15 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
     if topics.isEmpty { return [:] }
-    let client = try client("create topics")
-    let request = try AdminList(topics)
-    let answer = AdminRequest(client, .createTopics).send(timeoutMilliseconds) {
-      rd_kafka_CreateTopics(client, &request.pointers, request.pointers.count, $0, $1)
-    }
-    return Self.failures(of: topics.map(\.name), "create", answer, client)
+    let list = try AdminList(topics)
+    let operation = RD_KAFKA_ADMIN_OP_CREATETOPICS
+    return try request("create topic", topics.map(\.name), operation, timeoutMilliseconds) {
+      rd_kafka_CreateTopics($0, &list.pointers, list.pointers.count, $1, $2)
+    } read: {
+      var count = 0
+      let result = rd_kafka_event_CreateTopics_result($0)
+      return Self.topics(rd_kafka_CreateTopics_result_topics(result, &count), count, "create topic")
+    }.compactMapValues(Self.error)
   }
 
   /// Deletes topics and their records. Brokers may need another moment to forget the topics.
@@ -62,28 +65,14 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
     if topics.isEmpty { return [:] }
-    let client = try client("delete topics")
-    let request = AdminList(topics, rd_kafka_DeleteTopic_new, rd_kafka_DeleteTopic_destroy_array)
-    let answer = AdminRequest(client, .deleteTopics).send(timeoutMilliseconds) {
-      rd_kafka_DeleteTopics(client, &request.pointers, request.pointers.count, $0, $1)
-    }
-    return Self.failures(of: topics, "delete", answer, client)
-  }
-
-  /// The errors of topics that were not created or deleted.
-  private static func failures(
-    of topics: [String],
-    _ verb: String,
-    _ answer: Result<AdminAnswer, AdminRequest.Failure>,
-    _ client: OpaquePointer
-  ) -> [String: KafkaError] {
-    switch answer {
-    case .success(let answer): answer.topicErrors(verb)
-    case .failure(let failure):
-      Dictionary(topics.map { ($0, failure.error("\(verb) topic \($0)", client: client)) }) { first, _ in
-        first
-      }
-    }
+    let list = AdminList(topics, rd_kafka_DeleteTopic_new, rd_kafka_DeleteTopic_destroy_array)
+    return try request("delete topic", topics, RD_KAFKA_ADMIN_OP_DELETETOPICS, timeoutMilliseconds) {
+      rd_kafka_DeleteTopics($0, &list.pointers, list.pointers.count, $1, $2)
+    } read: {
+      var count = 0
+      let result = rd_kafka_event_DeleteTopics_result($0)
+      return Self.topics(rd_kafka_DeleteTopics_result_topics(result, &count), count, "delete topic")
+    }.compactMapValues(Self.error)
   }
 
   /// Reads all settings of topics, including the brokers' defaults.
@@ -95,20 +84,25 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: Result<[String: String], KafkaError>] {
     if topics.isEmpty { return [:] }
-    let client = try client("read the settings of topics")
-    let request = AdminList(
+    let list = AdminList(
       topics,
       { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) },
       rd_kafka_ConfigResource_destroy_array
     )
-    let answer = AdminRequest(client, .describeConfigurations).send(timeoutMilliseconds) {
-      rd_kafka_DescribeConfigs(client, &request.pointers, request.pointers.count, $0, $1)
-    }
-    switch answer {
-    case .success(let answer): return answer.configurations
-    case .failure(let failure):
-      let errors = topics.map { ($0, failure.error("read the settings of topic \($0)", client: client)) }
-      return Dictionary(errors.map { ($0, .failure($1)) }) { first, _ in first }
+    let action = "read the settings of topic"
+    return try request(action, topics, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeoutMilliseconds) {
+      rd_kafka_DescribeConfigs($0, &list.pointers, list.pointers.count, $1, $2)
+    } read: { event in
+      var count = 0
+      let result = rd_kafka_event_DescribeConfigs_result(event)
+      let resources = rd_kafka_DescribeConfigs_result_resources(result, &count)
+      return UnsafeBufferPointer(start: resources, count: count).compactMap(\.self).map { resource in
+        let topic = String(cString: rd_kafka_ConfigResource_name(resource))
+        let (code, text) = (
+          rd_kafka_ConfigResource_error(resource), rd_kafka_ConfigResource_error_string(resource)
+        )
+        return (topic, Self.result(code, text, "\(action) \(topic)").map { Self.settings(of: resource) })
+      }
     }
   }
 
@@ -132,8 +126,7 @@ public final class AdminClient {
         return error.kind == .unknownTopicOrPartition
       }
       if remaining.isEmpty || deadline.hasPassed { return answers }
-      let pause = min(Self.pauseMilliseconds, deadline.remainingMilliseconds)
-      _ = rd_kafka_poll(try client("wait for the settings of topics"), pause)
+      try pause(milliseconds: min(Self.pauseMilliseconds, deadline.remainingMilliseconds))
     }
   }
 
@@ -142,7 +135,7 @@ public final class AdminClient {
   /// - Throws: the brokers' error, with the group's name; `_DESTROY` if the client is closed.
   public func describeGroup(_ group: String, timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
     let client = try client("describe group \(group)")
-    return try GroupListing(client, of: group, timeoutMilliseconds: timeoutMilliseconds).members()
+    return try GroupListing.members(client, of: group, timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// Returns which of the topics exist, and their numbers of partitions. Creates none.
@@ -175,10 +168,15 @@ public final class AdminClient {
         guard error.isRetriable, !answerDeadline.hasPassed || told != nil else { throw error }
       }
       if deadline.hasPassed, let told { return told }
-      let pause = min(Self.pauseMilliseconds, (told == nil ? answerDeadline : deadline).remainingMilliseconds)
-      _ = rd_kafka_poll(try client("wait for topics"), pause)
+      let remaining = (told == nil ? answerDeadline : deadline).remainingMilliseconds
+      try pause(milliseconds: min(Self.pauseMilliseconds, remaining))
       if deadline.hasPassed, let told { return told }
     }
+  }
+
+  /// Serves the client for this time.
+  package func pause(milliseconds: Int32) throws(KafkaError) {
+    _ = rd_kafka_poll(try client("wait"), milliseconds)
   }
 
   /// Releases all resources; a second call does nothing.
@@ -197,6 +195,92 @@ public final class AdminClient {
   private func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
     guard let handle else { throw .make(.closed, action()) }
     return handle.client
+  }
+
+  // MARK: Requests
+
+  /// The additional wait after librdkafka's own timeout, whose error is more specific than ours.
+  private static let graceMilliseconds: Int32 = 500
+
+  /// Sends an admin request and waits for the result of each topic.
+  ///
+  /// - Parameters:
+  ///   - action: without the topic's name, for errors.
+  ///   - send: sends the request with these options, and its result to this queue.
+  ///   - read: reads the result from the event in which librdkafka returns it.
+  private func request<Part>(
+    _ action: String,
+    _ topics: [String],
+    _ operation: rd_kafka_admin_op_t,
+    _ timeoutMilliseconds: Int32,
+    _ send: (_ client: OpaquePointer?, _ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void,
+    read: (_ event: OpaquePointer) -> [(String, Result<Part, KafkaError>)]
+  ) throws(KafkaError) -> [String: Result<Part, KafkaError>] {
+    let client = try client("\(action)s")
+    // librdkafka rejects 0 ms and more than an hour.
+    let timeout = min(max(1, timeoutMilliseconds), 3_600_000)
+    let options = rd_kafka_AdminOptions_new(client, operation)
+    defer { rd_kafka_AdminOptions_destroy(options) }
+    // librdkafka discards a result that arrives after the queue was destroyed.
+    let queue = rd_kafka_queue_new(client)
+    defer { rd_kafka_queue_destroy(queue) }
+    var (code, text) = withErrorText { rd_kafka_AdminOptions_set_request_timeout(options, timeout, $0, $1) }
+    if code == RD_KAFKA_RESP_ERR_NO_ERROR, operation != RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS {
+      (code, text) = withErrorText { rd_kafka_AdminOptions_set_operation_timeout(options, timeout, $0, $1) }
+    }
+    if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+      send(client, options, queue)
+      (code, text) = (RD_KAFKA_RESP_ERR__TIMED_OUT, "no answer within \(timeout) ms")
+      if let event = rd_kafka_queue_poll(queue, timeout + Self.graceMilliseconds) {
+        defer { rd_kafka_event_destroy(event) }
+        code = rd_kafka_event_error(event)
+        if code == RD_KAFKA_RESP_ERR_NO_ERROR { return Dictionary(read(event)) { $1 } }
+        text = rd_kafka_event_error_string(event).map { String(cString: $0) } ?? ""
+      }
+    }
+    let failures = topics.map { topic in
+      (topic, KafkaError.make(KafkaErrorCode(code), "\(action) \(topic)", detail: text, client: client))
+    }
+    return Dictionary(failures.map { ($0, .failure($1)) }) { first, _ in first }
+  }
+
+  /// The results of topics that were to be created or deleted.
+  private static func topics(
+    _ results: UnsafeMutablePointer<OpaquePointer?>?,
+    _ count: Int,
+    _ action: String
+  ) -> [(String, Result<Void, KafkaError>)] {
+    UnsafeBufferPointer(start: results, count: count).compactMap(\.self).map { topic in
+      let name = String(cString: rd_kafka_topic_result_name(topic))
+      let (code, text) = (rd_kafka_topic_result_error(topic), rd_kafka_topic_result_error_string(topic))
+      return (name, result(code, text, "\(action) \(name)"))
+    }
+  }
+
+  private static func settings(of resource: OpaquePointer) -> [String: String] {
+    var count = 0
+    let entries = rd_kafka_ConfigResource_configs(resource, &count)
+    var settings: [String: String] = [:]
+    for index in 0..<count {
+      guard let entry = entries?[index], rd_kafka_ConfigEntry_is_sensitive(entry) != 1,
+        let name = rd_kafka_ConfigEntry_name(entry), let value = rd_kafka_ConfigEntry_value(entry)
+      else { continue }
+      settings[String(cString: name)] = String(cString: value)
+    }
+    return settings
+  }
+
+  private static func result(
+    _ code: rd_kafka_resp_err_t,
+    _ text: UnsafePointer<CChar>?,
+    _ action: String
+  ) -> Result<Void, KafkaError> {
+    guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return .success(()) }
+    return .failure(.make(KafkaErrorCode(code), action, detail: text.map { String(cString: $0) }))
+  }
+
+  private static func error(_ result: Result<Void, KafkaError>) -> KafkaError? {
+    if case .failure(let error) = result { error } else { nil }
   }
 }
 
@@ -224,8 +308,8 @@ public struct TopicSpecification: Sendable, Hashable {
 }
 
 /// librdkafka's list of the topics of a request, destroyed with this object.
-final class AdminList {
-  fileprivate(set) var pointers: [OpaquePointer?] = []
+private final class AdminList {
+  fileprivate var pointers: [OpaquePointer?] = []
   private let destroy: (UnsafeMutablePointer<OpaquePointer?>?, Int) -> Void
 
   init(

@@ -1,26 +1,44 @@
 import CRdkafka
 
-/// librdkafka's list of a consumer group's members, destroyed with this object.
+/// Lists the members of consumer groups.
 ///
 /// Not `rd_kafka_DescribeConsumerGroups`: if a broker closes the connection during that request, librdkafka frees the
 /// result before using it, and an assertion may end the process (librdkafka issue 4605, open in 2.0.2 and later). This
 /// older call asks every broker; those without the group return an empty list.
-final class GroupListing {
-  private let list: UnsafePointer<rd_kafka_group_list>
-  private let group: String
+enum GroupListing {
+  private static let pauseMilliseconds: Int32 = 50
 
-  /// Lists the members, within this timeout.
+  /// The group's members, within this timeout; none if no broker has it. Brokers that do not answer in time are ignored if the
+  /// group's coordinator did.
   ///
-  /// Brokers that do not answer in time are ignored if the group's coordinator did.
-  ///
-  /// - Throws: why no broker answered, with the group's name.
-  init(
+  /// - Throws: why no broker answered, or the error of the group's coordinator, with the group's name.
+  static func members(
     _ client: OpaquePointer,
     of group: String,
     timeoutMilliseconds: Int32
-  ) throws(KafkaError) {
-    list = try Self.ask(client, group, Deadline(milliseconds: timeoutMilliseconds))
-    self.group = group
+  ) throws(KafkaError) -> [GroupMember] {
+    let list = try ask(client, group, Deadline(milliseconds: timeoutMilliseconds))
+    defer { rd_kafka_group_list_destroy(list) }
+    let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
+    guard let found = groups.first(where: { text($0.group) == group }) else { return [] }
+    try KafkaError.check(found.err, "describe group \(group)")
+    return UnsafeBufferPointer(start: found.members, count: Int(found.member_cnt)).map { member in
+      let assignment = UnsafeRawBufferPointer(
+        start: member.member_assignment,
+        count: Int(member.member_assignment_size)
+      )
+      return GroupMember(
+        memberID: text(member.member_id),
+        clientID: text(member.client_id),
+        host: text(member.client_host),
+        // A member without partitions has no assignment yet, and other protocols have other formats.
+        partitions: MemberAssignment(assignment)?.partitions ?? []
+      )
+    }
+  }
+
+  private static func text(_ bytes: UnsafePointer<CChar>?) -> String {
+    bytes.map { String(cString: $0) } ?? ""
   }
 
   /// Repeats the request until there is a result. librdkafka fails the whole request if one broker refuses connections.
@@ -46,38 +64,6 @@ final class GroupListing {
       }
       failure = KafkaErrorCode(code)
       _ = rd_kafka_poll(client, min(pauseMilliseconds, deadline.remainingMilliseconds))
-    }
-  }
-
-  private static let pauseMilliseconds: Int32 = 50
-
-  deinit {
-    rd_kafka_group_list_destroy(list)
-  }
-
-  /// The group's members; none if no broker has it.
-  ///
-  /// - Throws: the error of the group's coordinator, with its name.
-  func members() throws(KafkaError) -> [GroupMember] {
-    let groups = UnsafeBufferPointer(start: list.pointee.groups, count: Int(list.pointee.group_cnt))
-    guard let found = groups.first(where: { $0.group.map { String(cString: $0) } == group }) else {
-      return []
-    }
-    guard found.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      throw .make(KafkaErrorCode(found.err), "describe group \(group)")
-    }
-    return UnsafeBufferPointer(start: found.members, count: Int(found.member_cnt)).map { member in
-      let assignment = UnsafeRawBufferPointer(
-        start: member.member_assignment,
-        count: Int(member.member_assignment_size)
-      )
-      return GroupMember(
-        memberID: member.member_id.map { String(cString: $0) } ?? "",
-        clientID: member.client_id.map { String(cString: $0) } ?? "",
-        host: member.client_host.map { String(cString: $0) } ?? "",
-        // A member without partitions has no assignment yet, and other protocols have other formats.
-        partitions: MemberAssignment(assignment)?.partitions ?? []
-      )
     }
   }
 }

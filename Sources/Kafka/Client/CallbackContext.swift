@@ -1,4 +1,5 @@
 import CRdkafka
+import FoundationEssentials
 
 /// The state that librdkafka's callbacks reach through their opaque pointer.
 ///
@@ -47,23 +48,17 @@ final class CallbackContext {
 
   /// Adds an error. If too many are pending, the oldest is dropped.
   func append(_ error: KafkaError) {
-    if errors.count == Self.maxErrors {
-      errors.removeFirst()
-    }
+    if errors.count == Self.maxErrors { errors.removeFirst() }
     errors.append(error)
   }
 
   /// Records the offset of a record that was delivered, if the broker reported it.
   func noteDelivery(of message: rd_kafka_message_t) {
     guard let topic = message.rkt, message.offset >= 0 else { return }
-    let end = message.offset + 1
-    deliveredEnds[Place(topic: topic, partition: message.partition), default: end] = end
+    deliveredEnds[Place(topic: topic, partition: message.partition)] = message.offset + 1
   }
 
   func takeErrors() -> [KafkaError] {
-    if errors.isEmpty {
-      return []
-    }
     defer { errors = [] }
     return errors
   }
@@ -83,8 +78,12 @@ final class CallbackContext {
       )
     }
     rd_kafka_conf_set_stats_cb(configuration.pointer) { _, json, size, opaque in
-      if let json, let onStatistics = CallbackContext.from(opaque)?.onStatistics {
-        onStatistics(ClientStatistics(json: UnsafeRawBufferPointer(start: json, count: size)))
+      if let json, let context = CallbackContext.from(opaque), let onStatistics = context.onStatistics {
+        do {
+          onStatistics(try ClientStatistics(json: Data(bytes: json, count: size)))
+        } catch {
+          context.log(.warning, "STATS", "cannot read the client's statistics: \(error)")
+        }
       }
       // 0: librdkafka keeps ownership of the text.
       return 0

@@ -1,5 +1,5 @@
 import CRdkafka
-import Glibc
+import Dispatch
 
 /// A librdkafka client and the objects that must live as long as it does.
 ///
@@ -37,20 +37,25 @@ final class ClientHandle {
     self.opaque = opaque
   }
 
-  deinit {
-    destroy(timeoutMilliseconds: 0)
-  }
+  deinit { destroy(timeoutMilliseconds: 0) }
 
   /// Destroys the client. Its queues, topics and messages must have been released.
   ///
   /// - Returns: whether it was destroyed in time; otherwise the destruction continues in the background.
   @discardableResult
   func destroy(timeoutMilliseconds: Int32) -> Bool {
-    if isDestroyed {
-      return true
-    }
+    if isDestroyed { return true }
     isDestroyed = true
-    return ClientDestruction(client: client, context: opaque).run(timeoutMilliseconds: timeoutMilliseconds)
+    // Nothing else uses them from now on.
+    nonisolated(unsafe) let (client, opaque) = (client, opaque)
+    let isGone = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "librdkafka-destroy").async {
+      // A consumer has left its group before this, with a deadline, so no callback runs on this thread.
+      rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+      opaque.release()
+      isGone.signal()
+    }
+    return isGone.wait(timeout: .now() + .milliseconds(Int(max(0, timeoutMilliseconds)))) == .success
   }
 
   /// Abandons a client that cannot be destroyed safely: it leaves its group, and stays in memory.
@@ -63,9 +68,8 @@ final class ClientHandle {
   ///
   /// It requests all topics and filters the result, because requesting a topic by name can create it.
   func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
-    let action = "read the metadata of \(topics.joined(separator: ", "))"
     var result = TopicMetadata()
-    try ask(action, Deadline(milliseconds: timeoutMilliseconds), topics, into: &result)
+    try ask(topics, Deadline(milliseconds: timeoutMilliseconds), into: &result)
     result.missing = topics.filter { result.partitionCounts[$0] == nil }
     return result
   }
@@ -75,12 +79,11 @@ final class ClientHandle {
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     var result = TopicMetadata()
     for name in topics {
-      let action = "read the metadata of \(name)"
       guard let topic = rd_kafka_topic_new(client, name, nil) else {
-        throw .make(KafkaErrorCode(rd_kafka_last_error()), action)
+        throw .make(KafkaErrorCode(rd_kafka_last_error()), "read the metadata of \(name)")
       }
       defer { rd_kafka_topic_destroy(topic) }
-      try ask(action, deadline, [name], only: topic, into: &result)
+      try ask([name], deadline, only: topic, into: &result)
     }
     result.missing = topics.filter { result.partitionCounts[$0] == nil }
     return result
@@ -88,28 +91,25 @@ final class ClientHandle {
 
   /// Requests metadata, and notes those of the wanted topics that exist.
   private func ask(
-    _ action: String,
-    _ deadline: Deadline,
     _ topics: [String],
+    _ deadline: Deadline,
     only topic: OpaquePointer? = nil,
     into result: inout TopicMetadata
   ) throws(KafkaError) {
-    let metadata = try ask(action, deadline, only: topic)
+    let action = "read the metadata of \(topics.joined(separator: ", "))"
+    guard let metadata = try ask(action, deadline, only: topic) else { return }
     defer { rd_kafka_metadata_destroy(metadata) }
     context.faults.connected()
 
     let wanted = Set(topics)
-    for index in 0..<Int(metadata?.pointee.topic_cnt ?? 0) {
-      guard let answer = metadata?.pointee.topics[index], let text = answer.topic else { continue }
-      let name = String(cString: text)
-      guard wanted.contains(name) else { continue }
+    for answer in UnsafeBufferPointer(start: metadata.pointee.topics, count: Int(metadata.pointee.topic_cnt))
+    {
+      guard let name = answer.topic.map({ String(cString: $0) }), wanted.contains(name) else { continue }
       switch answer.err {
       case RD_KAFKA_RESP_ERR_NO_ERROR where answer.partition_cnt > 0:
         result.partitionCounts[name] = answer.partition_cnt
-      case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
-        break
-      default:
-        throw .make(KafkaErrorCode(answer.err), "read the metadata of \(name)")
+      case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: break
+      default: throw .make(KafkaErrorCode(answer.err), "read the metadata of \(name)")
       }
     }
   }
@@ -152,70 +152,6 @@ final class ClientHandle {
     guard let text = rd_kafka_clusterid(client, timeoutMilliseconds) else { return nil }
     defer { rd_kafka_mem_free(client, text) }
     return String(cString: text)
-  }
-}
-
-/// Destroys a client on a separate thread, so that the wait can have a timeout.
-///
-/// Consumers leave their group before this, with a deadline. Here they are only destroyed
-/// (`RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE`), so that no callback runs on the thread.
-struct ClientDestruction {
-  let client: OpaquePointer
-  let context: Unmanaged<CallbackContext>
-
-  /// The write end of a pipe, closed when the client has been destroyed; -1 if no thread waits.
-  private var signal: Int32 = -1
-
-  init(client: OpaquePointer, context: Unmanaged<CallbackContext>) {
-    self.client = client
-    self.context = context
-  }
-
-  /// - Returns: whether the client was destroyed in time; otherwise its destruction continues.
-  func run(timeoutMilliseconds: Int32) -> Bool {
-    var ends: [Int32] = [-1, -1]
-    if timeoutMilliseconds > 0, pipe(&ends) == 0 {
-      // Closed in child processes: one that kept the write end open would prevent the hang-up.
-      _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
-      _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
-    }
-    let job = UnsafeMutablePointer<ClientDestruction>.allocate(capacity: 1)
-    job.initialize(to: self)
-    job.pointee.signal = ends[1]
-
-    var thread = pthread_t()
-    guard pthread_create(&thread, nil, { ClientDestruction.main($0) }, job) == 0 else {
-      // No thread is available. Blocking without a timeout is better than leaking the client.
-      _ = ClientDestruction.main(job)
-      close(ends[0])
-      return true
-    }
-    pthread_detach(thread)
-    guard ends[0] >= 0 else { return false }
-    defer { close(ends[0]) }
-    return Self.waitForHangUp(ends[0], Deadline(milliseconds: timeoutMilliseconds))
-  }
-
-  private static func waitForHangUp(_ end: Int32, _ deadline: Deadline) -> Bool {
-    var descriptor = pollfd(fd: end, events: 0, revents: 0)
-    while true {
-      let result = poll(&descriptor, 1, deadline.remainingMilliseconds)
-      if result >= 0 || errno != EINTR {
-        return result > 0
-      }
-    }
-  }
-
-  private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let job = argument?.assumingMemoryBound(to: ClientDestruction.self) else { return nil }
-    let destruction = job.move()
-    job.deallocate()
-    rd_kafka_destroy_flags(destruction.client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
-    destruction.context.release()
-    if destruction.signal >= 0 {
-      close(destruction.signal)
-    }
-    return nil
   }
 }
 

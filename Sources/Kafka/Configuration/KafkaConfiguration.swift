@@ -11,13 +11,8 @@ import CRdkafka
 public struct KafkaConfiguration: Sendable, Hashable {
   /// One property.
   public struct Property: Sendable, Hashable {
-    public var name: String
-    public var value: String
-
-    public init(name: String, value: String) {
-      self.name = name
-      self.value = value
-    }
+    public let name: String
+    public internal(set) var value: String
   }
 
   /// The properties, in the order of application.
@@ -35,9 +30,7 @@ public struct KafkaConfiguration: Sendable, Hashable {
 
   /// Creates a configuration from names and values. If a name occurs twice, the last value counts.
   public init(_ properties: some Sequence<(String, String)>) {
-    for (name, value) in properties {
-      self[name] = value
-    }
+    for (name, value) in properties { self[name] = value }
   }
 
   /// The value of a property; nil if it is not set. Setting nil removes the property.
@@ -78,11 +71,9 @@ public struct KafkaConfiguration: Sendable, Hashable {
   /// - Throws: `_INVALID_ARG` with the property and its value.
   public func check() throws(KafkaError) { _ = try ConfigurationHandle(self) }
 
-  /// Sets a property unless the user has set it.
-  mutating func setDefault(_ name: String, _ value: String) {
-    if self[name] == nil {
-      self[name] = value
-    }
+  /// Sets properties that are not set yet.
+  package mutating func setDefaults(_ defaults: KeyValuePairs<String, String>) {
+    for (name, value) in defaults where self[name] == nil { self[name] = value }
   }
 
   /// Sets a property that this module depends on.
@@ -101,20 +92,15 @@ public struct KafkaConfiguration: Sendable, Hashable {
 }
 
 extension KafkaConfiguration: ExpressibleByDictionaryLiteral {
-  public init(dictionaryLiteral elements: (String, String)...) {
-    self.init(elements)
-  }
-}
+  public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
 
-extension KafkaConfiguration {
   /// Adds the properties that a consumer needs, and better defaults.
   ///
   /// - Throws: `_INVALID_ARG` with a property that the user has set to an unusable value.
   func completedForConsumer(isolationLevel: IsolationLevel?) throws(KafkaError) -> KafkaConfiguration {
     var configuration = self
     // librdkafka requires a group name. The consumer neither joins this group nor commits to it.
-    configuration.setDefault("group.id", "no-group")
-    configuration.setDefault("socket.nagle.disable", "true")
+    configuration.setDefaults(["group.id": "no-group", "socket.nagle.disable": "true"])
     try configuration.require(
       "partition.assignment.strategy",
       "cooperative-sticky",
@@ -128,9 +114,7 @@ extension KafkaConfiguration {
       "true",
       because: "FeedStore waits for the ends of partitions"
     )
-    if let isolationLevel {
-      configuration["isolation.level"] = isolationLevel.rawValue
-    }
+    if let isolationLevel { configuration["isolation.level"] = isolationLevel.rawValue }
     return configuration
   }
 }
@@ -151,20 +135,9 @@ public typealias KafkaLogHandler =
   @Sendable (_ level: KafkaLogLevel, _ facility: String, _ message: String) -> Void
 
 /// The severity of a log line; the numbers are syslog's.
-public enum KafkaLogLevel: Int32, Sendable, Comparable {
+public enum KafkaLogLevel: Int32, Sendable {
   case emergency = 0
-  case alert
-  case critical
-  case error
-  case warning
-  case notice
-  case info
-  case debug
-
-  /// Orders by number: `.emergency`, the most severe, is the least.
-  public static func < (one: KafkaLogLevel, other: KafkaLogLevel) -> Bool {
-    one.rawValue < other.rawValue
-  }
+  case alert, critical, error, warning, notice, info, debug
 }
 
 /// librdkafka's configuration object, destroyed with this value unless a client has taken ownership.
@@ -176,14 +149,10 @@ struct ConfigurationHandle: ~Copyable {
   /// - Throws: `_INVALID_ARG` with the property and its value.
   init(_ configuration: KafkaConfiguration) throws(KafkaError) {
     pointer = rd_kafka_conf_new()
-    for property in configuration.properties {
-      try set(property)
-    }
+    for property in configuration.properties { try set(property) }
   }
 
-  deinit {
-    rd_kafka_conf_destroy(pointer)
-  }
+  deinit { rd_kafka_conf_destroy(pointer) }
 
   /// Creates a client, which takes ownership of the configuration. On failure, the configuration is destroyed.
   consuming func makeClient(_ type: rd_kafka_type_t) throws(KafkaError) -> OpaquePointer {
@@ -200,9 +169,7 @@ struct ConfigurationHandle: ~Copyable {
 
   private func set(_ property: KafkaConfiguration.Property) throws(KafkaError) {
     let (result, text) = withErrorText { rd_kafka_conf_set(pointer, property.name, property.value, $0, $1) }
-    if result == RD_KAFKA_CONF_OK {
-      return
-    }
+    if result == RD_KAFKA_CONF_OK { return }
     // Secrets must not reach a log, and librdkafka's message repeats an invalid value.
     let isMasked = KafkaConfiguration.isMasked(property.name)
     let shown = isMasked ? "(not shown)" : "\"\(property.value)\""

@@ -25,9 +25,7 @@ extension Consumer {
   /// Stops reading partitions that were added.
   public func remove(_ partitions: [TopicPartition]) throws(KafkaError) {
     let client = try client("unassign \(partitions)")
-    if partitions.isEmpty {
-      return
-    }
+    if partitions.isEmpty { return }
     forgetPauses(of: pausedPartitions.intersection(partitions), client)
     let list = TopicPartitionList(partitions)
     if let error = rd_kafka_incremental_unassign(client, list.pointer) {
@@ -52,9 +50,7 @@ extension Consumer {
   public func pause(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
     let client = try client("pause partitions")
     let added = partitions.filter { !pausedPartitions.contains($0) }
-    if added.isEmpty {
-      return
-    }
+    if added.isEmpty { return }
     // librdkafka accepts any partition of a topic that it knows, and keeps it paused.
     let assigned = try Set(assignment())
     if let stranger = added.first(where: { !assigned.contains($0) }) {
@@ -72,9 +68,7 @@ extension Consumer {
   public func resume(_ partitions: some Sequence<TopicPartition>) throws(KafkaError) {
     let client = try client("resume partitions")
     let paused = partitions.filter { pausedPartitions.contains($0) }
-    if paused.isEmpty {
-      return
-    }
+    if paused.isEmpty { return }
     let early = paused.compactMap { partition in
       withheld[partition].map { TopicPartitionOffset(partition, offset: $0) }
     }
@@ -96,9 +90,7 @@ extension Consumer {
   /// - Throws: `_TIMED_OUT`, after which the position is unknown; an error with the partition if one is not assigned.
   public func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError) {
     let client = try client("seek to \(offsets)")
-    if offsets.isEmpty {
-      return
-    }
+    if offsets.isEmpty { return }
     let list = TopicPartitionList(offsets)
     if let error = rd_kafka_seek_partitions(client, list.pointer, Self.seekTimeout(timeoutMilliseconds)) {
       defer { rd_kafka_error_destroy(error) }
@@ -124,9 +116,7 @@ extension Consumer {
 
   /// Resumes paused partitions before they are revoked.
   func forgetPauses(of partitions: Set<TopicPartition>, _ client: OpaquePointer) {
-    if partitions.isEmpty {
-      return
-    }
+    if partitions.isEmpty { return }
     let list = TopicPartitionList(partitions)
     // A partition that is no longer assigned cannot be resumed, and need not be.
     _ = rd_kafka_resume_partitions(client, list.pointer)
@@ -146,9 +136,7 @@ extension Consumer {
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
     let action = "read the committed offsets"
     let client = try groupClient(action)
-    if partitions.isEmpty {
-      return [:]
-    }
+    if partitions.isEmpty { return [:] }
     let list = TopicPartitionList(partitions)
     let code = rd_kafka_committed(client, list.pointer, timeoutMilliseconds)
     try KafkaError.check(code, client: client, "\(action) of \(partitions)")
@@ -160,7 +148,7 @@ extension Consumer {
   /// - Throws: `_UNKNOWN_GROUP` without `group.id`; an error with the group's name if no broker answers.
   public func groupMembers(timeoutMilliseconds: Int32) throws(KafkaError) -> [GroupMember] {
     let client = try groupClient("list the group's members")
-    return try GroupListing(client, of: groupID ?? "", timeoutMilliseconds: timeoutMilliseconds).members()
+    return try GroupListing.members(client, of: groupID ?? "", timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// The offset after the last delivered record of each partition; nil before the first.

@@ -111,9 +111,7 @@ public final class Consumer {
     handle.context.consumer = self
   }
 
-  deinit {
-    tearDown(timeoutMilliseconds: 0)
-  }
+  deinit { tearDown(timeoutMilliseconds: 0) }
 
   /// Joins the group named by `group.id`, and shares a topic with the other members.
   ///
@@ -196,9 +194,7 @@ public final class Consumer {
       batch.accept(received, topics: &topics, client: client)
       if !pausedPartitions.isEmpty { withhold(from: batch) }
     }
-    for error in handle?.context.takeErrors() ?? [] {
-      batch.append(.error(error))
-    }
+    for error in handle?.context.takeErrors() ?? [] { batch.append(.error(error)) }
     if delayedRebalance?.until.hasPassed == true { endDelay() }
     if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
@@ -256,9 +252,7 @@ public final class Consumer {
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
     guard let client = handle?.client else { return }
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
-    for weak in batches {
-      weak.batch?.recycle()
-    }
+    for weak in batches { weak.batch?.recycle() }
     // librdkafka 2.0.2 would wait for ever for an assignment that is not completed.
     joinsAgain = false
     endDelay()
@@ -269,9 +263,7 @@ public final class Consumer {
     if !hasLeft {
       throw .make(.timedOut, "leave the group within \(timeoutMilliseconds) ms of closing the consumer")
     }
-    if !isGone {
-      throw .make(.timedOut, "tear down the consumer within \(timeoutMilliseconds) ms")
-    }
+    if !isGone { throw .make(.timedOut, "tear down the consumer within \(timeoutMilliseconds) ms") }
   }
 
   /// The client, for one call.
@@ -306,9 +298,7 @@ public final class Consumer {
       return false
     }
     while rd_kafka_consumer_closed(client) == 0 {
-      if deadline.hasPassed {
-        return false
-      }
+      if deadline.hasPassed { return false }
       // Polled like in `poll`: `rd_kafka_queue_poll` would return the rebalance as an event instead of calling back.
       var message: UnsafeMutablePointer<rd_kafka_message_t>?
       let timeout = min(100, deadline.remainingMilliseconds)
@@ -328,9 +318,7 @@ public final class Consumer {
   private func tearDown(timeoutMilliseconds: Int32) -> Bool {
     guard let handle else { return true }
     self.handle = nil
-    for weak in batches {
-      weak.batch?.recycle()
-    }
+    for weak in batches { weak.batch?.recycle() }
     batches = []
     topics.removeAll()
     pausedPartitions = []

@@ -11,9 +11,7 @@ public final class ConsumerGroupMetadata {
     self.pointer = pointer
   }
 
-  deinit {
-    rd_kafka_consumer_group_metadata_destroy(pointer)
-  }
+  deinit { rd_kafka_consumer_group_metadata_destroy(pointer) }
 
   /// The id of the member in the group; nil if it has none.
   public var memberID: String? {

@@ -118,9 +118,7 @@ public final class MessageBatch {
     var subject = "consume"
     if let topic {
       subject += " \(topics.name(at: topic))"
-      if message.pointee.partition >= 0 {
-        subject += " [\(message.pointee.partition)]"
-      }
+      if message.pointee.partition >= 0 { subject += " [\(message.pointee.partition)]" }
     }
     let detail = rd_kafka_message_errstr(message).map { String(cString: $0) }
     return .error(.make(KafkaErrorCode(code), subject, detail: detail, client: client))

@@ -49,9 +49,7 @@ public final class EmbeddedCluster: Sendable {
     running = Mutex(Running(cluster: cluster, handle: handle))
   }
 
-  deinit {
-    stop()
-  }
+  deinit { stop() }
 
   /// Stops the cluster and closes its connections; a second call does nothing.
   public func stop() {

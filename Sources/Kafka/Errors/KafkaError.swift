@@ -88,16 +88,12 @@ extension KafkaError {
     client: OpaquePointer? = nil,
     _ action: @autoclosure () -> String
   ) throws(KafkaError) {
-    if code != RD_KAFKA_RESP_ERR_NO_ERROR {
-      throw make(KafkaErrorCode(code), action(), client: client)
-    }
+    if code != RD_KAFKA_RESP_ERR_NO_ERROR { throw make(KafkaErrorCode(code), action(), client: client) }
   }
 
   /// Throws, and destroys the error object, unless there is none.
   static func check(_ error: OpaquePointer?, _ action: @autoclosure () -> String) throws(KafkaError) {
-    if let error {
-      throw make(taking: error, action())
-    }
+    if let error { throw make(taking: error, action()) }
   }
 
   private static func fatalError(of client: OpaquePointer) -> (KafkaErrorCode, String)? {

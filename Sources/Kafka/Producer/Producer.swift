@@ -4,8 +4,10 @@ import CRdkafka
 ///
 /// **One thread.** A producer is not `Sendable`. Delivery happens in the background; `poll` reports failed deliveries,
 /// and `takeDeliveryErrors` returns them.
-public final class Producer {
-  private let core: ProducerCore
+public class Producer {
+  /// nil after close.
+  private(set) final var handle: ClientHandle?
+  final var topics = TopicTable()
 
   /// Creates a producer, which connects in the background.
   ///
@@ -13,7 +15,10 @@ public final class Producer {
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` with the invalid property and its value.
-  public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
+  public convenience init(
+    configuration: KafkaConfiguration,
+    log: @escaping KafkaLogHandler
+  ) throws(KafkaError) {
     if let identifier = configuration["transactional.id"] {
       throw .make(
         .invalidArgument,
@@ -21,7 +26,55 @@ public final class Producer {
         detail: "this producer is without transactions; use a TransactionalProducer"
       )
     }
-    core = try ProducerCore(configuration, log: log)
+    try self.init(configuration, log)
+  }
+
+  /// Creates a producer of either kind.
+  init(_ given: KafkaConfiguration, _ log: @escaping KafkaLogHandler) throws(KafkaError) {
+    var configuration = given
+    configuration.setDefaults(["socket.nagle.disable": "true", "delivery.report.only.error": "true"])
+    try configuration.require(
+      "enable.idempotence",
+      "true",
+      because: "a record that is sent again must not be written twice"
+    )
+    handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
+      rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
+        guard let message else { return }
+        if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+          CallbackContext.from(opaque)?.noteDelivery(of: message.pointee)
+        }
+        guard Producer.isFailure(message.pointee.err) else { return }
+        let topic = message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "?"
+        let isTooLarge = message.pointee.err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+        let size = isTooLarge ? " of \(message.pointee.key_len + message.pointee.len) bytes" : ""
+        CallbackContext.from(opaque)?.deliveryErrors.append(
+          .make(
+            KafkaErrorCode(message.pointee.err),
+            "deliver a record\(size) to \(topic) [\(message.pointee.partition)]",
+            client: client
+          )
+        )
+      }
+    }
+  }
+
+  deinit { tearDown(timeoutMilliseconds: 0) }
+
+  /// Whether a record with this code is a delivery error. Records that are discarded on purpose are none.
+  private static func isFailure(_ code: rd_kafka_resp_err_t) -> Bool {
+    switch code {
+    case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: false
+    default: true
+    }
+  }
+
+  /// The client, for one call.
+  ///
+  /// - Throws: `_DESTROY` if it is closed.
+  func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
+    guard let handle else { throw .make(.closed, action()) }
+    return handle.client
   }
 
   /// Queues a record; key, value and headers are copied.
@@ -40,18 +93,49 @@ public final class Producer {
     headers: HeaderList = HeaderList(),
     timestampMilliseconds: Int64 = 0
   ) throws(KafkaError) {
-    try core.produce(
-      topic: topic,
-      partition: partition,
-      key: key,
-      value: value,
-      headers: headers,
-      timestampMilliseconds: timestampMilliseconds
-    )
+    let client = try client("produce to \(topic) [\(partition)]")
+    guard let index = topics.index(ofName: topic, client: client) else {
+      throw .make(KafkaErrorCode(rd_kafka_last_error()), "produce to \(topic) [\(partition)]")
+    }
+    let entries = headers.entries
+    let error = headers.bytes.withUnsafeBytes { bytes in
+      entries.withUnsafeBufferPointer { entries in
+        withPointer(key) { key, keySize in
+          withPointer(value) { value, valueSize in
+            feedstore_produce(
+              client,
+              topics.pointer(at: index),
+              partition,
+              timestampMilliseconds,
+              key,
+              keySize,
+              value,
+              valueSize,
+              bytes.baseAddress,
+              entries.baseAddress,
+              entries.count
+            )
+          }
+        }
+      }
+    }
+    try KafkaError.check(error, "produce to \(topic) [\(partition)]")
+  }
+
+  /// Receives statistics on the producer's thread, inside `poll`, `flush` and `commit`, if `statistics.interval.ms` is
+  /// set. Until one of these calls takes them, they wait in memory.
+  public var onStatistics: ((ClientStatistics) -> Void)? {
+    get { handle?.context.onStatistics }
+    set { handle?.context.onStatistics = newValue }
+  }
+
+  /// Whether the last metadata response came from an ``EmbeddedCluster``. Does not block.
+  public var isOnEmbeddedCluster: Bool {
+    EmbeddedCluster.isID(handle.flatMap { ClientHandle.clusterID($0.client) })
   }
 
   /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
-  public var queuedCount: Int { core.queuedCount }
+  public var queuedCount: Int { handle.map { Int(rd_kafka_outq_len($0.client)) } ?? 0 }
 
   /// Processes delivery reports; call it regularly, and when the queue is full.
   ///
@@ -59,28 +143,33 @@ public final class Producer {
   /// - Returns: whether there are delivery errors to take.
   @discardableResult
   public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
-    try core.poll(timeoutMilliseconds: timeoutMilliseconds)
+    _ = rd_kafka_poll(try client("poll the producer"), timeoutMilliseconds)
+    // Errors of the client itself have been logged; the affected calls throw them.
+    _ = handle?.context.takeErrors()
+    return handle?.context.deliveryErrors.isEmpty == false
   }
 
-  /// Returns and clears the failed deliveries.
-  public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
+  /// Returns and clears the failed deliveries. A transactional call that fails may do so before the reports of the records that
+  /// made it fail; after `abort` all are there.
+  public func takeDeliveryErrors() -> DeliveryErrors {
+    guard let context = handle?.context else { return DeliveryErrors() }
+    defer { context.deliveryErrors = DeliveryErrors() }
+    return context.deliveryErrors
+  }
 
-  /// Sends all queued records, and waits until each is delivered or has failed.
+  /// Sends all queued records, and waits until each is delivered or has failed. `commit` includes this.
   ///
   /// - Throws: `_TIMED_OUT`, retriable. Failed records are delivery errors, not errors of this call.
   public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try core.flush(timeoutMilliseconds: timeoutMilliseconds)
+    let client = try client("flush the producer")
+    let code = rd_kafka_flush(client, timeoutMilliseconds)
+    try KafkaError.check(code, client: client, "deliver the \(queuedCount) records that are queued")
   }
 
-  /// Whether the last metadata response came from an ``EmbeddedCluster``.
-  public var isOnEmbeddedCluster: Bool { EmbeddedCluster.isID(core.clusterID) }
-
   /// Returns which of the topics exist, and their numbers of partitions. Creates none.
-  public func metadata(
-    _ topics: [String],
-    timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> TopicMetadata {
-    try core.metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
+  public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+    _ = try client("read metadata")
+    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
   /// Delivers all queued records and releases all resources; a second call does nothing.
@@ -90,6 +179,141 @@ public final class Producer {
   /// - Throws: `_TIMED_OUT` if records could not be delivered in time (they are discarded), or the client could not be
   ///   destroyed in time (that continues in the background).
   public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try core.close(delivering: true, timeoutMilliseconds: timeoutMilliseconds)
+    try close(delivering: true, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Closes the client. If `delivering`, queued records are delivered first; otherwise they are discarded.
+  func close(delivering: Bool, timeoutMilliseconds: Int32) throws(KafkaError) {
+    guard let client = handle?.client else { return }
+    let deadline = Deadline(milliseconds: timeoutMilliseconds)
+    if delivering { _ = rd_kafka_flush(client, deadline.remainingMilliseconds) }
+    // Pending delivery reports count, too: serve them, so that only records remain.
+    _ = rd_kafka_poll(client, 0)
+    let undelivered = queuedCount
+    if undelivered > 0 {
+      _ = rd_kafka_purge(client, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+      _ = rd_kafka_poll(client, 0)
+    }
+    let isGone = tearDown(timeoutMilliseconds: max(1, deadline.remainingMilliseconds))
+    if delivering && undelivered > 0 {
+      throw .make(
+        .timedOut,
+        "deliver \(undelivered) records before closing, within \(timeoutMilliseconds) ms"
+      )
+    }
+    if !isGone { throw .make(.timedOut, "close the producer within \(timeoutMilliseconds) ms") }
+  }
+
+  @discardableResult
+  private func tearDown(timeoutMilliseconds: Int32) -> Bool {
+    guard let handle else { return true }
+    self.handle = nil
+    topics.removeAll()
+    return handle.destroy(timeoutMilliseconds: timeoutMilliseconds)
+  }
+}
+
+/// Passes a pointer and a size to C; nil becomes NULL, and empty bytes do not.
+private func withPointer<Result>(
+  _ bytes: UnsafeRawBufferPointer?,
+  _ body: (UnsafeRawPointer?, Int) -> Result
+) -> Result {
+  guard let bytes else { return body(nil, 0) }
+  if let start = bytes.baseAddress { return body(start, bytes.count) }
+  return withUnsafePointer(to: UInt8(0)) { body($0, 0) }
+}
+
+/// Records that a producer accepted but could not deliver.
+public struct DeliveryErrors: Sendable, Hashable {
+  /// The number of records.
+  public private(set) var count = 0
+
+  /// The first errors, at most `maxErrors`, each with its topic and partition.
+  public private(set) var errors: [KafkaError] = []
+
+  /// The maximum number of errors that are kept; further ones are only counted.
+  public static let maxErrors = 16
+
+  /// Creates an empty value.
+  public init() {}
+
+  public var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ error: KafkaError) {
+    count += 1
+    if errors.count < Self.maxErrors { errors.append(error) }
+  }
+
+  /// Adds errors that came later.
+  package mutating func append(_ later: DeliveryErrors) {
+    count += later.count
+    errors += later.errors.prefix(Self.maxErrors - errors.count)
+  }
+}
+
+/// The headers of a record to produce. It can be filled, used and cleared repeatedly without allocating.
+///
+/// ```swift
+/// var headers = HeaderList()
+/// headers.append("content-type", "application/json")
+/// ```
+public struct HeaderList {
+  private(set) var bytes: [UInt8] = []
+  private(set) var entries: [feedstore_header_t] = []
+
+  public init() {}
+
+  public var count: Int { entries.count }
+  public var isEmpty: Bool { entries.isEmpty }
+  /// The size of all names and values.
+  public var byteCount: Int { bytes.count }
+
+  /// Adds a header with bytes as its value; nil for a null.
+  public mutating func append(_ name: StaticString, _ value: UnsafeRawBufferPointer?) {
+    appendName(name)
+    if let value {
+      bytes.append(contentsOf: value)
+      entries[entries.count - 1].value_size = value.count
+    }
+  }
+
+  /// Adds a header with text as its value.
+  public mutating func append(_ name: StaticString, _ value: some StringProtocol) {
+    appendName(name)
+    bytes.append(contentsOf: value.utf8)
+    entries[entries.count - 1].value_size = bytes.count - entries[entries.count - 1].value_offset
+  }
+
+  /// Adds a copy of a header.
+  public mutating func append(_ header: Header) {
+    appendName(header.name.utf8)
+    if let value = header.value {
+      bytes.append(contentsOf: value)
+      entries[entries.count - 1].value_size = value.count
+    }
+  }
+
+  /// Clears the list and keeps its memory.
+  public mutating func removeAll() {
+    bytes.removeAll(keepingCapacity: true)
+    entries.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func appendName(_ name: StaticString) {
+    appendName(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+  }
+
+  /// Starts a header. Its value, null by default, follows in `bytes`.
+  private mutating func appendName(_ name: some Collection<UInt8>) {
+    let offset = bytes.count
+    bytes.append(contentsOf: name)
+    entries.append(
+      feedstore_header_t(
+        name_offset: offset,
+        name_size: name.count,
+        value_offset: bytes.count,
+        value_size: -1
+      )
+    )
   }
 }

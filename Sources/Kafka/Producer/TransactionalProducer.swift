@@ -15,16 +15,7 @@ import CRdkafka
 /// - otherwise, and also if retries of a commit run out: the outcome is *unknown*. Close the producer, create a new one
 ///   (its `initTransactions` ends the open transaction), and read the committed offsets. Never assume that the
 ///   transaction was aborted.
-public final class TransactionalProducer {
-  private let core: ProducerCore
-
-  /// Receives statistics on the producer's thread, inside `poll`, `flush` and `commit`, if `statistics.interval.ms` is
-  /// set. Until one of these calls takes them, they wait in memory.
-  public var onStatistics: ((ClientStatistics) -> Void)? {
-    get { core.onStatistics }
-    set { core.onStatistics = newValue }
-  }
-
+public final class TransactionalProducer: Producer {
   /// Creates a producer; the configuration must set `transactional.id`.
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.
@@ -43,7 +34,7 @@ public final class TransactionalProducer {
       "false",
       because: "deliveredEnd(of:) follows from the reports"
     )
-    core = try ProducerCore(configuration, log: log)
+    try super.init(configuration, log)
   }
 
   /// Registers the producer with its coordinator, fences an earlier producer with the same id, and ends a transaction
@@ -52,7 +43,7 @@ public final class TransactionalProducer {
   /// - Throws: `_TIMED_OUT`, retriable, if no coordinator can be reached; `CONCURRENT_TRANSACTIONS`, retriable, if brokers do not end
   ///   an earlier transaction in that time.
   public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
-    let client = try core.client("start the transactional producer")
+    let client = try client("start the transactional producer")
     let deadline = Deadline(milliseconds: timeoutMilliseconds)
     // While brokers end an earlier transaction they refuse. librdkafka 2.0.2 then asks again after half a second, or as soon as
     // it is called again.
@@ -77,34 +68,8 @@ public final class TransactionalProducer {
 
   /// Begins a transaction. The broker aborts it after `transaction.timeout.ms`.
   public func begin() throws(KafkaError) {
-    let client = try core.client("begin a transaction")
+    let client = try client("begin a transaction")
     try KafkaError.check(rd_kafka_begin_transaction(client), "begin a transaction")
-  }
-
-  /// Queues a record for the transaction; key, value and headers are copied.
-  ///
-  /// - Parameters:
-  ///   - partition: the partition, from 0; see `Murmur2Partitioner`.
-  ///   - key: nil for a null key, which differs from an empty one.
-  ///   - value: nil for a null (a tombstone).
-  ///   - timestampMilliseconds: the record's time since 1970 UTC; 0 for now.
-  /// - Throws: `_QUEUE_FULL`, retriable: poll and call again; `MSG_SIZE_TOO_LARGE`; errors with the partition.
-  public func produce(
-    topic: String,
-    partition: Int32,
-    key: UnsafeRawBufferPointer?,
-    value: UnsafeRawBufferPointer?,
-    headers: HeaderList = HeaderList(),
-    timestampMilliseconds: Int64 = 0
-  ) throws(KafkaError) {
-    try core.produce(
-      topic: topic,
-      partition: partition,
-      key: key,
-      value: value,
-      headers: headers,
-      timestampMilliseconds: timestampMilliseconds
-    )
   }
 
   /// Adds input offsets to the transaction. They are committed for the group together with it, or not at all.
@@ -119,10 +84,8 @@ public final class TransactionalProducer {
     _ group: ConsumerGroupMetadata,
     timeoutMilliseconds: Int32 = -1
   ) throws(KafkaError) {
-    let client = try core.client("add offsets to the transaction")
-    if offsets.isEmpty {
-      return
-    }
+    let client = try client("add offsets to the transaction")
+    if offsets.isEmpty { return }
     let list = TopicPartitionList(offsets)
     let error = rd_kafka_send_offsets_to_transaction(client, list.pointer, group.pointer, timeoutMilliseconds)
     try KafkaError.check(error, "add the offsets \(offsets.text) to the transaction")
@@ -135,7 +98,7 @@ public final class TransactionalProducer {
   ///
   /// - Parameter timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
   public func commit(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
-    let client = try core.client("commit the transaction")
+    let client = try client("commit the transaction")
     try KafkaError.check(rd_kafka_commit_transaction(client, timeoutMilliseconds), "commit the transaction")
   }
 
@@ -146,35 +109,18 @@ public final class TransactionalProducer {
   ///
   /// - Parameter timeoutMilliseconds: -1, the recommended value, is the rest of the transaction's timeout.
   public func abort(timeoutMilliseconds: Int32 = -1) throws(KafkaError) {
-    let client = try core.client("abort the transaction")
+    let client = try client("abort the transaction")
     try KafkaError.check(rd_kafka_abort_transaction(client, timeoutMilliseconds), "abort the transaction")
   }
 
-  /// The number of records that are queued or in flight, and of delivery reports that wait for a poll.
-  public var queuedCount: Int { core.queuedCount }
-
   /// The offset after the last record that a broker has reported as written to a partition; nil before the first. After
   /// `flush` it takes all records into account, except those whose offset the broker did not report.
-  public func deliveredEnd(of partition: TopicPartition) -> Int64? { core.deliveredEnd(of: partition) }
-
-  /// Processes delivery reports; call it regularly, and when the queue is full.
-  ///
-  /// - Parameter timeoutMilliseconds: how long to wait for reports; 0 does not wait.
-  /// - Returns: whether there are delivery errors to take.
-  @discardableResult
-  public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
-    try core.poll(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  /// Returns and clears the failed deliveries. A call that fails may do so before the reports of the records that made
-  /// it fail; after `abort` all are there.
-  public func takeDeliveryErrors() -> DeliveryErrors { core.takeDeliveryErrors() }
-
-  /// Sends all queued records, and waits until each is delivered or has failed. `commit` includes this.
-  ///
-  /// - Throws: `_TIMED_OUT`, retriable. Failed records are delivery errors, not errors of this call.
-  public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try core.flush(timeoutMilliseconds: timeoutMilliseconds)
+  public func deliveredEnd(of partition: TopicPartition) -> Int64? {
+    guard let handle, let index = topics.index(ofName: partition.topic, client: handle.client) else {
+      return nil
+    }
+    let place = CallbackContext.Place(topic: topics.pointer(at: index), partition: partition.partition)
+    return handle.context.deliveredEnds[place]
   }
 
   /// Releases all resources; a second call does nothing.
@@ -183,7 +129,7 @@ public final class TransactionalProducer {
   /// producer with this `transactional.id` starts, or after `transaction.timeout.ms`.
   ///
   /// - Throws: `_TIMED_OUT` if the client could not be destroyed in time; that continues in the background.
-  public func close(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try core.close(delivering: false, timeoutMilliseconds: timeoutMilliseconds)
+  public override func close(timeoutMilliseconds: Int32) throws(KafkaError) {
+    try close(delivering: false, timeoutMilliseconds: timeoutMilliseconds)
   }
 }

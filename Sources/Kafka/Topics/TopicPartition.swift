@@ -101,9 +101,7 @@ struct TopicPartitionList: ~Copyable {
     }
   }
 
-  deinit {
-    rd_kafka_topic_partition_list_destroy(pointer)
-  }
+  deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
   var partitions: [TopicPartition] { Self.partitions(of: pointer) }
 

@@ -19,9 +19,7 @@ struct TopicTable {
 
   /// The index of a message's topic; adds the topic if it is new.
   mutating func index(of pointer: OpaquePointer, client: OpaquePointer) -> Int? {
-    if last < topics.count, topics[last].pointer == pointer {
-      return last
-    }
+    if last < topics.count, topics[last].pointer == pointer { return last }
     if let index = topics.firstIndex(where: { $0.pointer == pointer }) {
       last = index
       return index
@@ -31,9 +29,7 @@ struct TopicTable {
 
   /// The index of the topic with this name; adds it if it is new. nil if the name is not valid.
   mutating func index(ofName name: String, client: OpaquePointer) -> Int? {
-    if last < topics.count, topics[last].name == name {
-      return last
-    }
+    if last < topics.count, topics[last].name == name { return last }
     if let index = topics.firstIndex(where: { $0.name == name }) {
       last = index
       return index
@@ -45,9 +41,7 @@ struct TopicTable {
   }
 
   mutating func removeAll() {
-    for topic in topics {
-      rd_kafka_topic_destroy(topic.pointer)
-    }
+    for topic in topics { rd_kafka_topic_destroy(topic.pointer) }
     topics = []
     last = 0
   }

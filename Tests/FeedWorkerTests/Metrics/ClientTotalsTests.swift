@@ -13,7 +13,7 @@ import Testing
     var statistics = ClientStatistics()
     var connection = BrokerStatistics()
     connection.number = broker
-    connection.errors = errors
+    connection.failedSends = errors
     connection.requestsInFlight = inFlight
     connection.roundTrips.count = trips
     connection.roundTrips.sum = 2_000 * trips
