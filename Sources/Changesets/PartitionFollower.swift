@@ -4,8 +4,7 @@ package import Kafka
 ///
 /// Workers call it on their threads.
 package protocol PartitionFollower: AnyObject, Sendable {
-  /// What is followed.
-  var figures: StandbyFigures { get }
+  var status: StandbyStatus { get }
 
   /// A worker has restored its first assignment, and knows the topics: from now on, partitions of others may be followed.
   ///
@@ -28,27 +27,26 @@ package protocol PartitionFollower: AnyObject, Sendable {
   func giveBack(_ number: Int32, _ partition: sending ReadPartition?)
 }
 
-/// How far a partition was followed.
-package struct FollowedPosition {
-  /// Everything before it was read.
-  package let offset: Int64
-  /// Records from there on were written after this time, in milliseconds of the monotonic clock.
-  package let asOf: Int64
+/// What a process follows besides the partitions of its workers.
+package struct StandbyStatus: Sendable, Equatable {
+  /// Partitions that are followed up to their ends, so that a takeover has little left to read.
+  package var followed: [Int32] = []
+  /// Partitions that are being read from their beginnings.
+  package var reading: [Int32] = []
+  /// Partitions that do not fit into the bound.
+  package var tooLarge: [Int32] = []
+  /// Partitions with a record that is malformed or does not fit.
+  package var damaged: [Int32] = []
+  /// The state of those that are followed or read, in bytes by the formula of `StateSize`.
+  package var bytes = 0
+  /// Their offsets that have not been read yet, as far as brokers have reported.
+  package var lag: Int64 = 0
+  /// Records of the changesets topic that were read, and bytes of their keys and values.
+  package var records = 0
+  package var recordBytes = 0
+  /// Partitions that workers continued from here, and those that they read from their beginnings.
+  package var warmTakeovers = 0
+  package var coldTakeovers = 0
 
-  /// The maximum age. A deletion is published with nulls, which compaction removes after `delete.retention.ms`: a reader that
-  /// continues later would keep deleted feeds. The topic needs at least an hour, and the rest has to be read.
-  private static let maximumAgeMilliseconds: Int64 = 30 * 60_000
-
-  package init(offset: Int64, asOf: Int64) {
-    self.offset = offset
-    self.asOf = asOf
-  }
-
-  /// Whether a restoration can continue from there.
-  ///
-  /// - Parameter ends: where the partition begins and ends now. If the offset is not between them, the partition was truncated
-  ///   or recreated.
-  package func isUsable(within ends: Watermarks, at now: Int64) -> Bool {
-    ends.low <= offset && offset <= max(ends.low, ends.high) && now - asOf <= Self.maximumAgeMilliseconds
-  }
+  package init() {}
 }

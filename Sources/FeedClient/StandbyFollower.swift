@@ -62,7 +62,7 @@ package final class StandbyFollower: PartitionFollower {
     plan = Mutex(StandbyPlan(servesFeeds: servesFeeds, standbyBytes: standbyBytes, seed: seed))
   }
 
-  package var figures: StandbyFigures { plan.withLock { $0.figures } }
+  package var status: StandbyStatus { plan.withLock { $0.status } }
 
   private func update<Result: Sendable>(_ body: (inout StandbyPlan) -> Result) -> Result {
     plan.withLock { plan in
@@ -155,6 +155,45 @@ extension FeedClient {
       return nil
     } catch {
       return error
+    }
+  }
+}
+
+/// A change of partitions on standby to log.
+enum StandbyNews: Equatable {
+  case tooLarge(Int32, limit: Int)
+  case damaged(Int32, reason: String)
+  case restarted(Int32, position: Int64)
+  case upToDate(followed: Int, bytes: Int)
+}
+
+extension Log {
+  func write(_ news: StandbyNews) {
+    switch news {
+    case .tooLarge(let number, let limit):
+      write(
+        .standbyPartitionTooLarge,
+        "a partition exceeds standby.maxBytes and is not followed",
+        ["partition": number, "limit": LogFigure.bytes(limit)]
+      )
+    case .damaged(let number, let reason):
+      write(
+        .standbyPartitionDamaged,
+        "a partition on standby cannot be read and is no longer followed",
+        ["partition": number, "error": reason]
+      )
+    case .restarted(let number, let position):
+      write(
+        .standbyPartitionRestarted,
+        "a partition on standby was truncated or recreated; reading it from its beginning",
+        ["partition": number, "position": position]
+      )
+    case .upToDate(let count, let bytes):
+      write(
+        .standbyReady,
+        "standby is up to date",
+        ["followed": count, "state": LogFigure.bytes(bytes)]
+      )
     }
   }
 }

@@ -24,7 +24,15 @@ struct StandbyPlan {
   /// A time by which everything was read that a partition had then, in milliseconds of the monotonic clock. Before its end
   /// is reached, this is the time at which reading began.
   private var asOf: [Int32: Int64] = [:]
-  private var report = StandbyReport()
+  private(set) var status = StandbyStatus()
+  /// Partitions that were logged as too large, and those that were logged as followed.
+  private var loggedTooLarge: Set<Int32> = []
+  private var loggedFollowed: [Int32] = []
+
+  /// The maximum age of what is followed. A deletion is published with nulls, which compaction removes after
+  /// `delete.retention.ms`: a reader that continues later would keep deleted feeds. The topic needs at least an hour, and the
+  /// rest has to be read.
+  private static let maximumAgeMilliseconds: Int64 = 30 * 60_000
 
   init(servesFeeds: Bool, standbyBytes: Int?, seed: UInt64) {
     self.servesFeeds = servesFeeds
@@ -32,7 +40,6 @@ struct StandbyPlan {
     self.seed = seed
   }
 
-  var figures: StandbyFigures { report.figures }
   /// The partitions to follow.
   var wanted: Set<Int32> { served.union(kept).union(onStandby) }
 
@@ -47,7 +54,7 @@ struct StandbyPlan {
   /// A worker has restored its first assignment: with standby, others' partitions are followed from now on.
   mutating func begin(partitions count: Int32, at now: Int64) {
     guard let standbyBytes, choice == nil, count > 0 else { return }
-    choice = StandbyChoice(partitions: count, seed: seed, maxBytes: standbyBytes)
+    choice = StandbyChoice(partitions: count, from: Int32(seed % UInt64(count)), maxBytes: standbyBytes)
     for number in owned { choice?.own(number) }
     _ = choice?.begin(at: now)
   }
@@ -56,19 +63,22 @@ struct StandbyPlan {
   ///
   /// - Parameters:
   ///   - position: everything before this offset was followed; nil if the partition is not followed.
-  ///   - ends: where the partition begins and ends now.
+  ///   - ends: where the partition begins and ends now. If the position is not between them, the partition was truncated or
+  ///     recreated.
   /// - Returns: whether the restoration can continue from there.
   mutating func take(_ number: Int32, at position: Int64?, within ends: Watermarks, now: Int64) -> Bool {
     owned.insert(number)
     choice?.own(number)
     if servesFeeds, progress[number] != nil { kept.insert(number) }
     defer { if !servesFeeds { progress[number] = nil } }
-    var isUsable = false
-    if let position, let asOf = asOf[number] {
-      isUsable = FollowedPosition(offset: position, asOf: asOf).isUsable(within: ends, at: now)
+    guard let position, let asOf = asOf[number], now - asOf <= Self.maximumAgeMilliseconds,
+      ends.low <= position && position <= max(ends.low, ends.high)
+    else {
+      status.coldTakeovers += 1
+      return false
     }
-    report.countTakeover(isWarm: isUsable)
-    return isUsable
+    status.warmTakeovers += 1
+    return true
   }
 
   /// A partition that a worker has taken cannot be restored, so it is not served either.
@@ -101,13 +111,15 @@ struct StandbyPlan {
     guard choice != nil else { return [] }
     var news: [StandbyNews] = []
     for partition in partitions { noteOnStandby(partition, since: before[partition.number], &news) }
-    for number in report.newlyTooLarge(choice?.giveUpExcess(at: now) ?? []) {
+    for number in choice?.giveUpExcess(at: now) ?? [] where loggedTooLarge.insert(number).inserted {
       news.append(.tooLarge(number, limit: standbyBytes ?? 0))
     }
     _ = choice?.begin(at: now)
-    updateReport()
-    if report.isNewlyUpToDate() {
-      news.append(.upToDate(followed: figures.followed.count, bytes: figures.bytes))
+    updateStatus()
+    loggedTooLarge.subtract(status.followed)
+    if status.reading.isEmpty, status.followed != loggedFollowed {
+      loggedFollowed = status.followed
+      news.append(.upToDate(followed: status.followed.count, bytes: status.bytes))
     }
     return news
   }
@@ -126,8 +138,8 @@ struct StandbyPlan {
     if let before, partition.records < before.records {
       news.append(.restarted(number, position: before.position))
     }
-    report.figures.records += partition.records - min(partition.records, before?.records ?? 0)
-    report.figures.recordBytes += partition.recordBytes - min(partition.recordBytes, before?.recordBytes ?? 0)
+    status.records += partition.records - min(partition.records, before?.records ?? 0)
+    status.recordBytes += partition.recordBytes - min(partition.recordBytes, before?.recordBytes ?? 0)
     if let damage = partition.damage {
       choice?.damage(number)
       news.append(.damaged(number, reason: damage))
@@ -143,16 +155,19 @@ struct StandbyPlan {
     asOf = [:]
     kept = []
     for number in onStandby { choice?.restart(number) }
-    updateReport()
+    updateStatus()
   }
 
-  private mutating func updateReport() {
+  private mutating func updateStatus() {
     guard let choice else { return }
-    let lag: Int64 = onStandby.reduce(0) { lag, number in
-      guard let partition = progress[number], let end = partition.knownEnd else { return lag }
-      return lag + max(0, end - partition.position)
+    status.followed = choice.numbers { $0 == .followed }
+    status.reading = choice.numbers { $0 == .reading || $0 == .waiting }
+    status.tooLarge = choice.numbers { if case .tooLarge = $0 { true } else { false } }
+    status.damaged = choice.numbers { $0 == .damaged }
+    status.bytes = choice.bytes
+    status.lag = onStandby.compactMap { progress[$0] }.reduce(0) { lag, partition in
+      lag + max(0, (partition.knownEnd ?? partition.position) - partition.position)
     }
-    report.update(choice, lag: lag)
   }
 }
 

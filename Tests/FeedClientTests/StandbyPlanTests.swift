@@ -69,10 +69,10 @@ struct StandbyPlanTests {
       at: 1
     )
     #expect(reading == [])
-    #expect(plan.figures.followed == [2])
-    #expect(plan.figures.reading == [1])
-    #expect(plan.figures.lag == 6)
-    #expect(plan.figures.bytes == 20)
+    #expect(plan.status.followed == [2])
+    #expect(plan.status.reading == [1])
+    #expect(plan.status.lag == 6)
+    #expect(plan.status.bytes == 20)
     let read = plan.note([Self.progress(0, 9), Self.progress(1, 8), Self.progress(2, 4)], at: 2)
     #expect(read == [.upToDate(followed: 2, bytes: 20)])
     let again = plan.note([Self.progress(0, 9), Self.progress(1, 9), Self.progress(2, 4)], at: 3)
@@ -90,18 +90,18 @@ struct StandbyPlanTests {
     // Also what is not read to its end: it is a part of what the restoration has to read.
     let isUsableInPart = plan.take(2, at: 5, within: Self.ends, now: 20)
     #expect(isUsableInPart)
-    #expect(plan.figures.warmTakeovers == 2)
-    #expect(plan.figures.coldTakeovers == 1)
+    #expect(plan.status.warmTakeovers == 2)
+    #expect(plan.status.coldTakeovers == 1)
     _ = plan.note([Self.progress(0, 9), Self.progress(1, 7), Self.progress(2, 5)], at: 30)
-    #expect(plan.figures.followed == [])
-    #expect(plan.figures.bytes == 0)
+    #expect(plan.status.followed == [])
+    #expect(plan.status.bytes == 0)
     // It counts as somebody else's again as soon as the worker has given it up.
     plan.giveBack(1, at: 0)
     plan.serve([0])
     #expect(plan.wanted == [0, 1, 2])
     _ = plan.note([Self.progress(0, 9), Self.progress(1, 7), Self.progress(2, 5)], at: 40)
-    #expect(plan.figures.followed == [1])
-    #expect(plan.figures.bytes == 10)
+    #expect(plan.status.followed == [1])
+    #expect(plan.status.bytes == 10)
   }
 
   @Test func `what is not followed is read from its beginning, and served afterwards`() {
@@ -150,11 +150,11 @@ struct StandbyPlanTests {
     let more = plan.note([Self.progress(1, 7, bytes: 60), Self.progress(2, 7, bytes: 41)], at: 0)
     #expect(more.first == .tooLarge(2, limit: 100))
     #expect(plan.wanted == [0, 1])
-    #expect(plan.figures.tooLarge == [2])
+    #expect(plan.status.tooLarge == [2])
     // The follower has not heard of it yet.
     let late = plan.note([Self.progress(1, 7, bytes: 60), Self.progress(2, 8, bytes: 50)], at: 10)
     #expect(late == [])
-    #expect(plan.figures.bytes == 60)
+    #expect(plan.status.bytes == 60)
     // There is room, and a minute has passed.
     _ = plan.note([Self.progress(1, 7, bytes: 50)], at: Self.minute)
     #expect(plan.wanted == [0, 1, 2])
@@ -167,7 +167,7 @@ struct StandbyPlanTests {
     var plan = Self.plan()
     let news = plan.note([Self.progress(1, 7, damage: "x"), Self.progress(2, 7)], at: 0)
     #expect(news.first == .damaged(1, reason: "x"))
-    #expect(plan.figures.damaged == [1])
+    #expect(plan.status.damaged == [1])
     #expect(plan.wanted == [0, 2])
     let again = plan.note([Self.progress(1, 7, damage: "x"), Self.progress(2, 7)], at: 1)
     #expect(again == [])
@@ -183,16 +183,16 @@ struct StandbyPlanTests {
   @Test func `records that were read of others' partitions are counted`() {
     var plan = Self.plan()
     _ = plan.note([Self.progress(0, 9, records: 5), Self.progress(1, 3, records: 3)], at: 0)
-    #expect(plan.figures.records == 3)
+    #expect(plan.status.records == 3)
     _ = plan.note([Self.progress(0, 9, records: 9), Self.progress(1, 5, records: 5)], at: 0)
-    #expect(plan.figures.records == 5)
-    #expect(plan.figures.recordBytes == 500)
+    #expect(plan.status.records == 5)
+    #expect(plan.status.recordBytes == 500)
     // Read from its beginning once more.
     _ = plan.note([Self.progress(1, 1, records: 1)], at: 0)
-    #expect(plan.figures.records == 5)
+    #expect(plan.status.records == 5)
     _ = plan.take(1, at: 1, within: Self.ends, now: 0)
     _ = plan.note([Self.progress(1, 3, records: 3)], at: 0)
-    #expect(plan.figures.records == 5)
+    #expect(plan.status.records == 5)
   }
 
   @Test func `after a failure everything is read from the beginning, a few at a time`() {
@@ -202,7 +202,7 @@ struct StandbyPlanTests {
     plan.reset()
     // A worker restores the first, and the other is about to be read again.
     #expect(plan.wanted == [0])
-    #expect(plan.figures.reading == [2])
+    #expect(plan.status.reading == [2])
     let isUsable = plan.take(0, at: nil, within: Self.ends, now: 0)
     #expect(!isUsable)
     _ = plan.note([Self.progress(0, 9, .bootstrapping)], at: 0)

@@ -155,13 +155,13 @@ enum FeedDocuments {
     let stateBytes: Int
     let lag: Int64
 
-    init(_ figures: StandbyFigures) {
-      followed = figures.followed
-      reading = figures.reading
-      tooLarge = figures.tooLarge
-      damaged = figures.damaged
-      stateBytes = figures.bytes
-      lag = figures.lag
+    init(_ status: StandbyStatus) {
+      followed = status.followed
+      reading = status.reading
+      tooLarge = status.tooLarge
+      damaged = status.damaged
+      stateBytes = status.bytes
+      lag = status.lag
     }
   }
 

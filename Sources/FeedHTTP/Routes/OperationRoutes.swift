@@ -123,7 +123,7 @@ struct StatusSource: Sendable {
       reasons: health.deaths + health.obstacles,
       workers: status.workers.map(FeedDocuments.Worker.init),
       partitions: partitions(statistics),
-      standby: status.standby.map { FeedDocuments.Standby($0.figures) },
+      standby: status.standby.map { FeedDocuments.Standby($0.status) },
       feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(statistics.content),
       counters: FeedDocuments.Counters(statistics.counters),
       http: FeedDocuments.Connections(counters()),

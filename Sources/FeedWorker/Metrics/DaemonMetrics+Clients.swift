@@ -128,7 +128,7 @@ extension DaemonMetrics {
 
 /// Partitions of other workers that this process follows.
 extension DaemonMetrics {
-  static func standby(_ statistics: StandbyFigures) -> [MetricFamily] {
+  static func standby(_ statistics: StandbyStatus) -> [MetricFamily] {
     [
       family(
         .gauge,

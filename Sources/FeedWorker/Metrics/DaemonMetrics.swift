@@ -40,7 +40,7 @@ package struct DaemonMetrics: Sendable {
     return Self.build + readiness(statistics, sum)
       + input(sum, waiting: workers.reduce(0) { $0 + $1.waitingRecords })
       + Self.output(sum) + Self.transactions(sum) + state(sum) + Self.restore(sum)
-      + (status.standby.map { Self.standby($0.figures) } ?? []) + Self.clients(sum)
+      + (status.standby.map { Self.standby($0.status) } ?? []) + Self.clients(sum)
       + Self.http(http()) + Self.process(ProcessUsage.read())
   }
 

@@ -129,8 +129,8 @@ final class SimulationRun {
     for member in members {
       outcome.restored[member.process.name] = Restored(
         records: member.status.statistics.restore.records,
-        warm: member.standby?.figures.warmTakeovers ?? 0,
-        cold: member.standby?.figures.coldTakeovers ?? 0
+        warm: member.standby?.status.warmTakeovers ?? 0,
+        cold: member.standby?.status.coldTakeovers ?? 0
       )
     }
     for place in places { place.member?.process.kill() }

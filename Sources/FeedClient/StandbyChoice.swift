@@ -3,8 +3,8 @@
 ///
 /// Partitions are read a few at a time. If their state exceeds the bound, the last one in the order is given up as a whole. It
 /// is tried again when there is room for what was read of it, at most once a minute, because its full size is not known.
-package struct StandbyChoice: Sendable {
-  package enum State: Equatable, Sendable {
+struct StandbyChoice: Sendable {
+  enum State: Equatable, Sendable {
     /// It will be read from its beginning.
     case waiting
     /// It is read, but its end has not been reached.
@@ -19,12 +19,12 @@ package struct StandbyChoice: Sendable {
   }
 
   /// The partitions in the order in which they get room.
-  package let order: [Int32]
+  let order: [Int32]
   private let maxBytes: Int
   private var states: [Int32: State] = [:]
   private var sizes: [Int32: Int] = [:]
   /// The state of the followed partitions, in bytes.
-  package private(set) var bytes = 0
+  private(set) var bytes = 0
 
   private static let readAtOnce = 4
   private static let retryMilliseconds: Int64 = 60_000
@@ -32,30 +32,23 @@ package struct StandbyChoice: Sendable {
   /// - Parameters:
   ///   - count: how many partitions there are.
   ///   - first: where the order begins. It ascends from there, and continues with the lowest.
-  package init(partitions count: Int32, from first: Int32 = 0, maxBytes: Int) {
+  init(partitions count: Int32, from first: Int32 = 0, maxBytes: Int) {
     order = (0..<count).map { (first + $0) % count }
     self.maxBytes = maxBytes
     for number in order { states[number] = .waiting }
   }
 
-  /// The same, beginning with a partition that depends on a seed, so that processes begin with different ones.
-  ///
-  /// - Parameter count: at least 1.
-  package init(partitions count: Int32, seed: UInt64, maxBytes: Int) {
-    self.init(partitions: count, from: Int32(seed % UInt64(count)), maxBytes: maxBytes)
-  }
-
-  package func state(of number: Int32) -> State? { states[number] }
+  func state(of number: Int32) -> State? { states[number] }
 
   /// The partitions in a state, sorted.
-  package func numbers(where isMet: (State) -> Bool) -> [Int32] {
+  func numbers(where isMet: (State) -> Bool) -> [Int32] {
     states.filter { isMet($0.value) }.map(\.key).sorted()
   }
 
   // MARK: Decisions
 
   /// Begins to read partitions, and returns them.
-  package mutating func begin(at now: Int64) -> [Int32] {
+  mutating func begin(at now: Int64) -> [Int32] {
     var count = states.values.count { $0 == .reading }
     var begun: [Int32] = []
     for number in order where count < Self.readAtOnce && mayBegin(number, at: now) {
@@ -75,7 +68,7 @@ package struct StandbyChoice: Sendable {
   }
 
   /// Gives up the partitions that exceed the bound, and returns them.
-  package mutating func giveUpExcess(at now: Int64) -> [Int32] {
+  mutating func giveUpExcess(at now: Int64) -> [Int32] {
     var given: [Int32] = []
     while bytes > maxBytes, let last = order.last(where: { sizes[$0, default: 0] > 0 }) {
       let size = sizes[last, default: 0]
@@ -88,33 +81,33 @@ package struct StandbyChoice: Sendable {
   // MARK: Changes
 
   /// The size of a partition that is read has changed.
-  package mutating func note(bytes size: Int, of number: Int32) {
+  mutating func note(bytes size: Int, of number: Int32) {
     bytes += size - sizes[number, default: 0]
     sizes[number] = size
   }
 
   /// A partition was read to its end.
-  package mutating func reachEnd(_ number: Int32) {
+  mutating func reachEnd(_ number: Int32) {
     if states[number] == .reading { states[number] = .followed }
   }
 
   /// A worker has the partition.
-  package mutating func own(_ number: Int32) { change(number, to: .owned) }
+  mutating func own(_ number: Int32) { change(number, to: .owned) }
 
   /// A worker has given back the partition.
   ///
   /// - Parameter bytes: the size of the feeds that it hands over; nil if it hands over none.
-  package mutating func release(_ number: Int32, bytes size: Int?) {
+  mutating func release(_ number: Int32, bytes size: Int?) {
     guard states[number] != nil else { return }
     change(number, to: size == nil ? .waiting : .reading)
     if let size { note(bytes: size, of: number) }
   }
 
   /// A partition has to be read from its beginning again.
-  package mutating func restart(_ number: Int32) { change(number, to: .waiting) }
+  mutating func restart(_ number: Int32) { change(number, to: .waiting) }
 
   /// A partition has a record that is malformed or does not fit.
-  package mutating func damage(_ number: Int32) { change(number, to: .damaged) }
+  mutating func damage(_ number: Int32) { change(number, to: .damaged) }
 
   private mutating func change(_ number: Int32, to state: State) {
     guard states[number] != nil else { return }

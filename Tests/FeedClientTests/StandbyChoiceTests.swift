@@ -1,8 +1,7 @@
-import Changesets
 import Oracle
 import Testing
 
-@testable import FeedWorker
+@testable import FeedClient
 
 struct StandbyChoiceTests {
   @Test func `the order goes up from the first, and on with the lowest`() {
