@@ -16,6 +16,16 @@ public final class ChangesetSource {
       self.value = value
       self.plan = plan
     }
+
+    /// Calls with the bytes of the key and of the value.
+    public func withBytes<Result>(
+      _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer?) throws -> Result
+    ) rethrows -> Result {
+      try key.withUnsafeBytes { key in
+        guard let value else { return try body(key, nil) }
+        return try value.withUnsafeBytes { try body(key, $0) }
+      }
+    }
   }
 
   private let store: FeedStore

@@ -35,20 +35,5 @@ struct ChangesetLog {
     return log
   }
 
-  func entries(from offset: Int64, to end: Int64 = .max) -> [Entry] {
-    entries.filter { (offset..<max(offset, end)).contains($0.offset) }
-  }
-
-  /// The log after compaction: before the cut, only the last record of each key, without old nulls.
-  func compacted(upTo cut: Int64, dropsNullsBefore: Int64) -> ChangesetLog {
-    var last: [[UInt8]: Int64] = [:]
-    for entry in entries where entry.offset < cut { last[entry.record.key] = entry.offset }
-    var log = self
-    log.entries.removeAll { entry in
-      entry.offset < cut
-        && (last[entry.record.key] != entry.offset
-          || entry.record.value == nil && entry.offset < dropsNullsBefore)
-    }
-    return log
-  }
+  func entries(from offset: Int64) -> ArraySlice<Entry> { entries.drop { $0.offset < offset } }
 }

@@ -105,14 +105,11 @@ import Testing
     let board = Subscriptions.opened()
     return try log.lines.enumerated().map { number, line in
       let outcome = oracle.take(partition: 0, key: line.key, value: line.value)
-      line.key.withUnsafeBytes { key in
-        if let value = line.value {
-          value.withUnsafeBytes { _ = try? replicas.apply(key: ByteSpan(key), value: ByteSpan($0)) }
-        } else {
-          _ = try? replicas.apply(key: ByteSpan(key), value: nil)
-        }
+      let record = ChangesetSource.Record(key: line.key, value: line.value)
+      record.withBytes { key, value in
+        _ = try? replicas.apply(key: ByteSpan(key), value: value.map { ByteSpan($0) })
       }
-      board.take([ChangesetSource.Record(key: line.key, value: line.value)])
+      board.take([record])
       guard let key = outcome.feed else { return nil }
       let expected = oracle.replicas[key]
       let hasState = expected?.state != nil

@@ -9,64 +9,14 @@ import Testing
 
 /// A client on an embedded cluster.
 struct FeedClientTests {
-  private static let topic = "feeds.changesets"
   private let source = ChangesetSource()
 
-  private func cluster(partitions: Int32) throws -> EmbeddedCluster {
-    let cluster = try EmbeddedCluster(log: { _, _, _ in })
-    try cluster.createTopic(Self.topic, partitions: partitions)
-    return cluster
-  }
-
-  private func client(
-    _ cluster: EmbeddedCluster,
-    partitions: Set<Int32>? = nil,
-    log: @escaping KafkaLogHandler = { _, _, _ in }
-  ) -> FeedClient {
-    FeedClient(
-      FeedClientOptions(
-        kafka: ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "20"],
-        partitions: partitions,
-        batchCapacity: 5
-      ),
-      log: log
-    )
-  }
-
-  private func produce(
-    _ records: [ChangesetSource.Record],
-    partition: Int32 = 0,
-    to cluster: EmbeddedCluster
-  ) throws {
-    let producer = try Producer(configuration: ["bootstrap.servers": cluster.bootstrapServers]) { _, _, _ in }
-    for record in records {
-      try record.key.withUnsafeBytes { key in
-        func produce(_ value: UnsafeRawBufferPointer?) throws {
-          try producer.produce(
-            topic: Self.topic,
-            partition: partition,
-            key: key,
-            value: value,
-            timestampMilliseconds: 1_795_168_800_000
-          )
-        }
-        if let value = record.value {
-          try value.withUnsafeBytes { try produce($0) }
-        } else {
-          try produce(nil)
-        }
-      }
-    }
-    try producer.flush(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
-  }
-
   @Test func `a client reads the current state, follows, and stops on request`() async throws {
-    let cluster = try cluster(partitions: 3)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 3)
     defer { cluster.stop() }
-    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
-    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 2, to: cluster)
-    let client = client(cluster)
+    try cluster.produce(try await source.flush(("a", ChangesetSource.item("x"))))
+    try cluster.produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 2)
+    let client = cluster.client()
     var iterator = client.updates().makeAsyncIterator()
     async let running: Void = client.run()
     #expect(await client.waitUntilUpToDate())
@@ -77,7 +27,7 @@ struct FeedClientTests {
         "a present 1", "b present 1",
       ]
     )
-    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
+    try cluster.produce(try await source.flush(("a", ChangesetSource.item("y"))))
     let update = try await iterator.next()
     #expect(update?.summary == "a diff 2")
     #expect(update?.snapshot?.itemIdentifiers == ["x", "y"])
@@ -88,11 +38,11 @@ struct FeedClientTests {
   }
 
   @Test func `partitions can be added and removed while the client runs`() async throws {
-    let cluster = try cluster(partitions: 3)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 3)
     defer { cluster.stop() }
-    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
-    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
-    let client = client(cluster, partitions: [])
+    try cluster.produce(try await source.flush(("a", ChangesetSource.item("x"))))
+    try cluster.produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1)
+    let client = cluster.client(partitions: [])
     var iterator = client.updates().makeAsyncIterator()
     async let running: Void = client.run()
     #expect(await client.waitUntilUpToDate())
@@ -103,7 +53,7 @@ struct FeedClientTests {
     #expect(try await iterator.next()?.summary == "b present 1")
     client.follow(partitions: [1])
     #expect(try await iterator.next()?.summary == "a absent")
-    try produce(try await source.flush(("b", ChangesetSource.item("y"))), partition: 1, to: cluster)
+    try cluster.produce(try await source.flush(("b", ChangesetSource.item("y"))), partition: 1)
     #expect(try await iterator.next()?.summary == "b diff 2")
     client.follow(partitions: [1, 0])
     #expect(try await iterator.next()?.summary == "a present 1")
@@ -112,12 +62,12 @@ struct FeedClientTests {
   }
 
   @Test func `a slow subscriber pauses reading, and loses nothing`() async throws {
-    let cluster = try cluster(partitions: 1)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 1)
     defer { cluster.stop() }
     var records = try await source.flush(("a", ChangesetSource.item("x")))
     for number in 1...200 { records += try await source.flush(("a", ChangesetSource.item("x", number))) }
-    try produce(records, to: cluster)
-    let client = client(cluster)
+    try cluster.produce(records)
+    let client = cluster.client()
     let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 2, beginsWithHistory: true)
     let slow = client.updates(of: nil, options)
     async let running: Void = client.run()
@@ -137,13 +87,13 @@ struct FeedClientTests {
   @Test func `while reading is paused, requests for other partitions and for a stop take effect`()
     async throws
   {
-    let cluster = try cluster(partitions: 2)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 2)
     defer { cluster.stop() }
     var records = try await source.flush(("a", ChangesetSource.item("x")))
     for number in 1...50 { records += try await source.flush(("a", ChangesetSource.item("x", number))) }
-    try produce(records, to: cluster)
-    try produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1, to: cluster)
-    let client = client(cluster, partitions: [0])
+    try cluster.produce(records)
+    try cluster.produce(try await source.flush(("b", ChangesetSource.item("x"))), partition: 1)
+    let client = cluster.client(partitions: [0])
     let options = SubscriptionOptions(slowPolicy: .pausesReading, maximumUpdates: 2, beginsWithHistory: true)
     var iterator = client.updates(of: nil, options).makeAsyncIterator()
     async let running: Void = client.run()
@@ -159,9 +109,9 @@ struct FeedClientTests {
   }
 
   @Test func `a missing topic or partition is named`() async throws {
-    let cluster = try cluster(partitions: 2)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 2)
     defer { cluster.stop() }
-    let stranger = client(cluster, partitions: [1, 2])
+    let stranger = cluster.client(partitions: [1, 2])
     let error = await #expect(throws: FeedClientError.self) { try await stranger.run() }
     #expect(error?.code == .unknownPartition)
     #expect(error?.message.contains("partition 2") == true)
@@ -184,10 +134,10 @@ struct FeedClientTests {
   }
 
   @Test func `a failed client can be reset and run again`() async throws {
-    let cluster = try cluster(partitions: 2)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 2)
     defer { cluster.stop() }
-    try produce(try await source.flush(("a", ChangesetSource.item("x"))), to: cluster)
-    let client = client(cluster, partitions: [0])
+    try cluster.produce(try await source.flush(("a", ChangesetSource.item("x"))))
+    let client = cluster.client(partitions: [0])
     let updates = client.updates()
     let failing = Task { try await client.run() }
     #expect(await client.waitUntilUpToDate())
@@ -200,7 +150,7 @@ struct FeedClientTests {
     client.reset()
     #expect(client.feeds().isEmpty)
     #expect(client.partitions.isEmpty)
-    try produce(try await source.flush(("a", ChangesetSource.item("y"))), to: cluster)
+    try cluster.produce(try await source.flush(("a", ChangesetSource.item("y"))))
     async let running: Void = client.run()
     #expect(await client.waitUntilUpToDate())
     #expect(client.description(of: "a")?.revision == 2)
@@ -211,9 +161,9 @@ struct FeedClientTests {
   }
 
   @Test func `a cancelled client ends`() async throws {
-    let cluster = try cluster(partitions: 1)
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 1)
     defer { cluster.stop() }
-    let client = client(cluster)
+    let client = cluster.client()
     let task = Task { try await client.run() }
     #expect(await client.waitUntilUpToDate())
     task.cancel()

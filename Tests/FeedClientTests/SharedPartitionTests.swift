@@ -31,24 +31,14 @@ struct SharedPartitionTests {
   }
 
   private static func apply(_ entry: ChangesetLog.Entry, to replicas: ReplicaPartition) throws {
-    try entry.record.key.withUnsafeBytes { key in
-      guard let value = entry.record.value else {
-        _ = try replicas.apply(key: ByteSpan(key), value: nil)
-        return
-      }
-      _ = try value.withUnsafeBytes { try replicas.apply(key: ByteSpan(key), value: ByteSpan($0)) }
+    try entry.record.withBytes { key, value in
+      _ = try replicas.apply(key: ByteSpan(key), value: value.map { ByteSpan($0) })
     }
   }
 
   private static func take(_ entry: ChangesetLog.Entry, on board: Subscriptions) {
-    entry.record.key.withUnsafeBytes { key in
-      guard let value = entry.record.value else {
-        _ = board.take(0, offset: entry.offset, key: ByteSpan(key), value: nil)
-        return
-      }
-      value.withUnsafeBytes {
-        _ = board.take(0, offset: entry.offset, key: ByteSpan(key), value: ByteSpan($0))
-      }
+    entry.record.withBytes { key, value in
+      _ = board.take(0, offset: entry.offset, key: ByteSpan(key), value: value.map { ByteSpan($0) })
     }
   }
 
@@ -217,36 +207,17 @@ struct SharedPartitionTests {
   }
 
   @Test func `a client reads only what follows what was restored`() async throws {
-    let cluster = try EmbeddedCluster(log: { _, _, _ in })
+    let cluster = try EmbeddedCluster.forChangesets(partitions: 1)
     defer { cluster.stop() }
-    try cluster.createTopic("feeds.changesets", partitions: 1)
     let records =
       try await source.flush(("a", ChangesetSource.item("x")), ("b", ChangesetSource.item("x")))
       + source.flush(("a", ChangesetSource.item("y")))
-    let producer = try Producer(
-      configuration: ["bootstrap.servers": cluster.bootstrapServers],
-      log: { _, _, _ in }
-    )
-    for record in records {
-      try record.key.withUnsafeBytes { key in
-        try (record.value ?? []).withUnsafeBytes { value in
-          try producer.produce(topic: "feeds.changesets", partition: 0, key: key, value: value)
-        }
-      }
-    }
-    try producer.flush(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
+    try cluster.produce(records)
     let replicas = ReplicaPartition(describesChanges: false)
     for (offset, record) in records.dropLast().enumerated() {
       try Self.apply(ChangesetLog.Entry(offset: Int64(offset), record: record), to: replicas)
     }
-    let client = FeedClient(
-      FeedClientOptions(
-        kafka: ["bootstrap.servers": cluster.bootstrapServers, "fetch.wait.max.ms": "20"],
-        partitions: [0]
-      ),
-      log: { _, _, _ in }
-    )
+    let client = cluster.client(partitions: [0])
     let (told, continuation) = AsyncStream<[PartitionProgress]>.makeStream(bufferingPolicy: .unbounded)
     client.watchProgress { continuation.yield($0) }
     client.subscriptions.adopt(

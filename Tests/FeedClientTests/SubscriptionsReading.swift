@@ -1,5 +1,6 @@
 import ChangesetTestSupport
 import Feed
+import Kafka
 
 @testable import FeedClient
 
@@ -18,14 +19,9 @@ extension Subscriptions {
   func take(_ records: some Sequence<ChangesetSource.Record>, partition: Int32 = 0) -> [Taken] {
     records.map { record in
       let offset = positions[partition] ?? 0
-      return record.key.withUnsafeBytes { key in
-        guard let value = record.value else {
-          return take(partition, offset: offset, key: ByteSpan(key), value: nil)
-        }
-        return value.withUnsafeBytes { value in
-          take(partition, offset: offset, key: ByteSpan(key), value: ByteSpan(value)) {
-            record.plan?.withUnsafeBytes { ChangesetPlan(ByteSpan($0), indexer: JSONIndexer()) }
-          }
+      return record.withBytes { key, value in
+        take(partition, offset: offset, key: ByteSpan(key), value: value.map { ByteSpan($0) }) {
+          record.plan?.withUnsafeBytes { ChangesetPlan(ByteSpan($0), indexer: JSONIndexer()) }
         }
       }
     }
@@ -68,5 +64,40 @@ extension FeedUpdate {
     case .mustRefetch: "\(feed) must refetch"
     case .absent: "\(feed) absent"
     }
+  }
+}
+
+extension EmbeddedCluster {
+  private static let topic = "feeds.changesets"
+
+  static func forChangesets(partitions: Int32) throws -> EmbeddedCluster {
+    let cluster = try EmbeddedCluster(log: { _, _, _ in })
+    try cluster.createTopic(topic, partitions: partitions)
+    return cluster
+  }
+
+  func client(partitions: Set<Int32>? = nil) -> FeedClient {
+    let kafka: KafkaConfiguration = ["bootstrap.servers": bootstrapServers, "fetch.wait.max.ms": "20"]
+    return FeedClient(
+      FeedClientOptions(kafka: kafka, partitions: partitions, batchCapacity: 5),
+      log: { _, _, _ in }
+    )
+  }
+
+  func produce(_ records: [ChangesetSource.Record], partition: Int32 = 0) throws {
+    let producer = try Producer(configuration: ["bootstrap.servers": bootstrapServers]) { _, _, _ in }
+    for record in records {
+      try record.withBytes { key, value in
+        try producer.produce(
+          topic: Self.topic,
+          partition: partition,
+          key: key,
+          value: value,
+          timestampMilliseconds: 1_795_168_800_000
+        )
+      }
+    }
+    try producer.flush(timeoutMilliseconds: 120_000)
+    try producer.close(timeoutMilliseconds: 120_000)
   }
 }

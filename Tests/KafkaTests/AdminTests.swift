@@ -3,6 +3,10 @@ import Testing
 
 /// An admin client on a cluster without admin requests, and without a cluster.
 struct AdminTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   private let timeoutMilliseconds: Int32 = 120_000
 
   private func admin(_ fixture: Fixture) throws -> AdminClient {
@@ -10,8 +14,6 @@ struct AdminTests {
   }
 
   @Test func `a request that the brokers do not support fails for each topic, by name`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("there", partitions: 2)
     let admin = try admin(fixture)
 
@@ -40,8 +42,6 @@ struct AdminTests {
   /// The embedded brokers close the connection on this request. librdkafka's own admin request for it would sometimes
   /// abort the process then (librdkafka issue 4605).
   @Test func `a group that cannot be described is an error that names it, however often`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
     for _ in 1...20 {
       let error = #expect(throws: KafkaError.self) {
@@ -53,8 +53,6 @@ struct AdminTests {
   }
 
   @Test func `metadata is available as for any other client`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("there", partitions: 3)
     let admin = try admin(fixture)
     let metadata = try admin.metadata(["there", "gone"], timeoutMilliseconds: timeoutMilliseconds)
@@ -67,8 +65,6 @@ struct AdminTests {
   }
 
   @Test func `a broker may take long until it can be asked for metadata`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("there", partitions: 3)
     // Until a connection is usable, another request has to be answered.
     try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
@@ -79,8 +75,6 @@ struct AdminTests {
   }
 
   @Test func `if the timeout passes before the next response, the last one is used`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
     _ = try admin.metadata(["gone"], timeoutMilliseconds: timeoutMilliseconds)
     try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
@@ -90,8 +84,6 @@ struct AdminTests {
   }
 
   @Test func `an invalid topic is refused before anything is sent`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
     let error = #expect(throws: KafkaError.self) {
       try admin.createTopics([TopicSpecification("none", partitions: -2)], timeoutMilliseconds: 2_000)
@@ -102,8 +94,6 @@ struct AdminTests {
   }
 
   @Test func `empty requests do nothing, and a closed client reports that`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let admin = try admin(fixture)
     #expect(try admin.createTopics([], timeoutMilliseconds: 1).isEmpty)
     #expect(try admin.deleteTopics([], timeoutMilliseconds: 1).isEmpty)

@@ -3,9 +3,11 @@ import Synchronization
 import Testing
 
 struct DeliveryTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   @Test func `records that time out while the broker is down are counted and named`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.producer(["message.timeout.ms": "300"])
     try fixture.cluster.setBrokerDown(nil)
@@ -35,8 +37,6 @@ struct DeliveryTests {
   }
 
   @Test func `a full queue is an error that polling resolves`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.producer(["queue.buffering.max.messages": "2", "linger.ms": "0"])
     try fixture.cluster.setBrokerDown(nil)
@@ -55,8 +55,6 @@ struct DeliveryTests {
   }
 
   @Test func `a broker's error is a delivery error`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.producer()
     try fixture.cluster.pushRequestErrors(.produce, [.topicAuthorizationFailed])
@@ -70,8 +68,6 @@ struct DeliveryTests {
   }
 
   @Test func `closing with undeliverable records reports their number`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let producer = try fixture.producer()
     try fixture.cluster.setBrokerDown(nil)
@@ -107,7 +103,6 @@ struct DeliveryTests {
   }
 
   @Test func `a stopped cluster refuses calls`() throws {
-    let fixture = try Fixture()
     fixture.cluster.stop()
     fixture.cluster.stop()
     let error = #expect(throws: KafkaError.self) { try fixture.cluster.createTopic("late", partitions: 1) }

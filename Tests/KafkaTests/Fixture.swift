@@ -13,9 +13,7 @@ struct Fixture {
 
   func configuration(_ properties: KeyValuePairs<String, String> = [:]) -> KafkaConfiguration {
     var configuration: KafkaConfiguration = ["bootstrap.servers": cluster.bootstrapServers]
-    for (name, value) in properties {
-      configuration[name] = value
-    }
+    for (name, value) in properties { configuration[name] = value }
     return configuration
   }
 
@@ -33,6 +31,13 @@ struct Fixture {
     _ properties: KeyValuePairs<String, String> = [:]
   ) throws -> TransactionalProducer {
     try TransactionalProducer(configuration: configuration(properties), log: Self.log)
+  }
+
+  /// A transactional producer that its coordinator knows.
+  func registeredProducer() throws -> TransactionalProducer {
+    let producer = try transactionalProducer(["transactional.id": "one"])
+    try producer.initTransactions(timeoutMilliseconds: 120_000)
+    return producer
   }
 
   /// Creates a topic with records "0", "1", … in each partition.

@@ -5,12 +5,14 @@ import Testing
 
 /// Pausing, resuming and seeking assigned partitions.
 struct FlowTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   private let first = TopicPartition(topic: "numbers", partition: 0)
   private let second = TopicPartition(topic: "numbers", partition: 1)
 
   @Test func `pause and resume affect only partitions paused by the consumer, and lose nothing`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 100)
 
     let consumer = try fixture.consumer()
@@ -44,8 +46,6 @@ struct FlowTests {
   }
 
   @Test func `partitions paused before their first record start at the right one`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 20)
 
     let consumer = try fixture.consumer()
@@ -75,8 +75,6 @@ struct FlowTests {
   }
 
   @Test func `seek continues at the offset`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 1, recordsEach: 30)
 
     let consumer = try fixture.consumer()
@@ -92,8 +90,6 @@ struct FlowTests {
   }
 
   @Test func `seek waits for the given time`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 1, recordsEach: 30)
     // Blocks the responding thread for more than a thousandth of the timeout.
     let heldUp = Mutex(0)

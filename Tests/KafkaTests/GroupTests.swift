@@ -3,6 +3,10 @@ import Testing
 @testable import Kafka
 
 struct GroupTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   private let both = [
     TopicPartition(topic: "numbers", partition: 0),
     TopicPartition(topic: "numbers", partition: 1),
@@ -10,8 +14,6 @@ struct GroupTests {
 
   /// A single test for everything with two members, because the first join of a group takes 3 s.
   @Test func `revoked partitions move when their owner is ready, and the others are read on`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let total = 3_000
     try fixture.fill("numbers", partitions: 2, recordsEach: total)
 
@@ -75,8 +77,6 @@ struct GroupTests {
   }
 
   @Test func `partitions of companion topics follow`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 3)
     try fixture.fill("letters", partitions: 2, recordsEach: 3)
     let member = try Member(fixture)
@@ -96,8 +96,6 @@ struct GroupTests {
   @Test func `a member that was removed learns it before anything is committed, and loses all partitions`()
     throws
   {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 1)
     let member = try Member(fixture)
     try member.consumer.subscribe("numbers")
@@ -120,8 +118,6 @@ struct GroupTests {
 
   /// librdkafka 2.0.2 must neither wait for a call that never comes nor abort the process.
   @Test func `a member can leave at any moment`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 1)
     // While it joins, which takes seconds here.
     let joining = try Member(fixture)
@@ -151,8 +147,6 @@ struct GroupTests {
   }
 
   @Test func `a consumer without a group reports what is missing`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let consumer = try fixture.consumer()
     let calls: [(Consumer) throws -> Void] = [
       { try $0.subscribe("numbers") },

@@ -2,9 +2,11 @@ import Kafka
 import Testing
 
 struct RoundTripTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   @Test func `keys, values, headers and times are read as written, nulls as nulls`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("records", partitions: 1)
 
     let producer = try fixture.producer()
@@ -100,8 +102,6 @@ struct RoundTripTests {
   }
 
   @Test func `a poll returns at most the batch's capacity, and nothing is lost between polls`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 2, recordsEach: 500)
 
     let consumer = try fixture.consumer()
@@ -133,8 +133,6 @@ struct RoundTripTests {
   }
 
   @Test func `missing topics are values, and requesting them does not create them`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("here", partitions: 3)
 
     // Otherwise librdkafka does not report a missing topic for 30 s, because it could be new.
@@ -165,8 +163,6 @@ struct RoundTripTests {
   }
 
   @Test func `a closed consumer throws, frees its batches, and can be closed again`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("numbers", partitions: 1, recordsEach: 10)
 
     let consumer = try fixture.consumer()

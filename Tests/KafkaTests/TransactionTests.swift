@@ -3,21 +3,20 @@ import Testing
 
 /// Transactions on the embedded cluster: the calls and their errors, not isolation.
 struct TransactionTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   @Test func `records and offsets are committed in a transaction`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
 
     let consumer = try fixture.consumer(["group.id": "group"])
-    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 120_000)
+    let producer = try fixture.registeredProducer()
     let output = TopicPartition(topic: "output", partition: 0)
     #expect(producer.deliveredEnd(of: output) == nil)
     for (index, text) in ["first", "second"].enumerated() {
       try producer.begin()
-      try withBytes(text) { value in
-        try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-      }
+      try producer.produce("output", 0, [text])
       try producer.sendOffsets(
         [TopicPartition(topic: "input", partition: 0): CommittedOffset(7, metadata: "seven")],
         consumer.groupMetadata()
@@ -40,17 +39,11 @@ struct TransactionTests {
   @Test func `a rejected record makes the commit require an abort, and the next transaction works`()
     throws
   {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
-    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 120_000)
-
+    let producer = try fixture.registeredProducer()
     try fixture.cluster.pushRequestErrors(.produce, [.messageTooLarge])
     try producer.begin()
-    try withBytes("refused") { value in
-      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-    }
+    try producer.produce("output", 0, ["refused"])
     let error = #expect(throws: KafkaError.self) { try producer.commit() }
     #expect(error?.requiresAbort == true)
     #expect(error?.isFatal == false)
@@ -65,9 +58,7 @@ struct TransactionTests {
       attempts += 1
       try producer.begin()
       do {
-        try withBytes("accepted") { value in
-          try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-        }
+        try producer.produce("output", 0, ["accepted"])
         try producer.commit()
         break
       } catch let error as KafkaError where error.requiresAbort && attempts < 5 {
@@ -81,8 +72,6 @@ struct TransactionTests {
   @Test func `an abort keeps the error of a record that was rejected, and not those of records it discards`()
     throws
   {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     let consumer = try fixture.consumer(["group.id": "group"])
     let producer = try fixture.transactionalProducer(["transactional.id": "one", "linger.ms": "0"])
@@ -90,9 +79,7 @@ struct TransactionTests {
 
     try fixture.cluster.pushRequestErrors(.produce, [.recordListTooLarge])
     try producer.begin()
-    try withBytes("rejected") { value in
-      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-    }
+    try producer.produce("output", 0, ["rejected"])
     // Nothing polls the producer meanwhile, so that the abort is the first to see the delivery report.
     let input = TopicPartition(topic: "input", partition: 0)
     let giveUp = ContinuousClock.now + .seconds(300)
@@ -113,9 +100,7 @@ struct TransactionTests {
 
     try fixture.cluster.setBrokerDown(nil)
     try producer.begin()
-    try withBytes("discarded") { value in
-      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-    }
+    try producer.produce("output", 0, ["discarded"])
     try fixture.cluster.setBrokerUp(nil)
     try producer.abort()
     #expect(producer.takeDeliveryErrors().isEmpty)
@@ -124,11 +109,8 @@ struct TransactionTests {
   }
 
   @Test func `offsets of a member that the group has removed require an abort`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let consumer = try fixture.consumer(["group.id": "group"])
-    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 120_000)
+    let producer = try fixture.registeredProducer()
     try producer.begin()
     try fixture.cluster.pushRequestErrors(.txnOffsetCommit, [.illegalGeneration])
     let error = #expect(throws: KafkaError.self) {
@@ -146,12 +128,9 @@ struct TransactionTests {
     defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     try fixture.cluster.setCoordinator(.transaction("one"), broker: 1)
-    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 120_000)
+    let producer = try fixture.registeredProducer()
     try producer.begin()
-    try withBytes("value") { value in
-      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-    }
+    try producer.produce("output", 0, ["value"])
     try fixture.cluster.setCoordinator(.transaction("one"), broker: 2)
     try fixture.cluster.pushRequestErrors(.endTxn, [.coordinatorNotAvailable])
     try producer.commit()
@@ -160,16 +139,10 @@ struct TransactionTests {
   }
 
   @Test func `a fenced producer fails permanently`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
-    let producer = try fixture.transactionalProducer(["transactional.id": "one"])
-    try producer.initTransactions(timeoutMilliseconds: 120_000)
-
+    let producer = try fixture.registeredProducer()
     try producer.begin()
-    try withBytes("late") { value in
-      try producer.produce(topic: "output", partition: 0, key: nil, value: value)
-    }
+    try producer.produce("output", 0, ["late"])
     try fixture.cluster.pushRequestErrors(.endTxn, [.invalidProducerEpoch])
     let error = #expect(throws: KafkaError.self) { try producer.commit() }
     #expect(error?.isFatal == true)
@@ -180,8 +153,6 @@ struct TransactionTests {
   }
 
   @Test func `calls out of order are refused, not retried`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let producer = try fixture.transactionalProducer(["transactional.id": "one"])
     let error = #expect(throws: KafkaError.self) { try producer.begin() }
     #expect(error?.kind == .state)
@@ -191,8 +162,6 @@ struct TransactionTests {
   }
 
   @Test func `initialising without a coordinator times out and can be retried`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.cluster.setBrokerDown(nil)
     let producer = try fixture.transactionalProducer([
       "transactional.id": "one", "transaction.timeout.ms": "60000",
@@ -206,8 +175,6 @@ struct TransactionTests {
   }
 
   @Test func `a producer is registered soon after brokers have ended an earlier transaction`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     let producer = try fixture.transactionalProducer([
       "transactional.id": "one", "transaction.timeout.ms": "60000",
     ])

@@ -3,10 +3,12 @@ import Testing
 @testable import Kafka
 
 struct WatermarkTests {
+  private let fixture: Fixture
+
+  init() throws { fixture = try Fixture() }
+
   @Test(arguments: 1...3)
   func `an end offset that is requested again is not confused with the first offset`(failures: Int) throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 1, recordsEach: 5)
     let partition = TopicPartition(topic: "ends", partition: 0)
     let consumer = try fixture.consumer()
@@ -27,8 +29,6 @@ struct WatermarkTests {
   }
 
   @Test func `a partition without a leader is queried until it has one`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 2, recordsEach: 5)
     let partition = TopicPartition(topic: "ends", partition: 1)
     let consumer = try fixture.consumer()
@@ -44,8 +44,6 @@ struct WatermarkTests {
   }
 
   @Test func `a missing partition is not a transient error`() throws {
-    let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 2, recordsEach: 5)
     let consumer = try fixture.consumer()
     let error = #expect(throws: KafkaError.self) {

@@ -1,4 +1,4 @@
-public import Kafka
+@testable public import Kafka
 
 /// Keeps one group: its members and generations, who has which partitions, and the offsets that it has committed.
 public final class GroupCoordinator {
@@ -103,9 +103,9 @@ public final class GroupCoordinator {
     sync?(.failure(RefusedRequest(code)))
   }
 
-  private func unavailability(at broker: Int) -> KafkaErrorCode? {
-    if self.broker != broker { return .notCoordinator }
-    return now < loadingEnd ? .coordinatorLoading : nil
+  private func checkAvailable(at broker: Int) throws(RefusedRequest) {
+    if self.broker != broker { throw RefusedRequest(.notCoordinator) }
+    if now < loadingEnd { throw RefusedRequest(.coordinatorLoading) }
   }
 
   private func member(_ id: String) -> Member? { members.first { $0.id == id } }
@@ -118,7 +118,7 @@ public final class GroupCoordinator {
     _ request: JoinRequest,
     _ answer: @escaping (Result<JoinAnswer, RefusedRequest>) -> Void
   ) {
-    if let code = unavailability(at: broker) { return answer(.failure(RefusedRequest(code))) }
+    do { try checkAvailable(at: broker) } catch { return answer(.failure(error)) }
     var known = member(request.memberID)
     if let instance = request.instanceID, let old = members.first(where: { $0.instanceID == instance }) {
       if request.memberID.isEmpty {
@@ -242,8 +242,8 @@ public final class GroupCoordinator {
     _ assignments: [String: [TopicPartition]],
     _ answer: @escaping (Result<[TopicPartition], RefusedRequest>) -> Void
   ) {
-    if let code = check(at: broker, id, generation) { return answer(.failure(RefusedRequest(code))) }
-    guard let member = member(id) else { return }
+    let member: Member
+    do { member = try find(at: broker, id, generation) } catch { return answer(.failure(error)) }
     keep(member)
     switch state {
     case .joining: answer(.failure(RefusedRequest(.rebalanceInProgress)))
@@ -263,24 +263,24 @@ public final class GroupCoordinator {
     }
   }
 
-  func heartbeat(at broker: Int, _ id: String, _ generation: Int32) -> KafkaErrorCode? {
-    if let code = check(at: broker, id, generation) { return code }
-    guard let member = member(id) else { return .unknownMember }
-    keep(member)
-    return state == .joining ? .rebalanceInProgress : nil
+  func heartbeat(at broker: Int, _ id: String, _ generation: Int32) throws(RefusedRequest) {
+    keep(try find(at: broker, id, generation))
+    if state == .joining { throw RefusedRequest(.rebalanceInProgress) }
   }
 
-  private func check(at broker: Int, _ id: String, _ generation: Int32) -> KafkaErrorCode? {
-    if let code = unavailability(at: broker) { return code }
-    guard member(id) != nil else { return fenced.contains(id) ? .fencedInstance : .unknownMember }
-    return generation == self.generation ? nil : .illegalGeneration
+  private func find(at broker: Int, _ id: String, _ generation: Int32) throws(RefusedRequest) -> Member {
+    try checkAvailable(at: broker)
+    guard let member = member(id) else {
+      throw RefusedRequest(fenced.contains(id) ? .fencedInstance : .unknownMember)
+    }
+    if generation != self.generation { throw RefusedRequest(.illegalGeneration) }
+    return member
   }
 
-  func leave(at broker: Int, _ id: String) -> KafkaErrorCode? {
-    if let code = unavailability(at: broker) { return code }
-    guard let member = member(id) else { return .unknownMember }
+  func leave(at broker: Int, _ id: String) throws(RefusedRequest) {
+    try checkAvailable(at: broker)
+    guard let member = member(id) else { throw RefusedRequest(.unknownMember) }
     remove(member)
-    return nil
   }
 
   /// Puts a member out, as its session is over.
@@ -337,20 +337,16 @@ public final class GroupCoordinator {
     _ producer: ProducerKey,
     _ id: String,
     _ generation: Int32
-  ) -> KafkaErrorCode? {
-    if let code = unavailability(at: broker) { return code }
+  ) throws(RefusedRequest) {
+    try checkAvailable(at: broker)
     // Who says that it is no member is believed.
-    if generation >= 0 || !id.isEmpty {
-      guard member(id) != nil else { return fenced.contains(id) ? .fencedInstance : .unknownMember }
-      if generation != self.generation { return .illegalGeneration }
-    }
-    if let code = cluster.transactions.mayCommitOffsets(producer) { return code }
+    if generation >= 0 || !id.isEmpty { _ = try find(at: broker, id, generation) }
+    try cluster.transactions.checkMayCommitOffsets(producer)
     cluster.simulator.tell(
       "offsets of \(id.isEmpty ? "nobody" : id) in generation \(generation): \(offsets.text)"
     )
     onOffsets?(producer, id, generation)
     pending[producer.id, default: [:]].merge(offsets) { $1 }
-    return nil
   }
 
   /// The transaction has ended.
@@ -360,9 +356,9 @@ public final class GroupCoordinator {
     offsets.merge(ended) { $1 }
   }
 
-  func memberIDs(at broker: Int) -> Result<Set<String>, RefusedRequest> {
-    if let code = unavailability(at: broker) { return .failure(RefusedRequest(code)) }
-    return .success(Set(members.map(\.id)))
+  func memberIDs(at broker: Int) throws(RefusedRequest) -> Set<String> {
+    try checkAvailable(at: broker)
+    return Set(members.map(\.id))
   }
 
   /// What is committed.
@@ -372,19 +368,12 @@ public final class GroupCoordinator {
     at broker: Int,
     _ partitions: [TopicPartition],
     isStable: Bool
-  ) -> Result<[TopicPartition: CommittedOffset], RefusedRequest> {
-    if let code = unavailability(at: broker) { return .failure(RefusedRequest(code)) }
+  ) throws(RefusedRequest) -> [TopicPartition: CommittedOffset] {
+    try checkAvailable(at: broker)
     for partition in isStable ? partitions : [] where pending.values.contains(where: { $0[partition] != nil })
     {
-      return .failure(RefusedRequest(.unstableOffsetCommit))
+      throw RefusedRequest(.unstableOffsetCommit)
     }
-    return .success(offsets.filter { partitions.contains($0.key) })
-  }
-}
-
-extension [TopicPartition: CommittedOffset] {
-  /// The places, in their order.
-  var text: String {
-    map { TopicPartitionOffset($0.key, offset: $0.value.offset).description }.sorted().joined(separator: ", ")
+    return offsets.filter { partitions.contains($0.key) }
   }
 }

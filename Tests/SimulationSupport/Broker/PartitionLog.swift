@@ -29,9 +29,6 @@ public final class PartitionLog {
     isolation == .readCommitted ? lastStableOffset : high
   }
 
-  /// Whether a producer has written something that is neither committed nor aborted.
-  public func hasOpenTransaction(of producer: Int64) -> Bool { openSpans[producer] != nil }
-
   // MARK: Writing
 
   /// Appends records without a transaction.
@@ -47,20 +44,20 @@ public final class PartitionLog {
     _ records: [SimulatedRecord],
     _ producer: ProducerKey,
     sequence: Int32
-  ) -> Result<Int64, RefusedRequest> {
+  ) throws(RefusedRequest) -> Int64 {
     var state = producers[producer.id] ?? ProducerState(epoch: producer.epoch, nextSequence: 0)
-    if producer.epoch < state.epoch { return .failure(RefusedRequest(.invalidProducerEpoch)) }
+    if producer.epoch < state.epoch { throw RefusedRequest(.invalidProducerEpoch) }
     if producer.epoch > state.epoch { state = ProducerState(epoch: producer.epoch, nextSequence: 0) }
     let range = sequence...(sequence + Int32(records.count) - 1)
-    if let earlier = state.recent.first(where: { $0.range == range }) { return .success(earlier.end) }
-    guard sequence == state.nextSequence else { return .failure(RefusedRequest(.outOfOrderSequence)) }
+    if let earlier = state.recent.first(where: { $0.range == range }) { return earlier.end }
+    guard sequence == state.nextSequence else { throw RefusedRequest(.outOfOrderSequence) }
     state.nextSequence = range.upperBound + 1
     state.recent = (state.recent + [(range, high + Int64(records.count))]).suffix(5)
     producers[producer.id] = state
     let span = openSpans[producer.id] ?? TransactionSpan(producer, firstOffset: high)
     openSpans[producer.id] = span
     for record in records { add(.record(record), span) }
-    return .success(high)
+    return (high)
   }
 
   /// Ends a producer's transaction.
@@ -135,10 +132,61 @@ public final class PartitionLog {
       }
     }
   }
+}
 
-  /// Deletes what is older, as retention does.
-  public func deleteRecords(before offset: Int64) {
-    low = max(low, min(offset, lastStableOffset))
-    entries.removeAll { $0.offset < low }
+/// What takes up an offset of a partition.
+public struct LogEntry {
+  public enum Content {
+    case record(SimulatedRecord)
+    /// Ends a transaction.
+    case marker(isCommit: Bool)
+  }
+
+  public let offset: Int64
+  public let content: Content
+  /// The records of one transaction in the partition; nil for what was written without one, and for markers.
+  public let span: TransactionSpan?
+}
+
+/// What one transaction wrote to one partition.
+public final class TransactionSpan {
+  public enum State { case open, committed, aborted }
+
+  public let producerID: Int64
+  public let epoch: Int16
+  public let firstOffset: Int64
+  public internal(set) var state = State.open
+
+  init(_ producer: ProducerKey, firstOffset: Int64) {
+    producerID = producer.id
+    epoch = producer.epoch
+    self.firstOffset = firstOffset
+  }
+}
+
+/// A producer, and which of those that have had its `transactional.id`.
+public struct ProducerKey: Hashable {
+  public let id: Int64
+  public let epoch: Int16
+
+  public init(id: Int64, epoch: Int16) {
+    self.id = id
+    self.epoch = epoch
+  }
+}
+
+/// A record as a broker keeps it.
+public struct SimulatedRecord {
+  public var key: [UInt8]?
+  public var value: [UInt8]?
+  public var headers: [Header]
+  /// Milliseconds since 1970.
+  public var timestamp: Int64
+
+  public init(key: [UInt8]?, value: [UInt8]?, headers: [Header] = [], timestamp: Int64) {
+    self.key = key
+    self.value = value
+    self.headers = headers
+    self.timestamp = timestamp
   }
 }

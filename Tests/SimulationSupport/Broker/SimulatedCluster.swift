@@ -64,7 +64,7 @@ public final class SimulatedCluster {
     guard let log = log(partition) else { return }
     foreignProducers += 1
     let producer = ProducerKey(id: 1_000_000 + foreignProducers, epoch: 0)
-    _ = log.append([record], producer, sequence: 0)
+    _ = try? log.append([record], producer, sequence: 0)
     changed([partition.topic])
     simulator.schedule(after: microseconds) { [self] in
       log.mark(producer, isCommit: isCommitted)
@@ -141,4 +141,20 @@ public final class SimulatedCluster {
     if groupBroker != group.broker { group.move() }
     if transactionBroker != transactions.broker { transactions.move() }
   }
+}
+
+/// A broker: up or down, with what is on its way to it.
+public final class SimulatedBroker {
+  public let number: Int
+  public internal(set) var isUp = true
+  /// How often it has started: what was sent to an earlier start is lost.
+  public internal(set) var start = 0
+  var calls: [any PendingCall] = []
+
+  init(_ number: Int) { self.number = number }
+}
+
+/// A call that is on its way, in either direction.
+protocol PendingCall: AnyObject {
+  func lose()
 }

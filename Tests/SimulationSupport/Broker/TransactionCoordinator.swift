@@ -59,31 +59,30 @@ public final class TransactionCoordinator {
 
   func move() { loadingEnd = cluster.simulator.now + 50_000 + random.below(200_000) }
 
-  /// Why nothing can be asked of it at this moment; nil if it can.
-  private func unavailability(at broker: Int) -> KafkaErrorCode? {
-    if self.broker != broker { return .notCoordinator }
-    return cluster.simulator.now < loadingEnd ? .coordinatorLoading : nil
+  /// Refuses a request if nothing can be asked of it at this moment.
+  private func checkAvailable(at broker: Int) throws(RefusedRequest) {
+    if self.broker != broker { throw RefusedRequest(.notCoordinator) }
+    if cluster.simulator.now < loadingEnd { throw RefusedRequest(.coordinatorLoading) }
   }
 
   // MARK: Requests
 
   /// Registers a producer: ends what an earlier one of its id left open, and shuts that one out.
-  func initProducer(at broker: Int, _ id: String, timeout: Int64) -> Result<ProducerKey, RefusedRequest> {
-    if let error = unavailability(at: broker) { return .failure(RefusedRequest(error)) }
+  func initProducer(at broker: Int, _ id: String, timeout: Int64) throws(RefusedRequest) -> ProducerKey {
+    try checkAvailable(at: broker)
     let transaction = transactions[id] ?? make(id, timeout)
     switch transaction.state {
-    case .ending:
-      return .failure(RefusedRequest(.concurrentTransactions))
+    case .ending: throw RefusedRequest(.concurrentTransactions)
     case .ongoing:
       // The one before is fenced first, and its transaction ends under the new epoch.
       transaction.epoch += 1
       end(transaction, isCommit: false)
-      return .failure(RefusedRequest(.concurrentTransactions))
+      throw RefusedRequest(.concurrentTransactions)
     case .empty, .ended:
       transaction.epoch += 1
       transaction.timeout = timeout
       transaction.state = .empty
-      return .success(transaction.producer)
+      return transaction.producer
     }
   }
 
@@ -100,50 +99,39 @@ public final class TransactionCoordinator {
     _ partition: TopicPartition,
     _ id: String,
     _ producer: ProducerKey
-  ) -> KafkaErrorCode? {
-    switch open(at: broker, id, producer) {
-    case .success(let transaction):
-      transaction.partitions.insert(partition)
-      return nil
-    case .failure(let refused): return refused.code
-    }
+  ) throws(RefusedRequest) {
+    try open(at: broker, id, producer).partitions.insert(partition)
   }
 
-  func addOffsets(at broker: Int, _ id: String, _ producer: ProducerKey) -> KafkaErrorCode? {
-    switch open(at: broker, id, producer) {
-    case .success(let transaction):
-      transaction.hasOffsets = true
-      return nil
-    case .failure(let refused): return refused.code
-    }
+  func addOffsets(at broker: Int, _ id: String, _ producer: ProducerKey) throws(RefusedRequest) {
+    try open(at: broker, id, producer).hasOffsets = true
   }
 
   private func find(
     at broker: Int,
     _ id: String,
     _ producer: ProducerKey
-  ) -> Result<Transaction, RefusedRequest> {
-    if let error = unavailability(at: broker) { return .failure(RefusedRequest(error)) }
+  ) throws(RefusedRequest) -> Transaction {
+    try checkAvailable(at: broker)
     guard let transaction = transactions[id], transaction.producerID == producer.id else {
-      return .failure(RefusedRequest(.invalidProducerMapping))
+      throw RefusedRequest(.invalidProducerMapping)
     }
-    if transaction.epoch != producer.epoch { return .failure(RefusedRequest(.producerFenced)) }
-    return .success(transaction)
+    if transaction.epoch != producer.epoch { throw RefusedRequest(.producerFenced) }
+    return transaction
   }
 
   private func open(
     at broker: Int,
     _ id: String,
     _ producer: ProducerKey
-  ) -> Result<Transaction, RefusedRequest> {
-    find(at: broker, id, producer).flatMap { transaction in
-      switch transaction.state {
-      case .ending: return .failure(RefusedRequest(.concurrentTransactions))
-      case .ongoing: break
-      case .empty, .ended: begin(transaction)
-      }
-      return .success(transaction)
+  ) throws(RefusedRequest) -> Transaction {
+    let transaction = try find(at: broker, id, producer)
+    switch transaction.state {
+    case .ending: throw RefusedRequest(.concurrentTransactions)
+    case .ongoing: break
+    case .empty, .ended: begin(transaction)
     }
+    return transaction
   }
 
   private func begin(_ transaction: Transaction) {
@@ -168,19 +156,14 @@ public final class TransactionCoordinator {
     _ id: String,
     _ producer: ProducerKey,
     isCommit: Bool
-  ) -> KafkaErrorCode? {
-    switch find(at: broker, id, producer) {
-    case .failure(let refused): return refused.code
-    case .success(let transaction):
-      switch transaction.state {
-      case .ongoing:
-        end(transaction, isCommit: isCommit)
-        return nil
-      case .ending(isCommit): return .concurrentTransactions
-      // Asked for again, as the answer was lost.
-      case .ended(isCommit): return nil
-      case .empty, .ending, .ended: return .invalidTransactionState
-      }
+  ) throws(RefusedRequest) {
+    let transaction = try find(at: broker, id, producer)
+    switch transaction.state {
+    case .ongoing: end(transaction, isCommit: isCommit)
+    case .ending(isCommit): throw RefusedRequest(.concurrentTransactions)
+    // Asked for again, as the answer was lost.
+    case .ended(isCommit): break
+    case .empty, .ending, .ended: throw RefusedRequest(.invalidTransactionState)
     }
   }
 
@@ -191,11 +174,13 @@ public final class TransactionCoordinator {
       && transaction.partitions.contains(partition)
   }
 
-  /// Whether a group's coordinator may take offsets of a producer.
-  func mayCommitOffsets(_ producer: ProducerKey) -> KafkaErrorCode? {
-    guard let transaction = byProducer[producer.id] else { return .invalidProducerMapping }
-    if transaction.epoch != producer.epoch { return .invalidProducerEpoch }
-    return transaction.state == .ongoing && transaction.hasOffsets ? nil : .invalidTransactionState
+  /// Refuses offsets that the group's coordinator must not take from a producer.
+  func checkMayCommitOffsets(_ producer: ProducerKey) throws(RefusedRequest) {
+    guard let transaction = byProducer[producer.id] else { throw RefusedRequest(.invalidProducerMapping) }
+    if transaction.epoch != producer.epoch { throw RefusedRequest(.invalidProducerEpoch) }
+    guard transaction.state == .ongoing, transaction.hasOffsets else {
+      throw RefusedRequest(.invalidTransactionState)
+    }
   }
 
   // MARK: Ends

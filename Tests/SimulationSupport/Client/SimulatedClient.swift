@@ -1,4 +1,4 @@
-import Kafka
+public import Kafka
 
 /// What every client does: it finds out who to ask, asks, and asks again.
 public class SimulatedClient {
@@ -7,12 +7,18 @@ public class SimulatedClient {
   let name: String
   private var random: SplitMix64Stream
   public internal(set) var isClosed = false
-  private var leaders: [TopicPartition: Int] = [:]
-  private var coordinators: [Coordinator: Int] = [:]
+  private var brokers: [Place: Int] = [:]
   /// When the last request has arrived at each broker: requests of one connection do not overtake each other.
   private var arrivals: [Int: Int64] = [:]
 
-  enum Coordinator: Hashable { case group, transactions }
+  /// Statistics are not simulated.
+  public var onStatistics: ((ClientStatistics) -> Void)?
+
+  /// Who answers a request: a coordinator, or a leader.
+  enum Place: Hashable {
+    case group, transactions
+    case leader(TopicPartition)
+  }
 
   var simulator: Simulator { network.simulator }
   var cluster: SimulatedCluster { network.cluster }
@@ -52,94 +58,58 @@ public class SimulatedClient {
 
   // MARK: Who to ask
 
-  private func anyBroker() -> Int { Int(random.below(Int64(cluster.brokers.count))) }
-
-  func leader(of partition: TopicPartition) -> Int? {
-    if let known = leaders[partition] { return known }
-    let broker = anyBroker()
+  func broker(of place: Place) -> Int? {
+    if let known = brokers[place] { return known }
+    let kind: RequestKind = if case .leader = place { .metadata } else { .findCoordinator }
+    let anyBroker = Int(random.below(Int64(cluster.brokers.count)))
     let answer: Result<Int?, RefusedRequest> = network.call(
-      .metadata,
+      kind,
       from: self,
-      to: broker,
+      to: anyBroker,
       timeout: requestTimeout
-    ) { [cluster] in $0(.success(cluster.leader(of: partition))) }
-    guard case .success(let leader?) = answer else { return nil }
-    leaders[partition] = leader
-    return leader
-  }
-
-  func forgetLeader(of partition: TopicPartition) { leaders[partition] = nil }
-
-  func coordinator(_ kind: Coordinator) -> Int? {
-    if let known = coordinators[kind] { return known }
-    let broker = anyBroker()
-    let answer: Result<Int?, RefusedRequest> = network.call(
-      .findCoordinator,
-      from: self,
-      to: broker,
-      timeout: requestTimeout
-    ) { [cluster] in
-      $0(.success(kind == .group ? cluster.group.broker : cluster.transactions.broker))
+    ) { [cluster] reply in
+      switch place {
+      case .group: reply(.success(cluster.group.broker))
+      case .transactions: reply(.success(cluster.transactions.broker))
+      case .leader(let partition): reply(.success(cluster.leader(of: partition)))
+      }
     }
     guard case .success(let found?) = answer else { return nil }
-    coordinators[kind] = found
+    brokers[place] = found
     return found
   }
 
-  func forgetCoordinator(_ kind: Coordinator) { coordinators[kind] = nil }
+  func forget(_ place: Place) { brokers[place] = nil }
 
   // MARK: Asking
 
-  /// Asks a coordinator until it answers with something that asking again does not change.
+  /// Asks until the answer is something that asking again does not change.
   ///
   /// - Parameter deadline: when to give up, in microseconds.
   func ask<Answer>(
     _ kind: RequestKind,
-    _ coordinator: Coordinator,
+    _ place: Place,
     until deadline: Int64,
     while goesOn: () -> Bool = { true },
-    _ handle: @escaping (Int, @escaping (Result<Answer, RefusedRequest>) -> Void) -> Void
-  ) -> Result<Answer, RefusedRequest> {
+    _ handle: @escaping (Int) throws(RefusedRequest) -> Answer
+  ) throws(RefusedRequest) -> Answer {
     while !isGone, goesOn() {
-      if let broker = self.coordinator(coordinator) {
+      if let broker = self.broker(of: place) {
         let left = max(1, min(requestTimeout, deadline - simulator.now))
-        let answer: Result<Answer, RefusedRequest> = network.call(kind, from: self, to: broker, timeout: left)
-        {
-          handle(broker, $0)
+        do throws(RefusedRequest) {
+          return try network.call(kind, from: self, to: broker, timeout: left) { reply in
+            reply(Result { () throws(RefusedRequest) in try handle(broker) })
+          }.get()
+        } catch {
+          guard error.passes else { throw error }
+          if error.isAboutPlace { forget(place) }
         }
-        guard case .failure(let refused) = answer, refused.passes else { return answer }
-        if refused.isAboutPlace { forgetCoordinator(coordinator) }
       }
-      if simulator.now >= deadline { return .failure(RefusedRequest(.timedOut)) }
+      if simulator.now >= deadline { throw RefusedRequest(.timedOut) }
       simulator.sleep(min(Self.retryPause, deadline - simulator.now))
-      if simulator.now >= deadline { return .failure(RefusedRequest(.timedOut)) }
+      if simulator.now >= deadline { throw RefusedRequest(.timedOut) }
     }
-    return .failure(RefusedRequest(.closed))
-  }
-
-  /// Asks the leader of a partition in the same way.
-  func ask<Answer>(
-    _ kind: RequestKind,
-    leaderOf partition: TopicPartition,
-    until deadline: Int64,
-    while goesOn: () -> Bool = { true },
-    _ handle: @escaping (Int, @escaping (Result<Answer, RefusedRequest>) -> Void) -> Void
-  ) -> Result<Answer, RefusedRequest> {
-    while !isGone, goesOn() {
-      if let broker = leader(of: partition) {
-        let left = max(1, min(requestTimeout, deadline - simulator.now))
-        let answer: Result<Answer, RefusedRequest> = network.call(kind, from: self, to: broker, timeout: left)
-        {
-          handle(broker, $0)
-        }
-        guard case .failure(let refused) = answer, refused.passes else { return answer }
-        if refused.isAboutPlace { forgetLeader(of: partition) }
-      }
-      if simulator.now >= deadline { return .failure(RefusedRequest(.timedOut)) }
-      simulator.sleep(min(Self.retryPause, deadline - simulator.now))
-      if simulator.now >= deadline { return .failure(RefusedRequest(.timedOut)) }
-    }
-    return .failure(RefusedRequest(.closed))
+    throw RefusedRequest(.closed)
   }
 }
 

@@ -85,7 +85,7 @@ extension SimulatedConsumer {
 
   /// - Returns: whether it has a place in a generation.
   private func joinOnce() -> Bool {
-    guard let broker = coordinator(.group) else {
+    guard let broker = broker(of: .group) else {
       simulator.sleep(100_000)
       return false
     }
@@ -146,7 +146,7 @@ extension SimulatedConsumer {
       membership.isFenced = true
       tell(error(.fencedInstance, "join", fatal: true))
     case .rebalanceInProgress: return
-    default: if refused.isAboutPlace { forgetCoordinator(.group) }
+    default: if refused.isAboutPlace { forget(.group) }
     }
     simulator.sleep(50_000)
   }
@@ -180,8 +180,9 @@ extension SimulatedConsumer {
   private var now: Duration { .microseconds(simulator.now) }
 
   /// Tells the owner of a rebalance and waits until it is completed.
-  private func give(_ kind: SimulatedRebalance.Kind, _ partitions: [TopicPartition]) {
-    present(SimulatedRebalance(kind, partitions))
+  private func give(_ kind: Rebalance.Kind, _ partitions: [TopicPartition], needsNewConsumer: Bool = false) {
+    let partitions = partitions.sorted { ($0.topic, $0.partition) < ($1.topic, $1.partition) }
+    present(Rebalance(kind, partitions, needsNewConsumer: needsNewConsumer))
     while rebalance != nil, !isGone { wait() }
   }
 
@@ -189,8 +190,7 @@ extension SimulatedConsumer {
     if !positions.isEmpty {
       // librdkafka may not tell what happened while a rebalance was dealt with.
       let isUntold = membership.wasInRebalance && chance(50)
-      present(SimulatedRebalance(.lost, positions.map(\.partition), needsNewConsumer: isUntold))
-      while rebalance != nil, !isGone { wait() }
+      give(.lost, positions.map(\.partition), needsNewConsumer: isUntold)
     }
     membership.wasInRebalance = false
     membership.isLost = false
@@ -270,16 +270,14 @@ extension SimulatedConsumer {
 
   private func beat() {
     let (id, generation) = (membership.memberID, membership.generation)
-    guard let broker = coordinator(.group) else { return }
+    guard let broker = broker(of: .group) else { return }
     let answer: Result<Void, RefusedRequest> = network.call(
       .heartbeat,
       from: self,
       to: broker,
       timeout: 1_000_000
-    ) {
-      [cluster] reply in
-      let code = cluster.group.heartbeat(at: broker, id, generation)
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
+    ) { [cluster] reply in
+      reply(Result { () throws(RefusedRequest) in try cluster.group.heartbeat(at: broker, id, generation) })
     }
     guard !isGone, id == membership.memberID, generation == membership.generation else { return }
     switch answer {
@@ -294,7 +292,7 @@ extension SimulatedConsumer {
       case .fencedInstance:
         membership.isFenced = true
         tell(error(.fencedInstance, "heartbeat", fatal: true))
-      default: if refused.isAboutPlace { forgetCoordinator(.group) }
+      default: if refused.isAboutPlace { forget(.group) }
       }
     }
     if simulator.now - membership.lastAnswer > options.sessionTimeout * 1_000 { lose() }
@@ -318,11 +316,44 @@ extension SimulatedConsumer {
 
   private func sendLeave(until deadline: Int64) {
     let id = membership.memberID
-    let _: Result<Void, RefusedRequest> = ask(.leaveGroup, .group, until: deadline) {
-      [cluster] broker, reply in
-      let code = cluster.group.leave(at: broker, id)
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
+    try? ask(.leaveGroup, .group, until: deadline) { [cluster] broker throws(RefusedRequest) in
+      try cluster.group.leave(at: broker, id)
     }
     membership.memberID = ""
+  }
+}
+
+/// What a consumer knows of its place in the group.
+struct GroupMember {
+  /// The topic that the group assigns, and those whose partitions go along.
+  var topics: [String] = []
+  var companions: [String] = []
+  /// Empty as long as the group has given none.
+  var memberID = ""
+  var generation: Int32 = -1
+  var needsToJoin = false
+  /// When it may join again, in microseconds, and whether it need not wait for that.
+  var nextJoin: Int64 = 0
+  var joinsAtOnce = false
+  var secondJoin = SecondJoin()
+  /// Whether the group has put the member out since it got what it holds.
+  var isLost = false
+  /// Whether that was while a rebalance was dealt with.
+  var wasInRebalance = false
+  var isFenced = false
+  /// When the coordinator was heard of, and the owner was, in microseconds.
+  var lastAnswer: Int64 = 0
+  var lastPoll: Int64 = 0
+  var changed: Signal?
+}
+
+/// Which member of which generation commits.
+public final class SimulatedMembership {
+  public let memberID: String
+  public let generation: Int32
+
+  public init(memberID: String, generation: Int32) {
+    self.memberID = memberID
+    self.generation = generation
   }
 }

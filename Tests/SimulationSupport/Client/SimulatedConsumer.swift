@@ -32,12 +32,13 @@ public final class SimulatedConsumer: SimulatedClient {
   private var fetched: [Fetched] = []
   private var errors: [KafkaError] = []
   /// A rebalance is told of, or being dealt with: nothing is handed out of any partition.
-  private(set) var rebalance: SimulatedRebalance?
+  private(set) var rebalance: Rebalance?
   private var isRebalanceTold = false
   let news: Signal
   let work: Signal
   var membership = GroupMember()
-  private var hasSought = true
+  /// The topics whose records were handed out, by their index.
+  private var topicNames: [String] = []
 
   private static let queueRecords = 200
   private static let fetchRecords = 40
@@ -177,11 +178,11 @@ public final class SimulatedConsumer: SimulatedClient {
     work.notify()
   }
 
-  public func seek(_ offsets: [TopicPartitionOffset], milliseconds: Int32) throws(KafkaError) {
+  public func seek(_ offsets: [TopicPartitionOffset], timeoutMilliseconds: Int32) throws(KafkaError) {
     try check("seek")
     if cluster.seekFailures > 0, !offsets.isEmpty {
       cluster.seekFailures -= 1
-      spend(Int64(milliseconds) * 1_000)
+      spend(Int64(timeoutMilliseconds) * 1_000)
       throw error(.timedOut, "seek")
     }
     for offset in offsets {
@@ -217,7 +218,7 @@ public final class SimulatedConsumer: SimulatedClient {
 
   /// Tells the owner of a rebalance. Partitions that stay are read on after it from where the owner seeks to; what was fetched
   /// of them may be gone.
-  func present(_ rebalance: SimulatedRebalance) {
+  func present(_ rebalance: Rebalance) {
     simulator.tell("\(name): \(rebalance.kind) \(rebalance.partitions)")
     for position in positions {
       let first = discardFetched(position)
@@ -229,13 +230,13 @@ public final class SimulatedConsumer: SimulatedClient {
   }
 
   /// Does what a rebalance is about.
-  public func complete(_ completed: SimulatedRebalance) throws(KafkaError) {
+  public func complete(_ completed: Rebalance) throws(KafkaError) {
     try check("complete a rebalance")
     precondition(completed == rebalance, "\(completed) is completed already, or was not told of")
     apply(completed)
   }
 
-  private func apply(_ completed: SimulatedRebalance) {
+  private func apply(_ completed: Rebalance) {
     rebalance = nil
     switch completed.kind {
     case .assigned:
@@ -251,58 +252,58 @@ public final class SimulatedConsumer: SimulatedClient {
 
   // MARK: Questions
 
+  private func question<Answer>(
+    _ action: String,
+    _ kind: RequestKind,
+    _ place: Place,
+    _ timeoutMilliseconds: Int32,
+    _ handle: @escaping (Int) throws(RefusedRequest) -> Answer
+  ) throws(KafkaError) -> Answer {
+    try check(action)
+    let deadline = simulator.now + Int64(timeoutMilliseconds) * 1_000
+    do throws(RefusedRequest) {
+      return try ask(kind, place, until: deadline, handle)
+    } catch {
+      throw self.error(error.code, action, fatal: error.code == .closed)
+    }
+  }
+
   public func committed(
     _ partitions: [TopicPartition],
-    milliseconds: Int32
+    timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicPartition: CommittedOffset] {
-    try check("committed")
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
     let isStable = options.isolation == .readCommitted
-    let answer = ask(.fetchOffsets, .group, until: deadline) { [cluster] broker, reply in
-      reply(cluster.group.committed(at: broker, partitions, isStable: isStable))
-    }
-    switch answer {
-    case .success(let offsets): return offsets
-    case .failure(let refused): throw error(refused.code, "committed", fatal: refused.code == .closed)
+    return try question("committed", .fetchOffsets, .group, timeoutMilliseconds) {
+      [cluster] broker throws(RefusedRequest) in
+      try cluster.group.committed(at: broker, partitions, isStable: isStable)
     }
   }
 
   /// The ids of the group's members.
-  public func groupMemberIDs(milliseconds: Int32) throws(KafkaError) -> Set<String> {
-    try check("members")
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
-    let answer = ask(.describeGroup, .group, until: deadline) { [cluster] broker, reply in
-      reply(cluster.group.memberIDs(at: broker))
-    }
-    switch answer {
-    case .success(let ids): return ids
-    case .failure(let refused): throw error(refused.code, "members", fatal: refused.code == .closed)
+  public func memberIDs(timeoutMilliseconds: Int32) throws(KafkaError) -> Set<String> {
+    try question("members", .describeGroup, .group, timeoutMilliseconds) {
+      [cluster] broker throws(RefusedRequest) in
+      try cluster.group.memberIDs(at: broker)
     }
   }
 
   public func queryWatermarks(
     _ partition: TopicPartition,
-    milliseconds: Int32
+    timeoutMilliseconds: Int32
   ) throws(KafkaError) -> Watermarks {
-    try check("watermarks")
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
     let isolation = options.isolation
-    let answer: Result<Watermarks, RefusedRequest> = ask(.listOffsets, leaderOf: partition, until: deadline) {
-      [cluster] broker, reply in
+    return try question("watermarks", .listOffsets, .leader(partition), timeoutMilliseconds) {
+      [cluster] broker throws(RefusedRequest) in
       guard cluster.leader(of: partition) == broker, let log = cluster.log(partition) else {
-        return reply(.failure(RefusedRequest(.notLeader)))
+        throw RefusedRequest(.notLeader)
       }
-      reply(.success(cluster.ends(of: log, isolation)))
-    }
-    switch answer {
-    case .success(let ends): return ends
-    case .failure(let refused): throw error(refused.code, "watermarks", fatal: refused.code == .closed)
+      return cluster.ends(of: log, isolation)
     }
   }
 
-  public func metadata(_ topics: [String], milliseconds: Int32) throws(KafkaError) -> TopicMetadata {
+  public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     try check("metadata")
-    let broker = leader(of: TopicPartition(topic: topics[0], partition: 0))
+    let broker = broker(of: .leader(TopicPartition(topic: topics[0], partition: 0)))
     if isGone { throw error(.closed, "metadata", fatal: true) }
     guard broker != nil else { throw error(.timedOut, "metadata") }
     var metadata = TopicMetadata()
@@ -316,10 +317,19 @@ public final class SimulatedConsumer: SimulatedClient {
     return metadata
   }
 
+  /// The index of a topic in this consumer's records.
+  public func topicIndex(of topic: String) -> Int {
+    if let index = topicNames.firstIndex(of: topic) { return index }
+    topicNames.append(topic)
+    return topicNames.count - 1
+  }
+
+  public func topicName(at index: Int) -> String { topicNames[index] }
+
   /// Leaves the group and gives everything up.
-  public func close(milliseconds: Int32) {
+  public func close(timeoutMilliseconds: Int32) {
     guard !isClosed else { return }
-    if process.isAlive, options.hasGroup { leaveGroup(milliseconds: milliseconds) }
+    if process.isAlive, options.hasGroup { leaveGroup(milliseconds: timeoutMilliseconds) }
     isClosed = true
     cluster.unwatch(self)
     positions = []
@@ -342,7 +352,7 @@ public final class SimulatedConsumer: SimulatedClient {
       }
       var byLeader: [(broker: Int, positions: [Position])] = []
       for position in wanted {
-        guard let broker = leader(of: position.partition) else { continue }
+        guard let broker = broker(of: .leader(position.partition)) else { continue }
         if let index = byLeader.firstIndex(where: { $0.broker == broker }) {
           byLeader[index].positions.append(position)
         } else {
@@ -414,7 +424,7 @@ public final class SimulatedConsumer: SimulatedClient {
     if isGone { return }
     switch answer {
     case .failure(let refused):
-      for position in positions { forgetLeader(of: position.partition) }
+      for position in positions { forget(.leader(position.partition)) }
       if !refused.passes { tell(error(refused.code, "fetch")) }
       simulator.sleep(20_000)
     case .success(let answers):
@@ -430,7 +440,7 @@ public final class SimulatedConsumer: SimulatedClient {
     if rebalance != nil || position.isPaused { return }
     switch answer.refusal {
     case .notLeader?:
-      forgetLeader(of: position.partition)
+      forget(.leader(position.partition))
       simulator.sleep(20_000)
     case .offsetOutOfRange?:
       if options.failsOutOfRange {
@@ -461,4 +471,37 @@ extension PolledRecords {
 extension KafkaErrorCode {
   /// Whether an error of this code passes by itself.
   var passes: Bool { RefusedRequest(self).passes }
+}
+
+/// What a consumer is made with.
+public struct ConsumerOptions {
+  public var isolation = IsolationLevel.readCommitted
+  public var hasGroup = false
+  /// Names the member for good; nil for one that is new each time.
+  public var instanceID: String?
+  /// In milliseconds.
+  public var sessionTimeout: Int64 = 10_000
+  public var maxPollInterval: Int64 = 300_000
+  /// Whether an offset that is out of range is an error, and not another beginning.
+  public var failsOutOfRange = false
+  /// Whether a rebalance takes all partitions away first.
+  public var isEager = false
+  /// Whether partitions are paused when they are assigned.
+  public var pausesAssigned = false
+
+  public init() {}
+}
+
+/// What one poll brings.
+public struct PolledRecords {
+  public enum Event: Equatable {
+    case end(TopicPartition, offset: Int64)
+    case error(KafkaError)
+  }
+
+  public var records: [(partition: TopicPartition, offset: Int64, record: SimulatedRecord)] = []
+  public var events: [Event] = []
+  public var rebalance: Rebalance?
+
+  public init() {}
 }

@@ -1,4 +1,4 @@
-import Kafka
+public import Kafka
 
 /// Carries requests to brokers and answers back, or not.
 public final class SimulatedNetwork {
@@ -117,4 +117,52 @@ public final class SimulatedNetwork {
 
     func lose() { finish(.failure(RefusedRequest(.transport))) }
   }
+}
+
+/// What clients ask brokers for.
+public enum RequestKind: String, CaseIterable, Sendable {
+  case metadata, findCoordinator, initProducer, addPartition, produce, addOffsets, commitOffsets,
+    endTransaction
+  case joinGroup, syncGroup, heartbeat, leaveGroup, fetchOffsets, listOffsets, fetch, describeGroup
+}
+
+/// What befalls one request.
+public enum Fate: Sendable, Equatable {
+  /// The connection breaks before it arrives.
+  case lost
+  /// It is done, and the connection breaks before the answer arrives.
+  case answerLost
+  /// It arrives so many milliseconds later, maybe long after its sender has given up.
+  case late(Int64)
+  /// It is done at once, and the answer takes so many milliseconds.
+  case slowAnswer(Int64)
+  /// It arrives twice: again after so many milliseconds, from a connection that was given up.
+  case twice(Int64)
+  /// The broker refuses it.
+  case refused(KafkaErrorCode)
+  /// Its sender dies before it is sent.
+  case senderDies
+  /// Its sender dies as soon as it is sent.
+  case senderDiesAfter
+}
+
+/// What a broker answers instead of doing what it was asked.
+struct RefusedRequest: Error {
+  let code: KafkaErrorCode
+  /// The id to join with, where one is required.
+  var memberID = ""
+
+  init(_ code: KafkaErrorCode, memberID: String = "") {
+    self.code = code
+    self.memberID = memberID
+  }
+}
+
+/// Codes of the protocol that only brokers and the insides of clients speak of.
+extension KafkaErrorCode {
+  static let offsetOutOfRange = KafkaErrorCode(rawValue: 1)
+  static let rebalanceInProgress = KafkaErrorCode(rawValue: 27)
+  static let outOfOrderSequence = KafkaErrorCode(rawValue: 45)
+  static let invalidProducerMapping = KafkaErrorCode(rawValue: 49)
+  static let memberIDRequired = KafkaErrorCode(rawValue: 79)
 }

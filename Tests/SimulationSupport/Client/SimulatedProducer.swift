@@ -80,8 +80,9 @@ public final class SimulatedProducer: SimulatedClient {
     if let abortable { throw abortable }
   }
 
-  /// The transaction, or the producer, has failed.
-  private func fail(_ code: KafkaErrorCode, _ action: String) {
+  /// The transaction, or the producer, has failed: with the error that is returned.
+  @discardableResult
+  private func fail(_ code: KafkaErrorCode, _ action: String) -> KafkaError {
     simulator.tell("\(name): \(action) has failed: \(code)")
     if code == .producerFenced || code == .invalidTransactionState || code == .fencedInstance {
       fatal = error(code == .producerFenced ? .fenced : code, action, fatal: true)
@@ -89,20 +90,22 @@ public final class SimulatedProducer: SimulatedClient {
       abortable = error(code, action, abort: true)
     }
     changed.notify()
+    return fatal ?? abortable ?? error(code, action, abort: true)
   }
 
   // MARK: Calls
 
-  public func initTransactions(milliseconds: Int32) throws(KafkaError) {
+  public func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
     try check("initTransactions")
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
-    let answer = ask(.initProducer, .transactions, until: deadline) { [cluster, id, timeout] broker, reply in
-      reply(cluster.transactions.initProducer(at: broker, id, timeout: timeout))
-    }
-    switch answer {
-    case .success(let key): self.key = key
-    case .failure(let refused):
-      throw error(refused.code, "initTransactions", fatal: !(refused.passes || refused.code == .timedOut))
+    let deadline = simulator.now + Int64(timeoutMilliseconds) * 1_000
+    do throws(RefusedRequest) {
+      key = try ask(.initProducer, .transactions, until: deadline) {
+        [cluster, id, timeout] broker throws(RefusedRequest) in
+        try cluster.transactions.initProducer(at: broker, id, timeout: timeout)
+      }
+    } catch {
+      let isFatal = !(error.passes || error.code == .timedOut)
+      throw self.error(error.code, "initTransactions", fatal: isFatal)
     }
   }
 
@@ -132,54 +135,45 @@ public final class SimulatedProducer: SimulatedClient {
   public func sendOffsets(
     _ offsets: [TopicPartition: CommittedOffset],
     _ membership: SimulatedMembership,
-    milliseconds: Int32
+    timeoutMilliseconds: Int32
   ) throws(KafkaError) {
     try checkOpen("sendOffsets")
     guard isInTransaction, let key, !offsets.isEmpty else { return }
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
-    let addition: Result<Void, RefusedRequest> = ask(.addOffsets, .transactions, until: deadline) {
-      [cluster, id] broker, reply in
-      let code = cluster.transactions.addOffsets(at: broker, id, key)
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
-    }
-    if case .failure(let refused) = addition {
-      if refused.code == .timedOut { throw error(.timedOut, "add offsets") }
-      fail(refused.code, "add offsets")
-      throw fatal ?? abortable ?? error(refused.code, "add offsets", abort: true)
+    let deadline = simulator.now + Int64(timeoutMilliseconds) * 1_000
+    do throws(RefusedRequest) {
+      try ask(.addOffsets, .transactions, until: deadline) { [cluster, id] broker throws(RefusedRequest) in
+        try cluster.transactions.addOffsets(at: broker, id, key)
+      }
+    } catch {
+      if error.code == .timedOut { throw self.error(.timedOut, "add offsets") }
+      throw fail(error.code, "add offsets")
     }
     hasOffsets = true
-    let commit: Result<Void, RefusedRequest> = ask(.commitOffsets, .group, until: deadline) {
-      [cluster] broker, reply in
-      let code = cluster.group.commitOffsets(
-        at: broker,
-        offsets,
-        key,
-        membership.memberID,
-        membership.generation
-      )
-      reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
-    }
-    if case .failure(let refused) = commit {
-      fail(refused.code, "commit offsets")
-      throw fatal ?? abortable ?? error(refused.code, "commit offsets", abort: true)
+    do throws(RefusedRequest) {
+      try ask(.commitOffsets, .group, until: deadline) { [cluster] broker throws(RefusedRequest) in
+        let (memberID, generation) = (membership.memberID, membership.generation)
+        try cluster.group.commitOffsets(at: broker, offsets, key, memberID, generation)
+      }
+    } catch {
+      throw fail(error.code, "commit offsets")
     }
     try checkOpen("sendOffsets")
   }
 
-  public func commit(milliseconds: Int32) throws(KafkaError) {
+  public func commit(timeoutMilliseconds: Int32) throws(KafkaError) {
     try check("commit")
     guard isInTransaction else { throw error(.state, "commit") }
     if let abortable { throw abortable }
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
+    let deadline = simulator.now + Int64(timeoutMilliseconds) * 1_000
     try flush(until: deadline)
     if let abortable { throw abortable }
     try finish(.committing, until: deadline)
   }
 
-  public func abort(milliseconds: Int32) throws(KafkaError) {
+  public func abort(timeoutMilliseconds: Int32) throws(KafkaError) {
     try check("abort")
     guard isInTransaction else { throw error(.state, "abort") }
-    let deadline = simulator.now + Int64(milliseconds) * 1_000
+    let deadline = simulator.now + Int64(timeoutMilliseconds) * 1_000
     if end?.kind != .aborting {
       // What is on its way may arrive all the same.
       queue = []
@@ -216,22 +210,23 @@ public final class SimulatedProducer: SimulatedClient {
   private func askForEnd(_ kind: End, _ number: Int) {
     guard let key else { return }
     let isCommit = kind == .committing
-    let answer: Result<Void, RefusedRequest> = ask(
-      .endTransaction,
-      .transactions,
-      until: simulator.now + timeout * 2,
-      while: { self.number == number },
-      { [cluster, id] broker, reply in
-        let code = cluster.transactions.end(at: broker, id, key, isCommit: isCommit)
-        reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
-      }
-    )
+    let answer = Result { () throws(RefusedRequest) in
+      try ask(
+        .endTransaction,
+        .transactions,
+        until: simulator.now + timeout * 2,
+        while: { self.number == number },
+        { [cluster, id] broker throws(RefusedRequest) in
+          try cluster.transactions.end(at: broker, id, key, isCommit: isCommit)
+        }
+      )
+    }
     guard self.number == number, !isGone else { return }
     switch answer {
     case .success: end?.result = .success(())
     case .failure(let refused):
-      fail(refused.code == .invalidProducerEpoch ? .producerFenced : refused.code, "\(kind)")
-      end?.result = .failure(fatal ?? abortable ?? error(refused.code, "\(kind)", fatal: true))
+      let code = refused.code == .invalidProducerEpoch ? .producerFenced : refused.code
+      end?.result = .failure(fail(code, "\(kind)"))
     }
     changed.notify()
   }
@@ -246,18 +241,18 @@ public final class SimulatedProducer: SimulatedClient {
     if abortable == nil, !queue.isEmpty || inFlight > 0 { throw error(.timedOut, "flush") }
   }
 
-  public func flush(milliseconds: Int32) throws(KafkaError) {
+  public func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
     try check("flush")
-    try flush(until: simulator.now + Int64(milliseconds) * 1_000)
+    try flush(until: simulator.now + Int64(timeoutMilliseconds) * 1_000)
   }
 
   /// The offset after the last record that a broker has reported as written to a partition.
   public func deliveredEnd(of partition: TopicPartition) -> Int64? { deliveredEnds[partition] }
 
   /// Waits, and says whether there are delivery errors.
-  public func poll(milliseconds: Int32) throws(KafkaError) -> Bool {
+  public func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
     if isGone { throw error(.closed, "poll", fatal: true) }
-    spend(max(30, Int64(milliseconds) * 1_000))
+    spend(max(30, Int64(timeoutMilliseconds) * 1_000))
     return !errors.isEmpty
   }
 
@@ -271,7 +266,7 @@ public final class SimulatedProducer: SimulatedClient {
     return errors
   }
 
-  public func close() {
+  public func close(timeoutMilliseconds: Int32 = 0) {
     isClosed = true
     queue = []
     changed.notify()
@@ -303,49 +298,34 @@ public final class SimulatedProducer: SimulatedClient {
   ) {
     let deadline = simulator.now + timeout
     func goesOn() -> Bool { self.number == number }
-    if !added.contains(partition) {
-      let answer: Result<Void, RefusedRequest> = ask(
-        .addPartition,
-        .transactions,
-        until: deadline,
-        while: goesOn
-      ) {
-        [cluster, id] broker, reply in
-        let code = cluster.transactions.add(at: broker, partition, id, key)
-        reply(code.map { .failure(RefusedRequest($0)) } ?? .success(()))
+    do throws(RefusedRequest) {
+      if !added.contains(partition) {
+        // It may have arrived.
+        defer { if goesOn() { added.insert(partition) } }
+        try ask(.addPartition, .transactions, until: deadline, while: goesOn) {
+          [cluster, id] broker throws(RefusedRequest) in
+          try cluster.transactions.add(at: broker, partition, id, key)
+        }
+        guard goesOn(), !isGone else { return }
+      }
+      let sequence = sequences[partition] ?? 0
+      let end = try ask(.produce, .leader(partition), until: deadline, while: goesOn) {
+        [cluster] broker throws(RefusedRequest) in
+        guard cluster.leader(of: partition) == broker, let log = cluster.log(partition) else {
+          throw RefusedRequest(.notLeader)
+        }
+        guard cluster.transactions.isOpen(partition, for: key) else {
+          throw RefusedRequest(.invalidProducerEpoch)
+        }
+        defer { cluster.changed([partition.topic]) }
+        return try log.append(records, key, sequence: sequence)
       }
       guard goesOn(), !isGone else { return }
-      // It may have arrived.
-      added.insert(partition)
-      if case .failure(let refused) = answer {
-        return giveUp(records, partition, refused.code, "add \(partition)")
-      }
-    }
-    let sequence = sequences[partition] ?? 0
-    let answer: Result<Int64, RefusedRequest> = ask(
-      .produce,
-      leaderOf: partition,
-      until: deadline,
-      while: goesOn
-    ) {
-      [cluster] broker, reply in
-      guard cluster.leader(of: partition) == broker, let log = cluster.log(partition) else {
-        return reply(.failure(RefusedRequest(.notLeader)))
-      }
-      guard cluster.transactions.isOpen(partition, for: key) else {
-        return reply(.failure(RefusedRequest(.invalidProducerEpoch)))
-      }
-      let result = log.append(records, key, sequence: sequence)
-      cluster.changed([partition.topic])
-      reply(result)
-    }
-    guard goesOn(), !isGone else { return }
-    switch answer {
-    case .success(let end):
       sequences[partition] = sequence + Int32(records.count)
       deliveredEnds[partition] = end
       inFlight = 0
-    case .failure(let refused): giveUp(records, partition, refused.code, "produce to \(partition)")
+    } catch {
+      if goesOn(), !isGone { giveUp(records, partition, error.code, "write to \(partition)") }
     }
   }
 

@@ -1,3 +1,5 @@
+import Oracle
+
 /// Virtual time, and everything that happens in it, one thing after the other on one thread.
 ///
 /// What happens at the same time happens in the order in which it was scheduled, so a run is a function of what it is
@@ -126,4 +128,39 @@ public final class Simulator {
       parent = least
     }
   }
+}
+
+/// What tasks wait for that somebody else does.
+public final class Signal {
+  private unowned let simulator: Simulator
+  private var waiting: [(task: SimulatedTask, wait: Int)] = []
+
+  public init(_ simulator: Simulator) { self.simulator = simulator }
+
+  func add(_ task: SimulatedTask, _ wait: Int) { waiting.append((task, wait)) }
+
+  /// Has all that wait look again.
+  public func notify() {
+    if waiting.isEmpty { return }
+    let tasks = waiting
+    waiting = []
+    simulator.schedule { for (task, wait) in tasks { task.wake(wait) } }
+  }
+}
+
+/// Random numbers that belong to a name: those of others are not changed by how many are drawn here.
+public struct SplitMix64Stream {
+  private var generator: SplitMix64
+
+  public init(seed: UInt64, _ name: String) {
+    // FNV-1a.
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ seed
+    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    generator = SplitMix64(seed: hash)
+  }
+
+  /// A number from 0 up to `count`, which is left out.
+  public mutating func below(_ count: Int64) -> Int64 { Int64(generator.next() % UInt64(count)) }
+
+  public mutating func chance(_ percent: Int) -> Bool { generator.chance(percent) }
 }

@@ -60,7 +60,7 @@ final class SimulatedBatch: ConsumedBatch {
       case .error(let error): .error(error)
       }
     }
-    rebalance = polled.rebalance.map { Rebalance($0) }
+    rebalance = polled.rebalance
   }
 
   private func copy(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
@@ -68,17 +68,5 @@ final class SimulatedBatch: ConsumedBatch {
     block.copyBytes(from: bytes)
     blocks.append(block)
     return UnsafeRawBufferPointer(block)
-  }
-}
-
-extension Rebalance {
-  init(_ rebalance: SimulatedRebalance) {
-    let kind: Kind =
-      switch rebalance.kind {
-      case .assigned: .assigned
-      case .revoking: .revoking
-      case .lost: .lost
-      }
-    self.init(kind, rebalance.partitions, needsNewConsumer: rebalance.needsNewConsumer)
   }
 }

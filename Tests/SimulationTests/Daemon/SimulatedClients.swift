@@ -1,9 +1,12 @@
+import CRdkafka
+import Changesets
 import FeedKafka
-import Kafka
+import FeedStore
 import Service
 import SimulationSupport
 
 @testable import FeedWorker
+@testable import Kafka
 
 /// The clients of a worker in a simulated process, and its clock.
 ///
@@ -26,19 +29,17 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     options.maxPollInterval = number(configuration, "max.poll.interval.ms", 300_000)
     options.failsOutOfRange = configuration["auto.offset.reset"] == "error"
     options.pausesAssigned = true
-    return SimulatedGroupConsumer(SimulatedConsumer(network, process, options))
+    return SimulatedConsumer(network, process, options)
   }
 
   func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
   {
-    SimulatedTransactions(
-      SimulatedProducer(
-        network,
-        process,
-        transactionalID: configuration["transactional.id"] ?? "",
-        timeoutMilliseconds: number(configuration, "transaction.timeout.ms", 60_000),
-        capacity: queueCapacity
-      )
+    SimulatedProducer(
+      network,
+      process,
+      transactionalID: configuration["transactional.id"] ?? "",
+      timeoutMilliseconds: number(configuration, "transaction.timeout.ms", 60_000),
+      capacity: queueCapacity
     )
   }
 
@@ -47,25 +48,94 @@ struct SimulatedClients: WorkerClients, @unchecked Sendable {
     topic: String,
     log: Log
   ) throws(KafkaError) -> any RestoreSource {
-    var uncommitted = ConsumerOptions()
-    uncommitted.isolation = .readUncommitted
-    return RestoreReader(
-      topic: topic,
-      reader: makeReader(),
-      measurer: SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))
-    )
+    RestoreReader(topic: topic, reader: makeReader(), measurer: makeReader(.readUncommitted))
   }
 
-  /// A consumer that reads committed records.
-  func makeReader() -> SimulatedGroupConsumer {
-    SimulatedGroupConsumer(SimulatedConsumer(network, process, ConsumerOptions()))
+  func makeReader(_ isolation: IsolationLevel = .readCommitted) -> SimulatedConsumer {
+    var options = ConsumerOptions()
+    options.isolation = isolation
+    return SimulatedConsumer(network, process, options)
   }
 
   func makeProbe(_ settings: KafkaSettings, log: Log) throws(KafkaError) -> any GroupProbe {
-    var uncommitted = ConsumerOptions()
-    uncommitted.isolation = .readUncommitted
-    return SimulatedGroupConsumer(SimulatedConsumer(network, process, uncommitted))
+    makeReader(.readUncommitted)
   }
 
   func milliseconds() -> Int64 { (network.simulator.now + process.busy) / 1_000 }
+}
+
+// Simulated clients as a worker sees them.
+
+extension SimulatedConsumer: RecordConsumer {
+  func makeBatch(capacity: Int) -> SimulatedBatch { SimulatedBatch(capacity: capacity) }
+
+  func fill(_ batch: SimulatedBatch, timeoutMilliseconds: Int32) throws(KafkaError) {
+    batch.recycle()
+    let polled = try poll(most: batch.capacity, milliseconds: timeoutMilliseconds)
+    batch.take(polled, topicIndex: topicIndex)
+  }
+
+  func metadataByName(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
+    try metadata(topics, timeoutMilliseconds: timeoutMilliseconds)
+  }
+}
+
+extension SimulatedConsumer: GroupConsumer, GroupProbe {
+  func subscribe(_ topic: String, companions: [String]) throws(KafkaError) {
+    try subscribe([topic], companions: companions)
+  }
+
+  func membership() throws(KafkaError) -> any GroupMembership { try groupMembership() }
+
+  func wakeFetcher(of partition: TopicPartition) {}
+
+  func makeInput(capacity: Int, clock: @escaping @Sendable () -> Int64) -> any PolledInput {
+    KafkaBatch(self, capacity: capacity, clock: clock, wallClock: clock)
+  }
+}
+
+extension SimulatedMembership: GroupMembership {
+  var member: String? { memberID }
+}
+
+extension SimulatedProducer: TransactionClient, RecordProducer {
+  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
+    try writer.write(part, to: self)
+  }
+
+  func produce(
+    topic: String,
+    partition: Int32,
+    key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?,
+    headers: HeaderList,
+    timestampMilliseconds: Int64
+  ) throws(KafkaError) {
+    let record = SimulatedRecord(
+      key: key.map { Array($0) },
+      value: value.map { Array($0) },
+      headers: headers.entries.map { entry in
+        let name = headers.bytes[entry.name_offset..<(entry.name_offset + entry.name_size)]
+        let value =
+          entry.value_size < 0 ? nil : headers.bytes[entry.value_offset...].prefix(Int(entry.value_size))
+        return Header(name: String(decoding: name, as: UTF8.self), value: value.map { Array($0) })
+      },
+      timestamp: timestampMilliseconds
+    )
+    try produce(record, to: TopicPartition(topic: topic, partition: partition))
+  }
+
+  func sendOffsets(
+    _ offsets: [TopicPartition: CommittedOffset],
+    _ membership: any GroupMembership,
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) {
+    guard let membership = membership as? SimulatedMembership else {
+      preconditionFailure("offsets of a consumer of another kind")
+    }
+    try sendOffsets(offsets, membership, timeoutMilliseconds: timeoutMilliseconds)
+  }
 }

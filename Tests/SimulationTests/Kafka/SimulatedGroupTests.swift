@@ -156,14 +156,14 @@ import Testing
     withMember { [self] process, member, _ in
       let membership = try member.groupMembership()
       let producer = laboratory.producer(process)
-      try producer.initTransactions(milliseconds: 1_000)
+      try producer.initTransactions(timeoutMilliseconds: 1_000)
       try producer.begin()
       let old = SimulatedMembership(memberID: membership.memberID, generation: membership.generation - 1)
       let refused = failure {
-        try producer.sendOffsets([L.input: CommittedOffset(3)], old, milliseconds: 1_000)
+        try producer.sendOffsets([L.input: CommittedOffset(3)], old, timeoutMilliseconds: 1_000)
       }
       #expect(refused?.kind == .illegalGeneration && refused?.requiresAbort == true)
-      try producer.abort(milliseconds: 1_000)
+      try producer.abort(timeoutMilliseconds: 1_000)
       #expect(laboratory.cluster.group.offsets.isEmpty)
     }
   }
@@ -171,16 +171,16 @@ import Testing
   @Test func `offsets are there when their transaction is committed, and not told before`() {
     withMember { [self] process, member, _ in
       let producer = laboratory.producer(process)
-      try producer.initTransactions(milliseconds: 1_000)
+      try producer.initTransactions(timeoutMilliseconds: 1_000)
       try producer.begin()
       try producer.sendOffsets(
         [L.input: CommittedOffset(3, metadata: "m")],
         try member.groupMembership(),
-        milliseconds: 1_000
+        timeoutMilliseconds: 1_000
       )
-      #expect(failure { _ = try member.committed([L.input], milliseconds: 500) }?.isRetriable == true)
-      try producer.commit(milliseconds: 1_000)
-      let value1 = try member.committed([L.input], milliseconds: 1_000)
+      #expect(failure { _ = try member.committed([L.input], timeoutMilliseconds: 500) }?.isRetriable == true)
+      try producer.commit(timeoutMilliseconds: 1_000)
+      let value1 = try member.committed([L.input], timeoutMilliseconds: 1_000)
       #expect(value1 == [L.input: CommittedOffset(3, metadata: "m")])
     }
   }

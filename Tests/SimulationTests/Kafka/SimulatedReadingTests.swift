@@ -51,7 +51,7 @@ import Testing
       let consumer = reader(process)
       try consumer.add([TopicPartitionOffset(L.input, offset: 0)])
       _ = try consumer.poll(most: 5, milliseconds: 1_000)
-      try consumer.seek([TopicPartitionOffset(L.input, offset: 95)], milliseconds: 1_000)
+      try consumer.seek([TopicPartitionOffset(L.input, offset: 95)], timeoutMilliseconds: 1_000)
       let value1 = try read(consumer).texts
       #expect(value1 == (95..<100).map { "\($0)" })
     }
@@ -97,10 +97,10 @@ import Testing
       let consumer = reader(process, .readUncommitted)
       laboratory.cluster.moveLeader(of: L.input, staleFor: 3_000_000)
       laboratory.cluster.append(L.record("b"), to: L.input)
-      let value3 = try consumer.queryWatermarks(L.input, milliseconds: 1_000).high
+      let value3 = try consumer.queryWatermarks(L.input, timeoutMilliseconds: 1_000).high
       #expect(value3 == 1)
       laboratory.simulator.sleep(3_000_000)
-      let value4 = try consumer.queryWatermarks(L.input, milliseconds: 1_000).high
+      let value4 = try consumer.queryWatermarks(L.input, timeoutMilliseconds: 1_000).high
       #expect(value4 == 2)
     }
   }

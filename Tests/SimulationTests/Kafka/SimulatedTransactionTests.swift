@@ -8,7 +8,7 @@ import Testing
 
   private func registered(_ process: SimulatedProcess, timeout: Int64 = 10_000) throws -> SimulatedProducer {
     let producer = laboratory.producer(process, timeout: timeout)
-    try producer.initTransactions(milliseconds: 5_000)
+    try producer.initTransactions(timeoutMilliseconds: 5_000)
     return producer
   }
 
@@ -18,10 +18,10 @@ import Testing
       let producer = try registered(process)
       try producer.begin()
       for number in 0..<50 { try producer.produce(L.record("\(number)"), to: L.out) }
-      try producer.flush(milliseconds: 1_000)
+      try producer.flush(timeoutMilliseconds: 1_000)
       #expect(laboratory.contents(of: L.out) == [])
       #expect(laboratory.contents(of: L.out, .readUncommitted).count == 50)
-      try producer.commit(milliseconds: 1_000)
+      try producer.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == (0..<50).map { "\($0)" })
       #expect(laboratory.cluster.log(L.out)?.high == 51)
@@ -34,8 +34,8 @@ import Testing
       let producer = try registered(process)
       try producer.begin()
       try producer.produce(L.record("a"), to: L.out)
-      try producer.flush(milliseconds: 1_000)
-      try producer.abort(milliseconds: 1_000)
+      try producer.flush(timeoutMilliseconds: 1_000)
+      try producer.abort(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == [])
       #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 2)
@@ -47,17 +47,17 @@ import Testing
     laboratory.run(process) { [self] in
       let slow = laboratory.producer(process, "slow")
       let fast = laboratory.producer(process, "fast")
-      try slow.initTransactions(milliseconds: 1_000)
-      try fast.initTransactions(milliseconds: 1_000)
+      try slow.initTransactions(timeoutMilliseconds: 1_000)
+      try fast.initTransactions(timeoutMilliseconds: 1_000)
       try slow.begin()
       try slow.produce(L.record("slow"), to: L.out)
-      try slow.flush(milliseconds: 1_000)
+      try slow.flush(timeoutMilliseconds: 1_000)
       try fast.begin()
       try fast.produce(L.record("fast"), to: L.out)
-      try fast.commit(milliseconds: 1_000)
+      try fast.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == [])
-      try slow.commit(milliseconds: 1_000)
+      try slow.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["slow", "fast"])
     }
@@ -69,12 +69,12 @@ import Testing
       let zombie = try registered(process)
       try zombie.begin()
       try zombie.produce(L.record("zombie"), to: L.out)
-      try zombie.flush(milliseconds: 1_000)
+      try zombie.flush(timeoutMilliseconds: 1_000)
       let heir = try registered(process)
-      #expect(failure { try zombie.commit(milliseconds: 1_000) }?.isFatal == true)
+      #expect(failure { try zombie.commit(timeoutMilliseconds: 1_000) }?.isFatal == true)
       try heir.begin()
       try heir.produce(L.record("heir"), to: L.out)
-      try heir.commit(milliseconds: 1_000)
+      try heir.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["heir"])
     }
@@ -86,10 +86,10 @@ import Testing
       let producer = try registered(process, timeout: 2_000)
       try producer.begin()
       try producer.produce(L.record("late"), to: L.out)
-      try producer.flush(milliseconds: 1_000)
+      try producer.flush(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(3_000_000)
       #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 2)
-      #expect(failure { try producer.commit(milliseconds: 1_000) }?.isFatal == true)
+      #expect(failure { try producer.commit(timeoutMilliseconds: 1_000) }?.isFatal == true)
       #expect(laboratory.contents(of: L.out) == [])
     }
   }
@@ -102,7 +102,7 @@ import Testing
       laboratory.network.arm(.endTransaction, .answerLost)
       try producer.begin()
       try producer.produce(L.record("once"), to: L.out)
-      try producer.commit(milliseconds: 5_000)
+      try producer.commit(timeoutMilliseconds: 5_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["once"])
       #expect(laboratory.network.faultCount == 2)
@@ -116,11 +116,11 @@ import Testing
       laboratory.network.arm(.endTransaction, .slowAnswer(3_000))
       try producer.begin()
       try producer.produce(L.record("slow"), to: L.out)
-      let error = failure { try producer.commit(milliseconds: 1_000) }
+      let error = failure { try producer.commit(timeoutMilliseconds: 1_000) }
       #expect(error?.kind == .timedOut && error?.isRetriable == true)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["slow"])
-      try producer.commit(milliseconds: 5_000)
+      try producer.commit(timeoutMilliseconds: 5_000)
     }
   }
 
@@ -132,7 +132,7 @@ import Testing
       try producer.begin()
       try producer.produce(L.record("late"), to: L.out)
       laboratory.simulator.sleep(100_000)
-      try producer.abort(milliseconds: 1_000)
+      try producer.abort(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(5_000_000)
       #expect(laboratory.contents(of: L.out, .readUncommitted) == [])
       #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 1)
@@ -143,13 +143,13 @@ import Testing
     let process = laboratory.process("p")
     laboratory.run(process) { [self] in
       let producer = laboratory.producer(process, capacity: 4)
-      try producer.initTransactions(milliseconds: 1_000)
+      try producer.initTransactions(timeoutMilliseconds: 1_000)
       try producer.begin()
       for number in 0..<4 { try producer.produce(L.record("\(number)"), to: L.out) }
       #expect(failure { try producer.produce(L.record("4"), to: L.out) }?.kind == .queueFull)
-      _ = try producer.poll(milliseconds: 100)
+      _ = try producer.poll(timeoutMilliseconds: 100)
       try producer.produce(L.record("4"), to: L.out)
-      try producer.commit(milliseconds: 1_000)
+      try producer.commit(timeoutMilliseconds: 1_000)
     }
   }
 }
