@@ -169,6 +169,13 @@ let package = Package(
       path: "Tests/SimulationSupport",
       swiftSettings: swiftSettings
     ),
+    // Faults of the embedded cluster.
+    .target(
+      name: "KafkaTestSupport",
+      dependencies: ["CRdkafka", "Kafka"],
+      path: "Tests/KafkaTestSupport",
+      swiftSettings: swiftSettings
+    ),
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: swiftSettings),
     .testTarget(
       name: "OracleTests",
@@ -193,12 +200,16 @@ let package = Package(
       swiftSettings: swiftSettings
     ),
     .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], swiftSettings: swiftSettings),
-    .testTarget(name: "KafkaTests", dependencies: ["Kafka"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "KafkaTests",
+      dependencies: ["Kafka", "KafkaTestSupport"],
+      swiftSettings: swiftSettings
+    ),
     .testTarget(
       name: "FeedClientTests",
       dependencies: [
         "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedStore", "ConformanceSupport",
-        "FeedTestSupport", "Oracle", "Kafka",
+        "FeedTestSupport", "Oracle", "Kafka", "KafkaTestSupport",
         "Service",
       ],
       swiftSettings: swiftSettings
@@ -253,7 +264,7 @@ let package = Package(
         "ChangesetTestSupport", "Changesets", "Feed", "FeedClient", "FeedConfiguration", "FeedWorker",
         "FeedHTTP", "FeedKafka", "FeedDaemon", "FeedStore", "FeedTestSupport", "Oracle", "FeedTools",
         "FeedVerification",
-        "HTTPTestSupport", "Kafka", "ProcessSupport", "Service",
+        "HTTPTestSupport", "Kafka", "KafkaTestSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),
@@ -273,7 +284,7 @@ let package = Package(
       dependencies: [
         "CRdkafka", "FeedClient", "FeedConfiguration", "FeedWorker", "FeedKafka", "FeedStore",
         "FeedTestSupport", "Oracle", "FeedTools",
-        "Kafka", "ObservationSupport", "ProcessSupport", "Service",
+        "Kafka", "KafkaTestSupport", "ObservationSupport", "ProcessSupport", "Service",
       ],
       swiftSettings: swiftSettings
     ),

@@ -26,6 +26,12 @@ final class FollowedPartition {
     case lost(ByteText, reason: String)
     /// The feed was removed. `changeset` is nil if the deletion was found without its record.
     case removed(ByteText, changeset: [UInt8]?)
+
+    var feed: ByteText {
+      switch self {
+      case .changed(let feed, _), .changedUnseen(let feed, _), .lost(let feed, _), .removed(let feed, _): feed
+      }
+    }
   }
 
   init(_ read: ReadPartition, keeping kept: Set<ByteText>? = nil) {

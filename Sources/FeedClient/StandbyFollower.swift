@@ -25,41 +25,22 @@ package final class StandbyFollower: PartitionFollower {
   ///   - seed: the partition with which the order of standby begins, modulo their number. It should differ from process to
   ///     process, so that a partition that exceeds the bound of one is followed by another.
   ///   - follow: called after each change, with the partitions to follow; by default, the client follows them.
-  package convenience init(
+  package init(
     _ client: FeedClient,
     servesFeeds: Bool,
     standbyBytes: Int?,
     seed: UInt64,
     _ log: Log,
-    follow: (@Sendable (Set<Int32>) -> Void)? = nil
+    follow: (@Sendable (Set<Int32>) -> Void)? = nil,
+    milliseconds: @escaping @Sendable () -> Int64 = MonotonicClock.milliseconds
   ) {
-    self.init(
-      client.subscriptions,
-      servesFeeds: servesFeeds,
-      standbyBytes: standbyBytes,
-      seed: seed,
-      log,
-      milliseconds: MonotonicClock.milliseconds,
-      follow: follow
-    )
-    client.watchProgress { [weak self] in self?.note($0) }
-  }
-
-  init(
-    _ subscriptions: Subscriptions,
-    servesFeeds: Bool,
-    standbyBytes: Int?,
-    seed: UInt64,
-    _ log: Log,
-    milliseconds: @escaping @Sendable () -> Int64,
-    follow: (@Sendable (Set<Int32>) -> Void)? = nil
-  ) {
-    self.subscriptions = subscriptions
+    subscriptions = client.subscriptions
     self.servesFeeds = servesFeeds
     self.log = log
     self.milliseconds = milliseconds
-    self.follow = follow ?? { subscriptions.ask(.follow($0)) }
+    self.follow = follow ?? { client.follow(partitions: $0) }
     plan = Mutex(StandbyPlan(servesFeeds: servesFeeds, standbyBytes: standbyBytes, seed: seed))
+    client.watchProgress { [weak self] in self?.note($0) }
   }
 
   package var status: StandbyStatus { plan.withLock { $0.status } }
@@ -138,23 +119,14 @@ extension FeedClient {
     while true {
       let start = MonotonicClock.milliseconds()
       async let ended: Void = body()
-      let failure = await failure()
+      var failure: FeedClientError?
+      do throws(FeedClientError) { try await run() } catch { failure = error }
       await ended
       guard let failure else { return }
       let seconds = pauses.seconds(afterFollowing: MonotonicClock.milliseconds() - start)
       reset()
       onFailure(failure, seconds)
       do { try await pause(.seconds(seconds)) } catch { return }
-    }
-  }
-
-  /// Runs the client. Returns the error with which it failed; nil if the task was cancelled.
-  private func failure() async -> FeedClientError? {
-    do throws(FeedClientError) {
-      try await run()
-      return nil
-    } catch {
-      return error
     }
   }
 }

@@ -155,7 +155,7 @@ extension Subscriptions {
         describesChanges: keepsChanges && differenceCount > 0,
         plan: plan
       )
-      if let news { note(news, of: partition) }
+      if let news { deliver(news, of: partition) }
       return fault.map { .unreadable($0) } ?? .taken
     }
   }
@@ -195,60 +195,37 @@ extension Subscriptions {
     sharedIDs.note(feed, in: numbers)
   }
 
-  private func note(_ news: FollowedPartition.News, of partition: FollowedPartition) {
-    if partition.isBootstrapped {
-      switch news {
-      case .changed(let feed, let changeset) where changeset.change.mode == .reload: noteSharedID(feed)
-      case .changedUnseen(let feed, .reload), .removed(let feed, _): noteSharedID(feed)
-      case .changed, .changedUnseen, .lost: break
-      }
-    }
-    if partition.isBootstrapped || historyCount > 0 { deliver(news, of: partition) }
-  }
-
   private func deliver(_ news: FollowedPartition.News, of partition: FollowedPartition) {
+    let (feed, number) = (news.feed, partition.number)
+    var update: FeedUpdate?
+    var byteCount = 0
     switch news {
-    case .changed(let feed, let changeset):
+    case .changed(_, let changeset):
       // A subscriber can compute the result of a difference from its own copy, but not that of a reload.
-      let snapshot = changeset.change.mode == .reload ? partition.content(of: feed)?.snapshot : nil
-      deliver(feed, of: partition) { subscriber in
-        let snapshot = subscriber.mailbox.options.hasSnapshots ? snapshot : nil
-        subscriber.mailbox.add(
-          .changed(changeset, snapshot),
-          of: FeedAddress(partition.number, feed),
-          byteCount: changeset.change.byteCount
-        )
-      }
-    case .changedUnseen(let feed, _):
-      deliver(feed, of: partition) { $0.mailbox.addNewest(FeedAddress(partition.number, feed)) }
-    case .lost(let feed, let reason):
+      let isReload = changeset.change.mode == .reload
+      update = .changed(changeset, isReload ? partition.content(of: feed)?.snapshot : nil)
+      byteCount = changeset.change.byteCount
+      if isReload, partition.isBootstrapped { noteSharedID(feed) }
+    case .changedUnseen(_, let mode): if mode == .reload, partition.isBootstrapped { noteSharedID(feed) }
+    case .lost(_, let reason):
       // Before the end of the partition, a later reload replaces what compaction removed.
       guard partition.isBootstrapped else { return }
-      deliver(feed, of: partition) {
-        $0.mailbox.add(
-          .mustRefetch(feed: feed.string, partition: partition.number, reason: reason),
-          of: FeedAddress(partition.number, feed),
-          byteCount: 0
-        )
-      }
-    case .removed(let feed, let changeset):
-      deliver(feed, of: partition) {
-        $0.mailbox.add(
-          .absent(feed: feed.string, partition: partition.number, changeset: changeset),
-          of: FeedAddress(partition.number, feed),
-          byteCount: changeset?.count ?? 0
-        )
-      }
+      update = .mustRefetch(feed: feed.string, partition: number, reason: reason)
+    case .removed(_, let changeset):
+      update = .absent(feed: feed.string, partition: number, changeset: changeset)
+      byteCount = changeset?.count ?? 0
+      if partition.isBootstrapped { noteSharedID(feed) }
     }
-  }
-
-  private func deliver(
-    _ feed: ByteText,
-    of partition: FollowedPartition,
-    _ body: (inout Subscriber) -> Void
-  ) {
+    guard partition.isBootstrapped || historyCount > 0 else { return }
     forEachListener(to: feed) { subscriber in
-      if partition.isBootstrapped || subscriber.mailbox.options.beginsWithHistory { body(&subscriber) }
+      let options = subscriber.mailbox.options
+      guard partition.isBootstrapped || options.beginsWithHistory else { return }
+      switch update {
+      case .changed(let changeset, _)? where !options.hasSnapshots:
+        subscriber.mailbox.add(.changed(changeset, nil), of: FeedAddress(number, feed), byteCount: byteCount)
+      case let update?: subscriber.mailbox.add(update, of: FeedAddress(number, feed), byteCount: byteCount)
+      case nil: subscriber.mailbox.addNewest(FeedAddress(number, feed))
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import Feed
 import FeedConfiguration
 import FeedStore
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

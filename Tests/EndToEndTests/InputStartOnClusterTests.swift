@@ -4,6 +4,7 @@ import FeedDaemon
 import FeedStore
 import FeedWorker
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

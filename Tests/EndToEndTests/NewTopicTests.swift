@@ -3,6 +3,7 @@ import FeedKafka
 import FeedStore
 import FeedWorker
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

@@ -2,6 +2,7 @@ import FeedStore
 import FeedWorker
 import Glibc
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

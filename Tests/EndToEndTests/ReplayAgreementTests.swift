@@ -3,6 +3,7 @@ import FeedConfiguration
 import FeedStore
 import FeedWorker
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

@@ -3,6 +3,7 @@ import FeedConfiguration
 import FeedDaemon
 import FeedStore
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Testing
 
 /// An admin client on a cluster without admin requests, and without a cluster.
@@ -9,13 +10,9 @@ struct AdminTests {
 
   private let timeoutMilliseconds: Int32 = 120_000
 
-  private func admin(_ fixture: Fixture) throws -> AdminClient {
-    try AdminClient(configuration: fixture.configuration(), log: Fixture.log)
-  }
-
   @Test func `a request that the brokers do not support fails for each topic, by name`() throws {
     try fixture.cluster.createTopic("there", partitions: 2)
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
 
     let settings = try admin.describeConfigurations(["there", "gone"], timeoutMilliseconds: 2_000)
     #expect(settings.keys.sorted() == ["gone", "there"])
@@ -36,65 +33,48 @@ struct AdminTests {
     let deletions = try admin.deleteTopics(["there", "gone"], timeoutMilliseconds: 2_000)
     #expect(deletions.keys.sorted() == ["gone", "there"])
     for (topic, error) in deletions { #expect(error.message.contains("could not delete topic \(topic): ")) }
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   /// The embedded brokers close the connection on this request. librdkafka's own admin request for it would sometimes
   /// abort the process then (librdkafka issue 4605).
   @Test func `a group that cannot be described is an error that names it, however often`() throws {
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
     for _ in 1...20 {
       let error = #expect(throws: KafkaError.self) {
         try admin.describeGroup("readers", timeoutMilliseconds: 200)
       }
       #expect(error?.message.contains("could not describe group readers: ") == true)
     }
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   @Test func `metadata is available as for any other client`() throws {
     try fixture.cluster.createTopic("there", partitions: 3)
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
     let metadata = try admin.metadata(["there", "gone"], timeoutMilliseconds: timeoutMilliseconds)
     #expect(metadata.partitionCounts == ["there": 3])
     #expect(metadata.missing == ["gone"])
-    let awaited = try admin.waitForTopics(["there"], timeoutMilliseconds: timeoutMilliseconds)
-    #expect(awaited.missing.isEmpty)
-    #expect(try admin.waitForTopics(["gone"], timeoutMilliseconds: 5_000).missing == ["gone"])
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   @Test func `a broker may take long until it can be asked for metadata`() throws {
     try fixture.cluster.createTopic("there", partitions: 3)
     // Until a connection is usable, another request has to be answered.
     try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
     let metadata = try admin.metadata(["there"], timeoutMilliseconds: timeoutMilliseconds)
     #expect(metadata.partitionCounts == ["there": 3])
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  @Test func `if the timeout passes before the next response, the last one is used`() throws {
-    let admin = try admin(fixture)
-    _ = try admin.metadata(["gone"], timeoutMilliseconds: timeoutMilliseconds)
-    try fixture.cluster.setRoundTrip(nil, milliseconds: 1_500)
-    // Responses take 1.6 s, so none arrives near the timeout.
-    #expect(try admin.waitForTopics(["gone"], timeoutMilliseconds: 8_800).missing == ["gone"])
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   @Test func `an invalid topic is refused before anything is sent`() throws {
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
     let error = #expect(throws: KafkaError.self) {
       try admin.createTopics([TopicSpecification("none", partitions: -2)], timeoutMilliseconds: 2_000)
     }
     #expect(error?.kind == .invalidArgument)
     #expect(error?.message.contains("create topic none with -2 partitions") == true)
-    try admin.close(timeoutMilliseconds: timeoutMilliseconds)
   }
 
   @Test func `empty requests do nothing, and a closed client reports that`() throws {
-    let admin = try admin(fixture)
+    let admin = try fixture.admin()
     #expect(try admin.createTopics([], timeoutMilliseconds: 1).isEmpty)
     #expect(try admin.deleteTopics([], timeoutMilliseconds: 1).isEmpty)
     #expect(try admin.describeConfigurations([], timeoutMilliseconds: 1).isEmpty)

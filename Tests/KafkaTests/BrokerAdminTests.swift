@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Testing
 
 /// Admin requests on the cluster named by `FEEDSTORE_TEST_BOOTSTRAP`.
@@ -6,9 +7,14 @@ import Testing
   .enabled(if: RealBroker.bootstrapServers != nil, "FEEDSTORE_TEST_BOOTSTRAP names no Kafka cluster")
 )
 struct BrokerAdminTests {
+  private let servers = RealBroker.bootstrapServers ?? ""
+  private let admin: AdminClient
+
+  init() throws {
+    admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
+  }
+
   @Test func `a topic is created once with its settings, and deleted`() throws {
-    let servers = try #require(RealBroker.bootstrapServers)
-    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
     let specification = TopicSpecification(
       name,
@@ -38,8 +44,6 @@ struct BrokerAdminTests {
   }
 
   @Test func `settings of a topic that does not exist are an error that names it`() throws {
-    let servers = try #require(RealBroker.bootstrapServers)
-    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let answer = try admin.describeConfigurations(["feedstore.test.none"], timeoutMilliseconds: 120_000)
     let result = try #require(answer["feedstore.test.none"])
     let error = #expect(throws: KafkaError.self) { try result.get() }
@@ -49,8 +53,6 @@ struct BrokerAdminTests {
   }
 
   @Test func `a group's members are listed with their partitions`() throws {
-    let servers = try #require(RealBroker.bootstrapServers)
-    let admin = try AdminClient(configuration: ["bootstrap.servers": servers], log: Fixture.log)
     let name = "feedstore.test.\(UInt64.random(in: 0...UInt64.max))"
     let specification = TopicSpecification(name, partitions: 2, replicationFactor: 1)
     #expect(try admin.createTopics([specification], timeoutMilliseconds: 120_000).isEmpty)

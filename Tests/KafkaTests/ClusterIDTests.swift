@@ -6,17 +6,14 @@ import Testing
 struct ClusterIDTests {
   @Test func `a producer recognises the embedded cluster after a metadata request`() throws {
     let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fixture.fill("some", partitions: 1, recordsEach: 1)
     let producer = try fixture.producer()
     _ = try producer.metadata(["some"], timeoutMilliseconds: 120_000)
     #expect(producer.isOnEmbeddedCluster)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `brokers of the embedded cluster send at once`() throws {
     let fixture = try Fixture(brokerCount: 2)
-    defer { fixture.cluster.stop() }
     let ports = fixture.cluster.bootstrapServers.split(separator: ",").compactMap {
       $0.split(separator: ":").last.flatMap { UInt16($0) }
     }

@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Synchronization
 import Testing
 
@@ -33,7 +34,6 @@ struct DeliveryTests {
       try #require(ContinuousClock.now < giveUp, "nothing is queued any more")
       try producer.poll(timeoutMilliseconds: 50)
     }
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a full queue is an error that polling resolves`() throws {
@@ -51,7 +51,6 @@ struct DeliveryTests {
     try producer.produce("output", 0, ["three"])
     try producer.flush(timeoutMilliseconds: 120_000)
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a broker's error is a delivery error`() throws {
@@ -64,7 +63,6 @@ struct DeliveryTests {
     #expect(failures.count == 1)
     #expect(failures.errors.first?.kind == .topicAuthorizationFailed)
     #expect(failures.errors.first?.isRetriable == false)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `closing with undeliverable records reports their number`() throws {

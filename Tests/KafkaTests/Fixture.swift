@@ -1,15 +1,23 @@
-import Kafka
 import Testing
 
-/// An embedded cluster and the clients of one test.
-struct Fixture {
+@testable import Kafka
+
+/// An embedded cluster and the clients of one test, which are closed at its end.
+final class Fixture {
   let cluster: EmbeddedCluster
+  private var closings: [() throws -> Void] = []
 
   init(brokerCount: Int = 1) throws {
     cluster = try EmbeddedCluster(brokerCount: brokerCount, log: Self.log)
   }
 
+  deinit {
+    for close in closings { #expect(throws: Never.self) { try close() } }
+    cluster.stop()
+  }
+
   static let log: KafkaLogHandler = { _, _, _ in }
+  private static let closeMilliseconds: Int32 = 120_000
 
   func configuration(_ properties: KeyValuePairs<String, String> = [:]) -> KafkaConfiguration {
     var configuration: KafkaConfiguration = ["bootstrap.servers": cluster.bootstrapServers]
@@ -17,20 +25,35 @@ struct Fixture {
     return configuration
   }
 
-  func consumer(_ properties: KeyValuePairs<String, String> = [:]) throws -> Consumer {
+  func consumer(
+    _ properties: KeyValuePairs<String, String> = [:],
+    log: @escaping KafkaLogHandler = Fixture.log
+  ) throws -> Consumer {
     var configuration = configuration(properties)
-    configuration["auto.offset.reset"] = "earliest"
-    return try Consumer(configuration: configuration, log: Self.log)
+    configuration.setDefaults(["auto.offset.reset": "earliest"])
+    let consumer = try Consumer(configuration: configuration, log: log)
+    closings.append { try consumer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    return consumer
   }
 
   func producer(_ properties: KeyValuePairs<String, String> = [:]) throws -> Producer {
-    try Producer(configuration: configuration(properties), log: Self.log)
+    let producer = try Producer(configuration: configuration(properties), log: Self.log)
+    closings.append { try producer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    return producer
   }
 
   func transactionalProducer(
     _ properties: KeyValuePairs<String, String> = [:]
   ) throws -> TransactionalProducer {
-    try TransactionalProducer(configuration: configuration(properties), log: Self.log)
+    let producer = try TransactionalProducer(configuration: configuration(properties), log: Self.log)
+    closings.append { try producer.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    return producer
+  }
+
+  func admin() throws -> AdminClient {
+    let admin = try AdminClient(configuration: configuration(), log: Self.log)
+    closings.append { try admin.close(timeoutMilliseconds: Self.closeMilliseconds) }
+    return admin
   }
 
   /// A transactional producer that its coordinator knows.
@@ -88,15 +111,13 @@ struct Record: Equatable {
 final class Collector {
   let consumer: Consumer
   let batch: MessageBatch
-  var maxMessages: Int
   var records: [Record] = []
   var events: [ConsumerEvent] = []
   private var rebalance: Rebalance?
 
   init(_ consumer: Consumer, maxMessages: Int = 1_000) {
     self.consumer = consumer
-    self.maxMessages = maxMessages
-    batch = consumer.makeBatch(capacity: 1_000)
+    batch = consumer.makeBatch(capacity: maxMessages)
   }
 
   func values(_ partition: Int32) -> [String?] {
@@ -112,7 +133,7 @@ final class Collector {
   }
 
   func pollOnce(timeoutMilliseconds: Int32 = 50) throws {
-    try consumer.poll(into: batch, maxMessages: maxMessages, timeoutMilliseconds: timeoutMilliseconds)
+    try consumer.poll(into: batch, timeoutMilliseconds: timeoutMilliseconds)
     for index in 0..<batch.count {
       let message = batch[index]
       records.append(

@@ -42,7 +42,6 @@ struct FlowTests {
     }
     #expect(error?.message.contains("numbers [9]") == true)
     #expect(consumer.pausedPartitions.isEmpty)
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `partitions paused before their first record start at the right one`() throws {
@@ -71,7 +70,6 @@ struct FlowTests {
     try collector.poll(until: { collector.ends[0] == 20 }, "the partition is read again")
     #expect(collector.values(0) == ["19"])
     #expect(try consumer.assignment() == [first])
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `seek continues at the offset`() throws {
@@ -86,17 +84,13 @@ struct FlowTests {
     try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 120_000)
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends again")
     #expect(collector.values(0) == ["27", "28", "29"])
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `seek waits for the given time`() throws {
     try fixture.fill("numbers", partitions: 1, recordsEach: 30)
     // Blocks the responding thread for more than a thousandth of the timeout.
     let heldUp = Mutex(0)
-    let consumer = try Consumer(configuration: fixture.configuration(["debug": "topic"])) {
-      _,
-      facility,
-      message in
+    let consumer = try fixture.consumer(["debug": "topic"]) { _, facility, message in
       guard facility == "FETCH", message.contains("Seek numbers") else { return }
       heldUp.withLock { $0 += 1 }
       usleep(100_000)
@@ -106,6 +100,5 @@ struct FlowTests {
     try collector.poll(until: { collector.ends[0] == 30 }, "the partition ends")
     try consumer.seek([.init(first, offset: 27)], timeoutMilliseconds: 60_000)
     #expect(heldUp.withLock { $0 } > 0)
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 }

@@ -12,19 +12,14 @@ struct PausedStartTests {
     let value = String(repeating: "x", count: 300_000)
     for _ in 0..<40 { try producer.produce(Self.topic, 0, [value]) }
     try producer.flush(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `input that no longer begins at 0 is not lost`() throws {
     let fixture = try Fixture()
-    defer { fixture.cluster.stop() }
     try fillBeyondRetention(fixture)
     let partition = TopicPartition(topic: Self.topic, partition: 0)
 
-    let consumer = try Consumer(
-      configuration: fixture.configuration(["group.id": "readers", "auto.offset.reset": "error"]),
-      log: Fixture.log
-    )
+    let consumer = try fixture.consumer(["group.id": "readers", "auto.offset.reset": "error"])
     consumer.assignmentStart = Consumer.startWithoutQuery
     try consumer.subscribe(Self.topic)
     let batch = consumer.makeBatch(capacity: 100)
@@ -55,7 +50,5 @@ struct PausedStartTests {
       for index in 0..<batch.count { offsets.append(batch[index].offset) }
     }
     #expect(offsets == Array(first...39))
-    batch.recycle()
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 }

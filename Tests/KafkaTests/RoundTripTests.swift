@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Testing
 
 struct RoundTripTests {
@@ -42,7 +43,6 @@ struct RoundTripTests {
     let consumer = try fixture.consumer()
     let batch = consumer.makeBatch(capacity: 100)
     try consumer.assign([.init(topic: "records", partition: 0, offset: TopicPartitionOffset.beginning)])
-    let topic = try consumer.topicIndex(of: "records")
 
     struct Copy: Equatable {
       var offset: Int64
@@ -59,7 +59,7 @@ struct RoundTripTests {
       try consumer.poll(into: batch, timeoutMilliseconds: 50)
       for index in 0..<batch.count {
         let message = batch[index]
-        #expect(message.topicIndex == topic)
+        #expect(consumer.topicName(at: message.topicIndex) == "records")
         #expect(message.partition == 0)
         firstTime = firstTime ?? message.timestampMilliseconds
         copies.append(
@@ -93,12 +93,11 @@ struct RoundTripTests {
         Copy(offset: 3, key: nil, value: "", headers: []),
       ]
     )
-    #expect(end == .endOfPartition(topic: topic, partition: 0, offset: 4))
+    #expect(end == .endOfPartition(topic: 0, partition: 0, offset: 4))
     #expect(
       try consumer.queryWatermarks(.init(topic: "records", partition: 0), timeoutMilliseconds: 120_000)
         == Watermarks(low: 0, high: 4)
     )
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a poll returns at most the batch's capacity, and nothing is lost between polls`() throws {
@@ -127,9 +126,6 @@ struct RoundTripTests {
     try consumer.seek([.init(topic: "numbers", partition: 1, offset: 490)], timeoutMilliseconds: 120_000)
     while try consumer.poll(into: small, timeoutMilliseconds: 50) == 0 {}
     #expect(small.count <= 3)
-    let position = try consumer.position([.init(topic: "numbers", partition: 1)])
-    #expect(position == [TopicPartition(topic: "numbers", partition: 1): 490 + Int64(small.count)])
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `missing topics are values, and requesting them does not create them`() throws {
@@ -159,7 +155,6 @@ struct RoundTripTests {
       "the unknown topic is reported"
     )
     #expect(found?.kind == .unknownTopicOrPartition)
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a closed consumer throws, frees its batches, and can be closed again`() throws {

@@ -1,4 +1,5 @@
 import Kafka
+import KafkaTestSupport
 import Testing
 
 /// Transactions on the embedded cluster: the calls and their errors, not isolation.
@@ -32,8 +33,6 @@ struct TransactionTests {
     try consumer.assign([.init(topic: "output", partition: 0, offset: 0)])
     try collector.poll(until: { collector.values(0).count == 2 }, "the records are there")
     #expect(collector.values(0) == ["first", "second"])
-    try consumer.close(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a rejected record makes the commit require an abort, and the next transaction works`()
@@ -66,7 +65,6 @@ struct TransactionTests {
       }
     }
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `an abort keeps the error of a record that was rejected, and not those of records it discards`()
@@ -104,8 +102,6 @@ struct TransactionTests {
     try fixture.cluster.setBrokerUp(nil)
     try producer.abort()
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try consumer.close(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `offsets of a member that the group has removed require an abort`() throws {
@@ -119,13 +115,10 @@ struct TransactionTests {
     #expect(error?.requiresAbort == true)
     #expect(error?.message.contains("input [0] @ 7") == true)
     try producer.abort()
-    try consumer.close(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a producer follows a coordinator that moves`() throws {
     let fixture = try Fixture(brokerCount: 2)
-    defer { fixture.cluster.stop() }
     try fixture.cluster.createTopic("output", partitions: 1)
     try fixture.cluster.setCoordinator(.transaction("one"), broker: 1)
     let producer = try fixture.registeredProducer()
@@ -135,7 +128,6 @@ struct TransactionTests {
     try fixture.cluster.pushRequestErrors(.endTxn, [.coordinatorNotAvailable])
     try producer.commit()
     #expect(producer.takeDeliveryErrors().isEmpty)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a fenced producer fails permanently`() throws {
@@ -149,7 +141,6 @@ struct TransactionTests {
     #expect(error?.isRetriable == false)
     #expect(error?.message.contains("transactional.id") == true)
     #expect(throws: KafkaError.self) { try producer.begin() }
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `calls out of order are refused, not retried`() throws {
@@ -171,7 +162,6 @@ struct TransactionTests {
     #expect(error?.isFatal == false)
     try fixture.cluster.setBrokerUp(nil)
     try producer.initTransactions(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a producer is registered soon after brokers have ended an earlier transaction`() throws {
@@ -187,6 +177,5 @@ struct TransactionTests {
     try producer.initTransactions(timeoutMilliseconds: Int32(refusals) * 500 - 1)
     try producer.begin()
     try producer.abort(timeoutMilliseconds: 120_000)
-    try producer.close(timeoutMilliseconds: 120_000)
   }
 }

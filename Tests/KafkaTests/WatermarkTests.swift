@@ -1,3 +1,4 @@
+import KafkaTestSupport
 import Testing
 
 @testable import Kafka
@@ -25,7 +26,6 @@ struct WatermarkTests {
       }
       try fixture.cluster.clearRequestErrors(.listOffsets)
     }
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a partition without a leader is queried until it has one`() throws {
@@ -40,7 +40,6 @@ struct WatermarkTests {
     #expect(error?.isRetriable == true)
     try fixture.cluster.setLeader(partition, broker: 1)
     #expect(try askAgain(consumer, partition) == Watermarks(low: 0, high: 5))
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test func `a missing partition is not a transient error`() throws {
@@ -51,13 +50,11 @@ struct WatermarkTests {
     }
     #expect(error?.kind == .unknownPartition)
     #expect(error?.isRetriable == false)
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   @Test(arguments: [false, true])
   func `a new leader is found, without waiting for the old one`(isKnown: Bool) throws {
     let fixture = try Fixture(brokerCount: 2)
-    defer { fixture.cluster.stop() }
     try fixture.fill("ends", partitions: 1, recordsEach: 5)
     let partition = TopicPartition(topic: "ends", partition: 0)
     try fixture.cluster.setLeader(partition, broker: 2)
@@ -70,7 +67,6 @@ struct WatermarkTests {
     #expect(error?.isRetriable == true)
     try fixture.cluster.setLeader(partition, broker: 1)
     #expect(try askAgain(consumer, partition) == Watermarks(low: 0, high: 5))
-    try consumer.close(timeoutMilliseconds: 120_000)
   }
 
   /// Repeats the request until there is a response. The limit of five minutes only ends a broken test.

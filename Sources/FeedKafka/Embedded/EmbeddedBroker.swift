@@ -30,9 +30,7 @@ package final class EmbeddedBroker: Sendable {
     let gate: InputGate
     do throws(KafkaError) {
       cluster = try EmbeddedCluster(log: log.kafkaHandler)
-      for name in topics.distinct {
-        try cluster.createTopic(name, partitions: partitionCount)
-      }
+      for name in topics.distinct { try cluster.createTopic(name, partitions: partitionCount) }
       let servers = cluster.bootstrapServers
       let inputs = topics.inputs.flatMap { name in
         (0..<partitionCount).map { TopicPartition(topic: name, partition: $0) }

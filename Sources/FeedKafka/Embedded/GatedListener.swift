@@ -51,8 +51,10 @@ final class GatedListener: Sendable {
       }
       if isStopped { return }
       let isServed =
-        Self.start("broker-gate-in") { self.passRequests(of: connection) }
-        && Self.start("broker-gate-out") { connection.passAnswers() }
+        Self.start("broker-gate-in") {
+          connection.passRequests()
+          self.forget(connection)
+        } && Self.start("broker-gate-out") { connection.passAnswers() }
       if !isServed { forget(connection) }
     }
   }
@@ -61,11 +63,6 @@ final class GatedListener: Sendable {
     let thread = SystemThread(name, body)
     thread?.detach()
     return thread != nil
-  }
-
-  private func passRequests(of connection: GatedConnection) {
-    connection.passRequests()
-    forget(connection)
   }
 
   private func forget(_ connection: GatedConnection) {

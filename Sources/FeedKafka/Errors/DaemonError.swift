@@ -37,9 +37,7 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
     self.isRetriable = isRetriable
   }
 
-  package init(_ error: KafkaError) {
-    self.init(.kafka, error.description, isRetriable: error.isRetriable)
-  }
+  package init(_ error: KafkaError) { self.init(.kafka, error.description, isRetriable: error.isRetriable) }
 
   /// An error that persists until an operator intervenes.
   ///
@@ -77,12 +75,9 @@ package struct DaemonError: Error, Sendable, Equatable, CustomStringConvertible 
 }
 
 extension KafkaError {
-  /// Whether a client could not be created because of an unknown or invalid property.
-  private var isProperty: Bool { kind == .invalidArgument }
-
   /// A configuration error if a property is wrong, otherwise a Kafka error.
   package var configurationOrDaemonError: any Error {
-    guard isProperty else { return DaemonError(self) }
+    guard kind == .invalidArgument else { return DaemonError(self) }
     let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
     return ConfigurationError(.outOfRange, "\(message); \(hint)")
   }

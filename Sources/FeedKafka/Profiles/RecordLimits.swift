@@ -82,9 +82,7 @@ package struct BatchLimit: Equatable {
   /// Reduces the limit to a tenth, after a batch was refused.
   ///
   /// - Parameter configured: the limit before the first refusal.
-  package mutating func shrink(from configured: Int) {
-    bytes = max(1, (bytes ?? configured) / 10)
-  }
+  package mutating func shrink(from configured: Int) { bytes = max(1, (bytes ?? configured) / 10) }
 }
 
 /// A copy of bytes at a fixed address, for calls that take pointers; nil stays nil.

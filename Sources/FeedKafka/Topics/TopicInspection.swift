@@ -38,8 +38,7 @@ package struct TopicInspection {
     }
     if !expected.isEmpty {
       let metadata = try wait.metadata(expected, log) { topics throws(KafkaError) in
-        // New topics may have no leader yet, which is a transient error.
-        try admin.waitForTopics(topics, timeoutMilliseconds: 0, answerMilliseconds: metadataMilliseconds)
+        try firstMetadata(topics, timeoutMilliseconds: metadataMilliseconds)
       } pause: { milliseconds throws(KafkaError) in
         try admin.pause(milliseconds: milliseconds)
       }
@@ -57,6 +56,23 @@ package struct TopicInspection {
       do { states[topic]?.settings = try answers[topic]?.get() } catch { unknown = unknown ?? error }
     }
     return (states, unknown)
+  }
+
+  /// Asks until there is a response: new topics may have no leader yet, which is a transient error.
+  private func firstMetadata(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
+    let end = MonotonicClock.milliseconds() + Int64(timeoutMilliseconds)
+    while true {
+      let left = Int32(clamping: max(1, end - MonotonicClock.milliseconds()))
+      do throws(KafkaError) {
+        return try admin.metadata(topics, timeoutMilliseconds: left)
+      } catch {
+        guard error.isRetriable, MonotonicClock.milliseconds() < end else { throw error }
+      }
+      try admin.pause(milliseconds: min(TopicWait.pauseMilliseconds, left))
+    }
   }
 }
 

@@ -33,7 +33,7 @@ public final class AdminClient {
 
   /// Creates topics and waits until the cluster has accepted them.
   ///
-  /// It may take another moment until every broker knows the topics: see `waitForTopics`.
+  /// It may take another moment until every broker knows the topics: see ``TopicWait``.
   ///
   /// - Returns: the topics that were not created, with the reasons; empty if all were. A topic that already existed is
   ///   among them, with ``KafkaErrorCode/topicAlreadyExists``.
@@ -43,10 +43,12 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
     if topics.isEmpty { return [:] }
-    let list = try AdminList(topics)
+    var list: [OpaquePointer?] = []
+    defer { rd_kafka_NewTopic_destroy_array(&list, list.count) }
+    for topic in topics { try Self.append(topic, to: &list) }
     let operation = RD_KAFKA_ADMIN_OP_CREATETOPICS
     return try request("create topic", topics.map(\.name), operation, timeoutMilliseconds) {
-      rd_kafka_CreateTopics($0, &list.pointers, list.pointers.count, $1, $2)
+      rd_kafka_CreateTopics($0, &list, list.count, $1, $2)
     } read: {
       var count = 0
       let result = rd_kafka_event_CreateTopics_result($0)
@@ -65,9 +67,10 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: KafkaError] {
     if topics.isEmpty { return [:] }
-    let list = AdminList(topics, rd_kafka_DeleteTopic_new, rd_kafka_DeleteTopic_destroy_array)
+    var list = topics.map { rd_kafka_DeleteTopic_new($0) }
+    defer { rd_kafka_DeleteTopic_destroy_array(&list, list.count) }
     return try request("delete topic", topics, RD_KAFKA_ADMIN_OP_DELETETOPICS, timeoutMilliseconds) {
-      rd_kafka_DeleteTopics($0, &list.pointers, list.pointers.count, $1, $2)
+      rd_kafka_DeleteTopics($0, &list, list.count, $1, $2)
     } read: {
       var count = 0
       let result = rd_kafka_event_DeleteTopics_result($0)
@@ -84,14 +87,11 @@ public final class AdminClient {
     timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [String: Result<[String: String], KafkaError>] {
     if topics.isEmpty { return [:] }
-    let list = AdminList(
-      topics,
-      { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) },
-      rd_kafka_ConfigResource_destroy_array
-    )
+    var list = topics.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+    defer { rd_kafka_ConfigResource_destroy_array(&list, list.count) }
     let action = "read the settings of topic"
     return try request(action, topics, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeoutMilliseconds) {
-      rd_kafka_DescribeConfigs($0, &list.pointers, list.pointers.count, $1, $2)
+      rd_kafka_DescribeConfigs($0, &list, list.count, $1, $2)
     } read: { event in
       var count = 0
       let result = rd_kafka_event_DescribeConfigs_result(event)
@@ -142,36 +142,6 @@ public final class AdminClient {
   public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
     _ = try client("read metadata")
     return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
-  }
-
-  /// Waits until the cluster knows all these topics, or the timeout passes.
-  ///
-  /// - Parameter answerMilliseconds: the minimum time for the first response.
-  /// - Returns: the last response; `missing` has the topics that it did not include.
-  /// - Throws: the error, if there was no response at all.
-  public func waitForTopics(
-    _ topics: [String],
-    timeoutMilliseconds: Int32,
-    answerMilliseconds: Int32 = 0
-  ) throws(KafkaError) -> TopicMetadata {
-    let deadline = Deadline(milliseconds: timeoutMilliseconds)
-    let answerDeadline = Deadline(milliseconds: max(timeoutMilliseconds, answerMilliseconds))
-    var told: TopicMetadata?
-    while true {
-      do throws(KafkaError) {
-        let remaining = max(1, (told == nil ? answerDeadline : deadline).remainingMilliseconds)
-        let metadata = try metadata(topics, timeoutMilliseconds: remaining)
-        if metadata.missing.isEmpty { return metadata }
-        told = metadata
-      } catch {
-        // A new topic may have no leader yet, and the remaining time may be too short for the last request.
-        guard error.isRetriable, !answerDeadline.hasPassed || told != nil else { throw error }
-      }
-      if deadline.hasPassed, let told { return told }
-      let remaining = (told == nil ? answerDeadline : deadline).remainingMilliseconds
-      try pause(milliseconds: min(Self.pauseMilliseconds, remaining))
-      if deadline.hasPassed, let told { return told }
-    }
   }
 
   /// Serves the client for this time.
@@ -244,6 +214,25 @@ public final class AdminClient {
     return Dictionary(failures.map { ($0, .failure($1)) }) { first, _ in first }
   }
 
+  /// - Throws: `_INVALID_ARG` with the topic and the invalid value.
+  private static func append(
+    _ topic: TopicSpecification,
+    to list: inout [OpaquePointer?]
+  ) throws(KafkaError) {
+    let action =
+      "create topic \(topic.name) with \(topic.partitions) partitions, replication "
+      + "factor \(topic.replicationFactor)"
+    let (pointer, text) = withErrorText {
+      rd_kafka_NewTopic_new(topic.name, topic.partitions, topic.replicationFactor, $0, $1)
+    }
+    guard let pointer else { throw .make(.invalidArgument, action, detail: text) }
+    list.append(pointer)
+    for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+      let code = rd_kafka_NewTopic_set_config(pointer, name, value)
+      try KafkaError.check(code, "\(action) and \(name) = \"\(value)\"")
+    }
+  }
+
   /// The results of topics that were to be created or deleted.
   private static func topics(
     _ results: UnsafeMutablePointer<OpaquePointer?>?,
@@ -305,42 +294,4 @@ public struct TopicSpecification: Sendable, Hashable {
     self.replicationFactor = replicationFactor
     self.configuration = configuration
   }
-}
-
-/// librdkafka's list of the topics of a request, destroyed with this object.
-private final class AdminList {
-  fileprivate var pointers: [OpaquePointer?] = []
-  private let destroy: (UnsafeMutablePointer<OpaquePointer?>?, Int) -> Void
-
-  init(
-    _ topics: [String],
-    _ make: (UnsafePointer<CChar>?) -> OpaquePointer?,
-    _ destroy: @escaping (UnsafeMutablePointer<OpaquePointer?>?, Int) -> Void
-  ) {
-    self.destroy = destroy
-    pointers = topics.map { make($0) }
-  }
-
-  /// Topics to create.
-  ///
-  /// - Throws: `_INVALID_ARG` with the topic and the invalid value.
-  init(_ topics: [TopicSpecification]) throws(KafkaError) {
-    destroy = rd_kafka_NewTopic_destroy_array
-    for topic in topics {
-      let action =
-        "create topic \(topic.name) with \(topic.partitions) partitions, replication "
-        + "factor \(topic.replicationFactor)"
-      let (pointer, text) = withErrorText {
-        rd_kafka_NewTopic_new(topic.name, topic.partitions, topic.replicationFactor, $0, $1)
-      }
-      guard let pointer else { throw .make(.invalidArgument, action, detail: text) }
-      pointers.append(pointer)
-      for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
-        let code = rd_kafka_NewTopic_set_config(pointer, name, value)
-        try KafkaError.check(code, "\(action) and \(name) = \"\(value)\"")
-      }
-    }
-  }
-
-  deinit { destroy(&pointers, pointers.count) }
 }

@@ -159,9 +159,7 @@ final class ClientHandle {
 struct Deadline {
   private let instant: ContinuousClock.Instant
 
-  init(milliseconds: Int32) {
-    instant = .now + .milliseconds(max(0, Int64(milliseconds)))
-  }
+  init(milliseconds: Int32) { instant = .now + .milliseconds(max(0, Int64(milliseconds))) }
 
   /// The remaining time in milliseconds, rounded up; 0 after the deadline.
   var remainingMilliseconds: Int32 {

@@ -13,9 +13,53 @@ public final class ConnectionFaults: Sendable, Hashable {
   private let now: @Sendable () -> Int64
   private let state = Mutex(State())
 
+  /// The brokers to which clients cannot connect, and since when. Times are in milliseconds.
   private struct State {
-    var table = ConnectionFaultTable()
+    /// Whether the cluster has answered.
     var hasConnected = false
+    struct Entry {
+      let fault: ConnectionFault
+      let since: Int64
+      /// The time of the last failure. librdkafka does not report successful connections.
+      var last: Int64
+    }
+
+    var entries: [String: Entry] = [:]
+    /// The broker to report for each cause. If several brokers share a cause, their messages are the same.
+    private var named: [ConnectionFault.Cause: Entry] = [:]
+    /// What was reported about the brokers' certificates.
+    var notes: [String: ConnectionFault.CertificateNote] = [:]
+
+    /// Without another failure for this long, a fault counts as fixed. librdkafka retries more often than that.
+    static let silenceMilliseconds: Int64 = 120_000
+    /// More than any cluster has brokers, or a client faults.
+    static let most = 1_000
+
+    /// Records a failed connection.
+    ///
+    /// - Returns: the message, the same for all brokers with this cause.
+    mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String {
+      if entries[fault.broker]?.fault.cause == fault.cause {
+        entries[fault.broker]?.last = now
+      } else if entries.count < Self.most {
+        entries[fault.broker] = Entry(fault: fault, since: now, last: now)
+      }
+      if var entry = named[fault.cause], now - entry.last < Self.silenceMilliseconds {
+        if entry.fault.broker == fault.broker {
+          entry.last = now
+          named[fault.cause] = entry
+        }
+        return entry.fault.message
+      }
+      if named.count >= Self.most { named.removeAll() }
+      named[fault.cause] = Entry(fault: fault, since: now, last: now)
+      return fault.message
+    }
+
+    /// The longest-lasting fault; nil if there is none.
+    func oldest(at now: Int64) -> Entry? {
+      entries.values.lazy.filter { now - $0.last < Self.silenceMilliseconds }.min { $0.since < $1.since }
+    }
   }
 
   /// - Parameter patienceMilliseconds: how long such a fault may last at the start; nil for no limit.
@@ -40,7 +84,8 @@ public final class ConnectionFaults: Sendable, Hashable {
   func connected() {
     state.withLock {
       $0.hasConnected = true
-      $0.table.forgetAll()
+      $0.entries = [:]
+      $0.notes = [:]
     }
   }
 
@@ -48,8 +93,10 @@ public final class ConnectionFaults: Sendable, Hashable {
   func note(certificateError number: Int32, of broker: String) {
     state.withLock {
       // Another client may be about to report the same error with the names.
-      if $0.table[certificateOf: broker]?.number == number { return }
-      $0.table[certificateOf: broker] = ConnectionFault.CertificateNote(number: number)
+      guard $0.notes[broker]?.number != number, $0.notes.count < State.most || $0.notes[broker] != nil else {
+        return
+      }
+      $0.notes[broker] = ConnectionFault.CertificateNote(number: number)
     }
   }
 
@@ -70,18 +117,16 @@ public final class ConnectionFaults: Sendable, Hashable {
     if line.message.contains("Local: Broker handle destroyed") { return .fault(nil) }
     return state.withLock { state in
       if facility == "SSLCERTVRFY" {
-        if let names = Self.names(in: line.message) {
-          state.table[certificateOf: line.broker]?.names = names
-        }
+        if let names = Self.names(in: line.message) { state.notes[line.broker]?.names = names }
         return .fault(nil)
       }
-      let note = state.table[certificateOf: line.broker]
+      let note = state.notes[line.broker]
       let fault = ConnectionFault(line, note: note, hasCertificate: hasCertificate)
       guard let fault, !(fault.isGuess && state.hasConnected) else {
-        state.table.forget(line.broker)
+        state.entries[line.broker] = nil
         return .other
       }
-      return .fault(state.table.fail(fault, at: now()))
+      return .fault(state.fail(fault, at: now()))
     }
   }
 
@@ -94,10 +139,10 @@ public final class ConnectionFaults: Sendable, Hashable {
   }
 
   /// Why brokers cannot be connected to, with the remedy; nil if there is no lasting fault.
-  public var reason: String? { state.withLock { $0.table.oldest(at: now())?.fault.message } }
+  public var reason: String? { state.withLock { $0.oldest(at: now())?.fault.message } }
 
   /// Whether there is a lasting fault.
-  var isFaulty: Bool { state.withLock { $0.table.oldest(at: now()) != nil } }
+  var isFaulty: Bool { state.withLock { $0.oldest(at: now()) != nil } }
 
   /// The error of a call that no broker answered, with the reason if it is known.
   ///
@@ -105,13 +150,13 @@ public final class ConnectionFaults: Sendable, Hashable {
   func explain(_ error: KafkaError, _ action: @autoclosure () -> String) -> KafkaError {
     guard error.isRetriable, !error.isFatal else { return error }
     let now = now()
-    let found = state.withLock { state in state.table.oldest(at: now).map { ($0, state.hasConnected) } }
-    guard let ((fault, since), hasConnected) = found else { return error }
-    let isLasting = !hasConnected && now - since >= patienceMilliseconds
+    let (oldest, hasConnected) = state.withLock { ($0.oldest(at: now), $0.hasConnected) }
+    guard let oldest else { return error }
+    let isLasting = !hasConnected && now - oldest.since >= patienceMilliseconds
     let duration = isLasting ? " (tried for \(patienceMilliseconds) ms, as startup.timeout says)" : ""
     return KafkaError(
-      kind: fault.kind,
-      message: "could not \(action()): \(fault.message)\(duration)",
+      kind: oldest.fault.kind,
+      message: "could not \(action()): \(oldest.fault.message)\(duration)",
       isRetriable: !isLasting,
       isFatal: false,
       requiresAbort: false
@@ -125,67 +170,5 @@ public final class ConnectionFaults: Sendable, Hashable {
       return nil
     }
     return " (" + text[start.upperBound..<end.lowerBound] + ")"
-  }
-}
-
-/// The brokers to which clients cannot connect, and since when. The caller passes the time, in milliseconds.
-struct ConnectionFaultTable: Sendable {
-  private struct Entry {
-    let fault: ConnectionFault
-    let since: Int64
-    /// The time of the last failure. librdkafka does not report successful connections.
-    var last: Int64
-  }
-
-  private var entries: [String: Entry] = [:]
-  /// The broker to report for each cause. If several brokers share a cause, their messages are the same.
-  private var named: [ConnectionFault.Cause: Entry] = [:]
-  private var notes: [String: ConnectionFault.CertificateNote] = [:]
-
-  /// Without another failure for this long, a fault counts as fixed. librdkafka retries more often than that.
-  static let silenceMilliseconds: Int64 = 120_000
-  /// More than any cluster has brokers, or a client faults.
-  private static let most = 1_000
-
-  /// What was reported about a broker's certificate.
-  subscript(certificateOf broker: String) -> ConnectionFault.CertificateNote? {
-    get { notes[broker] }
-    set { if notes.count < Self.most || notes[broker] != nil || newValue == nil { notes[broker] = newValue } }
-  }
-
-  /// Records a failed connection.
-  ///
-  /// - Returns: the message, the same for all brokers with this cause.
-  mutating func fail(_ fault: ConnectionFault, at now: Int64) -> String {
-    if entries[fault.broker]?.fault.cause == fault.cause {
-      entries[fault.broker]?.last = now
-    } else if entries.count < Self.most {
-      entries[fault.broker] = Entry(fault: fault, since: now, last: now)
-    }
-    if var entry = named[fault.cause], now - entry.last < Self.silenceMilliseconds {
-      if entry.fault.broker == fault.broker {
-        entry.last = now
-        named[fault.cause] = entry
-      }
-      return entry.fault.message
-    }
-    if named.count >= Self.most { named.removeAll() }
-    named[fault.cause] = Entry(fault: fault, since: now, last: now)
-    return fault.message
-  }
-
-  /// Records a failed connection whose cause may be temporary.
-  mutating func forget(_ broker: String) { entries[broker] = nil }
-
-  /// Records that the cluster has answered.
-  mutating func forgetAll() {
-    entries = [:]
-    notes = [:]
-  }
-
-  /// The longest-lasting fault; nil if there is none.
-  func oldest(at now: Int64) -> (fault: ConnectionFault, since: Int64)? {
-    entries.values.lazy.filter { now - $0.last < Self.silenceMilliseconds }
-      .min { $0.since < $1.since }.map { ($0.fault, $0.since) }
   }
 }

@@ -151,17 +151,6 @@ extension Consumer {
     return try GroupListing.members(client, of: groupID ?? "", timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// The offset after the last delivered record of each partition; nil before the first.
-  ///
-  /// It moves when a poll delivers records, not when they are processed.
-  public func position(_ partitions: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Int64?] {
-    let action = "read the position"
-    let client = try client(action)
-    let list = TopicPartitionList(partitions)
-    try KafkaError.check(rd_kafka_position(client, list.pointer), client: client, action)
-    return try list.offsets(action)
-  }
-
   /// The end of a partition, as of the last fetch response; nil if there was none. Sends no request.
   ///
   /// Even for a `readCommitted` consumer this is the high watermark, which includes open transactions.
@@ -228,9 +217,9 @@ extension Consumer {
     // Also returned for a partition without a leader; the partition's entry has the actual error.
     if KafkaErrorCode(code) == .unknownPartition { try list.check(action) }
     try KafkaError.check(code, client: client, action)
-    guard let offset = try list.offsets(action)[partition] ?? nil else {
-      throw .make(.timedOut, action, detail: "the broker returned no offset")
-    }
+    try list.check(action)
+    let offset = list.pointer.pointee.elems[0].offset
+    guard offset >= 0 else { throw .make(.timedOut, action, detail: "the broker returned no offset") }
     return offset
   }
 

@@ -157,27 +157,20 @@ public final class Consumer {
   /// Returns all available records at once; if there are none, it waits for the first record or event. Polls must
   /// follow each other within `max.poll.interval.ms`, even while everything is paused.
   ///
-  /// - Parameters:
-  ///   - maxMessages: a smaller limit than the batch's capacity.
-  ///   - timeoutMilliseconds: how long to wait if nothing is available; 0 does not wait.
+  /// - Parameter timeoutMilliseconds: how long to wait if nothing is available; 0 does not wait.
   /// - Returns: the number of records.
   /// - Throws: `_DESTROY` if the consumer is closed. Other errors are events in the batch.
   @discardableResult
-  public func poll(
-    into batch: MessageBatch,
-    maxMessages: Int = .max,
-    timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> Int {
+  public func poll(into batch: MessageBatch, timeoutMilliseconds: Int32) throws(KafkaError) -> Int {
     let client = try client("poll")
     precondition(batch.owner == ObjectIdentifier(self), "the batch was made by another consumer")
-    precondition(maxMessages > 0, "a poll is for at least one message, not \(maxMessages)")
     batch.recycle()
 
     // librdkafka waits until the batch is *full* or the timeout passes. So take what is available without waiting, and
     // if that is nothing, wait for a single message. The results are never combined: a rebalance in the second call
     // would have to remove records of the first.
     let earlier = pendingRebalance
-    var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, min(maxMessages, batch.capacity))
+    var received = rd_kafka_consume_batch_queue(queue, 0, batch.storage, batch.capacity)
     if received == 0, timeoutMilliseconds > 0, pendingRebalance == earlier,
       handle?.context.errors.isEmpty == true
     {
@@ -189,12 +182,12 @@ public final class Consumer {
       )
     }
     if received < 0 {
-      batch.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
+      batch.events.append(.error(.make(KafkaErrorCode(rd_kafka_last_error()), "poll", client: client)))
     } else {
       batch.accept(received, topics: &topics, client: client)
       if !pausedPartitions.isEmpty { withhold(from: batch) }
     }
-    for error in handle?.context.takeErrors() ?? [] { batch.append(.error(error)) }
+    batch.events += handle?.context.takeErrors().map { .error($0) } ?? []
     if delayedRebalance?.until.hasPassed == true { endDelay() }
     if pendingRebalance != earlier { batch.rebalance = pendingRebalance }
     return batch.count
@@ -212,17 +205,6 @@ public final class Consumer {
 
   /// The name of the topic with this index.
   public func topicName(at index: Int) -> String { topics.name(at: index) }
-
-  /// The index of a topic in this consumer's messages; it never changes.
-  ///
-  /// - Throws: `_INVALID_ARG` if the name is not a valid topic name.
-  public func topicIndex(of name: String) throws(KafkaError) -> Int {
-    let client = try client("look up topic \(name)")
-    guard let index = topics.index(ofName: name, client: client) else {
-      throw .make(KafkaErrorCode(rd_kafka_last_error()), "look up topic \(name)")
-    }
-    return index
-  }
 
   /// Returns which of the topics exist, and their numbers of partitions. Creates none.
   public func metadata(
@@ -284,9 +266,7 @@ public final class Consumer {
   }
 
   /// Queues an error that no call can throw, as an event of the current or next poll.
-  func note(_ error: KafkaError) {
-    handle?.context.append(error)
-  }
+  func note(_ error: KafkaError) { handle?.context.append(error) }
 
   /// Serves callbacks until the consumer has left the group.
   private func leaveGroup(_ client: OpaquePointer, _ deadline: Deadline) -> Bool {

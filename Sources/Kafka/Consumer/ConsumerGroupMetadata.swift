@@ -7,9 +7,7 @@ import CRdkafka
 public final class ConsumerGroupMetadata {
   let pointer: OpaquePointer
 
-  init(taking pointer: OpaquePointer) {
-    self.pointer = pointer
-  }
+  init(taking pointer: OpaquePointer) { self.pointer = pointer }
 
   deinit { rd_kafka_consumer_group_metadata_destroy(pointer) }
 

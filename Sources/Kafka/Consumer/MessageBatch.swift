@@ -12,7 +12,7 @@ public final class MessageBatch {
   @exclusivity(unchecked) public private(set) var count = 0
 
   /// Ends of partitions and errors, in order of arrival.
-  public private(set) var events: [ConsumerEvent] = []
+  public internal(set) var events: [ConsumerEvent] = []
 
   /// The rebalance from the poll, to be completed with `Consumer.complete`; nil if there was none.
   public internal(set) var rebalance: Rebalance?
@@ -95,10 +95,6 @@ public final class MessageBatch {
       kept += 1
     }
     count = kept
-  }
-
-  func append(_ event: ConsumerEvent) {
-    events.append(event)
   }
 
   private static func event(

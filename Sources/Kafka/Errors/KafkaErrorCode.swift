@@ -18,13 +18,10 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
 
   public var description: String { name }
 
-  /// The call did not finish in time.
   public static let timedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__TIMED_OUT)
   /// The producer's queue is full: poll, then produce again.
   public static let queueFull = KafkaErrorCode(RD_KAFKA_RESP_ERR__QUEUE_FULL)
-  /// A connection was lost or could not be made.
   public static let transport = KafkaErrorCode(RD_KAFKA_RESP_ERR__TRANSPORT)
-  /// No broker can be reached.
   public static let allBrokersDown = KafkaErrorCode(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
   /// A record was not delivered within `message.timeout.ms`.
   public static let messageTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR__MSG_TIMED_OUT)
@@ -32,9 +29,7 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let invalidArgument = KafkaErrorCode(RD_KAFKA_RESP_ERR__INVALID_ARG)
   /// The call is not allowed in the client's state, for example a commit without a transaction.
   public static let state = KafkaErrorCode(RD_KAFKA_RESP_ERR__STATE)
-  /// The client is closed.
   public static let closed = KafkaErrorCode(RD_KAFKA_RESP_ERR__DESTROY)
-  /// The client has failed permanently.
   public static let fatal = KafkaErrorCode(RD_KAFKA_RESP_ERR__FATAL)
   /// A newer producer with the same `transactional.id` has taken over.
   public static let fenced = KafkaErrorCode(RD_KAFKA_RESP_ERR__FENCED)
@@ -42,17 +37,12 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let maxPollExceeded = KafkaErrorCode(RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED)
   /// The requested offset is out of range, and `auto.offset.reset` is `error`.
   public static let autoOffsetReset = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-  /// The partition is not known to this client.
   public static let unknownPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-  /// The topic is not known to this client.
   public static let unknownTopic = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-  /// The broker does not know the topic or the partition.
   public static let unknownTopicOrPartition = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-  /// A topic of this name exists, so it cannot be created.
   public static let topicAlreadyExists = KafkaErrorCode(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
   /// The brokers do not know this kind of request.
   public static let unsupportedFeature = KafkaErrorCode(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-  /// An unspecified error of the broker.
   public static let unknown = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNKNOWN)
   /// The record is larger than the client or the broker accepts.
   public static let messageTooLarge = KafkaErrorCode(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
@@ -62,19 +52,14 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let invalidRecord = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_RECORD)
   /// The topic rejects the record's timestamp.
   public static let invalidTimestamp = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
-  /// A policy of the brokers forbids the request.
   public static let policyViolation = KafkaErrorCode(RD_KAFKA_RESP_ERR_POLICY_VIOLATION)
   /// The topic's message format is too old for the request.
   public static let unsupportedForMessageFormat = KafkaErrorCode(
     RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT
   )
-  /// A TLS connection failed.
   public static let tls = KafkaErrorCode(RD_KAFKA_RESP_ERR__SSL)
-  /// The broker did not authenticate the client.
   public static let authentication = KafkaErrorCode(RD_KAFKA_RESP_ERR__AUTHENTICATION)
-  /// The broker is not the group's or the transaction's coordinator.
   public static let notCoordinator = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
-  /// The coordinator cannot be reached.
   public static let coordinatorNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE)
   /// The producer's epoch is outdated: a newer producer has taken over.
   public static let invalidProducerEpoch = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH)
@@ -96,17 +81,13 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   )
   /// `transaction.timeout.ms` exceeds the brokers' maximum.
   public static let invalidTransactionTimeout = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
-  /// The brokers do not support this version of a request.
   public static let unsupportedVersion = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
   /// The committed offsets belong to a transaction that is still open.
   public static let unstableOffsetCommit = KafkaErrorCode(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
-  /// The coordinator is still loading.
   public static let coordinatorLoading = KafkaErrorCode(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
   /// The broker did not finish in time; the request may have taken effect.
   public static let requestTimedOut = KafkaErrorCode(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT)
-  /// The partition has no leader at the moment.
   public static let leaderNotAvailable = KafkaErrorCode(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE)
-  /// The broker is not the partition's leader.
   public static let notLeader = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION)
   /// Fewer replicas are in sync than the topic requires; nothing was written.
   public static let notEnoughReplicas = KafkaErrorCode(RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS)
@@ -120,6 +101,8 @@ public struct KafkaErrorCode: RawRepresentable, Hashable, Sendable, CustomString
   public static let producerFenced = KafkaErrorCode(RD_KAFKA_RESP_ERR_PRODUCER_FENCED)
   /// The request is not allowed in the transaction's state.
   public static let invalidTransactionState = KafkaErrorCode(RD_KAFKA_RESP_ERR_INVALID_TXN_STATE)
+  /// The members of the group use different assignment strategies.
+  public static let inconsistentGroupProtocol = KafkaErrorCode(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
   /// Another member with the same `group.instance.id` has taken over.
   public static let fencedInstance = KafkaErrorCode(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
 

@@ -70,22 +70,17 @@ struct TopicPartitionList: ~Copyable {
   let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
   /// Takes ownership of a list that librdkafka created.
-  init(taking pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) {
-    self.pointer = pointer
-  }
+  init(taking pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) { self.pointer = pointer }
 
   init(_ partitions: some Collection<TopicPartition>) {
-    pointer = rd_kafka_topic_partition_list_new(Int32(partitions.count))
-    for partition in partitions {
-      _ = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
-    }
+    self.init(partitions.map { TopicPartitionOffset($0, offset: Int64(RD_KAFKA_OFFSET_INVALID)) })
   }
 
   init(_ offsets: some Collection<TopicPartitionOffset>) {
     pointer = rd_kafka_topic_partition_list_new(Int32(offsets.count))
     for offset in offsets {
-      rd_kafka_topic_partition_list_add(pointer, offset.topic, offset.partition).pointee.offset =
-        offset.offset
+      let entry = rd_kafka_topic_partition_list_add(pointer, offset.topic, offset.partition)!
+      entry.pointee.offset = offset.offset
     }
   }
 
@@ -104,19 +99,6 @@ struct TopicPartitionList: ~Copyable {
   deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
   var partitions: [TopicPartition] { Self.partitions(of: pointer) }
-
-  /// The offsets; nil where librdkafka has none.
-  ///
-  /// - Throws: the first error in an entry, with its partition.
-  func offsets(_ action: @autoclosure () -> String) throws(KafkaError) -> [TopicPartition: Int64?] {
-    try check(action())
-    var result: [TopicPartition: Int64?] = [:]
-    for index in 0..<Int(pointer.pointee.cnt) {
-      let entry = pointer.pointee.elems[index]
-      result.updateValue(entry.offset >= 0 ? entry.offset : nil, forKey: Self.partition(of: entry))
-    }
-    return result
-  }
 
   /// A group's committed offsets; partitions without one are left out.
   ///

@@ -61,21 +61,14 @@ final class RangeMember: @unchecked Sendable {
   private let client: OpaquePointer
 
   init(_ topics: TestTopics) throws(BrokerFailure) {
-    let settings =
-      topics.client.properties.map { ($0.name, $0.value) } + [
+    // It has no callbacks, so what it is assigned it takes by itself.
+    client = try topics.rawClient(
+      RD_KAFKA_CONSUMER,
+      [
         ("group.id", topics.prefix), ("partition.assignment.strategy", "range"),
         ("enable.auto.commit", "false"),
       ]
-    let configuration = rd_kafka_conf_new()
-    for (name, value) in settings {
-      let result = rd_kafka_conf_set(configuration, name, value, nil, 0)
-      try BrokerFailure.check(result == RD_KAFKA_CONF_OK, "\(name) cannot be \(value)")
-    }
-    // It has no callbacks, so what it is assigned it takes by itself.
-    guard let client = rd_kafka_new(RD_KAFKA_CONSUMER, configuration, nil, 0) else {
-      throw BrokerFailure("the member could not be made")
-    }
-    self.client = client
+    )
     let names = rd_kafka_topic_partition_list_new(2)
     defer { rd_kafka_topic_partition_list_destroy(names) }
     for name in [topics.names.sections, topics.names.items] {

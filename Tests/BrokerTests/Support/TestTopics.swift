@@ -4,6 +4,7 @@ import FeedStore
 import FeedTools
 import FoundationEssentials
 import Kafka
+import KafkaTestSupport
 import ObservationSupport
 import Service
 
@@ -120,16 +121,25 @@ enum TestCluster {
 }
 
 extension TestTopics {
-  /// Adds partitions to topics, up to a number.
-  func addPartitions(to names: [String], upTo count: Int) throws {
+  /// librdkafka's client, for what the module Kafka has no call for. The caller destroys it.
+  func rawClient(
+    _ type: rd_kafka_type_t,
+    _ settings: [(String, String)] = []
+  ) throws(BrokerFailure) -> OpaquePointer {
     let configuration = rd_kafka_conf_new()
-    for (name, value) in client.properties.map({ ($0.name, $0.value) }) {
+    for (name, value) in client.properties.map({ ($0.name, $0.value) }) + settings {
       let result = rd_kafka_conf_set(configuration, name, value, nil, 0)
       try BrokerFailure.check(result == RD_KAFKA_CONF_OK, "\(name) cannot be \(value)")
     }
-    guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, nil, 0) else {
+    guard let client = rd_kafka_new(type, configuration, nil, 0) else {
       throw BrokerFailure("the client could not be made")
     }
+    return client
+  }
+
+  /// Adds partitions to topics, up to a number.
+  func addPartitions(to names: [String], upTo count: Int) throws {
+    let client = try rawClient(RD_KAFKA_PRODUCER)
     defer { rd_kafka_destroy(client) }
     var partitions: [OpaquePointer?] = names.map { rd_kafka_NewPartitions_new($0, count, nil, 0) }
     defer { rd_kafka_NewPartitions_destroy_array(&partitions, partitions.count) }

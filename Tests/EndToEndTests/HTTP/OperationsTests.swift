@@ -4,6 +4,7 @@ import FeedHTTP
 import FeedStore
 import HTTPTestSupport
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

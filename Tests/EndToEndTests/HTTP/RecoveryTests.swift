@@ -1,6 +1,7 @@
 import ChangesetTestSupport
 import HTTPTestSupport
 import Kafka
+import KafkaTestSupport
 import Service
 import Synchronization
 import Testing

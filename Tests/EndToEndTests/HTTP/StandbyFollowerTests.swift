@@ -2,6 +2,7 @@ import FeedConfiguration
 import FeedStore
 import HTTPTestSupport
 import Kafka
+import KafkaTestSupport
 import Oracle
 import Service
 import Synchronization

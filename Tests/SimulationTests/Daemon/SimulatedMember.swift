@@ -70,12 +70,10 @@ final class SimulatedMember {
     )
     environment.clients = clients
     if let maxBytes = story.setting.standbyBytes {
-      let subscriptions = Subscriptions(
-        topic: story.setting.configuration.store.topics.changesets,
-        partitions: []
-      )
+      let topic = story.setting.configuration.store.topics.changesets
+      let client = FeedClient(FeedClientOptions(kafka: [:], topic: topic, partitions: [])) { _, _, _ in }
       let standby = StandbyFollower(
-        subscriptions,
+        client,
         servesFeeds: false,
         standbyBytes: maxBytes,
         seed: UInt64(number),
@@ -85,7 +83,7 @@ final class SimulatedMember {
       self.standby = standby
       environment.standby = standby
       simulator.spawn(process) { [stop] in
-        while !stop.isRequested, Self.follow(subscriptions, standby, clients, stop) {}
+        while !stop.isRequested, Self.follow(client.subscriptions, standby, clients, stop) {}
       }
     }
     simulator.spawn(process) { [self, environment] in

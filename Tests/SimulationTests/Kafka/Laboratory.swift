@@ -29,14 +29,14 @@ final class Laboratory {
     return process
   }
 
-  /// Runs something to its end.
-  func run(_ process: SimulatedProcess? = nil, seconds: Int64 = 600, _ body: @escaping () throws -> Void) {
-    let process = process ?? self.process("p")
+  /// Runs something to its end, in a process of its own.
+  func run(_ body: @escaping (SimulatedProcess) throws -> Void) {
+    let process = process("p")
     var result: Result<Void, any Error>?
-    simulator.spawn(process) { result = Result(catching: body) }
-    simulator.run(until: simulator.now + seconds * 1_000_000) { result != nil }
+    simulator.spawn(process) { result = Result { try body(process) } }
+    simulator.run(until: simulator.now + 600_000_000) { result != nil }
     guard let result else {
-      Issue.record("it has not ended in \(seconds) s")
+      Issue.record("it has not ended in 600 s")
       return
     }
     if case .failure(let error) = result { Issue.record("\(error)") }

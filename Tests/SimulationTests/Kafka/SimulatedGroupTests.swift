@@ -37,8 +37,7 @@ import Testing
   private func withMember(
     _ body: @escaping (SimulatedProcess, SimulatedConsumer, Holdings) throws -> Void
   ) {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let (member, held) = (laboratory.member(process), Holdings())
       try member.subscribe(["in"])
       try poll(member, held)
@@ -49,8 +48,7 @@ import Testing
   @Test func `the first member gets everything, and the second its share once the first has given it up`() {
     let first = Holdings()
     let second = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let member = laboratory.member(process)
       try member.subscribe(["in"], companions: ["out"])
       try poll(member, first)
@@ -69,8 +67,7 @@ import Testing
   @Test func `a partition that moves to a member that joins is nobody's for less than half a second`() {
     let first = Holdings()
     let second = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let member = laboratory.member(process)
       try member.subscribe(["in"])
       try poll(member, first)
@@ -94,9 +91,8 @@ import Testing
   @Test func `a member that dies is missed after its session, and the other gets what it had`() {
     let first = Holdings()
     let second = Holdings()
-    let process = laboratory.process("p")
     let victim = laboratory.process("victim")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       laboratory.simulator.spawn(victim) { [self] in
         let other = laboratory.member(victim)
         try? other.subscribe(["in"])
@@ -116,8 +112,7 @@ import Testing
 
   @Test func `a member that gives everything up before it joins again still gets its share`() {
     let first = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let member = laboratory.member(process, isEager: true)
       try member.subscribe(["in", "out"])
       try poll(member, first)
@@ -132,8 +127,7 @@ import Testing
   @Test func `a static member that is replaced keeps its partitions, and the one before is fenced`() {
     let first = Holdings()
     let second = Holdings()
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let member = laboratory.member(process, instanceID: "one")
       try member.subscribe(["in"])
       try poll(member, first)

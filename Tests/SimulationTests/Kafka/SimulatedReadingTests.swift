@@ -15,6 +15,16 @@ import Testing
     return SimulatedConsumer(laboratory.network, process, options)
   }
 
+  private func reader(_ process: SimulatedProcess, from offset: Int64) throws -> SimulatedConsumer {
+    let consumer = reader(process)
+    try consumer.add([TopicPartitionOffset(L.input, offset: offset)])
+    return consumer
+  }
+
+  private func fill(_ count: Int) {
+    for number in 0..<count { laboratory.cluster.append(L.record("\(number)"), to: L.input) }
+  }
+
   private func read(
     _ consumer: SimulatedConsumer,
     seconds: Int64 = 5
@@ -30,11 +40,9 @@ import Testing
   }
 
   @Test func `records come in their order, and then the end`() {
-    let process = laboratory.process("p")
-    for number in 0..<100 { laboratory.cluster.append(L.record("\(number)"), to: L.input) }
-    laboratory.run(process) { [self] in
-      let consumer = reader(process)
-      try consumer.add([TopicPartitionOffset(L.input, offset: 10)])
+    fill(100)
+    laboratory.run { [self] process in
+      let consumer = try reader(process, from: 10)
       let (texts, ends) = try read(consumer)
       #expect(texts == (10..<100).map { "\($0)" })
       #expect(ends == [100])
@@ -45,11 +53,9 @@ import Testing
   }
 
   @Test func `what a seek passes over is not handed out`() {
-    let process = laboratory.process("p")
-    for number in 0..<100 { laboratory.cluster.append(L.record("\(number)"), to: L.input) }
-    laboratory.run(process) { [self] in
-      let consumer = reader(process)
-      try consumer.add([TopicPartitionOffset(L.input, offset: 0)])
+    fill(100)
+    laboratory.run { [self] process in
+      let consumer = try reader(process, from: 0)
       _ = try consumer.poll(most: 5, milliseconds: 1_000)
       try consumer.seek([TopicPartitionOffset(L.input, offset: 95)], timeoutMilliseconds: 1_000)
       let value1 = try read(consumer).texts
@@ -58,11 +64,9 @@ import Testing
   }
 
   @Test func `a paused partition is read on where it was`() {
-    let process = laboratory.process("p")
-    for number in 0..<20 { laboratory.cluster.append(L.record("\(number)"), to: L.input) }
-    laboratory.run(process) { [self] in
-      let consumer = reader(process)
-      try consumer.add([TopicPartitionOffset(L.input, offset: 0)])
+    fill(20)
+    laboratory.run { [self] process in
+      let consumer = try reader(process, from: 0)
       var texts = try consumer.poll(most: 5, milliseconds: 1_000).records.count
       try consumer.pause([L.input])
       let value2 = try read(consumer).texts.isEmpty
@@ -74,10 +78,8 @@ import Testing
   }
 
   @Test func `reading goes on when leaders move and brokers die`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let consumer = reader(process)
-      try consumer.add([TopicPartitionOffset(L.input, offset: 0)])
+    laboratory.run { [self] process in
+      let consumer = try reader(process, from: 0)
       var texts: [String] = []
       for number in 0..<12 {
         laboratory.cluster.append(L.record("\(number)"), to: L.input)
@@ -91,9 +93,8 @@ import Testing
   }
 
   @Test func `a broker that is no longer the leader reports an outdated end`() {
-    let process = laboratory.process("p")
     laboratory.cluster.append(L.record("a"), to: L.input)
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let consumer = reader(process, .readUncommitted)
       laboratory.cluster.moveLeader(of: L.input, staleFor: 3_000_000)
       laboratory.cluster.append(L.record("b"), to: L.input)

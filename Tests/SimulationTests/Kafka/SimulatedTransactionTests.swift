@@ -12,10 +12,12 @@ import Testing
     return producer
   }
 
+  private func withProducer(_ body: @escaping (SimulatedProducer) throws -> Void) {
+    laboratory.run { [self] in try body(registered($0)) }
+  }
+
   @Test func `committed records are read once their marker is written`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let producer = try registered(process)
+    withProducer { [self] producer in
       try producer.begin()
       for number in 0..<50 { try producer.produce(L.record("\(number)"), to: L.out) }
       try producer.flush(timeoutMilliseconds: 1_000)
@@ -29,9 +31,7 @@ import Testing
   }
 
   @Test func `an aborted record is not read, and takes up an offset`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let producer = try registered(process)
+    withProducer { [self] producer in
       try producer.begin()
       try producer.produce(L.record("a"), to: L.out)
       try producer.flush(timeoutMilliseconds: 1_000)
@@ -43,8 +43,7 @@ import Testing
   }
 
   @Test func `the last stable offset waits for the oldest transaction that is open`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let slow = laboratory.producer(process, "slow")
       let fast = laboratory.producer(process, "fast")
       try slow.initTransactions(timeoutMilliseconds: 1_000)
@@ -64,8 +63,7 @@ import Testing
   }
 
   @Test func `a producer is fenced by another of its id, and what it left open is aborted`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let zombie = try registered(process)
       try zombie.begin()
       try zombie.produce(L.record("zombie"), to: L.out)
@@ -81,8 +79,7 @@ import Testing
   }
 
   @Test func `a transaction that takes too long is aborted by its coordinator`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let producer = try registered(process, timeout: 2_000)
       try producer.begin()
       try producer.produce(L.record("late"), to: L.out)
@@ -95,9 +92,7 @@ import Testing
   }
 
   @Test func `a commit whose answer is lost is asked for again and has happened once`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let producer = try registered(process)
+    withProducer { [self] producer in
       laboratory.network.arm(.produce, .answerLost)
       laboratory.network.arm(.endTransaction, .answerLost)
       try producer.begin()
@@ -110,9 +105,7 @@ import Testing
   }
 
   @Test func `a commit that is not answered in time is not known, and goes on`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let producer = try registered(process)
+    withProducer { [self] producer in
       laboratory.network.arm(.endTransaction, .slowAnswer(3_000))
       try producer.begin()
       try producer.produce(L.record("slow"), to: L.out)
@@ -125,9 +118,7 @@ import Testing
   }
 
   @Test func `what is late of an aborted transaction finds it over`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
-      let producer = try registered(process)
+    withProducer { [self] producer in
       laboratory.network.arm(.produce, .late(2_000))
       try producer.begin()
       try producer.produce(L.record("late"), to: L.out)
@@ -140,8 +131,7 @@ import Testing
   }
 
   @Test func `a full queue takes no record until some are delivered`() {
-    let process = laboratory.process("p")
-    laboratory.run(process) { [self] in
+    laboratory.run { [self] process in
       let producer = laboratory.producer(process, capacity: 4)
       try producer.initTransactions(timeoutMilliseconds: 1_000)
       try producer.begin()
