@@ -173,9 +173,8 @@ final class ChangesetFollower<Client: RecordConsumer> {
   }
 
   private func partitionCount() throws -> Int32? {
-    let (seconds, attoseconds) = topicTimeout.components
-    let most = Int64.max / 1_000 - 1
-    var wait = TopicWait(milliseconds: min(seconds, most) * 1_000 + attoseconds / 1_000_000_000_000_000)
+    // At most as many milliseconds as a double has exactly: for ever.
+    var wait = TopicWait(milliseconds: Int64(min(topicTimeout / .milliseconds(1), 0x1p53)))
     while true {
       let metadata = try ask { () throws(KafkaError) in
         try reader.client.metadata([reader.topic], timeoutMilliseconds: FollowerTimes.request)

@@ -55,20 +55,16 @@ public final class FeedClient: Sendable {
   public func run() async throws(FeedClientError) {
     let isFirst = !wasRun.exchange(true, ordering: .relaxed)
     precondition(isFirst, "a client can run only once, unless it is reset")
-    let result = await withTaskCancellationHandler {
+    let end = await withTaskCancellationHandler {
       await follow()
     } onCancel: {
       stop()
     }
-    switch result {
-    case .success: subscriptions.finish(.stopped)
-    case .failure(let error):
-      subscriptions.finish(.failed(error))
-      throw error
-    }
+    subscriptions.finish(end)
+    if case .failed(let error) = end { throw error }
   }
 
-  private func follow() async -> Result<Void, FeedClientError> {
+  private func follow() async -> Subscriptions.End {
     let thread = WorkerThread(name: "feed client")
     // This only joins the thread, which has no work left.
     defer { thread.stop() }
@@ -91,13 +87,13 @@ public final class FeedClient: Sendable {
           switch try follower.step() {
           case .done: break
           case .isFull: await subscriptions.waitForRoom()
-          case .stopped: return .success(())
+          case .stopped: return .stopped
           }
         }
       } catch let error as FeedClientError {
-        return .failure(error)
+        return .failed(error)
       } catch let error as KafkaError {
-        return .failure(FeedClientError(error))
+        return .failed(FeedClientError(error))
       } catch {
         preconditionFailure("the follower threw an error of another kind: \(error)")
       }

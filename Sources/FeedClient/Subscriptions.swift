@@ -147,7 +147,6 @@ final class Subscriptions: @unchecked Sendable {
     }
   }
 
-  /// The followed partitions, sorted by number.
   var partitions: [PartitionDescription] {
     locked {
       followed.values.map {
@@ -156,7 +155,6 @@ final class Subscriptions: @unchecked Sendable {
     }.sorted { $0.number < $1.number }
   }
 
-  /// The partitions that have a feed, lowest first.
   func partitions(of feed: ByteText) -> [Int32] { locked { numbers(of: feed) } }
 
   private func numbers(of feed: ByteText) -> [Int32] {
@@ -168,12 +166,10 @@ final class Subscriptions: @unchecked Sendable {
     (number ?? numbers(of: feed).first).flatMap { followed[$0] }
   }
 
-  /// The description of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
   func description(of feed: ByteText, in number: Int32? = nil) -> FeedDescription? {
     locked { partition(of: feed, number)?.description(of: feed) }
   }
 
-  /// The current content of a feed in a partition, by default the lowest that has it; nil if the feed is not known.
   func content(of feed: ByteText, in number: Int32? = nil) -> FeedContent? {
     locked { partition(of: feed, number)?.content(of: feed) }
   }

@@ -1,9 +1,8 @@
 import FeedKafka
-import FeedStore
-import Kafka
 import Service
 
 @testable import FeedWorker
+@testable import Kafka
 
 /// librdkafka's clients, with producers whose delivery errors are there only after an abort.
 ///
@@ -14,7 +13,7 @@ struct LateReports: WorkerClients {
 
   func makeProducer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any TransactionClient
   {
-    LateProducer(try TransactionalProducer(configuration: configuration, log: log.kafkaHandler))
+    try LateProducer(configuration: configuration, log: log.kafkaHandler)
   }
 
   func makeConsumer(_ configuration: KafkaConfiguration, log: Log) throws(KafkaError) -> any GroupConsumer {
@@ -36,62 +35,20 @@ struct LateReports: WorkerClients {
   func milliseconds() -> Int64 { clients.milliseconds() }
 }
 
-private final class LateProducer: TransactionClient {
-  private let producer: TransactionalProducer
+private final class LateProducer: TransactionalProducer {
   private var isAborted = false
 
-  init(_ producer: TransactionalProducer) { self.producer = producer }
-
-  var onStatistics: ((ClientStatistics) -> Void)? {
-    get { producer.onStatistics }
-    set { producer.onStatistics = newValue }
-  }
-
-  func abort(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try producer.abort(timeoutMilliseconds: timeoutMilliseconds)
+  override func abort(timeoutMilliseconds: Int32) throws(KafkaError) {
+    try super.abort(timeoutMilliseconds: timeoutMilliseconds)
     isAborted = true
   }
 
-  func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
-    let hasErrors = try producer.poll(timeoutMilliseconds: timeoutMilliseconds)
+  override func poll(timeoutMilliseconds: Int32) throws(KafkaError) -> Bool {
+    let hasErrors = try super.poll(timeoutMilliseconds: timeoutMilliseconds)
     return isAborted && hasErrors
   }
 
-  func takeDeliveryErrors() -> DeliveryErrors {
-    isAborted ? producer.takeDeliveryErrors() : DeliveryErrors()
-  }
-
-  // MARK: The same
-
-  func initTransactions(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try producer.initTransactions(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  func deliveredEnd(of partition: TopicPartition) -> Int64? { producer.deliveredEnd(of: partition) }
-
-  func begin() throws(KafkaError) { try producer.begin() }
-
-  func queue(_ part: borrowing Publication, by writer: inout PublicationWriter) throws(KafkaError) {
-    try producer.queue(part, by: &writer)
-  }
-
-  func sendOffsets(
-    _ offsets: [TopicPartition: CommittedOffset],
-    _ membership: any GroupMembership,
-    timeoutMilliseconds: Int32
-  ) throws(KafkaError) {
-    try producer.sendOffsets(offsets, membership, timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  func flush(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try producer.flush(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  func commit(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try producer.commit(timeoutMilliseconds: timeoutMilliseconds)
-  }
-
-  func close(timeoutMilliseconds: Int32) throws(KafkaError) {
-    try producer.close(timeoutMilliseconds: timeoutMilliseconds)
+  override func takeDeliveryErrors() -> DeliveryErrors {
+    isAborted ? super.takeDeliveryErrors() : DeliveryErrors()
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Kafka
 import KafkaTestSupport
 import Testing
@@ -79,4 +80,9 @@ struct BrokerAdminTests {
     _ = try admin.deleteTopics([name], timeoutMilliseconds: 120_000)
     try admin.close(timeoutMilliseconds: 120_000)
   }
+}
+
+/// The Kafka cluster for tests, if there is one besides the embedded one.
+private enum RealBroker {
+  static let bootstrapServers = getenv("FEEDSTORE_TEST_BOOTSTRAP").map { String(cString: $0) }
 }

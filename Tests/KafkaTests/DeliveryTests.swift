@@ -75,28 +75,33 @@ struct DeliveryTests {
     #expect(error?.message.contains("2 records") == true)
   }
 
-  @Test func `librdkafka's log lines reach the handler, and its errors the batch`() throws {
-    let lines = Mutex<[String]>([])
-    let consumer = try Consumer(configuration: ["bootstrap.servers": "127.0.0.1:1"]) {
-      level,
-      facility,
-      message in
-      lines.withLock { $0.append("\(level) \(facility) \(message)") }
+  @Test
+  func
+    `log lines reach the handler and errors the batch; that all brokers are down is an error, one a warning`()
+    throws
+  {
+    let lines = Mutex<[(level: KafkaLogLevel, facility: String, text: String)]>([])
+    // Nothing listens there.
+    let consumer = try Consumer(configuration: ["bootstrap.servers": "127.0.0.1:1", "group.id": "g"]) {
+      let line = ($0, $1, $2)
+      lines.withLock { $0.append(line) }
     }
     let batch = consumer.makeBatch(capacity: 10)
-    try consumer.assign([.init(topic: "nowhere", partition: 0, offset: 0)])
+    try consumer.subscribe("nowhere")
     var reported: KafkaError?
     let giveUp = ContinuousClock.now + .seconds(300)
     while reported?.kind != .allBrokersDown {
       try #require(ContinuousClock.now < giveUp, "the loss of all brokers is reported")
       try consumer.poll(into: batch, timeoutMilliseconds: 50)
-      for case .error(let error) in batch.events {
-        reported = error
-      }
+      for case .error(let error) in batch.events { reported = error }
     }
     #expect(reported?.isRetriable == true)
     #expect(reported?.message.contains("bootstrap.servers") == true)
-    #expect(lines.withLock { $0.contains { $0.contains("127.0.0.1:1") } })
+    lines.withLock { lines in
+      #expect(lines.contains { $0.text.contains("127.0.0.1:1") })
+      #expect(Set(lines.filter { $0.facility == "_TRANSPORT" }.map(\.level)) == [.warning])
+      #expect(Set(lines.filter { $0.facility == "_ALL_BROKERS_DOWN" }.map(\.level)) == [.error])
+    }
     try consumer.close(timeoutMilliseconds: 120_000)
   }
 

@@ -113,20 +113,45 @@ struct GroupDescriptionTests {
     #expect(error?.message.contains("could not describe group readers: ") == true)
   }
 
-  @Test func `a broker that does not answer does not hide another's answer`() throws {
+  @Test func `a broker that does not answer, or refuses connections, does not hide another's answer`() throws
+  {
     let silent = try FakeBroker(FakeAnswers(unanswered: .apiVersions))
     defer { silent.stop() }
     let group = FakeGroup(name: "readers", members: [FakeGroup.Member(clientID: "a", host: "b")])
-    let answers = FakeAnswers(groups: [group], others: [silent.port])
-    let members = try describe(answers, timeoutMilliseconds: 5_000)
-    #expect(members.map(\.clientID) == ["a"])
+    // Nothing listens on port 1.
+    for port in [silent.port, 1] {
+      let members = try describe(FakeAnswers(groups: [group], others: [port]), timeoutMilliseconds: 5_000)
+      #expect(members.map(\.clientID) == ["a"])
+    }
+  }
+}
+
+struct MemberAssignmentTests {
+  /// Version 1, topics "a" with partitions 0 and 258 and "bc" with 7, no bytes from the assignor.
+  private static let written: [UInt8] =
+    [0, 1] + [0, 0, 0, 2]
+    + [0, 1, 0x61] + [0, 0, 0, 2] + [0, 0, 0, 0] + [0, 0, 1, 2]
+    + [0, 2, 0x62, 0x63] + [0, 0, 0, 1] + [0, 0, 0, 7]
+    + [0xff, 0xff, 0xff, 0xff]
+
+  private func partitions(_ bytes: [UInt8]) -> [TopicPartition]? {
+    bytes.withUnsafeBytes { MemberAssignment($0)?.partitions }
   }
 
-  /// Nothing listens on port 1.
-  @Test func `a broker that refuses connections does not hide another's answer`() throws {
-    let group = FakeGroup(name: "readers", members: [FakeGroup.Member(clientID: "a", host: "b")])
-    let answers = FakeAnswers(groups: [group], others: [1])
-    let members = try describe(answers, timeoutMilliseconds: 5_000)
-    #expect(members.map(\.clientID) == ["a"])
+  @Test func `partitions are read topic by topic, whatever the assignor adds`() {
+    let expected = [("a", 0), ("a", 258), ("bc", 7)].map { TopicPartition(topic: $0.0, partition: $0.1) }
+    #expect(partitions(Self.written) == expected)
+    #expect(partitions(Self.written.dropLast(4) + [0, 0, 0, 3, 9, 9, 9]) == expected)
+    #expect(partitions([0, 0] + [0, 0, 0, 0]) == [])
+  }
+
+  @Test func `truncated bytes or too large counts are not an assignment`() {
+    #expect(partitions([]) == nil)
+    for length in 0..<(Self.written.count - 4) {
+      #expect(partitions(Array(Self.written.prefix(length))) == nil)
+    }
+    #expect(partitions([0, 0] + [0x7f, 0xff, 0xff, 0xff]) == nil)
+    #expect(partitions([0, 0] + [0, 0, 0, 1] + [0xff, 0xff]) == nil)
+    #expect(partitions([0, 0] + [0, 0, 0, 1] + [0, 1, 0x61] + [0x7f, 0xff, 0xff, 0xff]) == nil)
   }
 }

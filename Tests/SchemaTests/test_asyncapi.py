@@ -103,7 +103,7 @@ class AsyncAPITests(unittest.TestCase):
             policy = kafka["topicConfiguration"]["cleanup.policy"]
             self.assertEqual(policy, ["compact"] if name == "changesets" else ["delete"])
         partitions = {channel["bindings"]["kafka"]["partitions"] for channel in self.channels.values()}
-        source = (ROOT / "Sources/FeedKafka/Topics/TopicRequirements+Creation.swift").read_text()
+        source = (ROOT / "Sources/FeedKafka/Topics/TopicRequirements.swift").read_text()
         self.assertEqual(partitions, {int(re.search(r"defaultPartitions: Int32 = (\d+)", source)[1])})
 
     def test_schemas_are_schemas(self):

@@ -22,18 +22,14 @@ package final class EmbeddedBroker: Sendable {
   /// Starts the cluster and creates the topics.
   ///
   /// - Throws: ``DaemonError`` if the cluster cannot start.
-  package init(
-    topics: TopicNames,
-    partitionCount: Int32 = EmbeddedBroker.partitionCount,
-    log: Log
-  ) throws(DaemonError) {
+  package init(topics: TopicNames, log: Log) throws(DaemonError) {
     let gate: InputGate
     do throws(KafkaError) {
       cluster = try EmbeddedCluster(log: log.kafkaHandler)
-      for name in topics.distinct { try cluster.createTopic(name, partitions: partitionCount) }
+      for name in topics.distinct { try cluster.createTopic(name, partitions: Self.partitionCount) }
       let servers = cluster.bootstrapServers
       let inputs = topics.inputs.flatMap { name in
-        (0..<partitionCount).map { TopicPartition(topic: name, partition: $0) }
+        (0..<Self.partitionCount).map { TopicPartition(topic: name, partition: $0) }
       }
       gate = try InputGate(["bootstrap.servers": servers], inputs: inputs, backlog: backlog, log: log)
     } catch {

@@ -15,7 +15,7 @@ import CRdkafka
 /// - otherwise, and also if retries of a commit run out: the outcome is *unknown*. Close the producer, create a new one
 ///   (its `initTransactions` ends the open transaction), and read the committed offsets. Never assume that the
 ///   transaction was aborted.
-public final class TransactionalProducer: Producer {
+public class TransactionalProducer: Producer {
   /// Creates a producer; the configuration must set `transactional.id`.
   ///
   /// - Parameter log: receives librdkafka's log lines, on its threads.

@@ -14,7 +14,13 @@ final class Member: Sendable {
   private let process: ChildProcess
   /// The file for its standard error.
   let logPath: String
-  private let life: MemberLife
+  private let state: Mutex<State>
+
+  private struct State {
+    var end: End?
+    var mayEnd: Bool
+    var guardian: MemberGuard?
+  }
 
   /// Starts the process.
   ///
@@ -31,8 +37,7 @@ final class Member: Sendable {
   ) throws {
     self.name = name
     self.logPath = logPath
-    let life = MemberLife(mayEnd: crash != nil)
-    self.life = life
+    state = Mutex(State(mayEnd: crash != nil))
     _ = FileManager.default.createFile(atPath: logPath, contents: nil)
     guard let log = FileHandle(forWritingAtPath: logPath) else {
       throw BrokerFailure("\(logPath) cannot be written")
@@ -40,21 +45,30 @@ final class Member: Sendable {
     defer { try? log.close() }
     var environment = ProcessInfo.processInfo.environment
     environment["FEEDSTORE_CRASH_AT"] = crash
-    let process = try ChildProcess(
+    process = try ChildProcess(
       build.command.path,
       ["run"] + Build.options(settings),
       environment: environment,
       error: .file(log)
     )
-    process.onEnd { life.note($0) }
-    self.process = process
-    life.guarded(by: try MemberGuard(process.id))
+    // The process may end before it is guarded.
+    process.onEnd { [self] end in
+      state.withLock { state in
+        state.end = end
+        state.guardian?.dismiss()
+      }
+    }
+    let guardian = try MemberGuard(process.id)
+    state.withLock { state in
+      state.guardian = guardian
+      if state.end != nil { guardian.dismiss() }
+    }
   }
 
   var pid: Int32 { process.id }
 
   /// How the process ended; nil while it runs.
-  var end: End? { life.end }
+  var end: End? { state.withLock { $0.end } }
 
   /// How the process ended, as text.
   var endText: String {
@@ -66,7 +80,7 @@ final class Member: Sendable {
   }
 
   /// Whether it ended unexpectedly.
-  var hasFailed: Bool { life.hasFailed }
+  var hasFailed: Bool { state.withLock { $0.end != nil && !$0.mayEnd } }
 
   /// The number of lines in its log with all of these texts.
   func lines(with texts: String...) -> Int {
@@ -126,50 +140,11 @@ final class Member: Sendable {
   func resume() { signal(SIGCONT) }
 
   private func signal(_ signal: Int32, mayEnd: Bool = false) {
-    life.whileRunning(mayEnd: mayEnd) { process.signal(signal) }
-  }
-}
-
-/// Whether a member's process runs, and whether it may end.
-final class MemberLife: Sendable {
-  private let state: Mutex<State>
-
-  private struct State {
-    var end: Member.End?
-    var mayEnd: Bool
-    var guardian: MemberGuard?
-  }
-
-  init(mayEnd: Bool) {
-    state = Mutex(State(mayEnd: mayEnd))
-  }
-
-  var end: Member.End? { state.withLock { $0.end } }
-
-  /// Whether it ended unexpectedly.
-  var hasFailed: Bool { state.withLock { $0.end != nil && !$0.mayEnd } }
-
-  /// Records the end of the process, which may precede the guard's creation.
-  func note(_ end: Member.End) {
     state.withLock { state in
-      state.end = end
-      state.guardian?.dismiss()
-    }
-  }
-
-  func guarded(by guardian: MemberGuard) {
-    state.withLock { state in
-      state.guardian = guardian
-      if state.end != nil { guardian.dismiss() }
-    }
-  }
-
-  /// Calls the body while the process runs: after its end, its id may be reused.
-  func whileRunning(mayEnd: Bool, _ body: () -> Void) {
-    state.withLock { state in
+      // After its end, its id may be reused.
       guard state.end == nil else { return }
       if mayEnd { state.mayEnd = true }
-      body()
+      process.signal(signal)
     }
   }
 }

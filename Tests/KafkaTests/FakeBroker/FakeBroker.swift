@@ -1,19 +1,22 @@
+import Dispatch
 import Glibc
 
 /// A broker on a port of localhost that answers requests about consumer groups, which `EmbeddedCluster` does not
 /// support.
 ///
-/// Call `stop` at the end, for example in a `defer`.
-final class FakeBroker {
+/// Call `stop` once at the end, for example in a `defer`.
+final class FakeBroker: Sendable {
   struct Failure: Error { let message: String }
 
   let port: UInt16
   private let listener: Int32
-  private var thread = pthread_t()
-  private var isStopped = false
+  private let answers: FakeAnswers
+  private let isStopped = DispatchSemaphore(value: 0)
 
   init(_ answers: FakeAnswers) throws {
+    self.answers = answers
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    self.listener = listener
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
@@ -24,40 +27,51 @@ final class FakeBroker {
           && getsockname(listener, $0.baseAddress!, &size) == 0
       }
     }
-    let port = UInt16(bigEndian: address.sin_port)
-    let connections = Unmanaged.passRetained(FakeConnections(listener, port, answers))
-    let isServing =
-      isListening
-      && pthread_create(
-        &thread,
-        nil,
-        {
-          Unmanaged<FakeConnections>.fromOpaque($0!).takeRetainedValue().serve()
-          return nil
-        },
-        connections.toOpaque()
-      ) == 0
-    guard isServing else {
-      connections.release()
-      close(listener)
-      throw Failure(message: "no broker: \(String(cString: strerror(errno)))")
+    port = UInt16(bigEndian: address.sin_port)
+    guard isListening else { throw Failure(message: "no broker: \(String(cString: strerror(errno)))") }
+    DispatchQueue(label: "fake broker").async { [self] in
+      serve()
+      isStopped.signal()
     }
-    self.listener = listener
-    self.port = port
   }
-
-  deinit { stop() }
 
   var bootstrapServers: String { "127.0.0.1:\(port)" }
 
-  /// Closes the connections and waits for the thread; a second call does nothing.
+  /// Closes the connections and waits for the thread, which polls the listening socket, too, and ends.
   func stop() {
-    if isStopped { return }
-    isStopped = true
-    // The thread polls this socket, too, and ends.
     shutdown(listener, Int32(SHUT_RDWR))
-    pthread_join(thread, nil)
+    isStopped.wait()
     close(listener)
+  }
+
+  /// Serves until the listener is shut down.
+  private func serve() {
+    var descriptors = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
+    defer { for descriptor in descriptors.dropFirst() { close(descriptor.fd) } }
+    while poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR {
+      for index in descriptors.indices.dropFirst().reversed() where descriptors[index].revents != 0 {
+        if serveRequest(descriptors[index].fd) { continue }
+        close(descriptors.remove(at: index).fd)
+      }
+      guard descriptors[0].revents != 0 else { continue }
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else { return }
+      descriptors.append(pollfd(fd: connection, events: Int16(POLLIN), revents: 0))
+    }
+  }
+
+  /// - Returns: whether the connection stays open.
+  private func serveRequest(_ connection: Int32) -> Bool {
+    guard let size = receive(connection, 4),
+      let request = receive(connection, size.reduce(0) { $0 << 8 | Int($1) })
+    else { return false }
+    guard let answer = answers.answer(to: request, port: port) else { return true }
+    return send(connection, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count
+  }
+
+  private func receive(_ connection: Int32, _ count: Int) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    return recv(connection, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
   }
 }
 
@@ -130,48 +144,5 @@ struct FakeGroup: Sendable {
       answer.append(bytes: [])
       answer.append(bytes: member.element.assignment)
     }
-  }
-}
-
-/// The connections of a `FakeBroker`, served on its thread.
-final class FakeConnections: Sendable {
-  private let listener: Int32
-  private let port: UInt16
-  private let answers: FakeAnswers
-
-  init(_ listener: Int32, _ port: UInt16, _ answers: FakeAnswers) {
-    self.listener = listener
-    self.port = port
-    self.answers = answers
-  }
-
-  /// Serves until the listener is shut down.
-  func serve() {
-    var descriptors = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
-    defer { for descriptor in descriptors.dropFirst() { close(descriptor.fd) } }
-    while poll(&descriptors, nfds_t(descriptors.count), -1) >= 0 || errno == EINTR {
-      for index in descriptors.indices.dropFirst().reversed() where descriptors[index].revents != 0 {
-        if serveRequest(descriptors[index].fd) { continue }
-        close(descriptors.remove(at: index).fd)
-      }
-      guard descriptors[0].revents != 0 else { continue }
-      let connection = accept(listener, nil, nil)
-      guard connection >= 0 else { return }
-      descriptors.append(pollfd(fd: connection, events: Int16(POLLIN), revents: 0))
-    }
-  }
-
-  /// - Returns: whether the connection stays open.
-  private func serveRequest(_ connection: Int32) -> Bool {
-    guard let size = receive(connection, 4),
-      let request = receive(connection, size.reduce(0) { $0 << 8 | Int($1) })
-    else { return false }
-    guard let answer = answers.answer(to: request, port: port) else { return true }
-    return send(connection, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count
-  }
-
-  private func receive(_ connection: Int32, _ count: Int) -> [UInt8]? {
-    var bytes = [UInt8](repeating: 0, count: count)
-    return recv(connection, &bytes, count, Int32(MSG_WAITALL)) == count ? bytes : nil
   }
 }

@@ -12,6 +12,12 @@ import Testing
     return producer
   }
 
+  /// Begins a transaction with one record.
+  private func begin(_ producer: SimulatedProducer, _ text: String) throws {
+    try producer.begin()
+    try producer.produce(L.record(text), to: L.out)
+  }
+
   private func withProducer(_ body: @escaping (SimulatedProducer) throws -> Void) {
     laboratory.run { [self] in try body(registered($0)) }
   }
@@ -32,8 +38,7 @@ import Testing
 
   @Test func `an aborted record is not read, and takes up an offset`() {
     withProducer { [self] producer in
-      try producer.begin()
-      try producer.produce(L.record("a"), to: L.out)
+      try begin(producer, "a")
       try producer.flush(timeoutMilliseconds: 1_000)
       try producer.abort(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
@@ -48,11 +53,9 @@ import Testing
       let fast = laboratory.producer(process, "fast")
       try slow.initTransactions(timeoutMilliseconds: 1_000)
       try fast.initTransactions(timeoutMilliseconds: 1_000)
-      try slow.begin()
-      try slow.produce(L.record("slow"), to: L.out)
+      try begin(slow, "slow")
       try slow.flush(timeoutMilliseconds: 1_000)
-      try fast.begin()
-      try fast.produce(L.record("fast"), to: L.out)
+      try begin(fast, "fast")
       try fast.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == [])
@@ -65,13 +68,11 @@ import Testing
   @Test func `a producer is fenced by another of its id, and what it left open is aborted`() {
     laboratory.run { [self] process in
       let zombie = try registered(process)
-      try zombie.begin()
-      try zombie.produce(L.record("zombie"), to: L.out)
+      try begin(zombie, "zombie")
       try zombie.flush(timeoutMilliseconds: 1_000)
       let heir = try registered(process)
       #expect(failure { try zombie.commit(timeoutMilliseconds: 1_000) }?.isFatal == true)
-      try heir.begin()
-      try heir.produce(L.record("heir"), to: L.out)
+      try begin(heir, "heir")
       try heir.commit(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["heir"])
@@ -81,8 +82,7 @@ import Testing
   @Test func `a transaction that takes too long is aborted by its coordinator`() {
     laboratory.run { [self] process in
       let producer = try registered(process, timeout: 2_000)
-      try producer.begin()
-      try producer.produce(L.record("late"), to: L.out)
+      try begin(producer, "late")
       try producer.flush(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(3_000_000)
       #expect(laboratory.cluster.log(L.out)?.lastStableOffset == 2)
@@ -95,8 +95,7 @@ import Testing
     withProducer { [self] producer in
       laboratory.network.arm(.produce, .answerLost)
       laboratory.network.arm(.endTransaction, .answerLost)
-      try producer.begin()
-      try producer.produce(L.record("once"), to: L.out)
+      try begin(producer, "once")
       try producer.commit(timeoutMilliseconds: 5_000)
       laboratory.simulator.sleep(1_000_000)
       #expect(laboratory.contents(of: L.out) == ["once"])
@@ -107,8 +106,7 @@ import Testing
   @Test func `a commit that is not answered in time is not known, and goes on`() {
     withProducer { [self] producer in
       laboratory.network.arm(.endTransaction, .slowAnswer(3_000))
-      try producer.begin()
-      try producer.produce(L.record("slow"), to: L.out)
+      try begin(producer, "slow")
       let error = failure { try producer.commit(timeoutMilliseconds: 1_000) }
       #expect(error?.kind == .timedOut && error?.isRetriable == true)
       laboratory.simulator.sleep(1_000_000)
@@ -120,8 +118,7 @@ import Testing
   @Test func `what is late of an aborted transaction finds it over`() {
     withProducer { [self] producer in
       laboratory.network.arm(.produce, .late(2_000))
-      try producer.begin()
-      try producer.produce(L.record("late"), to: L.out)
+      try begin(producer, "late")
       laboratory.simulator.sleep(100_000)
       try producer.abort(timeoutMilliseconds: 1_000)
       laboratory.simulator.sleep(5_000_000)

@@ -7,7 +7,7 @@ import Service
 @testable import FeedWorker
 
 /// What a story's daemons are configured with.
-struct Setting: Equatable, CustomStringConvertible {
+struct Setting: Equatable {
   var members = 2
   var partitions: Int32 = 2
   /// Whether members have names for good.
@@ -40,16 +40,6 @@ struct Setting: Equatable, CustomStringConvertible {
     hasInputTransactions = random.chance(30)
     recordMicroseconds = random.pick([20, 20, 2_000, 100_000])
     markerMicroseconds = random.pick([500, 2_000, 20_000, 300_000])
-  }
-
-  var description: String {
-    """
-    \(members) members\(isStatic ? " with names" : ""), \(partitions) partitions, \
-    \(hasInputTransactions ? "transactions in the input, " : "")windows of \(windowMilliseconds) ms or \
-    \(maxRecords) records, transactions of \(maxTransactionBytes) bytes, a keyframe after \(keyframeDeltas) deltas, a queue of \
-    \(queueCapacity) records, \(recordMicroseconds) µs for a record, \(markerMicroseconds) µs for a marker\
-    \(standbyBytes.map { ", \($0) bytes on standby" } ?? "")
-    """
   }
 
   var configuration: FeedStoreConfiguration {

@@ -9,20 +9,15 @@ import SimulationSupport
 
 /// Everything that is decided of a run before it begins: what is sent when, and what happens when.
 struct Story: CustomStringConvertible {
-  struct Arrival: Equatable {
+  struct Arrival {
     var milliseconds: Int64
     var partition: TopicPartition
     var record: SimulatedRecord
     /// How its producer ends the transaction that it is in, and after how long; nil if it is in none.
     var transaction: (isCommitted: Bool, milliseconds: Int64)?
-
-    static func == (one: Arrival, other: Arrival) -> Bool {
-      one.milliseconds == other.milliseconds && one.partition == other.partition
-        && one.record.key == other.record.key && one.record.value == other.record.value
-    }
   }
 
-  struct Incident: Equatable {
+  struct Incident {
     var milliseconds: Int64
     var fault: Fault
   }
@@ -178,4 +173,20 @@ struct Story: CustomStringConvertible {
     let text = lines.map { "  at \($0.0) ms: \($0.1)" }.joined(separator: "\n")
     return "seed \(seed): \(setting)\n\(text)\n  at \(milliseconds) ms: nothing more happens"
   }
+}
+
+/// Something that happens to a cluster or to a daemon.
+enum Fault: Equatable {
+  case kill(member: Int, restartAfter: Int64)
+  case stop(member: Int, restartAfter: Int64)
+  case pause(member: Int, milliseconds: Int64)
+  /// The group puts the member out that is at this place in its list.
+  case expire(Int)
+  case brokerDies(Int, milliseconds: Int64)
+  case groupMoves
+  case transactionsMove
+  case leaderMoves(topic: String, partition: Int32, staleMilliseconds: Int64)
+  case request(RequestKind, Fate)
+  case seeksFail(Int)
+  case compaction
 }
