@@ -148,7 +148,7 @@ import Testing
     #expect(edited.difference(from: edited).isEmpty)
   }
 
-  @Test func `digests tell items apart whose texts joined are the same`() throws {
+  @Test func `items whose texts joined are the same differ`() throws {
     func snapshot(_ id: ItemIdentifier, _ kind: ItemKind, _ data: String) throws -> Snapshot {
       var snapshot = Snapshot()
       try snapshot.appendSections(["s"])

@@ -13,8 +13,6 @@ enum SnapshotCost {
     let movedCount: Int
     /// The number of items with other data in the second snapshot.
     let updatedCount: Int
-    /// Whether the second snapshot is an edited copy of the first, and not made by itself.
-    var isCopy = false
   }
 
   private static let cases = [
@@ -33,15 +31,6 @@ enum SnapshotCost {
       insertedCount: 25,
       movedCount: 25,
       updatedCount: 25
-    ),
-    Case(
-      name: "100 changes to a copy",
-      itemCount: 1_000_000,
-      deletedCount: 25,
-      insertedCount: 25,
-      movedCount: 25,
-      updatedCount: 25,
-      isCopy: true
     ),
   ]
 
@@ -80,8 +69,7 @@ enum SnapshotCost {
     )
     let old = try snapshot(oldOrder, updated: [])
     let updated = Set((0..<measured.updatedCount).map { _ in newOrder[random.below(newOrder.count)] })
-    let made = try snapshot(newOrder, updated: updated)
-    let new = try measured.isCopy ? old.applying(made.difference(from: old)) : made
+    let new = try snapshot(newOrder, updated: updated)
     var times = Samples()
     var plainTimes = Samples()
     var difference = SnapshotDifference()

@@ -18,7 +18,7 @@ public final class Replica {
   /// A replica from a complete reload.
   package init(feed: String, state: FeedState, _ record: DecodedChangeset) {
     self.feed = feed
-    storage = SnapshotStorage(state, digests: nil)
+    storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
@@ -29,7 +29,7 @@ public final class Replica {
   /// A replica of the published state of a feed that a store has given up. When that was published, the store does not know.
   init(continuing feed: PublishedFeed, _ version: PublishedVersion) {
     self.feed = feed.id.text
-    storage = SnapshotStorage(feed.state, digests: nil)
+    storage = SnapshotStorage(feed.state)
     epoch = version.epoch
     revision = version.revision
     through = version.through
@@ -53,9 +53,9 @@ public final class Replica {
   /// The state, for reading.
   package var state: FeedState { storage.state }
 
-  /// The state, for editing: a copy if a snapshot holds it. O(n) then. An edit ends with the storage's `confirm`.
+  /// The state, for editing: a copy if a snapshot holds it. O(n) then. An edit ends with `confirm`.
   func ownState() -> FeedState {
-    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy(hasDigests: false) }
+    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
     return storage.state
   }
 
@@ -76,7 +76,7 @@ public final class Replica {
   /// Takes over a complete reload of whatever epoch.
   package func replace(with state: FeedState, _ record: DecodedChangeset) {
     state.confirm()
-    storage = SnapshotStorage(state, digests: nil)
+    storage = SnapshotStorage(state)
     epoch = Array(record.epoch.buffer)
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
@@ -97,7 +97,7 @@ public final class Replica {
       state.rollBack()
       throw error
     }
-    storage.confirm()
+    storage.state.confirm()
     revision = record.revision
     timeMilliseconds = TimestampFormat.milliseconds(record.time) ?? 0
     record.takeThrough(to: &through)

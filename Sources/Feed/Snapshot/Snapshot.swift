@@ -21,13 +21,10 @@ public struct Snapshot: Sendable {
   private(set) var storage: SnapshotStorage
 
   /// A snapshot without sections and items.
-  public init() { storage = SnapshotStorage(FeedState(), digests: ItemDigests()) }
+  public init() { storage = SnapshotStorage(FeedState()) }
 
   /// The current content of a state. O(n).
-  init(copying state: FeedState) {
-    let copy = state.copyOfCurrent()
-    storage = SnapshotStorage(copy, digests: ItemDigests(of: copy))
-  }
+  init(copying state: FeedState) { storage = SnapshotStorage(state.copyOfCurrent()) }
 
   /// A snapshot of a state that another owner shares, and copies before changing it.
   init(sharing storage: SnapshotStorage) { self.storage = storage }
@@ -39,26 +36,24 @@ public struct Snapshot: Sendable {
   mutating func edit<Failure: Error>(
     _ body: (SnapshotStorage) throws(Failure) -> Void
   ) throws(Failure) {
-    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy(hasDigests: true) }
+    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
     do throws(Failure) {
       try body(storage)
     } catch {
       storage.state.rollBack()
       throw error
     }
-    storage.confirm()
+    storage.state.confirm()
   }
 
   /// Whether both have the same sections and items in the same order with the same content. What is
   /// marked for reloading or reconfiguring is not compared. O(n).
   public func hasSameContent(as other: Snapshot) -> Bool {
-    guard storage !== other.storage else { return true }
-    guard state.totals == other.state.totals else { return false }
-    return SnapshotComparison(from: other.storage, to: storage, marks: SnapshotMarks()).difference().isEmpty
+    storage === other.storage || state.totals == other.state.totals && state.difference(from: other.state).isEmpty
   }
 
   /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).
-  public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState(), digests: ItemDigests()) }
+  public mutating func deleteAllItems() { storage = SnapshotStorage(FeedState()) }
 
   /// Checks everything that is kept incrementally; for tests.
   func checkInvariants() { storage.checkInvariants() }

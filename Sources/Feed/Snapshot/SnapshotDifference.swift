@@ -361,20 +361,11 @@ extension Snapshot {
   ///
   /// A mark adds nothing for what the difference inserts. The other snapshot's marks do not count.
   ///
-  /// - Complexity: O(n) for snapshots of n elements, O(n log n) where much has moved. O(s + k log n) for s sections if one was
-  ///   copied from the other, or both from a third, and k items were edited in these two since, up to one in 32. O(1) if
-  ///   neither was edited and nothing is marked.
+  /// - Complexity: O(n) for snapshots of n elements, O(n log n) where much has moved. O(1) if both are copies of one snapshot,
+  ///   and neither was edited or has marks.
   public func difference(from other: Snapshot) -> SnapshotDifference {
     if storage === other.storage, storage.marks.isEmpty { return SnapshotDifference() }
-    let comparison = SnapshotComparison(from: other.storage, to: storage, marks: storage.marks)
-    if let edited = storage.edits(since: other.storage) { return comparison.difference(among: edited) }
-    return comparison.difference()
-  }
-
-  /// The same, found by a comparison of everything, of all bytes unless by digests; for tests.
-  func differenceOfEverything(from other: Snapshot, byDigests: Bool = false) -> SnapshotDifference {
-    SnapshotComparison(from: other.storage, to: storage, marks: storage.marks, byDigests: byDigests)
-      .difference()
+    return state.difference(from: other.state, marks: storage.marks)
   }
 
   /// Applies a difference that starts from this snapshot's content. Nothing is marked afterwards: what

@@ -7,53 +7,18 @@
 final class SnapshotStorage: @unchecked Sendable {
   let state: FeedState
   var marks = SnapshotMarks()
-  /// Names the content, for storage that is copied from this.
-  private var version = SnapshotOrigin.Version()
-  /// Nil if it was not copied, or if too much was edited since.
-  private var origin: SnapshotOrigin?
-  /// Nil for a replica's, which is rarely compared with another.
-  private(set) var digests: ItemDigests?
 
-  init(_ state: FeedState, digests: ItemDigests?) {
-    self.state = state
-    self.digests = digests
-  }
+  init(_ state: FeedState) { self.state = state }
 
   /// Storage of its own with the same content and marks. O(n).
-  func copy(hasDigests: Bool) -> SnapshotStorage {
-    let stateCopy = state.copyOfCurrent()
-    let copy = SnapshotStorage(
-      stateCopy,
-      digests: hasDigests ? digests?.copied(from: state) ?? ItemDigests(of: stateCopy) : nil
-    )
-    copy.origin = SnapshotOrigin(version)
+  func copy() -> SnapshotStorage {
+    let copy = SnapshotStorage(state.copyOfCurrent())
     guard !marks.isEmpty else { return copy }
     copy.marks = marks.translated(
       item: { copy.state.items.findPresent(self.state.items.id($0)) },
       section: { copy.state.sections.findPresent(self.state.sections.id($0)) }
     )
     return copy
-  }
-
-  // MARK: Edits
-
-  /// Ends an edit that was made. Whatever changes the state ends so, or with a roll-back.
-  func confirm() {
-    // What was copied from here is no copy of what is here now.
-    if !isKnownUniquelyReferenced(&version) { version = SnapshotOrigin.Version() }
-    if origin?.add(state) == false { origin = nil }
-    digests?.update(from: state)
-    state.confirm()
-  }
-
-  /// The items that were edited since both had the same content; nil if that is not known.
-  func edits(since other: SnapshotStorage) -> Set<ItemIdentifier>? {
-    if self === other { return [] }
-    if let origin, origin.version === other.version { return origin.items }
-    guard let otherOrigin = other.origin else { return nil }
-    if otherOrigin.version === version { return otherOrigin.items }
-    guard let origin, origin.version === otherOrigin.version else { return nil }
-    return origin.items.union(otherOrigin.items)
   }
 
   // MARK: Finding
@@ -154,9 +119,6 @@ final class SnapshotStorage: @unchecked Sendable {
       precondition(state.items[handle].isPresent, "an item that is not there is marked")
     }
     precondition(marks.reloadedItems.isDisjoint(with: marks.reconfiguredItems), "an item is marked twice")
-    if let digests {
-      precondition(digests.areThose(of: state), "an item's digest is of something else")
-    }
     for handle in marks.reloadedSections {
       precondition(state.sections[handle].isPresent, "a section that is not there is marked")
     }
@@ -203,35 +165,6 @@ struct SnapshotMarks {
       reconfiguredItems: Set(reconfiguredItems.compactMap(item)),
       reloadedSections: Set(reloadedSections.compactMap(section))
     )
-  }
-}
-
-/// What a snapshot's storage was copied from, and what was edited since.
-///
-/// Snapshots are mostly compared with what they were copied from. Then a look at what was edited is enough.
-struct SnapshotOrigin {
-  /// Names the content of storage. Edited storage that was copied takes another one, so that the same object means the same
-  /// content.
-  final class Version: Sendable {}
-
-  private(set) var version: Version
-  /// The items that were edited: inserted, moved, deleted, or given other content.
-  private(set) var items: Set<ItemIdentifier> = []
-
-  init(_ version: Version) { self.version = version }
-
-  /// If more was edited, a comparison of everything takes no longer.
-  private static func greatestCount(_ itemCount: Int) -> Int { 16 + itemCount / 32 }
-
-  /// Adds the items that an unconfirmed edit has changed.
-  ///
-  /// - Returns: false if the origin cannot be used any more: too much was edited, or nothing has the content that was copied.
-  mutating func add(_ state: FeedState) -> Bool {
-    if isKnownUniquelyReferenced(&version) { return false }
-    let greatest = SnapshotOrigin.greatestCount(state.totals.itemCount)
-    guard items.count + state.items.changes.count <= greatest else { return false }
-    for change in state.items.changes { items.insert(ItemIdentifier(state.items.id(change.handle))) }
-    return true
   }
 }
 

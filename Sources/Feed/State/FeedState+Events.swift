@@ -16,13 +16,13 @@ extension FeedState {
     number: Int?
   ) throws(Rejection) -> NoOpReason? {
     switch event.pointee.operation {
-    case .feedReplace: replaceAll(event.pointee, decoder)
+    case .feedReplace: replaceAll(decoder.sections[event.pointee.sections], decoder.items)
     case .feedClear, .feedDelete: removeAll()
     case .feedReload: break
     case .sectionUpsert: _ = try putSection(event.pointee, number)
     case .sectionReplace:
       let section = try putSection(event.pointee, number)
-      replaceItems(of: section, event.pointee.items, decoder)
+      setOrder(.items(of: section), resolveItems(of: section, event.pointee.items, decoder.items))
     case .sectionMove:
       guard sections.findPresent(event.pointee.section) != nil else { return .unknownSection }
       _ = try putSection(event.pointee, number)
@@ -234,18 +234,12 @@ extension FeedState {
 
   // MARK: Whole lists
 
-  /// Lets a section hold exactly the listed items.
-  private func replaceItems(of section: ElementHandle, _ listed: Range<Int>, _ decoder: RecordDecoder) {
-    let handles = resolveItems(of: section, listed, decoder)
-    setOrder(.items(of: section), handles)
-  }
-
   /// The handles of listed items, with their new contents. Those in other sections are taken out
   /// there, and those that do not exist are made.
   private func resolveItems(
     of section: ElementHandle,
     _ listed: Range<Int>,
-    _ decoder: RecordDecoder
+    _ allItems: [ListedItem]
   ) -> [ElementHandle] {
     let scope = Scope.items(of: section)
     var handles: [ElementHandle] = []
@@ -253,7 +247,7 @@ extension FeedState {
     // A new list mostly follows the old one, so the old one's next item is tried before the table.
     var expected = CurrentCursor(list(scope).pointee.tree)
     for position in listed {
-      let listedItem = decoder.items[position]
+      let listedItem = allItems[position]
       let found: ElementHandle?
       if let next = expected.peek(), items[next].hash == listedItem.hash,
         items.id(next).hasSameBytes(as: listedItem.id)
@@ -279,11 +273,10 @@ extension FeedState {
   }
 
   /// Lets the feed hold exactly the listed sections and items.
-  private func replaceAll(_ event: Event, _ decoder: RecordDecoder) {
+  func replaceAll(_ listedSections: ArraySlice<ListedSection>, _ listedItems: [ListedItem]) {
     var handles: [ElementHandle] = []
     var itemHandles: [[ElementHandle]] = []
-    for position in event.sections {
-      let listed = decoder.sections[position]
+    for listed in listedSections {
       let section = sections.find(listed.id, listed.hash) ?? makeSection(listed.id, listed.hash)
       if !sections[section].isPresent {
         setContent(section: section, listed.fields.filled(from: .ofNewSection))
@@ -291,7 +284,7 @@ extension FeedState {
         setContent(section: section, listed.fields)
       }
       handles.append(section)
-      itemHandles.append(resolveItems(of: section, listed.items, decoder))
+      itemHandles.append(resolveItems(of: section, listed.items, listedItems))
     }
     for handle in handles { sections[handle].scratch = 1 }
     for section in currentHandles(.sections) where sections[section].scratch == 0 {
