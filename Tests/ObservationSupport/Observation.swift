@@ -43,7 +43,12 @@ public struct Observation: Sendable {
   private var newestEpoch: [OracleFeedKey: Int] = [:]
   private var parts: [OracleFeedKey: [OracleJSON]] = [:]
 
-  public mutating func takeChangeset(_ record: TopicRecord) {
+  /// - Parameter changesets: the name of the changesets topic; records of others are rejected ones.
+  public mutating func take(_ record: TopicRecord, changesets: String) {
+    if record.topic == changesets { takeChangeset(record) } else { takeRejected(record) }
+  }
+
+  private mutating func takeChangeset(_ record: TopicRecord) {
     records += 1
     if record.value != nil, let source = record.headers["ce_source"] {
       published[source, default: 0] += 1
@@ -132,7 +137,7 @@ public struct Observation: Sendable {
     )
   }
 
-  public mutating func takeRejected(_ record: TopicRecord) {
+  private mutating func takeRejected(_ record: TopicRecord) {
     records += 1
     func number(_ name: String) -> Int { record.headers[name].flatMap { Int($0) } ?? -1 }
     let source = Source(

@@ -8,10 +8,7 @@ import CRdkafka
 /// of the whole request (no broker reachable, or the request unknown to all) is reported for each topic.
 ///
 /// An `EmbeddedCluster` supports no admin requests: every result is an error there.
-public final class AdminClient {
-  /// nil after close.
-  private var handle: ClientHandle?
-
+public final class AdminClient: KafkaClient {
   /// Creates a client, which connects in the background.
   ///
   /// - Parameters:
@@ -19,7 +16,7 @@ public final class AdminClient {
   ///   - log: receives librdkafka's log lines, on its threads.
   /// - Throws: `_INVALID_ARG` with the invalid property and its value.
   public init(configuration: KafkaConfiguration, log: @escaping KafkaLogHandler) throws(KafkaError) {
-    handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { _ in }
+    super.init(try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { _ in })
   }
 
   /// Whether the brokers are those of an ``EmbeddedCluster``. Waits for their metadata; false if there is none in time.
@@ -138,12 +135,6 @@ public final class AdminClient {
     return try GroupListing.members(client, of: group, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
-  public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
-    _ = try client("read metadata")
-    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
-  }
-
   /// Serves the client for this time.
   package func pause(milliseconds: Int32) throws(KafkaError) {
     _ = rd_kafka_poll(try client("wait"), milliseconds)
@@ -161,11 +152,6 @@ public final class AdminClient {
   }
 
   private static let pauseMilliseconds: Int32 = 100
-
-  private func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
-    guard let handle else { throw .make(.closed, action()) }
-    return handle.client
-  }
 
   // MARK: Requests
 

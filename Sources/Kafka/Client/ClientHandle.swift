@@ -155,6 +155,38 @@ final class ClientHandle {
   }
 }
 
+/// What consumers, producers and admin clients have in common.
+public class KafkaClient {
+  /// nil after close.
+  final var handle: ClientHandle?
+
+  init(_ handle: ClientHandle) { self.handle = handle }
+
+  /// Receives statistics on the client's thread if `statistics.interval.ms` is set: a consumer's inside `poll`, a producer's
+  /// inside `poll`, `flush` and `commit`. Until one of these calls takes them, they wait in memory.
+  public final var onStatistics: ((ClientStatistics) -> Void)? {
+    get { handle?.context.onStatistics }
+    set { handle?.context.onStatistics = newValue }
+  }
+
+  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
+  public final func metadata(
+    _ topics: [String],
+    timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> TopicMetadata {
+    _ = try client("read metadata")
+    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
+  }
+
+  /// The client, for one call.
+  ///
+  /// - Throws: `_DESTROY` if it is closed.
+  final func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
+    guard let handle else { throw .make(.closed, action()) }
+    return handle.client
+  }
+}
+
 /// The time at which a blocking call must return.
 struct Deadline {
   private let instant: ContinuousClock.Instant

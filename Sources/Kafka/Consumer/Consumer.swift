@@ -22,13 +22,7 @@ import CRdkafka
 /// }
 /// try consumer.close(timeoutMilliseconds: 10_000)
 /// ```
-public final class Consumer {
-  /// Receives statistics on the consumer's thread, inside `poll`, if `statistics.interval.ms` is set.
-  public var onStatistics: ((ClientStatistics) -> Void)? {
-    get { handle?.context.onStatistics }
-    set { handle?.context.onStatistics = newValue }
-  }
-
+public final class Consumer: KafkaClient {
   /// The offset at which assigned partitions start; nil for the committed offset.
   ///
   /// If set, assigned partitions are paused at first. It is for an owner that determines the start itself, seeks and
@@ -45,8 +39,6 @@ public final class Consumer {
   /// Where to resume partitions whose records arrived while they were paused.
   var withheld: [TopicPartition: Int64] = [:]
 
-  /// nil after close.
-  private var handle: ClientHandle?
   let queue: OpaquePointer
   private var topics = TopicTable()
   private var batches: [WeakBatch] = []
@@ -105,9 +97,9 @@ public final class Consumer {
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let queue = rd_kafka_queue_get_consumer(handle.client) else {
       throw .make(KafkaErrorCode(code), "open the consumer's queue")
     }
-    self.handle = handle
     self.queue = queue
     groupID = configuration["group.id"]
+    super.init(handle)
     handle.context.consumer = self
   }
 
@@ -206,16 +198,7 @@ public final class Consumer {
   /// The name of the topic with this index.
   public func topicName(at index: Int) -> String { topics.name(at: index) }
 
-  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
-  public func metadata(
-    _ topics: [String],
-    timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> TopicMetadata {
-    _ = try client("read metadata")
-    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
-  }
-
-  /// The same for regular checks: it requests only these topics, whatever else the cluster has.
+  /// The same as `metadata`, for regular checks: it requests only these topics, whatever else the cluster has.
   public func metadataByName(
     _ topics: [String],
     timeoutMilliseconds: Int32
@@ -246,14 +229,6 @@ public final class Consumer {
       throw .make(.timedOut, "leave the group within \(timeoutMilliseconds) ms of closing the consumer")
     }
     if !isGone { throw .make(.timedOut, "tear down the consumer within \(timeoutMilliseconds) ms") }
-  }
-
-  /// The client, for one call.
-  ///
-  /// - Throws: `_DESTROY` if it is closed.
-  func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
-    guard let handle else { throw .make(.closed, action()) }
-    return handle.client
   }
 
   /// The client, for one call that needs a group.

@@ -4,9 +4,7 @@ import CRdkafka
 ///
 /// **One thread.** A producer is not `Sendable`. Delivery happens in the background; `poll` reports failed deliveries,
 /// and `takeDeliveryErrors` returns them.
-public class Producer {
-  /// nil after close.
-  private(set) final var handle: ClientHandle?
+public class Producer: KafkaClient {
   final var topics = TopicTable()
 
   /// Creates a producer, which connects in the background.
@@ -38,7 +36,7 @@ public class Producer {
       "true",
       because: "a record that is sent again must not be written twice"
     )
-    handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
+    let handle = try ClientHandle(RD_KAFKA_PRODUCER, configuration, log: log) { configuration in
       rd_kafka_conf_set_dr_msg_cb(configuration) { client, message, opaque in
         guard let message else { return }
         if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -57,6 +55,7 @@ public class Producer {
         )
       }
     }
+    super.init(handle)
   }
 
   deinit { tearDown(timeoutMilliseconds: 0) }
@@ -67,14 +66,6 @@ public class Producer {
     case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT: false
     default: true
     }
-  }
-
-  /// The client, for one call.
-  ///
-  /// - Throws: `_DESTROY` if it is closed.
-  func client(_ action: @autoclosure () -> String) throws(KafkaError) -> OpaquePointer {
-    guard let handle else { throw .make(.closed, action()) }
-    return handle.client
   }
 
   /// Queues a record; key, value and headers are copied.
@@ -122,13 +113,6 @@ public class Producer {
     try KafkaError.check(error, "produce to \(topic) [\(partition)]")
   }
 
-  /// Receives statistics on the producer's thread, inside `poll`, `flush` and `commit`, if `statistics.interval.ms` is
-  /// set. Until one of these calls takes them, they wait in memory.
-  public var onStatistics: ((ClientStatistics) -> Void)? {
-    get { handle?.context.onStatistics }
-    set { handle?.context.onStatistics = newValue }
-  }
-
   /// Whether the last metadata response came from an ``EmbeddedCluster``. Does not block.
   public var isOnEmbeddedCluster: Bool {
     EmbeddedCluster.isID(handle.flatMap { ClientHandle.clusterID($0.client) })
@@ -164,12 +148,6 @@ public class Producer {
     let client = try client("flush the producer")
     let code = rd_kafka_flush(client, timeoutMilliseconds)
     try KafkaError.check(code, client: client, "deliver the \(queuedCount) records that are queued")
-  }
-
-  /// Returns which of the topics exist, and their numbers of partitions. Creates none.
-  public func metadata(_ topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> TopicMetadata {
-    _ = try client("read metadata")
-    return try handle?.metadata(topics, timeoutMilliseconds: timeoutMilliseconds) ?? TopicMetadata()
   }
 
   /// Delivers all queued records and releases all resources; a second call does nothing.

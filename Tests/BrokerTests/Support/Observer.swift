@@ -79,13 +79,7 @@ final class Observer: Sendable {
       var records: [TopicRecord] = []
       try reader.poll(timeoutMilliseconds: Self.pollMilliseconds) { records.append($0) }
       state.withLock { state in
-        for record in records {
-          if record.topic == names.changesets {
-            state.observation.takeChangeset(record)
-          } else {
-            state.observation.takeRejected(record)
-          }
-        }
+        for record in records { state.observation.take(record, changesets: names.changesets) }
         state.observation.positions = reader.positions
       }
       wake()

@@ -233,20 +233,11 @@ final class SimulationRun {
   private func observe() {
     for topic in [topics.changesets, topics.rejected] {
       for log in cluster.topics[topic] ?? [] {
-        let (records, next) = log.read(
-          from: read[log.partition] ?? 0,
-          below: .max,
-          .readCommitted,
-          most: .max
-        )
+        let begin = read[log.partition] ?? 0
+        let (records, next) = log.read(from: begin, below: .max, .readCommitted, most: .max)
         read[log.partition] = next
         for (offset, record) in records {
-          let record = TopicRecord(log.partition, offset, record)
-          if topic == topics.changesets {
-            observation.takeChangeset(record)
-          } else {
-            observation.takeRejected(record)
-          }
+          observation.take(TopicRecord(log.partition, offset, record), changesets: topics.changesets)
         }
       }
     }
