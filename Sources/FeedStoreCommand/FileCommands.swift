@@ -60,13 +60,12 @@ enum VerifyCommand: Subcommand {
 
   static func run(_ invocation: CommandInvocation) async throws -> ExitCode {
     let configuration = try configuration(invocation)
-    let verification = Verification(
+    let report = try await Verification.run(
       configuration,
       input: try input(invocation),
       log: CommandLog.make(configuration),
       tell: { _ = StandardOutput.write(line: $0) }
     )
-    let report = try await verification.run()
     DiagnosticOutput.standardError.write(line: report.text)
     return report.isRight ? .done : .failed
   }

@@ -104,8 +104,8 @@ enum InspectCommand: Subcommand {
     let configuration = try configuration(invocation)
     let log = CommandLog.make(configuration)
     let feed = invocation.arguments[0]
-    let inspection = FeedInspection(configuration, feed: feed, stop: stopOnSignals(log), log: log)
-    guard let report = try await inspection.run() else {
+    let stop = stopOnSignals(log)
+    guard let report = try await FeedInspection.run(configuration, feed: feed, stop: stop, log: log) else {
       DiagnosticOutput.standardError.write(line: "feedstore: there is no feed \"\(feed)\"")
       return .failed
     }

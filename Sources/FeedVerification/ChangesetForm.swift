@@ -79,9 +79,7 @@ struct ChangesetForm {
     ).byteCount(scratch: ByteWriter(capacity: 1024))
   }
 
-  var hasEntries: Bool {
-    (EntryList.ofSections + EntryList.ofItems).contains { !$0.entries(of: entries).isEmpty }
-  }
+  var hasEntries: Bool { !EntryList.filled(of: entries).isEmpty }
 
   var isKeyframe: Bool { record.reason == .keyframe }
 

@@ -4,17 +4,18 @@ import Feed
 /// nothing or contradict each other.
 struct EntryCheck {
   private let entries: DecodedEntries
+  private let lists: [EntryList]
 
   init(_ entries: DecodedEntries) {
     self.entries = entries
+    lists = EntryList.filled(of: entries)
   }
 
   // MARK: Mode
 
   func checkMode(_ mode: ChangesetMode) throws(Violation) {
-    let filled = (EntryList.ofSections + EntryList.ofItems).filter { !$0.entries(of: entries).isEmpty }
-    if filled.isEmpty { throw Violation("a changeset of mode \"\(mode.rawValue)\" without entries") }
-    let other = filled.first { $0 != .sectionReconfigure && $0 != .itemReconfigure }
+    if lists.isEmpty { throw Violation("a changeset of mode \"\(mode.rawValue)\" without entries") }
+    let other = lists.first { $0.name != "reconfigure" }
     switch (mode, other) {
     case (.reconfigure, let other?):
       throw Violation("the mode is \"reconfigure\" with entries in \(other.path), expected \"diff\"")
@@ -30,8 +31,8 @@ struct EntryCheck {
   func checkIdentifiers() throws(Violation) {
     try checkDeleted(entries.sections, "sections")
     try checkDeleted(entries.items, "items")
-    try checkPositions([.sectionInsert, .sectionReconfigure, .sectionReload])
-    try checkPositions([.itemInsert, .itemReconfigure, .itemReload])
+    try checkPositions("sections")
+    try checkPositions("items")
     if entries.sections.deletes.isEmpty || entries.items.deletes.isEmpty { return }
     let deleted = Set(entries.sections.deletes.map { BytesKey($0.id) })
     for item in entries.items.deletes where deleted.contains(BytesKey(item.fromSection)) {
@@ -50,17 +51,18 @@ struct EntryCheck {
     }
   }
 
-  /// No two of these lists may name one element. Their positions are known to be right, so that one element
-  /// is one place.
-  private func checkPositions(_ lists: [EntryList]) throws(Violation) {
+  /// No two of a group's lists with contents may name one element. Their positions are known to be right, so that
+  /// one element is one place.
+  private func checkPositions(_ group: String) throws(Violation) {
     struct Place: Hashable {
       let section: BytesKey
       let index: Int32
     }
-    guard lists.count(where: { !$0.entries(of: entries).isEmpty }) > 1 else { return }
+    let lists = lists.filter { $0.group == group && $0.name != "delete" && $0.name != "move" }
+    guard lists.count > 1 else { return }
     var places: [Place: EntryList] = [:]
     for list in lists {
-      for entry in list.entries(of: entries) {
+      for entry in list.entries {
         let place = Place(section: BytesKey(entry.toSection), index: entry.to)
         guard let other = places.updateValue(list, forKey: place) else { continue }
         throw Violation("\(entry.id.quotedForMessage()) stands in \(other.path) and in \(list.path)")
@@ -72,16 +74,12 @@ struct EntryCheck {
 
   /// Checks the order of the lists that count in the base, before the difference is applied.
   func checkBaseOrder(_ state: FeedState) throws(Violation) {
-    try checkOrder([.sectionDelete, .itemDelete], state) { ($0.fromSection, $0.from) }
+    try checkOrder(lists.filter { $0.name == "delete" }, state) { ($0.fromSection, $0.from) }
   }
 
   /// Checks the order of the other lists, after the difference was applied.
   func checkResultOrder(_ state: FeedState) throws(Violation) {
-    let lists: [EntryList] = [
-      .sectionInsert, .sectionMove, .sectionReconfigure, .sectionReload, .itemInsert, .itemMove,
-      .itemReconfigure, .itemReload,
-    ]
-    try checkOrder(lists, state) { ($0.toSection, $0.to) }
+    try checkOrder(lists.filter { $0.name != "delete" }, state) { ($0.toSection, $0.to) }
   }
 
   private func checkOrder(
@@ -90,8 +88,7 @@ struct EntryCheck {
     _ place: (DecodedEntries.Entry) -> (section: ByteSpan, index: Int32)
   ) throws(Violation) {
     for list in lists {
-      let entries = list.entries(of: entries)
-      for (one, other) in zip(entries, entries.dropFirst()) {
+      for (one, other) in zip(list.entries, list.entries.dropFirst()) {
         let (first, second) = (place(one), place(other))
         let isSorted =
           first.section.hasSameBytes(as: second.section)
@@ -112,40 +109,22 @@ struct EntryCheck {
   }
 }
 
-/// The lists of a difference, in the order of the document.
-enum EntryList: Int {
-  case sectionDelete, sectionInsert, sectionMove, sectionReconfigure, sectionReload
-  case itemDelete, itemInsert, itemMove, itemReconfigure, itemReload
-
-  var isOfItems: Bool { rawValue >= EntryList.itemDelete.rawValue }
-
-  var name: StaticString {
-    switch self {
-    case .sectionDelete, .itemDelete: "delete"
-    case .sectionInsert, .itemInsert: "insert"
-    case .sectionMove, .itemMove: "move"
-    case .sectionReconfigure, .itemReconfigure: "reconfigure"
-    case .sectionReload, .itemReload: "reload"
-    }
-  }
+/// A list of a difference: `insert` of `items`.
+struct EntryList {
+  let group: String
+  let name: String
+  let entries: [DecodedEntries.Entry]
 
   /// As in `items.insert`, for messages.
-  var path: String { (isOfItems ? "items." : "sections.") + name.description }
+  var path: String { "\(group).\(name)" }
 
-  static let ofSections: [EntryList] = [
-    .sectionDelete, .sectionInsert, .sectionMove, .sectionReconfigure, .sectionReload,
-  ]
-  static let ofItems: [EntryList] = [.itemDelete, .itemInsert, .itemMove, .itemReconfigure, .itemReload]
-
-  /// The entries of this list.
-  func entries(of entries: DecodedEntries) -> [DecodedEntries.Entry] {
-    let lists = isOfItems ? entries.items : entries.sections
-    return switch self {
-    case .sectionDelete, .itemDelete: lists.deletes
-    case .sectionInsert, .itemInsert: lists.inserts
-    case .sectionMove, .itemMove: lists.moves
-    case .sectionReconfigure, .itemReconfigure: lists.reconfigures
-    case .sectionReload, .itemReload: lists.reloads
+  /// The lists that are not empty, in the order of the document.
+  static func filled(of entries: DecodedEntries) -> [EntryList] {
+    [("sections", entries.sections), ("items", entries.items)].flatMap { group, lists in
+      [
+        ("delete", lists.deletes), ("insert", lists.inserts), ("move", lists.moves),
+        ("reconfigure", lists.reconfigures), ("reload", lists.reloads),
+      ].compactMap { $1.isEmpty ? nil : EntryList(group: group, name: $0, entries: $1) }
     }
   }
 }
@@ -166,11 +145,11 @@ struct IdleMoves {
   }
 
   static func check(_ entries: DecodedEntries) throws(Violation) {
-    if !entries.sections.moves.isEmpty { try check(entries.sections, isOfItems: false) }
-    if !entries.items.moves.isEmpty { try check(entries.items, isOfItems: true) }
+    if !entries.sections.moves.isEmpty { try check(entries.sections, "sections") }
+    if !entries.items.moves.isEmpty { try check(entries.items, "items") }
   }
 
-  private static func check(_ lists: DecodedEntries.Lists, isOfItems: Bool) throws(Violation) {
+  private static func check(_ lists: DecodedEntries.Lists, _ group: String) throws(Violation) {
     var changes: [BytesKey: Changes] = [:]
     for entry in lists.moves where entry.fromSection.hasSameBytes(as: entry.toSection) {
       changes[BytesKey(entry.toSection), default: Changes()].moves.append(entry)
@@ -189,7 +168,7 @@ struct IdleMoves {
         let before = move.from - count(below: move.from, in: list.removed)
         guard before == move.to - count(below: move.to, in: list.placed) else { continue }
         throw Violation(
-          "\((isOfItems ? EntryList.itemMove : .sectionMove).path) lists \(move.id.quotedForMessage()) "
+          "\(group).move lists \(move.id.quotedForMessage()) "
             + "from \(move.from) to \(move.to), which is where it stands without being moved"
         )
       }

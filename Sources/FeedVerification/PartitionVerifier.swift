@@ -90,7 +90,7 @@ final class PartitionVerifier {
         "the value has \(value.count) bytes, output.maxMessageBytes is \(options.output.maxMessageBytes)"
       )
     }
-    var form = try decoder.decode(value, mayForget: options.mayForgetInput)
+    var form = try decoder.decode(value, mayForget: options.mayBeCompacted)
     guard form.record.feed.hasSameBytes(as: key.feed) else {
       throw Violation(
         "the value is of feed \(form.record.feed.quotedForMessage()), "

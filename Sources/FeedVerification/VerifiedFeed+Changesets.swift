@@ -111,7 +111,7 @@ extension VerifiedFeed {
       try noteGap("revision \(record.revision) comes after revision \(current)", context)
       return false
     }
-    if !context.options.mayForgetInput || !hasForgotten(form, known.replica.through) {
+    if !context.options.mayBeCompacted || !hasForgotten(form, known.replica.through) {
       try checkThrough(form, known.replica.through)
     }
     return true

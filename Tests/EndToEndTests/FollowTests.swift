@@ -28,6 +28,21 @@ struct FollowTests {
     )
   }
 
+  private static func inspect(
+    _ ground: Ground,
+    _ feed: String,
+    stop: StopRequest = StopRequest(),
+    patience: Int64 = FollowSession.patienceMilliseconds
+  ) async throws -> String? {
+    try await FeedInspection.run(
+      ground.configuration,
+      feed: feed,
+      stop: stop,
+      log: Ground.quiet,
+      patienceMilliseconds: patience
+    )
+  }
+
   @Test func `a client follows a daemon, snapshot by snapshot`() async throws {
     var ground = try Ground(partitions: 2)
     defer { ground.cluster.stop() }
@@ -127,8 +142,7 @@ struct FollowTests {
     )
     #expect(state.all == ["b [0]  rev 1  1 items", "   s  null", "     x    1"])
 
-    let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
-    let report = try #require(try await inspection.run())
+    let report = try #require(try await Self.inspect(ground, "a"))
     for line in ["standing", "up to date", "feeds.items:", "/0", "2026-11-20T10:00:00.002Z"] {
       #expect(report.contains(line))
     }
@@ -168,8 +182,7 @@ struct FollowTests {
       #expect(items(state) == all)
     }
     #expect(told() == 3, "\(warnings.all)")
-    let inspection = FeedInspection(ground.configuration, feed: "dup", stop: StopRequest(), log: Ground.quiet)
-    let report = try #require(try await inspection.run())
+    let report = try #require(try await Self.inspect(ground, "dup"))
     let places = report.matches(of: /also in +(\d, \d): these are separate feeds/).map { String($0.1) }
     #expect(places == ["1, 2", "0, 2", "0, 1"], "\(report)")
   }
@@ -203,8 +216,7 @@ struct FollowTests {
       try await following(ground, ["a", "b"], .lines(isColoured: false), lines).printSnapshot().count == 2
     )
     #expect(lines.all.allSatisfy { $0.contains("  must refetch: ") })
-    let inspection = FeedInspection(ground.configuration, feed: "b", stop: StopRequest(), log: Ground.quiet)
-    #expect(try await inspection.run()?.contains("must refetch") == true)
+    #expect(try await Self.inspect(ground, "b")?.contains("must refetch") == true)
   }
 
   @Test func `the commands explain why a changeset is a difference`() async throws {
@@ -219,8 +231,7 @@ struct FollowTests {
     try await following(ground, [], .lines(isColoured: false), lines, beginsWithHistory: true).run()
     let why = "1 change of 2 items weighs 0.50; reload above 5,000 changes; "
     #expect(lines.all.map { $0.contains(why) } == [false, true], "\(lines.all)")
-    let inspection = FeedInspection(ground.configuration, feed: "a", stop: StopRequest(), log: Ground.quiet)
-    let report = try #require(try await inspection.run())
+    let report = try #require(try await Self.inspect(ground, "a"))
     #expect(report.contains(why) && report.contains("diff"), "\(report)")
   }
 
@@ -237,8 +248,7 @@ struct FollowTests {
       log: Ground.quiet
     ) { _ in true }
     await #expect(throws: StoppedEarly.self) { try await following.printSnapshot() }
-    let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
-    await #expect(throws: StoppedEarly.self) { try await inspection.run() }
+    await #expect(throws: StoppedEarly.self) { try await Self.inspect(ground, "a", stop: stop) }
   }
 
   @Test func `a topic that cannot be read is reported with the reason`() async throws {
@@ -247,8 +257,9 @@ struct FollowTests {
     ground.configuration.store.topics.changesets = "nothing.here"
     ground.configuration.startupTimeoutMilliseconds = 0
     let stop = StopRequest()
-    let inspection = FeedInspection(ground.configuration, feed: "a", stop: stop, log: Ground.quiet)
-    let error = await #expect(throws: FeedClientError.self) { try await inspection.run() }
+    let error = await #expect(throws: FeedClientError.self) {
+      try await Self.inspect(ground, "a", stop: stop)
+    }
     #expect(error?.code == .missingTopic)
   }
 
@@ -266,13 +277,6 @@ struct FollowTests {
     following.patienceMilliseconds = 200
     let error = await #expect(throws: DaemonError.self) { try await following.printSnapshot() }
     #expect(error?.message.contains("received nothing more from topic feeds.changesets") == true)
-    var inspection = FeedInspection(
-      ground.configuration,
-      feed: "a",
-      stop: StopRequest(),
-      log: Ground.quiet
-    )
-    inspection.patienceMilliseconds = 200
-    await #expect(throws: DaemonError.self) { try await inspection.run() }
+    await #expect(throws: DaemonError.self) { try await Self.inspect(ground, "a", patience: 200) }
   }
 }

@@ -61,13 +61,13 @@ struct NewTopicTests {
     var ground = try Ground()
     defer { ground.cluster.stop() }
     ground.configuration.store.topics.changesets = "late.verified"
-    let verification = Verification(
+    let report = try await Verification.run(
       ground.configuration,
       input: .topic,
       log: Self.creating("late.verified", ground),
       tell: { _ in }
     )
-    #expect(try await verification.run().isRight)
+    #expect(report.isRight)
 
     ground.configuration.store.topics.changesets = "late.followed"
     let following = FeedFollowing(

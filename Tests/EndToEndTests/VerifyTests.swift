@@ -15,9 +15,9 @@ import Testing
 struct VerifyTests {
   private static func verify(_ ground: Ground) async throws -> (told: [String], report: VerificationReport) {
     let told = Mutex<[String]>([])
-    let report = try await Verification(ground.configuration, input: .topic, log: Ground.quiet) { line in
+    let report = try await Verification.run(ground.configuration, input: .topic, log: Ground.quiet) { line in
       told.withLock { $0.append(line) }
-    }.run()
+    }
     return (told.withLock { $0 }, report)
   }
 

@@ -6,259 +6,152 @@ import FeedWorker
 import FoundationEssentials
 import Service
 
-/// The JSON documents of docs/http.md, except changesets.
-enum FeedDocuments {
-  /// `GET /v1/feeds`.
-  struct FeedList: Encodable {
-    let standing: String
-    let count: Int
-    let feeds: [FeedEntry]
-    let next: String?
+/// A JSON object: values by name. Those that are nil are left out.
+struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
+  private struct Member: Encodable {
+    let value: any Encodable
+
+    func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
   }
 
-  /// One feed of the list.
-  struct FeedEntry: Encodable {
-    let feed: String
-    let partition: Int32
-    let epoch: String
-    let revision: UInt64
-    let time: String
-    let sections: Int
-    let items: Int
-    let checksum: String
-    let standing: String
-    /// Absent if there are none.
-    let otherPartitions: [Int32]?
+  private let members: [String: Member]
 
-    init(_ description: FeedDescription, otherPartitions: [Int32]) {
-      feed = description.feed
-      partition = description.partition
-      epoch = description.epoch
-      revision = description.revision
-      time = Timestamp.rfc3339(milliseconds: description.timeMilliseconds)
-      sections = description.sectionCount
-      items = description.itemCount
-      checksum = Replica.hexadecimal(description.checksum)
-      standing = FeedDocuments.name(description.standing)
-      self.otherPartitions = otherPartitions.isEmpty ? nil : otherPartitions
+  init(dictionaryLiteral members: (String, (any Encodable)?)...) {
+    let present = members.compactMap { name, value in value.map { (name, Member(value: $0)) } }
+    self.members = Dictionary(uniqueKeysWithValues: present)
+  }
+
+  func encode(to encoder: any Encoder) throws { try members.encode(to: encoder) }
+
+  /// A response with this document.
+  var response: HTTPResponse {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do {
+      let content = HTTPContent(Array(try encoder.encode(self)))
+      return HTTPResponse(contentType: "application/json", content: content)
+    } catch {
+      return .problem(status: 500, code: "internal", detail: "the document cannot be written: \(error)")
     }
   }
+}
 
-  /// `GET /v1/rejected`.
-  struct RejectedList: Encodable {
-    let rejected: [RejectedEntry]
+// The JSON documents of docs/http.md and their parts, except changesets.
 
-    /// The newest ones come first.
-    init(_ rejections: RecentRejections, limit: Int) {
-      rejected = rejections.entries.suffix(limit).reversed().map(RejectedEntry.init)
-    }
+extension JSONObject {
+  /// One feed of `GET /v1/feeds`.
+  init(_ feed: FeedDescription, otherPartitions: [Int32]) {
+    self = [
+      "feed": feed.feed,
+      "partition": feed.partition,
+      "epoch": feed.epoch,
+      "revision": feed.revision,
+      "time": Timestamp.rfc3339(milliseconds: feed.timeMilliseconds),
+      "sections": feed.sectionCount,
+      "items": feed.itemCount,
+      "checksum": Replica.hexadecimal(feed.checksum),
+      "standing": feed.standing.name,
+      "otherPartitions": otherPartitions.isEmpty ? nil : otherPartitions,
+    ]
   }
 
-  /// One rejected record.
-  struct RejectedEntry: Encodable {
-    struct Source: Encodable {
-      let topic: String
-      let partition: Int32
-      let offset: Int64
-    }
-
-    let time: String
-    let code: String
-    let message: String
-    let key: String?
-    let value: String?
-    let valueBytes: Int?
-    let source: Source
-
-    init(_ entry: RecentRejections.Entry) {
-      let record = entry.record
-      time = Timestamp.rfc3339(milliseconds: entry.time)
-      code = record.rejection.code.rawValue
-      message = record.rejection.message
-      key = record.key.map(Self.text)
-      value = record.value.map(Self.text)
-      valueBytes = entry.valueBytes
-      source = Source(
-        topic: String(decoding: record.topic, as: UTF8.self),
-        partition: record.partition,
-        offset: record.offset
-      )
-    }
-
-    /// Text of bytes; cut ones may end within a character, which is left out.
-    private static func text(_ bytes: [UInt8]) -> String {
-      for cut in 0..<4 where bytes.count == RecentRejections.keptBytes {
-        if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
-      }
-      return String(decoding: bytes, as: UTF8.self)
-    }
+  /// One rejected record of `GET /v1/rejected`.
+  init(_ entry: RecentRejections.Entry) {
+    let record = entry.record
+    let source: JSONObject = [
+      "topic": String(decoding: record.topic, as: UTF8.self),
+      "partition": record.partition,
+      "offset": record.offset,
+    ]
+    self = [
+      "time": Timestamp.rfc3339(milliseconds: entry.time),
+      "code": record.rejection.code.rawValue,
+      "message": record.rejection.message,
+      "key": record.key.map(Self.text),
+      "value": record.value.map(Self.text),
+      "valueBytes": entry.valueBytes,
+      "source": source,
+    ]
   }
 
-  /// `GET /v1/status`.
-  struct Status: Encodable {
-    let version: String
-    let instance: String
-    /// Absent if feeds are not served.
-    let standing: String?
-    let startedAt: String
-    let ready: Bool
-    let reasons: [DaemonHealth.Reason]
-    let workers: [Worker]
-    let partitions: [Partition]
-    /// Absent where standby is off.
-    let standby: Standby?
-    let feeds: Totals
-    let counters: Counters
-    let http: Connections
-    let planner: Planner
-  }
-
-  /// `GET /livez` and `/readyz`.
-  struct Health: Encodable {
-    let status: Int
-    let code: String
-    let detail: String?
-    let reasons: [DaemonHealth.Reason]
-  }
-
-  struct Worker: Encodable {
-    let worker: Int
-    let state: String
-    let partitions: [Int32]
-    let stopped: [Int32]
-    let waitingRecords: Int
-
-    init(_ status: WorkerStatus) {
-      let statistics = status.statistics
-      worker = status.number
-      state = statistics.phase.rawValue
-      partitions = statistics.partitions.sorted()
-      stopped = statistics.stopped.sorted()
-      waitingRecords = status.waitingRecords
+  /// Text of bytes; cut ones may end within a character, which is left out.
+  private static func text(_ bytes: [UInt8]) -> String {
+    for cut in 0..<4 where bytes.count == RecentRejections.keptBytes {
+      if let text = String(validating: bytes.dropLast(cut), as: UTF8.self) { return text }
     }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Standing and position are the follower's; absent if feeds are not served.
-  struct Partition: Encodable {
-    let partition: Int32
-    let standing: String?
-    let position: Int64?
-    let inputLag: Int64?
+  init(_ status: WorkerStatus) {
+    let statistics = status.statistics
+    self = [
+      "worker": status.number,
+      "state": statistics.phase.rawValue,
+      "partitions": statistics.partitions.sorted(),
+      "stopped": statistics.stopped.sorted(),
+      "waitingRecords": status.waitingRecords,
+    ]
   }
 
   /// What is followed of partitions that are not the workers'.
-  struct Standby: Encodable {
-    let followed: [Int32]
-    let reading: [Int32]
-    let tooLarge: [Int32]
-    let damaged: [Int32]
-    let stateBytes: Int
-    let lag: Int64
-
-    init(_ status: StandbyStatus) {
-      followed = status.followed
-      reading = status.reading
-      tooLarge = status.tooLarge
-      damaged = status.damaged
-      stateBytes = status.bytes
-      lag = status.lag
-    }
+  init(_ standby: StandbyStatus) {
+    self = [
+      "followed": standby.followed,
+      "reading": standby.reading,
+      "tooLarge": standby.tooLarge,
+      "damaged": standby.damaged,
+      "stateBytes": standby.bytes,
+      "lag": standby.lag,
+    ]
   }
 
-  struct Totals: Encodable {
-    let count: Int
-    let sections: Int
-    let items: Int
-
-    init(_ content: StoreContent) {
-      count = content.feeds
-      sections = content.sections
-      items = content.items
-    }
-
-    init(_ feeds: FeedListing.Feeds) {
-      count = feeds.all.count
-      sections = feeds.sectionCount
-      items = feeds.itemCount
-    }
+  init(_ counters: StoreCounters) {
+    self = [
+      "records": counters.records,
+      "rejected": counters.rejectedRecords,
+      "noOps": counters.noOps.values.reduce(0, +),
+      "changesets": counters.publishedChangesets,
+      "reconfigures": counters.changesets[.reconfigure, default: 0],
+      "diffs": counters.changesets[.diff, default: 0],
+      "reloads": counters.changesets[.reload, default: 0],
+      "deletes": counters.changesets[.delete, default: 0],
+      "keyframes": counters.reloads[.keyframe, default: 0],
+      "flushes": counters.flushes,
+      "inputBytes": counters.inputBytes,
+      "outputBytes": counters.outputBytes,
+      "outputRecords": counters.outputRecords,
+    ]
   }
 
-  struct Counters: Encodable {
-    let records: Int
-    let rejected: Int
-    let noOps: Int
-    let changesets: Int
-    let reconfigures: Int
-    let diffs: Int
-    let reloads: Int
-    let deletes: Int
-    let keyframes: Int
-    let flushes: Int
-    let inputBytes: Int
-    let outputBytes: Int
-    let outputRecords: Int
-
-    init(_ counters: StoreCounters) {
-      records = counters.records
-      rejected = counters.rejectedRecords
-      noOps = counters.noOps.values.reduce(0, +)
-      changesets = counters.publishedChangesets
-      reconfigures = counters.changesets[.reconfigure] ?? 0
-      diffs = counters.changesets[.diff] ?? 0
-      reloads = counters.changesets[.reload] ?? 0
-      deletes = counters.changesets[.delete] ?? 0
-      keyframes = counters.reloads[.keyframe] ?? 0
-      flushes = counters.flushes
-      inputBytes = counters.inputBytes
-      outputBytes = counters.outputBytes
-      outputRecords = counters.outputRecords
-    }
+  init(_ counters: HTTPCounters) {
+    self = [
+      "connections": counters.openConnections,
+      "streams": counters.openStreams,
+      "queuedEvents": counters.queuedEvents,
+      "droppedEvents": counters.refusedEvents,
+    ]
   }
 
-  struct Connections: Encodable {
-    let connections: Int
-    let streams: Int
-    let queuedEvents: Int
-    let droppedEvents: Int
-
-    init(_ counters: HTTPCounters) {
-      connections = counters.openConnections
-      streams = counters.openStreams
-      queuedEvents = counters.queuedEvents
-      droppedEvents = counters.refusedEvents
-    }
+  init(_ thresholds: PlannerThresholds) {
+    self = [
+      "maxChanges": thresholds.maxChanges,
+      "maxChangedFraction": thresholds.maxChangedFraction,
+      "minimumItems": thresholds.minimumItems,
+      "maxKindFraction": thresholds.maxKindFraction,
+      "maxReloadRatio": thresholds.maxReloadRatio,
+      "maxBytesRatio": thresholds.maxBytesRatio,
+    ]
   }
+}
 
-  struct Planner: Encodable {
-    let maxChanges: Int
-    let maxChangedFraction: Double
-    let minimumItems: Int
-    let maxKindFraction: Double
-    let maxReloadRatio: Double
-    let maxBytesRatio: Double
-  }
-
-  /// A standing as it appears in JSON.
-  static func name(_ standing: FeedStanding) -> String {
-    switch standing {
+extension FeedStanding {
+  /// The standing as it appears in JSON.
+  var name: String {
+    switch self {
     case .mustRefetch: "must-refetch"
     case .bootstrapping: "bootstrapping"
     case .catchingUp: "catching-up"
     case .upToDate: "up-to-date"
-    }
-  }
-
-  /// A response with a document.
-  static func response(_ document: some Encodable) -> HTTPResponse {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    do {
-      return HTTPResponse(
-        contentType: "application/json",
-        content: HTTPContent(Array(try encoder.encode(document)))
-      )
-    } catch {
-      return .problem(status: 500, code: "internal", detail: "the document cannot be written: \(error)")
     }
   }
 }

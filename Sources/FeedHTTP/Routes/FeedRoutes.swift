@@ -22,8 +22,10 @@ struct FeedRoutes: Sendable {
     router.add(.get, "/v1/feeds/{feed}", produces: Self.json) { state($0) }
     router.add(.get, "/v1/feeds/{feed}/changes", produces: ["text/event-stream"]) { changes($0) }
     router.add(.get, "/v1/rejected", produces: Self.json) { request in
-      limited(request, to: RecentRejections.limit) {
-        FeedDocuments.response(FeedDocuments.RejectedList(rejections(), limit: $0))
+      limited(request, to: RecentRejections.limit) { limit in
+        // The newest ones come first.
+        let newest = rejections().entries.suffix(limit).reversed().map { JSONObject($0) }
+        return (["rejected": newest] as JSONObject).response
       }
     }
   }
@@ -58,16 +60,13 @@ struct FeedRoutes: Sendable {
       if let search { parts.append("search=" + PercentEncoding.encode(search)) }
       next = "/v1/feeds?" + parts.joined(separator: "&")
     }
-    return FeedDocuments.response(
-      FeedDocuments.FeedList(
-        standing: FeedDocuments.name(feeds.standing),
-        count: page.count,
-        feeds: page.feeds.map {
-          FeedDocuments.FeedEntry($0, otherPartitions: feeds.otherPartitions($0))
-        },
-        next: next
-      )
-    )
+    let document: JSONObject = [
+      "standing": feeds.standing.name,
+      "count": page.count,
+      "feeds": page.feeds.map { JSONObject($0, otherPartitions: feeds.otherPartitions($0)) },
+      "next": next,
+    ]
+    return document.response
   }
 
   private struct Refusal: Error { let response: HTTPResponse }

@@ -9,7 +9,7 @@ import Service
 /// Routes for operators and their tools (docs/http.md).
 struct OperationRoutes: Sendable {
   let health: @Sendable () -> DaemonHealth
-  let status: @Sendable () -> FeedDocuments.Status
+  let status: @Sendable () -> JSONObject
   let metrics: @Sendable () -> [MetricFamily]
   /// Whether metrics are served without a token.
   let metricsWithoutToken: Bool
@@ -25,7 +25,7 @@ struct OperationRoutes: Sendable {
     router.add(.get, "/readyz", isOpen: true) { _ in
       Self.answer(health().obstacles, fine: "ready", wrong: "not-ready")
     }
-    router.add(.get, "/v1/status", produces: Self.json) { _ in FeedDocuments.response(status()) }
+    router.add(.get, "/v1/status", produces: Self.json) { _ in status().response }
     router.add(.get, "/metrics", isOpen: metricsWithoutToken) { request in
       let format = MetricsFormat(accept: request.header("Accept"))
       let text = MetricsText.write(metrics(), format)
@@ -35,13 +35,13 @@ struct OperationRoutes: Sendable {
 
   private static func answer(_ reasons: [DaemonHealth.Reason], fine: String, wrong: String) -> HTTPResponse {
     let isFine = reasons.isEmpty
-    let answer = FeedDocuments.Health(
-      status: isFine ? 200 : 503,
-      code: isFine ? fine : wrong,
-      detail: isFine ? nil : reasons.map(\.detail).joined(separator: "; "),
-      reasons: reasons
-    )
-    var response = FeedDocuments.response(answer)
+    let answer: JSONObject = [
+      "status": isFine ? 200 : 503,
+      "code": isFine ? fine : wrong,
+      "detail": isFine ? nil : reasons.map(\.detail).joined(separator: "; "),
+      "reasons": reasons,
+    ]
+    var response = answer.response
     if !isFine {
       response.status = 503
       response.contentType = "application/problem+json"
@@ -93,66 +93,49 @@ struct StatusSource: Sendable {
   let instance: String
   let health: @Sendable () -> DaemonHealth
   let counters: @Sendable () -> HTTPCounters
-  private let startedAt = WallClock.milliseconds()
+  let startedAt = WallClock.milliseconds()
 
-  init(
-    feeds: FeedServer?,
-    status: DaemonStatus,
-    planner: PlannerThresholds,
-    instance: String,
-    health: @escaping @Sendable () -> DaemonHealth,
-    counters: @escaping @Sendable () -> HTTPCounters
-  ) {
-    self.feeds = feeds
-    self.status = status
-    self.planner = planner
-    self.instance = instance
-    self.health = health
-    self.counters = counters
-  }
-
-  var document: FeedDocuments.Status {
+  var document: JSONObject {
     let health = health()
     let statistics = status.statistics
-    return FeedDocuments.Status(
-      version: Release.version,
-      instance: instance,
-      standing: feeds.map { FeedDocuments.name($0.feeds.standing) },
-      startedAt: Timestamp.rfc3339(milliseconds: startedAt),
-      ready: health.isReady,
-      reasons: health.deaths + health.obstacles,
-      workers: status.workers.map(FeedDocuments.Worker.init),
-      partitions: partitions(statistics),
-      standby: status.standby.map { FeedDocuments.Standby($0.status) },
-      feeds: feeds.map { FeedDocuments.Totals($0.listing.feeds) } ?? FeedDocuments.Totals(statistics.content),
-      counters: FeedDocuments.Counters(statistics.counters),
-      http: FeedDocuments.Connections(counters()),
-      planner: FeedDocuments.Planner(
-        maxChanges: planner.maxChanges,
-        maxChangedFraction: planner.maxChangedFraction,
-        minimumItems: planner.minimumItems,
-        maxKindFraction: planner.maxKindFraction,
-        maxReloadRatio: planner.maxReloadRatio,
-        maxBytesRatio: planner.maxBytesRatio
-      )
-    )
+    let content = statistics.content
+    let listed = feeds?.listing.feeds
+    let totals: JSONObject = [
+      "count": listed?.all.count ?? content.feeds,
+      "sections": listed?.sectionCount ?? content.sections,
+      "items": listed?.itemCount ?? content.items,
+    ]
+    return [
+      "version": Release.version,
+      "instance": instance,
+      "standing": feeds?.feeds.standing.name,
+      "startedAt": Timestamp.rfc3339(milliseconds: startedAt),
+      "ready": health.isReady,
+      "reasons": health.deaths + health.obstacles,
+      "workers": status.workers.map { JSONObject($0) },
+      "partitions": partitions(statistics),
+      "standby": status.standby.map { JSONObject($0.status) },
+      "feeds": totals,
+      "counters": JSONObject(statistics.counters),
+      "http": JSONObject(counters()),
+      "planner": JSONObject(planner),
+    ]
   }
 
-  private func partitions(_ statistics: WorkerStatistics) -> [FeedDocuments.Partition] {
+  /// Standing and position are the follower's, if feeds are served.
+  private func partitions(_ statistics: WorkerStatistics) -> [JSONObject] {
     let lag = statistics.lagByNumber
     guard let feeds else {
-      return statistics.partitions.sorted().map {
-        FeedDocuments.Partition(partition: $0, standing: nil, position: nil, inputLag: lag[$0])
-      }
+      return statistics.partitions.sorted().map { ["partition": $0, "inputLag": lag[$0]] }
     }
     let served = status.served.served
     return feeds.feeds.client.partitions.filter { served.contains($0.number) }.map {
-      FeedDocuments.Partition(
-        partition: $0.number,
-        standing: FeedDocuments.name($0.standing),
-        position: $0.position,
-        inputLag: lag[$0.number]
-      )
+      [
+        "partition": $0.number,
+        "standing": $0.standing.name,
+        "position": $0.position,
+        "inputLag": lag[$0.number],
+      ]
     }
   }
 }

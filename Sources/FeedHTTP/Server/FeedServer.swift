@@ -20,10 +20,7 @@ final class FeedServer: Sendable {
   /// Decides what is followed.
   let follower: StandbyFollower
 
-  private let client: FeedClient
-  private let reloads: ReloadCache
   private let streams: FeedStreams
-  private let moved: MovedFeeds
   private let status: DaemonStatus
   /// Nil if instances do not announce their addresses.
   private let directory: InstanceDirectory?
@@ -67,7 +64,6 @@ final class FeedServer: Sendable {
     )
     let reloads = ReloadCache(client, keptLimit: Self.keptBytes, limit: options.maxReloadBytes)
     let streams = FeedStreams(client, reloads, maxHistoryBytes: options.maxHistoryBytes)
-    let moved = MovedFeeds()
     listing = FeedListing(client)
     let (wanted, continuation) = AsyncStream<Set<Int32>>.makeStream(bufferingPolicy: .bufferingNewest(1))
     follower = StandbyFollower(
@@ -78,11 +74,8 @@ final class FeedServer: Sendable {
       log
     ) { continuation.yield($0) }
     self.wanted = wanted
-    feeds = ServedFeeds(client: client, reloads: reloads, moved: moved) { status.served }
-    self.client = client
-    self.reloads = reloads
+    feeds = ServedFeeds(client: client, reloads: reloads, moved: MovedFeeds()) { status.served }
     self.streams = streams
-    self.moved = moved
     self.status = status
     directory =
       options.advertisedURL.isEmpty
@@ -107,7 +100,7 @@ final class FeedServer: Sendable {
       group.addTask { await self.streams.sendUpToDateNotices() }
       group.addTask { for await partitions in self.served { self.follower.serve(partitions) } }
       group.addTask { for await partitions in self.wanted { await self.follow(partitions) } }
-      group.addTask { await self.lookForMoved() }
+      group.addTask { await self.keepLookingForMoved() }
       await group.waitForAll()
     }
     directory?.stop()
@@ -115,7 +108,7 @@ final class FeedServer: Sendable {
 
   /// Follows until the task is cancelled, and restarts after each failure.
   private func follow() async {
-    await client.keepRunning(beside: send, pause: pause) { failure, seconds in
+    await feeds.client.keepRunning(beside: send, pause: pause) { failure, seconds in
       self.log.write(
         .httpFollowerFailed,
         "feed follower failed; feeds are unavailable over HTTP until it has restarted",
@@ -123,7 +116,7 @@ final class FeedServer: Sendable {
       )
       // The feeds have disappeared already, so no reader can start with a discarded state.
       self.follower.reset()
-      self.reloads.removeAll()
+      self.feeds.reloads.removeAll()
       self.streams.reset(reason: "the follower failed; it reads its feeds again")
     }
   }
@@ -135,6 +128,7 @@ final class FeedServer: Sendable {
 
   /// Follows other partitions.
   private func follow(_ partitions: Set<Int32>) async {
+    let (client, moved) = (feeds.client, feeds.moved)
     let gone = Set(client.partitions.map(\.number)).subtracting(partitions)
     moved.remove(partitions)
     if !gone.isEmpty {
@@ -143,18 +137,22 @@ final class FeedServer: Sendable {
         .map { (feed: ByteText($0.feed), partition: $0.partition) }
       moved.add(feeds)
       // When one member knows its assignment, the group has assigned all partitions.
-      if !feeds.isEmpty, let directory { moved.note(await directory.urls() ?? [:]) }
+      if !feeds.isEmpty { await lookForMoved() }
       streams.move(feeds) { moved.url(of: $0) }
     }
     client.follow(partitions: partitions)
   }
 
   /// Refreshes the addresses of moved partitions, which may move again.
-  private func lookForMoved() async {
-    guard let directory else { return }
+  private func keepLookingForMoved() async {
+    guard directory != nil else { return }
     while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
-      if !moved.isEmpty { moved.note(await directory.urls() ?? [:]) }
+      if !feeds.moved.isEmpty { await lookForMoved() }
     }
+  }
+
+  private func lookForMoved() async {
+    if let directory { feeds.moved.note(await directory.urls() ?? [:]) }
   }
 }
 

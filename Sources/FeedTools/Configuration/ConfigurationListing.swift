@@ -28,16 +28,7 @@ package struct ConfigurationListing: Sendable {
         reading.source.description,
       ])
     }
-    let widths = rows[0].indices.map { column in
-      // A long value such as a certificate must not widen its column for all rows.
-      rows.map { $0[column].count }.filter { $0 <= Self.widestCell }.max() ?? 0
-    }
-    let table = rows.reduce(into: "") { text, row in
-      var line = zip(row, widths).map { FollowLine.padded($0, $1) }.joined(separator: "  ")
-      while line.last == " " { line.removeLast() }
-      text += line + "\n"
-    }
-    return table + (topics.map { "\n" + $0.table } ?? "")
+    return FollowLine.table(rows, widest: Self.widestCell) + (topics.map { "\n" + $0.table } ?? "")
   }
 
   /// The problems, one line each.
@@ -47,49 +38,54 @@ package struct ConfigurationListing: Sendable {
   package var json: String {
     var fields = [
       ("settings", Self.list(loaded.readings.map(Self.json))),
-      ("unknownVariables", Self.list(loaded.unknownVariables.map { Self.quoted($0.name) })),
+      ("unknownVariables", Self.list(loaded.unknownVariables.map { JSONLine.quoted($0.name) })),
     ]
     if let topics {
       fields.append(("topics", Self.list(topics.requirements.map(Self.json))))
-      fields.append(("topicSettingsUnknown", topics.unknown.map(Self.quoted) ?? "null"))
+      fields.append(("topicSettingsUnknown", topics.unknown.map(JSONLine.quoted) ?? "null"))
     }
     fields.append(("isRight", String(isRight)))
-    return Self.object(fields) + "\n"
+    return JSONLine.object(fields) + "\n"
   }
 
   private static func json(_ reading: ConfigurationReading) -> String {
-    var fields = [("key", quoted(reading.key))]
+    var fields = [("key", JSONLine.quoted(reading.key))]
     if reading.isMasked, reading.value != .string("") {
       fields.append(("isMasked", "true"))
-      if let reference = reading.reference { fields.append(("reference", quoted(reference))) }
+      if let reference = reading.reference { fields.append(("reference", JSONLine.quoted(reference))) }
     } else {
       fields.append(("value", json(reading.value)))
     }
-    if let unit = reading.unit { fields.append(("unit", quoted(unit.rawValue))) }
+    if let unit = reading.unit { fields.append(("unit", JSONLine.quoted(unit.rawValue))) }
     switch reading.source {
-    case .defaultValue: fields.append(("source", quoted("default")))
+    case .defaultValue: fields.append(("source", JSONLine.quoted("default")))
     case .file(let path, let line):
       fields += [
-        ("source", quoted("file")), ("file", quoted(path)), ("line", line.map(String.init) ?? "null"),
+        ("source", JSONLine.quoted("file")), ("file", JSONLine.quoted(path)),
+        ("line", line.map(String.init) ?? "null"),
       ]
     case .environment(let variable):
-      fields += [("source", quoted("environment")), ("variable", quoted(variable))]
-    case .assignment: fields.append(("source", quoted("set")))
-    case .command(let command): fields += [("source", quoted("command")), ("command", quoted(command))]
+      fields += [("source", JSONLine.quoted("environment")), ("variable", JSONLine.quoted(variable))]
+    case .assignment: fields.append(("source", JSONLine.quoted("set")))
+    case .command(let command):
+      fields += [("source", JSONLine.quoted("command")), ("command", JSONLine.quoted(command))]
     }
-    return object(fields)
+    return JSONLine.object(fields)
   }
 
   private static func json(_ requirement: TopicRequirement) -> String {
     var fields = [
-      ("topic", quoted(requirement.topic)), ("what", quoted(requirement.kind.rawValue)),
-      ("actual", requirement.actual.map(quoted) ?? "null"), ("needed", quoted(requirement.needed)),
-      ("verdict", quoted(requirement.verdict.rawValue)),
+      ("topic", JSONLine.quoted(requirement.topic)), ("what", JSONLine.quoted(requirement.kind.rawValue)),
+      ("actual", requirement.actual.map(JSONLine.quoted) ?? "null"),
+      ("needed", JSONLine.quoted(requirement.needed)),
+      ("verdict", JSONLine.quoted(requirement.verdict.rawValue)),
     ]
     if requirement.isMismatch {
-      fields += [("reason", quoted(requirement.reason)), ("remedy", quoted(requirement.remedy))]
+      fields += [
+        ("reason", JSONLine.quoted(requirement.reason)), ("remedy", JSONLine.quoted(requirement.remedy)),
+      ]
     }
-    return object(fields)
+    return JSONLine.object(fields)
   }
 
   private static func json(_ value: ConfigurationValue) -> String {
@@ -97,17 +93,11 @@ package struct ConfigurationListing: Sendable {
     case .integer, .boolean: value.description
     // Integers are written without an exponent, which not every reader accepts; JSON has no infinity.
     case .number(let number): Int64(exactly: number).map(String.init) ?? value.description
-    default: quoted(value.text ?? value.description)
+    default: JSONLine.quoted(value.text ?? value.description)
     }
   }
 
   private static func list(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
-
-  private static func object(_ fields: [(String, String)]) -> String {
-    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
-  }
-
-  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
 
   private static let widestCell = 60
 }

@@ -11,6 +11,8 @@ struct DemoScript {
   }
 
   private let start: Int64
+  /// The feed whose records are added.
+  private var feed = ""
 
   /// - Parameter start: when the history begins, in milliseconds since 1970.
   init(seed: UInt64, start: Int64) {
@@ -43,21 +45,21 @@ struct DemoScript {
   /// - Parameters:
   ///   - time: in milliseconds since the history's start.
   ///   - value: an event, or an array of events, as JSON.
-  mutating func item(_ time: Int, _ feed: String, _ value: String) {
-    add(time, "feeds.items", feed, "\"value\":" + value)
+  private mutating func item(_ time: Int, _ value: String) {
+    add(time, "feeds.items", "\"value\":" + value)
   }
 
   /// Adds a record for the sections topic.
-  mutating func section(_ time: Int, _ feed: String, _ value: String) {
-    add(time, "feeds.sections", feed, "\"value\":" + value)
+  private mutating func section(_ time: Int, _ value: String) {
+    add(time, "feeds.sections", "\"value\":" + value)
   }
 
   /// Adds a record whose value is a text that need not be JSON.
-  mutating func raw(_ time: Int, _ feed: String, _ text: String) {
-    add(time, "feeds.items", feed, "\"payload\":" + text.jsonString)
+  private mutating func raw(_ time: Int, _ text: String) {
+    add(time, "feeds.items", "\"payload\":" + text.jsonString)
   }
 
-  private mutating func add(_ time: Int, _ topic: String, _ feed: String, _ value: String) {
+  private mutating func add(_ time: Int, _ topic: String, _ value: String) {
     let timestamp = start + Int64(time)
     let line = "{\"topic\":\"\(topic)\",\"ts\":\(timestamp),\"key\":\(feed.jsonString),\(value)}"
     records.append(Record(time: timestamp, line: line))
@@ -89,19 +91,19 @@ extension DemoScript {
   /// A newsroom's home page: it starts with a full list, then stories are added on top, gain readers, are promoted,
   /// become live coverage, and are removed.
   mutating func addNewsroom() {
-    let feed = "newsroom/home"
+    feed = "newsroom/home"
     let sections = ["top", "latest", "politics", "sport", "culture"]
     var stories: [String] = []
     let initial = sections.map { section -> String in
       let items = (0..<12).map { _ -> String in
         let id = "story-\(stories.count)"
         stories.append(id)
-        return "{\"id\":\"\(id)\",\"kind\":\"story\",\"data\":\(story(id))}"
+        return #"{"id":"\#(id)","kind":"story","data":\#(story(id))}"#
       }
-      return "{\"id\":\"\(section)\",\"data\":{\"title\":\"\(section)\"},"
-        + "\"items\":[\(items.joined(separator: ","))]}"
+      return #"{"id":"\#(section)","data":{"title":"\#(section)"},"#
+        + #""items":[\#(items.joined(separator: ","))]}"#
     }
-    section(0, feed, "{\"op\":\"feed.replace\",\"sections\":[\(initial.joined(separator: ","))]}")
+    section(0, #"{"op":"feed.replace","sections":[\#(initial.joined(separator: ","))]}"#)
 
     for time in stride(from: 100, to: DemoHistory.duration, by: 10) {
       let known = stories[next(stories.count)]
@@ -111,35 +113,23 @@ extension DemoScript {
         stories.append(id)
         item(
           time,
-          feed,
-          "{\"op\":\"item.upsert\",\"item\":\"\(id)\",\"section\":\"latest\",\"kind\":\"story\","
-            + "\"data\":\(story(id)),\"at\":\"first\"}"
+          #"{"op":"item.upsert","item":"\#(id)","section":"latest","#
+            + #""kind":"story","data":\#(story(id)),"at":"first"}"#
         )
       case 2:
-        item(
-          time,
-          feed,
-          "{\"op\":\"item.move\",\"item\":\"\(known)\","
-            + "\"section\":\"top\",\"at\":{\"index\":1}}"
-        )
+        item(time, #"{"op":"item.move","item":"\#(known)","section":"top","at":{"index":1}}"#)
       case 3:
-        item(time, feed, "{\"op\":\"item.upsert\",\"item\":\"\(known)\",\"kind\":\"live\"}")
+        item(time, #"{"op":"item.upsert","item":"\#(known)","kind":"live"}"#)
       case 4 where stories.count > 50:
         stories.removeAll { $0 == known }
-        item(time, feed, "{\"op\":\"item.delete\",\"item\":\"\(known)\"}")
+        item(time, #"{"op":"item.delete","item":"\#(known)"}"#)
       case 5:
         section(
           time,
-          feed,
-          "{\"op\":\"section.move\",\"section\":\"\(pick(Array(sections.dropFirst())))\","
-            + "\"at\":{\"index\":1}}"
+          #"{"op":"section.move","section":"\#(pick(Array(sections.dropFirst())))","at":{"index":1}}"#
         )
       default:
-        item(
-          time,
-          feed,
-          "{\"op\":\"item.patch\",\"item\":\"\(known)\",\"data\":{\"readers\":\(next(90_000))}}"
-        )
+        item(time, #"{"op":"item.patch","item":"\#(known)","data":{"readers":\#(next(90_000))}}"#)
       }
     }
   }
@@ -148,114 +138,105 @@ extension DemoScript {
     let subject = pick(["Council", "Harbour", "Budget", "Orchestra", "Striker", "River", "Bakery"])
     let verb = pick(["opens", "delays", "wins", "questions", "celebrates", "rebuilds", "leaves", "finds"])
     let object = pick(["a bridge", "the vote", "its archive", "the final", "a new hall", "old maps"])
-    return "{\"title\":\"\(subject) \(verb) \(object)\",\"slug\":\"\(id)\",\"readers\":\(next(5_000))}"
+    return #"{"title":"\#(subject) \#(verb) \#(object)","slug":"\#(id)","readers":\#(next(5_000))}"#
   }
 
   /// A shop's order board: orders move from column to column and disappear; a sale causes a burst of orders; one record
   /// is invalid.
   mutating func addOrders() {
-    let feed = "shop/orders"
+    feed = "shop/orders"
     let columns = ["new", "packing", "shipped"]
     for column in columns {
-      section(0, feed, "{\"op\":\"section.upsert\",\"section\":\"\(column)\",\"data\":{\"open\":true}}")
+      section(0, #"{"op":"section.upsert","section":"\#(column)","data":{"open":true}}"#)
     }
-    for order in 0..<90 { addOrder(feed, "order-\(order)", placed: 50 + order * 55) }
+    for order in 0..<90 { addOrder("order-\(order)", placed: 50 + order * 55) }
     // The sale starts.
-    for order in 0..<300 { addOrder(feed, "sale-\(order)", placed: 3_000 + order / 10) }
-    raw(2_500, feed, "{\"op\":\"item.upsert\",\"item\":\"order-\\u0000")
+    for order in 0..<300 { addOrder("sale-\(order)", placed: 3_000 + order / 10) }
+    raw(2_500, #"{"op":"item.upsert","item":"order-\u0000"#)
   }
 
-  private mutating func addOrder(_ feed: String, _ id: String, placed: Int) {
+  private mutating func addOrder(_ id: String, placed: Int) {
     let price = 500 + next(20_000)
     item(
       placed,
-      feed,
-      "{\"op\":\"item.upsert\",\"item\":\"\(id)\",\"section\":\"new\",\"kind\":\"order\","
-        + "\"data\":{\"customer\":\(next(9_999)),\"cents\":\(price)}}"
+      #"{"op":"item.upsert","item":"\#(id)","section":"new","kind":"order","#
+        + #""data":{"customer":\#(next(9_999)),"cents":\#(price)}}"#
     )
     let packed = placed + 150 + next(900)
     let shipped = packed + 150 + next(900)
     let gone = shipped + 300 + next(900)
     if packed < DemoHistory.duration {
-      item(packed, feed, "{\"op\":\"item.move\",\"item\":\"\(id)\",\"section\":\"packing\"}")
+      item(packed, #"{"op":"item.move","item":"\#(id)","section":"packing"}"#)
     }
     if shipped < DemoHistory.duration {
       item(
         shipped,
-        feed,
-        "[{\"op\":\"item.patch\",\"item\":\"\(id)\",\"data\":{\"parcel\":\"P\(next(99_999))\"}},"
-          + "{\"op\":\"item.move\",\"item\":\"\(id)\",\"section\":\"shipped\",\"at\":\"first\"}]"
+        #"[{"op":"item.patch","item":"\#(id)","data":{"parcel":"P\#(next(99_999))"}},"#
+          + #"{"op":"item.move","item":"\#(id)","section":"shipped","at":"first"}]"#
       )
     }
-    if gone < DemoHistory.duration { item(gone, feed, "{\"op\":\"item.delete\",\"item\":\"\(id)\"}") }
+    if gone < DemoHistory.duration { item(gone, #"{"op":"item.delete","item":"\#(id)"}"#) }
   }
 
   /// A map of power outages: regions with incidents. A storm replaces almost all of them; afterwards most of them
   /// change their kind at once.
   mutating func addOutages() {
-    let feed = "grid/outages"
+    feed = "grid/outages"
     let regions = ["north", "east", "south", "west"]
     var incidents = (0..<80).map { "outage-\($0)" }
-    section(0, feed, outages(incidents, regions, kind: "incident"))
+    section(0, outages(incidents, regions, kind: "incident"))
     for time in stride(from: 150, to: 3_900, by: 25) {
-      item(time, feed, customers(incidents[next(incidents.count)]))
+      item(time, customers(incidents[next(incidents.count)]))
     }
     // The storm: a few incidents stay, the others are new.
     incidents = Array(incidents.prefix(10)) + (0..<90).map { "storm-\($0)" }
-    section(4_000, feed, outages(incidents, regions, kind: "incident"))
+    section(4_000, outages(incidents, regions, kind: "incident"))
     for time in stride(from: 4_150, to: 5_000, by: 15) {
-      item(time, feed, customers(incidents[next(incidents.count)]))
+      item(time, customers(incidents[next(incidents.count)]))
     }
     // Crews are sent to most of them.
     let changes = incidents.dropFirst(20).map {
-      "{\"op\":\"item.upsert\",\"item\":\"\($0)\",\"kind\":\"repair\"}"
+      #"{"op":"item.upsert","item":"\#($0)","kind":"repair"}"#
     }
-    item(5_100, feed, "[\(changes.joined(separator: ","))]")
+    item(5_100, "[\(changes.joined(separator: ","))]")
     for time in stride(from: 5_200, to: DemoHistory.duration, by: 20) {
-      item(time, feed, customers(incidents[next(incidents.count)]))
+      item(time, customers(incidents[next(incidents.count)]))
     }
   }
 
   private mutating func customers(_ incident: String) -> String {
-    "{\"op\":\"item.patch\",\"item\":\"\(incident)\",\"data\":{\"customers\":\(next(4_000))}}"
+    #"{"op":"item.patch","item":"\#(incident)","data":{"customers":\#(next(4_000))}}"#
   }
 
   private mutating func outages(_ incidents: [String], _ regions: [String], kind: String) -> String {
     var items = [[String]](repeating: [], count: regions.count)
     for incident in incidents {
       items[next(regions.count)].append(
-        "{\"id\":\"\(incident)\",\"kind\":\"\(kind)\",\"data\":"
-          + "{\"lat\":\(48 + next(5)).\(100 + next(900)),\"lon\":\(7 + next(6)).\(100 + next(900)),"
-          + "\"customers\":\(next(4_000))}}"
+        #"{"id":"\#(incident)","kind":"\#(kind)","data":{"lat":\#(48 + next(5)).\#(100 + next(900)),"#
+          + #""lon":\#(7 + next(6)).\#(100 + next(900)),"customers":\#(next(4_000))}}"#
       )
     }
     let sections = zip(regions, items).map {
-      "{\"id\":\"\($0)\",\"data\":{\"region\":\"\($0)\"},\"items\":[\($1.joined(separator: ","))]}"
+      #"{"id":"\#($0)","data":{"region":"\#($0)"},"items":[\#($1.joined(separator: ","))]}"#
     }
-    return "{\"op\":\"feed.replace\",\"sections\":[\(sections.joined(separator: ","))]}"
+    return #"{"op":"feed.replace","sections":[\#(sections.joined(separator: ","))]}"#
   }
 
   /// A football score board: concurrent matches, whose minutes and goals change constantly until they end.
   mutating func addScores() {
-    let feed = "football/scores"
+    feed = "football/scores"
     let teams = [
       "Ajax", "Betis", "Celtic", "Dinamo", "Everton", "Fulham", "Genoa", "Hertha", "Inter", "Lyon",
     ]
-    section(
-      0,
-      feed,
-      "[{\"op\":\"section.upsert\",\"section\":\"live\"},"
-        + "{\"op\":\"section.upsert\",\"section\":\"finished\"}]"
-    )
+    section(0, #"[{"op":"section.upsert","section":"live"},{"op":"section.upsert","section":"finished"}]"#)
     var live = (0..<24).map { "match-\($0)" }
     var goals = [Int](repeating: 0, count: live.count)
     for (number, match) in live.enumerated() {
       item(
         20,
-        feed,
-        "{\"op\":\"item.upsert\",\"item\":\"\(match)\",\"section\":\"live\",\"kind\":\"match\",\"data\":"
-          + "{\"home\":\"\(teams[number % 10])\",\"away\":\"\(teams[(number * 3 + 1) % 10])\","
-          + "\"score\":[0,0],\"minute\":0}}"
+        #"{"op":"item.upsert","item":"\#(match)","section":"live","kind":"match","#
+          + #""data":{"home":"\#(teams[number % 10])","away":"\#(teams[(number * 3 + 1) % 10])","#
+          + #""score":[0,0],"minute":0}}"#
       )
     }
     for minute in 1...90 {
@@ -265,17 +246,15 @@ extension DemoScript {
         if next(25) == 0 { goals[number] += 1 }
         item(
           time,
-          feed,
-          "{\"op\":\"item.patch\",\"item\":\"\(match)\",\"data\":"
-            + "{\"minute\":\(minute),\"score\":[\(goals[number]),\(goals[number] / 2)]}}"
+          #"{"op":"item.patch","item":"\#(match)","#
+            + #""data":{"minute":\#(minute),"score":[\#(goals[number]),\#(goals[number] / 2)]}}"#
         )
       }
       if minute > 45, minute % 4 == 0, let match = draw(&live) {
         item(
           time,
-          feed,
-          "[{\"op\":\"item.patch\",\"item\":\"\(match)\",\"data\":{\"minute\":90,\"final\":true}},"
-            + "{\"op\":\"item.move\",\"item\":\"\(match)\",\"section\":\"finished\",\"at\":\"first\"}]"
+          #"[{"op":"item.patch","item":"\#(match)","data":{"minute":90,"final":true}},"#
+            + #"{"op":"item.move","item":"\#(match)","section":"finished","at":"first"}]"#
         )
       }
     }
@@ -294,25 +273,25 @@ extension [String] {
 extension DemoScript {
   /// A ticker that keeps its newest lines, is deleted, and is recreated.
   mutating func addTicker() {
-    let feed = "newsroom/ticker"
+    feed = "newsroom/ticker"
     var lines: [String] = []
     for time in stride(from: 30, to: DemoHistory.duration, by: 40) {
       if (3_500..<4_200).contains(time) {
-        if !lines.isEmpty { item(time, feed, "{\"op\":\"feed.delete\"}") }
+        if !lines.isEmpty { item(time, #"{"op":"feed.delete"}"#) }
         lines = []
         continue
       }
       let id = "line-\(time)"
       lines.append(id)
       var events = [
-        "{\"op\":\"item.upsert\",\"item\":\"\(id)\",\"section\":\"lines\",\"at\":\"first\","
-          + "\"data\":\"\(pick(["Rain", "Wind", "Goals", "Trains", "Markets"])) at \(time) ms\"}"
+        #"{"op":"item.upsert","item":"\#(id)","section":"lines","at":"first","#
+          + #""data":"\#(pick(["Rain", "Wind", "Goals", "Trains", "Markets"])) at \#(time) ms"}"#
       ]
-      if lines.count == 1 { events.insert("{\"op\":\"section.upsert\",\"section\":\"lines\"}", at: 0) }
+      if lines.count == 1 { events.insert(#"{"op":"section.upsert","section":"lines"}"#, at: 0) }
       if lines.count > 15 {
-        events.append("{\"op\":\"item.delete\",\"item\":\"\(lines.removeFirst())\"}")
+        events.append(#"{"op":"item.delete","item":"\#(lines.removeFirst())"}"#)
       }
-      item(time, feed, "[\(events.joined(separator: ","))]")
+      item(time, "[\(events.joined(separator: ","))]")
     }
   }
 }

@@ -4,27 +4,20 @@ package import FeedConfiguration
 package import Service
 
 /// `feedstore inspect`: the state of one feed on the changesets topic, in each partition that has it.
-package struct FeedInspection: Sendable {
-  package var configuration: FeedStoreConfiguration
-  package var feed: String
-  package var stop: StopRequest
-  package var log: Log
-  /// The maximum time without a record from the topic.
-  var patienceMilliseconds = FollowSession.patienceMilliseconds
-
-  package init(_ configuration: FeedStoreConfiguration, feed: String, stop: StopRequest, log: Log) {
-    self.configuration = configuration
-    self.feed = feed
-    self.stop = stop
-    self.log = log
-  }
-
+package enum FeedInspection {
   /// Reads the topic to its end.
   ///
+  /// - Parameter patienceMilliseconds: the maximum time without a record from the topic.
   /// - Returns: the report; nil if there is no such feed.
   /// - Throws: ``ConfigurationError``; `FeedClientError`; ``StoppedEarly``; ``DaemonError`` if the brokers send
   ///   nothing.
-  package func run() async throws -> String? {
+  package static func run(
+    _ configuration: FeedStoreConfiguration,
+    feed: String,
+    stop: StopRequest,
+    log: Log,
+    patienceMilliseconds: Int64 = FollowSession.patienceMilliseconds
+  ) async throws -> String? {
     let session = try FollowSession(configuration, feeds: [feed], stop: stop, log: log)
     return try await session.readOnce(patienceMilliseconds: patienceMilliseconds) { client in
       let partitions = client.partitions(of: feed)

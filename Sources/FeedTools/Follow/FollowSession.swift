@@ -6,7 +6,7 @@ import Kafka
 import Service
 
 /// A client for the duration of one command: it runs while the body does, and stops on request.
-struct FollowSession {
+package struct FollowSession {
   let client: FeedClient
   private let topic: String
   private let startupTimeoutMilliseconds: Int64
@@ -17,7 +17,7 @@ struct FollowSession {
   /// The timeout of the last topic request.
   private static let answerMilliseconds: Int64 = 5_000
   /// The maximum time without a record when a topic is read once.
-  static let patienceMilliseconds: Int64 = 30_000
+  package static let patienceMilliseconds: Int64 = 30_000
 
   /// - Parameter feeds: the ids of the feeds to follow; nil for all.
   /// - Throws: ``ConfigurationError`` for `kafka.*`.

@@ -72,14 +72,23 @@ enum UpdateJSON {
       return line(content.reloadDocument())
     case .changed(let changeset, _): return changeset.values.map(line).joined()
     case .absent(_, _, let changeset?): return line(changeset)
-    case .absent(let feed, _, nil): return beginning + "\"feed\":\(quoted(feed)),\"error\":\"absent\"}\n"
+    case .absent(let feed, _, nil):
+      return beginning + "\"feed\":\(JSONLine.quoted(feed)),\"error\":\"absent\"}\n"
     case .mustRefetch(let feed, _, let reason):
       return beginning
-        + "\"feed\":\(quoted(feed)),\"error\":\"must-refetch\",\"message\":\(quoted(reason))}\n"
+        + "\"feed\":\(JSONLine.quoted(feed)),\"error\":\"must-refetch\",\"message\":\(JSONLine.quoted(reason))}\n"
     }
   }
+}
 
-  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
+/// Puts JSON together whose members stand in a given order.
+enum JSONLine {
+  /// - Parameter fields: names, and values as JSON.
+  static func object(_ fields: [(String, String)]) -> String {
+    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+  }
+
+  static func quoted(_ text: String) -> String { JSONData(string: text).description }
 }
 
 /// Describes why the planner published a changeset as it did.
@@ -195,5 +204,19 @@ enum FollowLine {
 
   static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  /// Rows with aligned columns; every line ends with a line feed.
+  ///
+  /// - Parameter widest: a longer cell, such as a certificate, does not widen its column for all rows.
+  static func table(_ rows: [[String]], widest: Int = .max) -> String {
+    let widths = rows[0].indices.map { column in
+      rows.map { $0[column].count }.filter { $0 <= widest }.max() ?? 0
+    }
+    return rows.reduce(into: "") { text, row in
+      var line = zip(row, widths).map { padded($0, $1) }.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      text += line + "\n"
+    }
   }
 }

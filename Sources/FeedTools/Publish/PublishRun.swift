@@ -32,11 +32,7 @@ final class PublishRun {
   init(_ publisher: Publisher, _ settings: KafkaSettings) throws {
     self.publisher = publisher
     let log = publisher.log
-    do {
-      producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
-    } catch {
-      throw error.configurationOrDaemonError
-    }
+    producer = try Producer(configuration: settings.producer, log: log.kafkaHandler)
     limits = RecordLimits(settings, producer, log: log)
     reader = ReplayReader(
       paths: publisher.inputs,

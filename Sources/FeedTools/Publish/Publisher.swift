@@ -35,12 +35,7 @@ package struct Publisher: Sendable {
   ///   ``ConfigurationError``.
   package func run() async throws -> PublishReport {
     let settings = try KafkaSettings(configuration)
-    let thread = WorkerThread(name: "publisher")
-    defer { thread.stop() }
-    return try await withTaskExecutorPreference(thread) { @concurrent in
-      // librdkafka blocks, so it is used only on this thread.
-      try PublishRun(self, settings).run()
-    }
+    return try await WorkerThread.withKafka("publisher") { try PublishRun(self, settings).run() }
   }
 }
 

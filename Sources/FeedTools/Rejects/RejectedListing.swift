@@ -39,18 +39,18 @@ package struct RejectedListing: Sendable {
   package func run() async throws -> RejectedReport {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
-      let reader = try RejectedReader(settings, configuration, log: log)
-      defer { reader.close() }
+      let reader = try TopicReader.ofRejected(settings, configuration, log: log)
+      defer { try? reader.close() }
       return try read(reader)
     }
   }
 
-  private func read(_ reader: RejectedReader) throws -> RejectedReport {
+  private func read(_ reader: TopicReader) throws -> RejectedReport {
     var report = RejectedReport()
     var isRead = true
     for partition in 0..<(try reader.partitionCount()) where isRead {
       let marks = try reader.watermarks(partition)
-      try reader.read(partition, from: marks.low, to: marks.high) { message in
+      try reader.read([partition: marks.low..<marks.high]) { message in
         let copy = RejectedCopy(message)
         guard isWanted(copy) else { return true }
         report.count(copy)
@@ -85,19 +85,20 @@ enum RejectedLine {
   static func json(_ copy: RejectedCopy) -> String {
     var fields = [
       ("partition", String(copy.place.partition)), ("offset", String(copy.place.offset)),
-      ("time", quoted(Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds))),
-      ("code", copy.code.map(quoted) ?? "null"), ("message", copy.message.map(quoted) ?? "null"),
+      ("time", JSONLine.quoted(Timestamp.rfc3339(milliseconds: copy.timestampMilliseconds))),
+      ("code", copy.code.map(JSONLine.quoted) ?? "null"),
+      ("message", copy.message.map(JSONLine.quoted) ?? "null"),
     ]
     if let key = copy.key, String(validating: key, as: UTF8.self) == nil {
-      fields.append(("keyBase64", quoted(base64(key))))
+      fields.append(("keyBase64", JSONLine.quoted(base64(key))))
     } else {
-      fields.append(("key", copy.key.map { quoted(String(decoding: $0, as: UTF8.self)) } ?? "null"))
+      fields.append(("key", copy.key.map { JSONLine.quoted(String(decoding: $0, as: UTF8.self)) } ?? "null"))
     }
     fields.append(("valueBytes", copy.value.map { String($0.count) } ?? "null"))
     if let bytes = copy.wholeKeyBytes { fields.append(("wholeKeyBytes", String(bytes))) }
     if let bytes = copy.wholeValueBytes { fields.append(("wholeValueBytes", String(bytes))) }
     fields.append(("source", copy.source.map(json) ?? "null"))
-    return object(fields) + "\n"
+    return JSONLine.object(fields) + "\n"
   }
 
   /// Everything except the value, one readable line each.
@@ -117,18 +118,12 @@ enum RejectedLine {
   }
 
   private static func json(_ source: RejectedSource) -> String {
-    object([
-      ("topic", quoted(source.topic)), ("partition", String(source.partition)),
+    JSONLine.object([
+      ("topic", JSONLine.quoted(source.topic)), ("partition", String(source.partition)),
       ("offset", source.offset.map(String.init) ?? "null"),
       ("timestamp", source.timestampMilliseconds.map(String.init) ?? "null"),
     ])
   }
-
-  private static func object(_ fields: [(String, String)]) -> String {
-    "{" + fields.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
-  }
-
-  private static func quoted(_ text: String) -> String { JSONData(string: text).description }
 
   private static func base64(_ bytes: [UInt8]) -> String {
     let writer = ByteWriter()
@@ -179,9 +174,9 @@ package struct RejectedExcerpt: Sendable {
   ) async throws -> RejectedExcerpt {
     let settings = try KafkaSettings(configuration)
     return try await WorkerThread.withKafka("rejects") {
-      let reader = try RejectedReader(settings, configuration, log: log)
-      defer { reader.close() }
-      let copy = try reader.copy(at: place)
+      let reader = try TopicReader.ofRejected(settings, configuration, log: log)
+      defer { try? reader.close() }
+      let copy = try reader.rejectedCopy(at: place)
       return RejectedExcerpt(details: RejectedLine.details(copy, topic: reader.topic), value: copy.value)
     }
   }

@@ -47,11 +47,11 @@ package struct RejectedPublication: Sendable {
   }
 
   private func read(_ settings: KafkaSettings) throws -> [RejectedCopy] {
-    let reader = try RejectedReader(settings, configuration, log: log)
-    defer { reader.close() }
+    let reader = try TopicReader.ofRejected(settings, configuration, log: log)
+    defer { try? reader.close() }
     var bytes = 0
     return try places.map { place in
-      let copy = try reader.copy(at: place)
+      let copy = try reader.rejectedCopy(at: place)
       bytes += (copy.key?.count ?? 0) + (copy.value?.count ?? 0)
       guard bytes <= Self.mostBytes else {
         throw DaemonError(

@@ -86,6 +86,7 @@ final class TopicReader {
     onPoll: () -> Void = {},
     _ body: (Message) throws -> Bool
   ) throws {
+    let ranges = ranges.filter { !$0.value.isEmpty }
     var ends = ranges.mapValues(\.upperBound)
     try reader.remove(opened)
     opened = []

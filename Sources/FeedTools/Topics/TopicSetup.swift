@@ -125,13 +125,7 @@ package struct TopicReport: Sendable, Equatable {
       ])
       last = requirement.topic
     }
-    let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-    return rows.reduce(into: "") { text, row in
-      let cells = zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
-      var line = cells.joined(separator: "  ")
-      while line.last == " " { line.removeLast() }
-      text += line + "\n"
-    }
+    return FollowLine.table(rows)
   }
 
   /// Actions taken, problems and remedies, one line each.

@@ -31,7 +31,7 @@ final class TopicVerification {
     var ranges: [Int32: Range<Int64>] = [:]
     for partition in 0..<(try reader.partitionCount()) {
       let marks = try reader.watermarks(partition)
-      if marks.low < marks.high { ranges[partition] = marks.low..<marks.high }
+      ranges[partition] = marks.low..<marks.high
     }
     var progress = ProgressBar("verifying", total: nil, now: MonotonicClock.nanoseconds())
     defer { progress.finish() }

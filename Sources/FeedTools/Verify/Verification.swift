@@ -7,7 +7,7 @@ import Kafka
 package import Service
 
 /// `feedstore verify`: checks changesets, in files or on a cluster, against the protocol.
-package struct Verification: Sendable {
+package enum Verification {
   /// The source of the changesets.
   package enum Input: Sendable, Equatable {
     /// Output files of a replay, in order; `-` is standard input.
@@ -16,29 +16,17 @@ package struct Verification: Sendable {
     case topic
   }
 
-  package var configuration: FeedStoreConfiguration
-  package var input: Input
-  package var log: Log
-  /// Called with each fault as a line.
-  package var tell: @Sendable (String) -> Void
-
-  package init(
+  /// Reads all changesets.
+  ///
+  /// - Parameter tell: called with each fault as a line.
+  /// - Throws: ``ReplayError`` for files that cannot be read; ``ConfigurationError`` and ``DaemonError`` for a topic.
+  ///   Faults in changesets are reported and counted, not thrown.
+  package static func run(
     _ configuration: FeedStoreConfiguration,
     input: Input,
     log: Log,
     tell: @escaping @Sendable (String) -> Void
-  ) {
-    self.configuration = configuration
-    self.input = input
-    self.log = log
-    self.tell = tell
-  }
-
-  /// Reads all changesets.
-  ///
-  /// - Throws: ``ReplayError`` for files that cannot be read; ``ConfigurationError`` and ``DaemonError`` for a topic.
-  ///   Faults in changesets are reported and counted, not thrown.
-  package func run() async throws -> VerificationReport {
+  ) async throws -> VerificationReport {
     let started = MonotonicClock.nanoseconds()
     var options = VerificationOptions(
       keyframes: configuration.store.keyframe,
@@ -53,7 +41,12 @@ package struct Verification: Sendable {
       try FileVerification(paths: paths, topics: configuration.store.topics).run(verifier)
     case .topic:
       verifier = FaultReporter(options, .topic(configuration.store.topics.changesets), tell)
-      try await verifyTopic(verifier)
+      let settings = try KafkaSettings(configuration)
+      // This waits, and uses it only afterwards.
+      nonisolated(unsafe) let verifier = verifier
+      try await WorkerThread.withKafka("verify") {
+        try TopicVerification(settings, configuration, log: log).run(verifier)
+      }
     }
     verifier.finish()
     return VerificationReport(
@@ -61,15 +54,6 @@ package struct Verification: Sendable {
       faults: verifier.faults,
       nanoseconds: MonotonicClock.nanoseconds() - started
     )
-  }
-
-  private func verifyTopic(_ verifier: FaultReporter) async throws {
-    let settings = try KafkaSettings(configuration)
-    // The caller waits for this, and uses it only afterwards.
-    nonisolated(unsafe) let verifier = verifier
-    try await WorkerThread.withKafka("verify") {
-      try TopicVerification(settings, configuration, log: log).run(verifier)
-    }
   }
 }
 

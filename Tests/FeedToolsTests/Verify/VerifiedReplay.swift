@@ -50,9 +50,9 @@ struct VerifiedReplay {
     var configuration = FeedStoreConfiguration()
     configuration.store = options
     let told = Mutex<[String]>([])
-    let report = try await Verification(configuration, input: .files(paths), log: quiet) { line in
+    let report = try await Verification.run(configuration, input: .files(paths), log: quiet) { line in
       told.withLock { $0.append(line) }
-    }.run()
+    }
     // Without the path of the folder.
     return (told.withLock { $0 }.map { $0.replacing(/^.*\/verified:/, with: "") }, report)
   }
