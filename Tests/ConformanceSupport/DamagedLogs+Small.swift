@@ -25,125 +25,120 @@ extension DamagedLogs {
         "\"base\":2,\"part\":1,\"parts\":2,"
       ),
     ]
-    let cases: [(name: String, title: String, section: String, lines: [Line])] = [
-      ("missing-feed", "a deletion without its feed", "11.7", [Self.edited(deletion, "\"feed\":\"f\",", "")]),
-      (
-        "missing-epoch", "a reload without its epoch", "11.7",
-        [Self.edited(reload, "\"epoch\":\"feeds.items:0/0\",", "")]
-      ),
-      (
-        "missing-revision", "a reload without its revision", "11.7",
-        [Self.edited(reload, "\"revision\":2,", "")]
-      ),
-      ("missing-base", "a deletion without its base", "11.7", [Self.edited(deletion, "\"base\":1,", "")]),
-      (
-        "missing-mode", "a difference without its mode", "11.7",
-        [Self.edited(lossless, "\"mode\":\"diff\",", "")]
-      ),
-      (
-        "missing-through", "a deletion without its through", "11.7",
-        [Self.edited(deletion, "\"through\":{\"feeds.items\":0},", "")]
-      ),
-      (
-        "missing-checksum", "a deletion without its checksum", "11.7",
-        [Self.edited(deletion, ",\"checksum\":\"00000000\"", "")]
-      ),
-      ("type-feed", "a deletion whose feed is a number", "11.7", [Self.edited(deletion, "\"f\"", "5")]),
-      (
-        "type-epoch", "a reload whose epoch is a number", "11.7",
-        [Self.edited(reload, "\"feeds.items:0/0\"", "5")]
-      ),
-      (
-        "type-base", "a deletion whose base is a string", "11.7",
-        [Self.edited(deletion, "\"base\":1", "\"base\":\"1\"")]
-      ),
-      ("type-mode", "a difference whose mode is a number", "11.7", [Self.edited(lossless, "\"diff\"", "5")]),
-      (
-        "type-time", "a deletion whose time is a number", "11.7",
-        [Self.edited(deletion, "\"1970-01-01T00:00:00.000Z\"", "0")]
-      ),
-      (
-        "type-checksum", "a deletion whose checksum is null", "11.7",
-        [Self.edited(deletion, "\"00000000\"", "null")]
-      ),
-      (
-        "type-checksum-short", "a deletion whose checksum has seven digits", "11.7",
-        [Self.edited(deletion, "\"00000000\"", "\"0000000\"")]
-      ),
-      (
-        "type-parts", "a reload whose part and parts are strings", "11.7",
-        [Self.edited(reload, "\"base\":1,", "\"base\":1,\"part\":\"0\",\"parts\":\"1\",")]
-      ),
-      (
-        "type-part-last", "a deletion that is part 2 of 2", "11.7",
-        [Self.edited(deletion, "\"base\":1,", "\"base\":1,\"part\":2,\"parts\":2,")]
-      ),
-      (
-        "entry-kind", "an item is inserted without its kind", "11.7",
-        [items("insert", "\"id\":\"x\",\"section\":\"s\",\"index\":2,\"data\":1", ["s a b x", "t c"])]
-      ),
-      (
-        "entry-index", "an item is inserted without its index", "11.7",
-        [items("insert", "\"id\":\"x\",\"section\":\"s\",\"kind\":\"\",\"data\":1", ["s x a b", "t c"])]
-      ),
-      (
-        "entry-section-data", "the first section of a reload has no data", "11.6",
-        [Self.edited(reload, "\"id\":\"s\",\"data\":null", "\"id\":\"s\"")]
-      ),
-      (
-        "entry-item-kind", "an item of a reload has no kind", "11.6",
-        [Self.edited(reload, "\"id\":\"a\",\"kind\":\"\"", "\"id\":\"a\"")]
-      ),
-      (
-        "parts-malformed-between", "a malformed record drops the parts that came before it", "11.7",
-        [parts[0], Line(partition: 0, offset: 0, key: Array("d1/f".utf8), value: []), parts[1]]
-      ),
-      (
-        "parts-checksum-first", "the first of two parts has another checksum, the last the right one", "11.4",
-        [Self.edited(parts[0], "\"checksum\":\"", "\"checksum\":\"00000000\",\"was\":\""), parts[1]]
-      ),
-      (
-        "same-reload-twice", "a reload with an item twice, and the checksum of that", "11.6",
-        [Self.reload(2, ["s a a"])]
-      ),
-      (
-        "same-insert", "an item is inserted that is there, with the checksum of that", "11.5",
-        [
-          items(
-            "insert",
-            "\"id\":\"a\",\"section\":\"s\",\"index\":2,\"kind\":\"\",\"data\":1",
-            ["s a b a", "t c"]
-          )
-        ]
-      ),
-      (
-        "same-insert-nowhere",
-        "an item is inserted into a section that is not there, with the checksum without it", "11.5",
-        [items("insert", "\"id\":\"x\",\"section\":\"none\",\"index\":0,\"kind\":\"\",\"data\":1", layout)]
-      ),
-      (
-        "same-reload-item", "an item is reloaded at another position, with the right checksum", "11.5",
-        [items("reload", "\"id\":\"a\",\"section\":\"s\",\"index\":1,\"kind\":\"\",\"data\":1", layout)]
-      ),
-      (
-        "same-sections", "two sections at one position, with the checksum of one order", "11.5",
-        [
-          difference(
-            ["s a b", "t c", "y", "x"],
-            "\"insert\":[{\"id\":\"x\",\"index\":2,\"data\":1},{\"id\":\"y\",\"index\":2,\"data\":1}]",
-            "sections"
-          )
-        ]
-      ),
-      (
-        "not-kind", "a kind in reconfigure is ignored: nothing is wrong", "11.5",
-        [items("reconfigure", "\"id\":\"a\",\"section\":\"s\",\"index\":0,\"kind\":\"k\",\"data\":1", layout)]
-      ),
-      (
-        "other-epoch", "a difference of another epoch that would fit", "11.3",
-        [Self.edited(lossless, "feeds.items:0/0", "feeds.items:0/7")]
-      ),
-    ]
+    let bases = ["reload": reload, "deletion": deletion, "lossless": lossless]
+    let edits = Self.edits(
+      #"""
+      missing-feed | deletion | a deletion without its feed
+      "feed":"f", →
+      missing-epoch | reload | a reload without its epoch
+      "epoch":"feeds.items:0/0", →
+      missing-revision | reload | a reload without its revision
+      "revision":2, →
+      missing-base | deletion | a deletion without its base
+      "base":1, →
+      missing-mode | lossless | a difference without its mode
+      "mode":"diff", →
+      missing-through | deletion | a deletion without its through
+      "through":{"feeds.items":0}, →
+      missing-checksum | deletion | a deletion without its checksum
+      ,"checksum":"00000000" →
+      type-feed | deletion | a deletion whose feed is a number
+      "f" → 5
+      type-epoch | reload | a reload whose epoch is a number
+      "feeds.items:0/0" → 5
+      type-base | deletion | a deletion whose base is a string
+      "base":1 → "base":"1"
+      type-mode | lossless | a difference whose mode is a number
+      "diff" → 5
+      type-time | deletion | a deletion whose time is a number
+      "1970-01-01T00:00:00.000Z" → 0
+      type-checksum | deletion | a deletion whose checksum is null
+      "00000000" → null
+      type-checksum-short | deletion | a deletion whose checksum has seven digits
+      "00000000" → "0000000"
+      type-parts | reload | a reload whose part and parts are strings
+      "base":1, → "base":1,"part":"0","parts":"1",
+      type-part-last | deletion | a deletion that is part 2 of 2
+      "base":1, → "base":1,"part":2,"parts":2,
+      """#
+    ).compactMap { edit in
+      bases[edit.place].map { (edit.name, edit.title, "11.7", [Self.edited($0, edit.old, edit.new)]) }
+    }
+    let cases: [(name: String, title: String, section: String, lines: [Line])] =
+      edits + [
+        (
+          "entry-kind", "an item is inserted without its kind", "11.7",
+          [items("insert", "\"id\":\"x\",\"section\":\"s\",\"index\":2,\"data\":1", ["s a b x", "t c"])]
+        ),
+        (
+          "entry-index", "an item is inserted without its index", "11.7",
+          [items("insert", "\"id\":\"x\",\"section\":\"s\",\"kind\":\"\",\"data\":1", ["s x a b", "t c"])]
+        ),
+        (
+          "entry-section-data", "the first section of a reload has no data", "11.6",
+          [Self.edited(reload, "\"id\":\"s\",\"data\":null", "\"id\":\"s\"")]
+        ),
+        (
+          "entry-item-kind", "an item of a reload has no kind", "11.6",
+          [Self.edited(reload, "\"id\":\"a\",\"kind\":\"\"", "\"id\":\"a\"")]
+        ),
+        (
+          "parts-malformed-between", "a malformed record drops the parts that came before it", "11.7",
+          [parts[0], Line(partition: 0, offset: 0, key: Array("d1/f".utf8), value: []), parts[1]]
+        ),
+        (
+          "parts-checksum-first", "the first of two parts has another checksum, the last the right one",
+          "11.4",
+          [Self.edited(parts[0], "\"checksum\":\"", "\"checksum\":\"00000000\",\"was\":\""), parts[1]]
+        ),
+        (
+          "same-reload-twice", "a reload with an item twice, and the checksum of that", "11.6",
+          [Self.reload(2, ["s a a"])]
+        ),
+        (
+          "same-insert", "an item is inserted that is there, with the checksum of that", "11.5",
+          [
+            items(
+              "insert",
+              "\"id\":\"a\",\"section\":\"s\",\"index\":2,\"kind\":\"\",\"data\":1",
+              ["s a b a", "t c"]
+            )
+          ]
+        ),
+        (
+          "same-insert-nowhere",
+          "an item is inserted into a section that is not there, with the checksum without it", "11.5",
+          [items("insert", "\"id\":\"x\",\"section\":\"none\",\"index\":0,\"kind\":\"\",\"data\":1", layout)]
+        ),
+        (
+          "same-reload-item", "an item is reloaded at another position, with the right checksum", "11.5",
+          [items("reload", "\"id\":\"a\",\"section\":\"s\",\"index\":1,\"kind\":\"\",\"data\":1", layout)]
+        ),
+        (
+          "same-sections", "two sections at one position, with the checksum of one order", "11.5",
+          [
+            difference(
+              ["s a b", "t c", "y", "x"],
+              "\"insert\":[{\"id\":\"x\",\"index\":2,\"data\":1},{\"id\":\"y\",\"index\":2,\"data\":1}]",
+              "sections"
+            )
+          ]
+        ),
+        (
+          "not-kind", "a kind in reconfigure is ignored: nothing is wrong", "11.5",
+          [
+            items(
+              "reconfigure",
+              "\"id\":\"a\",\"section\":\"s\",\"index\":0,\"kind\":\"k\",\"data\":1",
+              layout
+            )
+          ]
+        ),
+        (
+          "other-epoch", "a difference of another epoch that would fit", "11.3",
+          [Self.edited(lossless, "feeds.items:0/0", "feeds.items:0/7")]
+        ),
+      ]
     let sections = ",\"sections\":{\"insert\":[{\"id\":\"s\",\"index\":0,\"data\":1}]}"
     let first = Self.changeset(1, "diff", ["s"], rest: sections)
     let repair = [lossless, Self.reload(9, ["s a"])]

@@ -121,133 +121,63 @@ extension DamagedLogs {
 
   func wrong() throws(JudgeFailure) -> [ReplicaVector] {
     let reload = try place("5/0")
-    func replacing(
-      _ name: String,
-      _ title: String,
-      at record: String,
-      _ text: String,
-      _ other: String
-    ) throws(JudgeFailure) -> ReplicaVector {
-      let at = try place(record)
-      // Up to a reload that repairs it, and the records after that.
-      let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
-      return vector("wrong-\(name)", title, ["11.5"], try log.replacing(text, with: other, at: at))
+    func edited(_ table: String) throws(JudgeFailure) -> [ReplicaVector] {
+      var vectors: [ReplicaVector] = []
+      for edit in Self.edits(table) {
+        let at = try place(edit.place)
+        // Up to a reload that repairs it, and the records after that.
+        let log = ChangesetLog(Array(log.lines[...(try place(at < reload ? "6/0" : "9/0"))]))
+        let edited = try log.replacing(edit.old, with: edit.new, at: at)
+        vectors.append(vector("wrong-\(edit.name)", edit.title, ["11.5"], edited))
+      }
+      return vectors
     }
     var wrong = ChangesetLog(Array(log.lines[...(try place("9/0"))]))
     for place in [reload, reload + 1] {
       wrong = try wrong.replacing("\"checksum\":\"0fbb3901\"", with: "\"checksum\":\"0fbb3902\"", at: place)
     }
-    let before = "\"checksum\":\"843846d2\""
-    return [
-      try replacing("checksum", "a checksum that differs", at: "2/0", before, "\"checksum\":\"843846d3\""),
-      try replacing(
-        "delete",
-        "a deletion from another position",
-        at: "2/0",
-        "\"section\":\"top\",\"index\":1}",
-        "\"section\":\"top\",\"index\":2}"
-      ),
-      try replacing(
-        "delete-far",
-        "a deletion beyond the end",
-        at: "2/0",
-        "\"section\":\"top\",\"index\":1}",
-        "\"section\":\"top\",\"index\":9}"
-      ),
-      try replacing(
-        "from",
-        "a move from another position",
-        at: "2/0",
-        "\"from\":{\"section\":\"top\",\"index\":0}",
-        "\"from\":{\"section\":\"top\",\"index\":1}"
-      ),
-      try replacing(
-        "to",
-        "a move beyond the end",
-        at: "2/0",
-        "\"to\":{\"section\":\"top\",\"index\":3}",
-        "\"to\":{\"section\":\"top\",\"index\":4}"
-      ),
-      try replacing(
-        "to-twice",
-        "two items at one position, although the result would have the right checksum",
-        at: "2/0",
-        "\"move\":[",
-        "\"move\":[{\"id\":\"d\",\"from\":{\"section\":\"top\",\"index\":3},\"to\":{\"section\":\"top\",\"index\":1}},"
-          + "{\"id\":\"c\",\"from\":{\"section\":\"top\",\"index\":2},\"to\":{\"section\":\"top\",\"index\":1}},"
-      ),
-      try replacing(
-        "section",
-        "an item that goes to a section that is not there",
-        at: "2/0",
-        "\"to\":{\"section\":\"top\"",
-        "\"to\":{\"section\":\"none\""
-      ),
-      try replacing("insert", "an item is inserted that is there", at: "2/0", "\"id\":\"g\"", "\"id\":\"c\""),
-      try replacing(
-        "unknown",
-        "an item is deleted that is not there",
-        at: "2/0",
-        "\"id\":\"b\"",
-        "\"id\":\"z\""
-      ),
-      try replacing(
-        "reconfigure",
-        "an item is reconfigured at another position",
-        at: "3/0",
-        "\"index\":1",
-        "\"index\":2"
-      ),
-      try replacing(
-        "kind",
-        "a kind is another than the checksum says",
-        at: "4/0",
-        "\"kind\":\"ad\"",
-        "\"kind\":\"job\""
-      ),
-      vector("wrong-reload", "a reload with another checksum", ["11.6"], wrong),
-      try replacing(
-        "section-delete",
-        "a section is deleted at another position",
-        at: "6/0",
-        "{\"id\":\"more\",\"index\":2}",
-        "{\"id\":\"more\",\"index\":1}"
-      ),
-      try replacing(
-        "section-from",
-        "a section moves from another position",
-        at: "3/0",
-        "\"items\":{",
-        "\"sections\":{\"move\":[{\"id\":\"top\",\"from\":1,\"to\":0}]},\"items\":{"
-      ),
-      try replacing(
-        "section-to",
-        "a section moves beyond the end",
-        at: "3/0",
-        "\"items\":{",
-        "\"sections\":{\"move\":[{\"id\":\"more\",\"from\":1,\"to\":2}]},\"items\":{"
-      ),
-      try replacing(
-        "section-reconfigure",
-        "a section is reconfigured at another position",
-        at: "3/0",
-        "\"items\":{",
-        "\"sections\":{\"reconfigure\":[{\"id\":\"top\",\"index\":1,\"data\":1}]},\"items\":{"
-      ),
-      try replacing(
-        "move-twice",
-        "an item moves and is deleted",
-        at: "2/0",
-        "\"delete\":[",
-        "\"delete\":[{\"id\":\"a\",\"section\":\"top\",\"index\":0},"
-      ),
-      try replacing(
-        "reload-twice",
-        "a reload with an id that comes twice",
-        at: "1/0",
-        "\"id\":\"b\"",
-        "\"id\":\"a\""
-      ),
-    ]
+    return try edited(
+      #"""
+      checksum | 2/0 | a checksum that differs
+      "checksum":"843846d2" → "checksum":"843846d3"
+      delete | 2/0 | a deletion from another position
+      "section":"top","index":1} → "section":"top","index":2}
+      delete-far | 2/0 | a deletion beyond the end
+      "section":"top","index":1} → "section":"top","index":9}
+      from | 2/0 | a move from another position
+      "from":{"section":"top","index":0} → "from":{"section":"top","index":1}
+      to | 2/0 | a move beyond the end
+      "to":{"section":"top","index":3} → "to":{"section":"top","index":4}
+      to-twice | 2/0 | two items at one position, although the result would have the right checksum
+      "move":[ → "move":[{"id":"d","from":{"section":"top","index":3},"to":{"section":"top","index":1}},\#
+      {"id":"c","from":{"section":"top","index":2},"to":{"section":"top","index":1}},
+      section | 2/0 | an item that goes to a section that is not there
+      "to":{"section":"top" → "to":{"section":"none"
+      insert | 2/0 | an item is inserted that is there
+      "id":"g" → "id":"c"
+      unknown | 2/0 | an item is deleted that is not there
+      "id":"b" → "id":"z"
+      reconfigure | 3/0 | an item is reconfigured at another position
+      "index":1 → "index":2
+      kind | 4/0 | a kind is another than the checksum says
+      "kind":"ad" → "kind":"job"
+      """#
+    ) + [vector("wrong-reload", "a reload with another checksum", ["11.6"], wrong)]
+      + edited(
+        #"""
+        section-delete | 6/0 | a section is deleted at another position
+        {"id":"more","index":2} → {"id":"more","index":1}
+        section-from | 3/0 | a section moves from another position
+        "items":{ → "sections":{"move":[{"id":"top","from":1,"to":0}]},"items":{
+        section-to | 3/0 | a section moves beyond the end
+        "items":{ → "sections":{"move":[{"id":"more","from":1,"to":2}]},"items":{
+        section-reconfigure | 3/0 | a section is reconfigured at another position
+        "items":{ → "sections":{"reconfigure":[{"id":"top","index":1,"data":1}]},"items":{
+        move-twice | 2/0 | an item moves and is deleted
+        "delete":[ → "delete":[{"id":"a","section":"top","index":0},
+        reload-twice | 1/0 | a reload with an id that comes twice
+        "id":"b" → "id":"a"
+        """#
+      )
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 @testable import Oracle
 
 /// The log of the vector `following`, with every kind of damage that a follower must detect or tolerate.
@@ -45,6 +47,34 @@ struct DamagedLogs {
     _ log: ChangesetLog
   ) -> ReplicaVector {
     ReplicaVector("damaged-\(name)", title, sections, log)
+  }
+
+  /// What is replaced in a record, and by what.
+  struct Edit {
+    let name: String
+    let place: String
+    let title: String
+    let old: String
+    let new: String
+  }
+
+  /// Edits from text, two lines each: name, record and title, and then the texts.
+  static func edits(_ table: String) -> [Edit] {
+    let rows = table.split(separator: "\n").map { row in
+      row.split(whereSeparator: { $0 == "|" || $0 == "→" }).map {
+        $0.trimmingCharacters(in: .whitespaces)
+      }
+    }
+    return stride(from: 0, to: rows.count, by: 2).map { row in
+      let (head, texts) = (rows[row], rows[row + 1])
+      return Edit(
+        name: head[0],
+        place: head[1],
+        title: head[2],
+        old: texts[0],
+        new: texts.count > 1 ? texts[1] : ""
+      )
+    }
   }
 
   // MARK: - Missing records

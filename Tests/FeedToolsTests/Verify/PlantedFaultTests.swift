@@ -54,6 +54,16 @@ import Testing
       }
     }
 
+    /// Plants from text, three lines each: the name and the line, what is replaced and by what, and the message.
+    static func replacing(_ text: String) -> [Plant] {
+      let rows = text.split(separator: "\n").map(String.init)
+      return stride(from: 0, to: rows.count, by: 3).map { row in
+        let head = rows[row].split(separator: ", line ")
+        let edit = rows[row + 1].components(separatedBy: "→").map { $0.trimmingCharacters(in: .whitespaces) }
+        return Plant(String(head[0]), Int(head[1]) ?? 0, edit[0], edit[1], rows[row + 2])
+      }
+    }
+
     var testDescription: String { name }
 
     /// Applies the change and verifies the result. The lines are renumbered, so that offsets do not reveal the fault.
@@ -70,459 +80,336 @@ import Testing
     }
   }
 
-  static let plants: [Plant] = [
-    Plant("a missing record", found: 2, "revision 3 comes after revision 1") { $0.remove(at: 1) },
-    Plant("a missing first record", found: 1, "revision 2 comes without the reload that it builds on") {
-      $0.remove(at: 0)
-    },
-    Plant("a record twice", found: 3, "revision 2 comes twice, expected 3") { $0.insert($0[1], at: 2) },
-    Plant("two records in each other's place", found: 2, "revision 3 comes after revision 1") {
-      $0.swapAt(1, 2)
-    },
-    Plant("swapped indices", 2, #""section":"s","index":4"#, #""section":"s","index":5"#, "position"),
-    Plant(
-      "a wrong base position",
-      4,
-      #""section":"s","index":1"#,
-      #""section":"s","index":2"#,
-      #"the changeset says position 2 of "c", expected 1"#
-    ),
-    Plant(
-      "a wrong position of data",
-      3,
-      #""section":"s","index":0"#,
-      #""section":"s","index":7"#,
-      #"the changeset says position 7 of "b", expected 0"#
-    ),
-    Plant(
-      "a position beyond the end",
-      2,
-      #""section":"t","index":0"#,
-      #""section":"t","index":9"#,
-      #"the changeset says position 9 of "e", expected 0 to 2"#
-    ),
-    Plant(
-      "an item of another section",
-      4,
-      #""section":"t","index":1"#,
-      #""section":"s","index":2"#,
-      #"the changeset says section "s" of item "x", expected "t""#
-    ),
-    Plant("a wrong base", 3, #""base":2"#, #""base":1"#, "the base of revision 3 is 1, expected 2"),
-    Plant(
-      "a wrong revision",
-      3,
-      #""revision":3"#,
-      #""revision":4"#,
-      "the base of revision 4 is 2, expected 3"
-    ),
-    Plant(
-      "a wrong checksum",
-      2,
-      #""checksum":"f630"#,
-      #""checksum":"f631"#,
-      "the checksum is f630e9de, expected f631e9de"
-    ),
-    Plant("a checksum in capitals", 2, "f630e9de", "F630e9de", "is not valid: \"F630e9de\""),
-    Plant(
-      "a wrong reload's checksum",
-      7,
-      "8eb930e5",
-      "8eb930e6",
-      "the checksum of revision 1 is 8eb930e6, expected 8eb930e5"
-    ),
-    Plant(
-      "a checksum of a deletion",
-      8,
-      #""checksum":"00000000""#,
-      #""checksum":"00000001""#,
-      "expected 00000000"
-    ),
-    Plant(
-      "a keyframe with other data",
-      5,
-      #"{"n":1}"#,
-      #"{"n":2}"#,
-      #"the keyframe is not what the feed is: item "b" has data the object {"n":2}, expected the object {"n":1}"#
-    ),
-    Plant("a keyframe with another order", found: 5, #"item 2 of section "s" is "g", expected "a""#) {
-      lines in
-      let (a, g) = (#"{"id":"a","kind":"","data":null}"#, #"{"id":"g","kind":"","data":null}"#)
-      lines[4] = lines[4].replacing("\(a),\(g)", with: "\(g),\(a)")
-    },
-    Plant(
-      "a keyframe that lacks an item",
-      5,
-      #",{"id":"g","kind":"","data":null}"#,
-      "",
-      #"item "g" of section "s" is missing"#
-    ),
-    Plant(
-      "a keyframe with an item too many",
-      5,
-      #"{"id":"y","#,
-      #"{"id":"z","kind":"","data":null},{"id":"y","#,
-      #"item 1 of section "t" is "z", expected "y""#
-    ),
-    Plant("a keyframe of another time", found: 5, #"expected "1970-01-01T00:00:03.000Z""#) { lines in
-      lines[4] = lines[4].replacing("03.000Z", with: "04.000Z").replacing("\"ts\":3000", with: "\"ts\":4000")
-    },
-    Plant(
-      "a keyframe that is missing",
-      found: 5,
-      "revision 5 stands here, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)"
-    ) { $0.remove(at: 4) },
-    Plant("a keyframe that is not due", found: 3, "none is due with 1 delta records") { lines in
-      var keyframe = lines[4].replacing("03.000Z", with: "01.000Z").replacing(
-        "\"ts\":3000",
-        with: "\"ts\":1000"
-      )
-      keyframe = keyframe.replacing("\"revision\":4", with: "\"revision\":2")
-        .replacing("\"base\":4", with: "\"base\":2").replacing("\"feeds.items\":3", with: "\"feeds.items\":1")
-        .replacing("@4/", with: "@2/").replacing("00004\"", with: "00002\"")
-      lines.insert(keyframe, at: 2)
-    },
-    Plant(
-      "an unsorted list",
-      found: 2,
-      #"items.insert is not sorted: "e" stands before "g", expected after it"#
-    ) {
-      lines in
-      let g = #"{"id":"g","section":"s","index":4,"kind":"","data":null}"#
-      let e = #"{"id":"e","section":"t","index":0,"kind":"","data":null}"#
-      lines[1] = lines[1].replacing("\(g),\(e)", with: "\(e),\(g)")
-    },
-    Plant("an unsorted list of deletions", found: 4, #"items.delete is not sorted: "x" stands before "c""#) {
-      lines in
-      let c = #"{"id":"c","section":"s","index":1}"#
-      let x = #"{"id":"x","section":"t","index":1}"#
-      lines[3] = lines[3].replacing("\(c),\(x)", with: "\(x),\(c)")
-    },
-    Plant("unsorted data changes", found: 3, "items.reconfigure is not sorted") { lines in
-      let b = #"{"id":"b","section":"s","index":0,"data":{"n":1}}"#
-      let c = #"{"id":"c","section":"s","index":1,"data":2}"#
-      lines[2] = lines[2].replacing("\(b),\(c)", with: "\(c),\(b)")
-    },
-    Plant(
-      "a wrong key number",
-      3,
-      #""key":"d2/f""#,
-      #""key":"d3/f""#,
-      #"the key is "d3/f", expected "d2/f": 1 delta records came since the reload"#
-    ),
-    Plant(
-      "a key with a zero before its number",
-      3,
-      #""key":"d2/f""#,
-      #""key":"d02/f""#,
-      #"the key is "d02/f", which is neither k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to 1000000"#
-    ),
-    Plant(
-      "a key with a number that none has",
-      3,
-      #""key":"d2/f""#,
-      #""key":"d1000001/f""#,
-      #"the key is "d1000001/f", which is neither"#
-    ),
-    Plant(
-      "a reload under a delta's key",
-      5,
-      #""key":"k0/f""#,
-      #""key":"d4/f""#,
-      #"the key is "d4/…", expected "k0/…""#
-    ),
-    Plant(
-      "a key of another part",
-      5,
-      #""key":"k0/f""#,
-      #""key":"k1/f""#,
-      #"the key is "k1/…", expected "k0/…" for the keyframe of revision 4"#
-    ),
-    Plant("another feed's key", found: 3, #"feed "g": the value is of feed "f", the key of "g""#) { lines in
-      lines[2] = lines[2].replacing(#""key":"d2/f""#, with: #""key":"d2/g""#)
-    },
-    Plant(
-      "a key of no feed",
-      3,
-      #""key":"d2/f""#,
-      #""key":"f""#,
-      #"the key is "f", which is neither k<part>/<feed> nor d<n>/<feed>"#
-    ),
-    Plant(
-      "a missing null after a deletion",
-      found: 11,
-      #"another null stands here, expected a null under "d2/f", as the feed was deleted"#
-    ) {
-      $0.remove(at: 10)
-    },
-    Plant("a missing last null", found: 12, #"revision 1 stands here, expected a null under "d3/f""#) {
-      $0.remove(at: 11)
-    },
-    Plant("no null at all after a deletion", found: 9, #"expected a null under "k0/f""#) {
-      $0.removeSubrange(8..<12)
-    },
-    Plant(
-      "no null at the end",
-      found: 8,
-      #"after this, a null under "k0/f", as the feed was deleted is missing"#
-    ) { $0.removeSubrange(8...) },
-    Plant("a null out of nothing", found: 4, "a null, but revision 3 left no key over and deleted nothing") {
-      $0.insert($0[8].replacing("\"ts\":6000", with: "\"ts\":2000"), at: 3)
-    },
-    Plant("a null of another time", 10, #""ts":6000"#, #""ts":6001"#, "the timestamp is 6001, expected 6000"),
-    Plant(
-      "a null with headers",
-      10,
-      #""headers":[]"#,
-      #""headers":["a","b"]"#,
-      #"a null has a header "a", expected none"#
-    ),
-    Plant(
-      "a wrong header",
-      3,
-      #""ce_sequence","00000000000000000003""#,
-      #""ce_sequence","3""#,
-      #"the header "ce_sequence" is "3", expected "00000000000000000003""#
-    ),
-    Plant("a missing plan", found: 2, #"the header "feedstore.plan" is missing"#) { lines in
-      let start = lines[1].range(of: ",\"feedstore.plan\"")
-      let end = lines[1].range(of: "],\"key\"")
-      guard let start, let end else { return }
-      lines[1].removeSubrange(start.lowerBound..<end.lowerBound)
-    },
-    Plant(
-      "a plan of reconfigure entries",
-      3,
-      #""ce_sequence","00000000000000000003""#,
-      #""ce_sequence","00000000000000000003","feedstore.plan","{}""#,
-      #"there is a header "feedstore.plan", expected no more than the eight"#
-    ),
-    Plant("a wrong weight", 2, #"\"weight\":3"#, #"\"weight\":4"#, "has weight 4, expected 3"),
-    Plant("a plan without a figure", 2, #"\"weight\":3,"#, "", "does not have the figures of a plan"),
-    Plant(
-      "a plan spelled otherwise",
-      2,
-      #"\"maxReloadRatio\":3"#,
-      #"\"maxReloadRatio\":3.0"#,
-      #""maxReloadRatio":3.0,"maxBytesRatio":10}, expected {"weight"#
-    ),
-    Plant("a plan of a reload", 2, #"\"maxChanges\":5000"#, #"\"maxChanges\":2"#, "is that of a reload"),
-    Plant("too many items", 2, #"\"itemsAfter\":8"#, #"\"itemsAfter\":9"#, "has itemsAfter 9, expected 8"),
-    Plant("a keyframe's plan", 5, #"\"deltas\":3"#, #"\"deltas\":4"#, "has deltas 4, expected 3"),
-    Plant(
-      "a header of another source",
-      3,
-      "/feedstore",
-      "/elsewhere",
-      #"the header "ce_source" is "/elsewhere", expected "/feedstore""#
-    ),
-    Plant(
-      "a wrong event id",
-      5,
-      "/keyframe0",
-      "/0",
-      #"the header "ce_id" is "f@feeds.items:0/0@4/0", expected "f@feeds.items:0/0@4/keyframe0""#
-    ),
-    Plant(
-      "a missing header",
-      3,
-      #""ce_type","feedstore.changeset","#,
-      "",
-      #"header 2 is "ce_source", expected "ce_type""#
-    ),
-    Plant(
-      "a header too many",
-      3,
-      #""headers":["#,
-      #""headers":["x","y","#,
-      #"header 0 is "x", expected "content-type""#
-    ),
-    Plant("a wrong timestamp", 3, #""ts":2000"#, #""ts":2001"#, "the timestamp is 2001, expected 2000"),
-    Plant("a missing field", 3, #""base":2,"#, "", "the value lacks one of"),
-    Plant(
-      "a time in another form",
-      3,
-      #""time":"1970-01-01T00:00:02.000Z""#,
-      #""time":"1970-01-01T00:00:02Z""#,
-      #"the time is "1970-01-01T00:00:02Z", expected one like"#
-    ),
-    Plant(
-      "a date that is none",
-      3,
-      #""time":"1970-01-01T"#,
-      #""time":"1970-02-30T"#,
-      #"the time is "1970-02-30T00:00:02.000Z", expected"#
-    ),
-    Plant(
-      "a mode that does not fit",
-      3,
-      #""mode":"reconfigure""#,
-      #""mode":"diff""#,
-      #"the mode is "diff" with nothing but reconfigure entries, expected "reconfigure""#
-    ),
-    Plant(
-      "another mode that does not fit",
-      4,
-      #""mode":"diff""#,
-      #""mode":"reconfigure""#,
-      #"the mode is "reconfigure" with entries in items.delete, expected "diff""#
-    ),
-    Plant(
-      "an unknown mode",
-      4,
-      #""mode":"diff""#,
-      #""mode":"patch""#,
-      #"the field "mode" is not valid: "patch""#
-    ),
-    Plant(
-      "an unknown reason",
-      5,
-      #""reason":"keyframe""#,
-      #""reason":"because""#,
-      "a reload has no reason of the protocol, version 1.0"
-    ),
-    Plant(
-      "a reload that only looks initial",
-      7,
-      #""reason":"initial""#,
-      #""reason":"changes""#,
-      #"revision 1 has mode "reload" and reason "changes", expected a reload with reason "initial""#
-    ),
-    Plant(
-      "a reason without a reload",
-      4,
-      #""mode":"diff","#,
-      #""mode":"diff","reason":"bytes","#,
-      #"mode "diff" has a reason; only reloads have one"#
-    ),
-    Plant(
-      "a through that falls",
-      3,
-      #""feeds.items":2"#,
-      #""feeds.items":0"#,
-      #"through falls from 1 to 0 for topic "feeds.items""#
-    ),
-    Plant(
-      "a through that stays",
-      3,
-      #""feeds.items":2"#,
-      #""feeds.items":1"#,
-      "through is the same as before"
-    ),
-    Plant(
-      "an unsorted through",
-      3,
-      #""feeds.items":2"#,
-      #""feeds.items":2,"feeds.a":1"#,
-      "through is not sorted"
-    ),
-    Plant(
-      "a through before the epoch",
-      7,
-      #""feeds.items":5"#,
-      #""feeds.items":4"#,
-      #"through does not reach the record that the epoch "feeds.items:5000/5" names"#
-    ),
-    Plant(
-      "an epoch of another form",
-      found: 7,
-      #"the epoch is "feeds.items:05000/5", expected a topic, milliseconds and an offset"#
-    ) {
-      $0[6] = $0[6].replacing("feeds.items:5000/5", with: "feeds.items:05000/5")
-    },
-    Plant(
-      "an epoch that begins without a deletion",
-      found: 3,
-      #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0": another begins after a deletion only"#
-    ) {
-      $0[2] = $0[2].replacing("feeds.items:0/0", with: "feeds.items:0/1")
-    },
-    Plant(
-      "a deletion of an unknown epoch",
-      found: 8,
-      #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0""#
-    ) {
-      $0[7] = $0[7].replacing("feeds.items:0/0", with: "feeds.items:0/1")
-    },
-    Plant(
-      "a deletion of a feed that is not there",
-      found: 14,
-      #"epoch "feeds.items:0/0" is deleted, but there is no such feed"#
-    ) {
-      $0.append(
-        $0[7].replacing(#"d2/f""#, with: #"d2/g""#).replacing(#""feed":"f""#, with: #""feed":"g""#).replacing(
-          #""f@"#,
-          with: #""g@"#
-        ).replacing(#""ce_subject","f""#, with: #""ce_subject","g""#)
-      )
-    },
-    Plant(
-      "a plan of other bytes",
-      4,
-      #""items":{"delete":["#,
-      #""items":{"insert":[],"delete":["#,
-      "has differenceBytes 249, expected 261"
-    ),
-    Plant(
-      "an element that is not there",
-      4,
-      #"{"id":"c","#,
-      #"{"id":"q","#,
-      #"deletes or moves "q", which is not there"#
-    ),
-    Plant(
-      "a move to the same place",
-      found: 2,
-      #"items.move lists "b" from 1 to 0, which is where it stands without being moved"#
-    ) {
-      $0[1] = $0[1].replacing(
-        #""move":["#,
-        with: #""move":[{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":0}},"#
-      )
-    },
-    Plant(
-      "a deletion and an insertion of one id",
-      found: 2,
-      #""a" stands in items.delete and in items.insert"#
-    ) { lines in
-      lines[1] = lines[1].replacing(
-        #""insert":["#,
-        with:
-          #""delete":[{"id":"a","section":"s","index":0}],"insert":[{"id":"a","section":"s","index":3,"kind":"","data":null},"#
-      )
-      .replacing(/,"move":\[.*?\]/, with: "")
-    },
-    Plant(
-      "data changes of what is inserted",
-      found: 2,
-      #""g" stands in items.insert and in items.reconfigure"#
-    ) {
-      $0[1] = $0[1].replacing(
-        "}}]}}}",
-        with: #"}}],"reconfigure":[{"id":"g","section":"s","index":4,"data":null}]}}}"#
-      )
-    },
-    Plant(
-      "an element in reconfigure and in reload",
-      found: 3,
-      #""b" stands in items.reconfigure and in items.reload"#
-    ) {
-      $0[2] = $0[2].replacing(#""mode":"reconfigure""#, with: #""mode":"diff""#)
-        .replacing(
-          #""data":2}]"#,
-          with: #""data":2}],"reload":[{"id":"b","section":"s","index":0,"kind":"","data":{"n":1}}]"#
+  private static let replacements = #"""
+    swapped indices, line 2
+    "section":"s","index":4 → "section":"s","index":5
+    position
+    a wrong base position, line 4
+    "section":"s","index":1 → "section":"s","index":2
+    the changeset says position 2 of "c", expected 1
+    a wrong position of data, line 3
+    "section":"s","index":0 → "section":"s","index":7
+    the changeset says position 7 of "b", expected 0
+    a position beyond the end, line 2
+    "section":"t","index":0 → "section":"t","index":9
+    the changeset says position 9 of "e", expected 0 to 2
+    an item of another section, line 4
+    "section":"t","index":1 → "section":"s","index":2
+    the changeset says section "s" of item "x", expected "t"
+    a wrong base, line 3
+    "base":2 → "base":1
+    the base of revision 3 is 1, expected 2
+    a wrong revision, line 3
+    "revision":3 → "revision":4
+    the base of revision 4 is 2, expected 3
+    a wrong checksum, line 2
+    "checksum":"f630 → "checksum":"f631
+    the checksum is f630e9de, expected f631e9de
+    a checksum in capitals, line 2
+    f630e9de → F630e9de
+    is not valid: "F630e9de"
+    a wrong reload's checksum, line 7
+    8eb930e5 → 8eb930e6
+    the checksum of revision 1 is 8eb930e6, expected 8eb930e5
+    a checksum of a deletion, line 8
+    "checksum":"00000000" → "checksum":"00000001"
+    expected 00000000
+    a keyframe with other data, line 5
+    {"n":1} → {"n":2}
+    the keyframe is not what the feed is: item "b" has data the object {"n":2}, expected the object {"n":1}
+    a keyframe that lacks an item, line 5
+    ,{"id":"g","kind":"","data":null} →
+    item "g" of section "s" is missing
+    a keyframe with an item too many, line 5
+    {"id":"y", → {"id":"z","kind":"","data":null},{"id":"y",
+    item 1 of section "t" is "z", expected "y"
+    a wrong key number, line 3
+    "key":"d2/f" → "key":"d3/f"
+    the key is "d3/f", expected "d2/f": 1 delta records came since the reload
+    a key with a zero before its number, line 3
+    "key":"d2/f" → "key":"d02/f"
+    the key is "d02/f", which is neither k<part>/<feed> nor d<n>/<feed>, with numbers from k0 and d1 to 1000000
+    a key with a number that none has, line 3
+    "key":"d2/f" → "key":"d1000001/f"
+    the key is "d1000001/f", which is neither
+    a reload under a delta's key, line 5
+    "key":"k0/f" → "key":"d4/f"
+    the key is "d4/…", expected "k0/…"
+    a key of another part, line 5
+    "key":"k0/f" → "key":"k1/f"
+    the key is "k1/…", expected "k0/…" for the keyframe of revision 4
+    a key of no feed, line 3
+    "key":"d2/f" → "key":"f"
+    the key is "f", which is neither k<part>/<feed> nor d<n>/<feed>
+    a null of another time, line 10
+    "ts":6000 → "ts":6001
+    the timestamp is 6001, expected 6000
+    a null with headers, line 10
+    "headers":[] → "headers":["a","b"]
+    a null has a header "a", expected none
+    a wrong header, line 3
+    "ce_sequence","00000000000000000003" → "ce_sequence","3"
+    the header "ce_sequence" is "3", expected "00000000000000000003"
+    a plan of reconfigure entries, line 3
+    "ce_sequence","00000000000000000003" → "ce_sequence","00000000000000000003","feedstore.plan","{}"
+    there is a header "feedstore.plan", expected no more than the eight
+    a wrong weight, line 2
+    \"weight\":3 → \"weight\":4
+    has weight 4, expected 3
+    a plan without a figure, line 2
+    \"weight\":3, →
+    does not have the figures of a plan
+    a plan spelled otherwise, line 2
+    \"maxReloadRatio\":3 → \"maxReloadRatio\":3.0
+    "maxReloadRatio":3.0,"maxBytesRatio":10}, expected {"weight
+    a plan of a reload, line 2
+    \"maxChanges\":5000 → \"maxChanges\":2
+    is that of a reload
+    too many items, line 2
+    \"itemsAfter\":8 → \"itemsAfter\":9
+    has itemsAfter 9, expected 8
+    a keyframe's plan, line 5
+    \"deltas\":3 → \"deltas\":4
+    has deltas 4, expected 3
+    a header of another source, line 3
+    /feedstore → /elsewhere
+    the header "ce_source" is "/elsewhere", expected "/feedstore"
+    a wrong event id, line 5
+    /keyframe0 → /0
+    the header "ce_id" is "f@feeds.items:0/0@4/0", expected "f@feeds.items:0/0@4/keyframe0"
+    a missing header, line 3
+    "ce_type","feedstore.changeset", →
+    header 2 is "ce_source", expected "ce_type"
+    a header too many, line 3
+    "headers":[ → "headers":["x","y",
+    header 0 is "x", expected "content-type"
+    a wrong timestamp, line 3
+    "ts":2000 → "ts":2001
+    the timestamp is 2001, expected 2000
+    a missing field, line 3
+    "base":2, →
+    the value lacks one of
+    a time in another form, line 3
+    "time":"1970-01-01T00:00:02.000Z" → "time":"1970-01-01T00:00:02Z"
+    the time is "1970-01-01T00:00:02Z", expected one like
+    a date that is none, line 3
+    "time":"1970-01-01T → "time":"1970-02-30T
+    the time is "1970-02-30T00:00:02.000Z", expected
+    a mode that does not fit, line 3
+    "mode":"reconfigure" → "mode":"diff"
+    the mode is "diff" with nothing but reconfigure entries, expected "reconfigure"
+    another mode that does not fit, line 4
+    "mode":"diff" → "mode":"reconfigure"
+    the mode is "reconfigure" with entries in items.delete, expected "diff"
+    an unknown mode, line 4
+    "mode":"diff" → "mode":"patch"
+    the field "mode" is not valid: "patch"
+    an unknown reason, line 5
+    "reason":"keyframe" → "reason":"because"
+    a reload has no reason of the protocol, version 1.0
+    a reload that only looks initial, line 7
+    "reason":"initial" → "reason":"changes"
+    revision 1 has mode "reload" and reason "changes", expected a reload with reason "initial"
+    a reason without a reload, line 4
+    "mode":"diff", → "mode":"diff","reason":"bytes",
+    mode "diff" has a reason; only reloads have one
+    a through that falls, line 3
+    "feeds.items":2 → "feeds.items":0
+    through falls from 1 to 0 for topic "feeds.items"
+    a through that stays, line 3
+    "feeds.items":2 → "feeds.items":1
+    through is the same as before
+    an unsorted through, line 3
+    "feeds.items":2 → "feeds.items":2,"feeds.a":1
+    through is not sorted
+    a through before the epoch, line 7
+    "feeds.items":5 → "feeds.items":4
+    through does not reach the record that the epoch "feeds.items:5000/5" names
+    a plan of other bytes, line 4
+    "items":{"delete":[ → "items":{"insert":[],"delete":[
+    has differenceBytes 249, expected 261
+    an element that is not there, line 4
+    {"id":"c", → {"id":"q",
+    deletes or moves "q", which is not there
+    a line without its headers, line 9
+    "headers":[], →
+    the line has no field 'headers'
+    another topic, line 3
+    feeds.changesets → feeds.other
+    the topic is "feeds.other", expected "feeds.changesets"
+    """#
+
+  static let plants: [Plant] =
+    Plant.replacing(replacements) + [
+      Plant("a missing record", found: 2, "revision 3 comes after revision 1") { $0.remove(at: 1) },
+      Plant("a missing first record", found: 1, "revision 2 comes without the reload that it builds on") {
+        $0.remove(at: 0)
+      },
+      Plant("a record twice", found: 3, "revision 2 comes twice, expected 3") { $0.insert($0[1], at: 2) },
+      Plant("two records in each other's place", found: 2, "revision 3 comes after revision 1") {
+        $0.swapAt(1, 2)
+      },
+      Plant("a keyframe with another order", found: 5, #"item 2 of section "s" is "g", expected "a""#) {
+        lines in
+        let (a, g) = (#"{"id":"a","kind":"","data":null}"#, #"{"id":"g","kind":"","data":null}"#)
+        lines[4] = lines[4].replacing("\(a),\(g)", with: "\(g),\(a)")
+      },
+      Plant("a keyframe of another time", found: 5, #"expected "1970-01-01T00:00:03.000Z""#) { lines in
+        lines[4] = lines[4].replacing("03.000Z", with: "04.000Z").replacing(
+          "\"ts\":3000",
+          with: "\"ts\":4000"
         )
-    },
-    Plant("a line that is no record", found: 3, "the line is not a JSON object") { $0[2] = "{" },
-    Plant("a line without its headers", 9, #""headers":[],"#, "", "the line has no field 'headers'"),
-    Plant(
-      "another topic",
-      3,
-      "feeds.changesets",
-      "feeds.other",
-      #"the topic is "feeds.other", expected "feeds.changesets""#
-    ),
-  ]
+      },
+      Plant(
+        "a keyframe that is missing",
+        found: 5,
+        "revision 5 stands here, expected a keyframe (3 delta records since the reload, keyframe.maxDeltas is 3)"
+      ) { $0.remove(at: 4) },
+      Plant("a keyframe that is not due", found: 3, "none is due with 1 delta records") { lines in
+        var keyframe = lines[4].replacing("03.000Z", with: "01.000Z").replacing(
+          "\"ts\":3000",
+          with: "\"ts\":1000"
+        )
+        keyframe = keyframe.replacing("\"revision\":4", with: "\"revision\":2")
+          .replacing("\"base\":4", with: "\"base\":2").replacing(
+            "\"feeds.items\":3",
+            with: "\"feeds.items\":1"
+          )
+          .replacing("@4/", with: "@2/").replacing("00004\"", with: "00002\"")
+        lines.insert(keyframe, at: 2)
+      },
+      Plant(
+        "an unsorted list",
+        found: 2,
+        #"items.insert is not sorted: "e" stands before "g", expected after it"#
+      ) {
+        lines in
+        let g = #"{"id":"g","section":"s","index":4,"kind":"","data":null}"#
+        let e = #"{"id":"e","section":"t","index":0,"kind":"","data":null}"#
+        lines[1] = lines[1].replacing("\(g),\(e)", with: "\(e),\(g)")
+      },
+      Plant("an unsorted list of deletions", found: 4, #"items.delete is not sorted: "x" stands before "c""#)
+      {
+        lines in
+        let c = #"{"id":"c","section":"s","index":1}"#
+        let x = #"{"id":"x","section":"t","index":1}"#
+        lines[3] = lines[3].replacing("\(c),\(x)", with: "\(x),\(c)")
+      },
+      Plant("unsorted data changes", found: 3, "items.reconfigure is not sorted") { lines in
+        let b = #"{"id":"b","section":"s","index":0,"data":{"n":1}}"#
+        let c = #"{"id":"c","section":"s","index":1,"data":2}"#
+        lines[2] = lines[2].replacing("\(b),\(c)", with: "\(c),\(b)")
+      },
+      Plant("another feed's key", found: 3, #"feed "g": the value is of feed "f", the key of "g""#) { lines in
+        lines[2] = lines[2].replacing(#""key":"d2/f""#, with: #""key":"d2/g""#)
+      },
+      Plant(
+        "a missing null after a deletion",
+        found: 11,
+        #"another null stands here, expected a null under "d2/f", as the feed was deleted"#
+      ) {
+        $0.remove(at: 10)
+      },
+      Plant("a missing last null", found: 12, #"revision 1 stands here, expected a null under "d3/f""#) {
+        $0.remove(at: 11)
+      },
+      Plant("no null at all after a deletion", found: 9, #"expected a null under "k0/f""#) {
+        $0.removeSubrange(8..<12)
+      },
+      Plant(
+        "no null at the end",
+        found: 8,
+        #"after this, a null under "k0/f", as the feed was deleted is missing"#
+      ) { $0.removeSubrange(8...) },
+      Plant("a null out of nothing", found: 4, "a null, but revision 3 left no key over and deleted nothing")
+      {
+        $0.insert($0[8].replacing("\"ts\":6000", with: "\"ts\":2000"), at: 3)
+      },
+      Plant("a missing plan", found: 2, #"the header "feedstore.plan" is missing"#) { lines in
+        let start = lines[1].range(of: ",\"feedstore.plan\"")
+        let end = lines[1].range(of: "],\"key\"")
+        guard let start, let end else { return }
+        lines[1].removeSubrange(start.lowerBound..<end.lowerBound)
+      },
+      Plant(
+        "an epoch of another form",
+        found: 7,
+        #"the epoch is "feeds.items:05000/5", expected a topic, milliseconds and an offset"#
+      ) {
+        $0[6] = $0[6].replacing("feeds.items:5000/5", with: "feeds.items:05000/5")
+      },
+      Plant(
+        "an epoch that begins without a deletion",
+        found: 3,
+        #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0": another begins after a deletion only"#
+      ) {
+        $0[2] = $0[2].replacing("feeds.items:0/0", with: "feeds.items:0/1")
+      },
+      Plant(
+        "a deletion of an unknown epoch",
+        found: 8,
+        #"the epoch is "feeds.items:0/1", expected "feeds.items:0/0""#
+      ) {
+        $0[7] = $0[7].replacing("feeds.items:0/0", with: "feeds.items:0/1")
+      },
+      Plant(
+        "a deletion of a feed that is not there",
+        found: 14,
+        #"epoch "feeds.items:0/0" is deleted, but there is no such feed"#
+      ) {
+        $0.append(
+          $0[7].replacing(#"d2/f""#, with: #"d2/g""#).replacing(#""feed":"f""#, with: #""feed":"g""#)
+            .replacing(
+              #""f@"#,
+              with: #""g@"#
+            ).replacing(#""ce_subject","f""#, with: #""ce_subject","g""#)
+        )
+      },
+      Plant(
+        "a move to the same place",
+        found: 2,
+        #"items.move lists "b" from 1 to 0, which is where it stands without being moved"#
+      ) {
+        $0[1] = $0[1].replacing(
+          #""move":["#,
+          with: #""move":[{"id":"b","from":{"section":"s","index":1},"to":{"section":"s","index":0}},"#
+        )
+      },
+      Plant(
+        "a deletion and an insertion of one id",
+        found: 2,
+        #""a" stands in items.delete and in items.insert"#
+      ) { lines in
+        lines[1] = lines[1].replacing(
+          #""insert":["#,
+          with:
+            #""delete":[{"id":"a","section":"s","index":0}],"insert":[{"id":"a","section":"s","index":3,"kind":"","data":null},"#
+        )
+        .replacing(/,"move":\[.*?\]/, with: "")
+      },
+      Plant(
+        "data changes of what is inserted",
+        found: 2,
+        #""g" stands in items.insert and in items.reconfigure"#
+      ) {
+        $0[1] = $0[1].replacing(
+          "}}]}}}",
+          with: #"}}],"reconfigure":[{"id":"g","section":"s","index":4,"data":null}]}}}"#
+        )
+      },
+      Plant(
+        "an element in reconfigure and in reload",
+        found: 3,
+        #""b" stands in items.reconfigure and in items.reload"#
+      ) {
+        $0[2] = $0[2].replacing(#""mode":"reconfigure""#, with: #""mode":"diff""#)
+          .replacing(
+            #""data":2}]"#,
+            with: #""data":2}],"reload":[{"id":"b","section":"s","index":0,"kind":"","data":{"n":1}}]"#
+          )
+      },
+      Plant("a line that is no record", found: 3, "the line is not a JSON object") { $0[2] = "{" },
+    ]
 
   @Test func `the output has the lines that the faults expect`() async throws {
     let replay = try await VerifiedReplay(Self.input, Self.options)
