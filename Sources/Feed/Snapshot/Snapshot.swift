@@ -49,7 +49,8 @@ public struct Snapshot: Sendable {
   /// Whether both have the same sections and items in the same order with the same content. What is
   /// marked for reloading or reconfiguring is not compared. O(n).
   public func hasSameContent(as other: Snapshot) -> Bool {
-    storage === other.storage || state.totals == other.state.totals && state.difference(from: other.state).isEmpty
+    storage === other.storage
+      || state.totals == other.state.totals && state.difference(from: other.state).isEmpty
   }
 
   /// Removes all sections and items, as UIKit does. O(1) if the storage is shared, otherwise O(n).

@@ -8,9 +8,15 @@ extension FeedState {
     let copy = other.copyOfCurrent()
     let (sections, items) = listed()
     copy.replaceAll(sections[...], items)
-    func force(_ marked: Set<ElementHandle>, _ path: KeyPath<FeedState, ElementTable>, _ forced: ElementChange.Forced) {
+    func force(
+      _ marked: Set<ElementHandle>,
+      _ path: KeyPath<FeedState, ElementTable>,
+      _ forced: ElementChange.Forced
+    ) {
       for handle in marked {
-        copy[keyPath: path].findPresent(self[keyPath: path].id(handle)).map { copy.force($0, copy[keyPath: path], forced) }
+        copy[keyPath: path].findPresent(self[keyPath: path].id(handle)).map {
+          copy.force($0, copy[keyPath: path], forced)
+        }
       }
     }
     force(marks.reloadedSections, \.sections, .reload)
@@ -43,7 +49,9 @@ extension SnapshotDifference {
   /// The entries of a state's difference, with copies of what they name.
   fileprivate init(_ difference: FeedDifference, in state: FeedState) {
     func id(_ entry: FeedDifference.Entry) -> ByteSpan { state.items.id(entry.handle) }
-    func sectionID(_ handle: ElementHandle) -> SectionIdentifier { SectionIdentifier(state.sections.id(handle)) }
+    func sectionID(_ handle: ElementHandle) -> SectionIdentifier {
+      SectionIdentifier(state.sections.id(handle))
+    }
     func from(_ entry: FeedDifference.Entry) -> ItemPosition {
       ItemPosition(section: sectionID(entry.fromScope.section), index: Int(entry.from.number))
     }
@@ -71,9 +79,13 @@ extension SnapshotDifference {
     }
     self.sections.reconfigures = sections.reconfigures.map(section)
     self.sections.reloads = sections.reloads.map(section)
-    self.items.deletes = items.deletes.map { ItemChanges.Delete(id: ItemIdentifier(id($0)), position: from($0)) }
+    self.items.deletes = items.deletes.map {
+      ItemChanges.Delete(id: ItemIdentifier(id($0)), position: from($0))
+    }
     self.items.inserts = items.inserts.map(item)
-    self.items.moves = items.moves.map { ItemChanges.Move(id: ItemIdentifier(id($0)), from: from($0), to: to($0)) }
+    self.items.moves = items.moves.map {
+      ItemChanges.Move(id: ItemIdentifier(id($0)), from: from($0), to: to($0))
+    }
     self.items.reconfigures = items.reconfigures.map {
       ItemChanges.Reconfigure(id($0), to($0), state.fields(item: $0.handle))
     }
