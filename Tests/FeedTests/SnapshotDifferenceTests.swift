@@ -110,10 +110,10 @@ import Testing
 
     let one = JSONData.null
     var expected = SnapshotDifference()
-    expected.sections.deletes = [.init(id: "gone", index: 0)]
-    expected.sections.inserts = [.init(id: "new", index: 0, data: .null)]
-    expected.sections.reconfigures = [.init(id: "two", index: 2, data: try JSONData(validating: "[1]"))]
-    expected.sections.reloads = [.init(id: "one", index: 1, data: one)]
+    expected.sections.deletes = [.init(id: "gone", position: 0)]
+    expected.sections.inserts = [.init(id: "new", position: 0, data: .null)]
+    expected.sections.reconfigures = [.init(id: "two", position: 2, data: try JSONData(validating: "[1]"))]
+    expected.sections.reloads = [.init(id: "one", position: 1, data: one)]
     expected.items.deletes = [.init(id: "a", position: .init(section: "one", index: 0))]
     expected.items.inserts = [
       .init(id: "e", position: .init(section: "new", index: 0), kind: "story", data: .null)

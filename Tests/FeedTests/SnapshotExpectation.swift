@@ -35,7 +35,7 @@ struct SnapshotExpectation {
       return item.data != before.data || new.reconfiguredItems.contains(item.id)
     }
     let expected = reconfigured.map {
-      ItemChanges.Reconfigure(id: $0.id, position: $0.position, data: $0.data)
+      ItemChanges.Entry(id: $0.id, position: $0.position, data: $0.data)
     }
     if items.reconfigures != expected { return "item reconfigures: \(items.reconfigures)" }
     return sectionMoveComplaint(sections.moves) ?? itemMoveComplaint(items.moves)
@@ -50,12 +50,12 @@ struct SnapshotExpectation {
 
   private var sectionDeletes: [SectionChanges.Delete] {
     old.feed.sections.enumerated().filter { new.feed.section($1.id) == nil }
-      .map { SectionChanges.Delete(id: sectionID($1.id), index: $0) }
+      .map { SectionChanges.Delete(id: sectionID($1.id), position: $0) }
   }
 
   private func sectionEntries(_ isListed: (OracleSection, OracleSection?) -> Bool) -> [SectionChanges.Entry] {
     new.feed.sections.enumerated().filter { isListed($1, old.feed.section($1.id)) }
-      .map { SectionChanges.Entry(id: sectionID($1.id), index: $0, data: JSONData($1.data)) }
+      .map { SectionChanges.Entry(id: sectionID($1.id), position: $0, data: JSONData($1.data)) }
   }
 
   private var itemDeletes: [ItemChanges.Delete] {

@@ -49,13 +49,13 @@ import Testing
     items { $0.reconfigures = [.init(id: "x", position: at("one", 0), data: .null)] },
     items { $0.reconfigures = [.init(id: "b", position: at("one", 0), data: .null)] },
     items { $0.reloads = [insert("a", at("one", 0)), insert("b", at("two", 1))] },
-    sections { $0.deletes = [.init(id: "two", index: 0)] },
-    sections { $0.inserts = [.init(id: "one", index: 0, data: .null)] },
-    sections { $0.inserts = [.init(id: "three", index: 3, data: .null)] },
-    sections { $0.inserts = [.init(id: "three", index: -1, data: .null)] },
+    sections { $0.deletes = [.init(id: "two", position: 0)] },
+    sections { $0.inserts = [.init(id: "one", position: 0, data: .null)] },
+    sections { $0.inserts = [.init(id: "three", position: 3, data: .null)] },
+    sections { $0.inserts = [.init(id: "three", position: -1, data: .null)] },
     sections { $0.moves = [.init(id: "one", from: 0, to: 2)] },
     sections { $0.moves = [.init(id: "one", from: 0, to: 1), .init(id: "one", from: 0, to: 1)] },
-    sections { $0.reloads = [.init(id: "three", index: 0, data: .null)] },
+    sections { $0.reloads = [.init(id: "three", position: 0, data: .null)] },
   ]
 
   @Test(arguments: misfits)

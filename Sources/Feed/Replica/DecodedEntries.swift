@@ -22,7 +22,7 @@ package struct DecodedEntries {
   }
 
   package private(set) var sections = Lists()
-  package private(set) var items = Lists()
+  package internal(set) var items = Lists()
 
   /// What the planner weighs: the entries other than reconfigures.
   package var weight: Int { sections.weight + items.weight }

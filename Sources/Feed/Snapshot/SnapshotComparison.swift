@@ -22,7 +22,7 @@ extension FeedState {
     force(marks.reloadedSections, \.sections, .reload)
     force(marks.reloadedItems, \.items, .reload)
     force(marks.reconfiguredItems, \.items, .reconfigure)
-    return SnapshotDifference(copy.difference(), in: copy)
+    return SnapshotDifference(DecodedEntries(copy.difference(), in: copy))
   }
 
   /// The state as a `feed.replace` would list it.
@@ -45,50 +45,43 @@ extension FeedState {
   }
 }
 
-extension SnapshotDifference {
-  /// The entries of a state's difference, with copies of what they name.
+extension DecodedEntries {
+  /// The entries of a state's difference, with spans of what the state has.
   fileprivate init(_ difference: FeedDifference, in state: FeedState) {
-    func id(_ entry: FeedDifference.Entry) -> ByteSpan { state.items.id(entry.handle) }
-    func sectionID(_ handle: ElementHandle) -> SectionIdentifier {
-      SectionIdentifier(state.sections.id(handle))
-    }
-    func from(_ entry: FeedDifference.Entry) -> ItemPosition {
-      ItemPosition(section: sectionID(entry.fromScope.section), index: Int(entry.from.number))
-    }
-    func to(_ entry: FeedDifference.Entry) -> ItemPosition {
-      ItemPosition(section: sectionID(entry.toScope.section), index: Int(entry.to.number))
-    }
-    func section(_ entry: FeedDifference.Entry) -> SectionChanges.Entry {
-      SectionChanges.Entry(
-        state.sections.id(entry.handle),
-        index: Int(entry.to.number),
-        state.fields(section: entry.handle)
+    self.init(
+      sections: Lists(difference.sections, state.sections, in: state) { state.fields(section: $0) },
+      items: Lists(difference.items, state.items, in: state) { state.fields(item: $0) }
+    )
+    for index in items.reconfigures.indices { items.reconfigures[index].fields.kind = nil }
+  }
+}
+
+extension DecodedEntries.Lists {
+  fileprivate init(
+    _ entries: FeedDifference.Entries,
+    _ table: ElementTable,
+    in state: FeedState,
+    _ fields: (ElementHandle) -> ElementFields
+  ) {
+    func section(_ scope: Scope) -> ByteSpan { scope.isSections ? .empty : state.sections.id(scope.section) }
+    func place(_ entry: FeedDifference.Entry) -> DecodedEntries.Entry {
+      DecodedEntries.Entry(
+        id: table.id(entry.handle),
+        fromSection: section(entry.fromScope),
+        from: entry.from.number,
+        toSection: section(entry.toScope),
+        to: entry.to.number
       )
     }
-    func item(_ entry: FeedDifference.Entry) -> ItemChanges.Entry {
-      ItemChanges.Entry(id(entry), to(entry), state.fields(item: entry.handle))
+    func withContent(_ entry: FeedDifference.Entry) -> DecodedEntries.Entry {
+      var decoded = place(entry)
+      decoded.fields = fields(entry.handle)
+      return decoded
     }
-    self.init()
-    let (sections, items) = (difference.sections, difference.items)
-    self.sections.deletes = sections.deletes.map {
-      SectionChanges.Delete(id: sectionID($0.handle), index: Int($0.from.number))
-    }
-    self.sections.inserts = sections.inserts.map(section)
-    self.sections.moves = sections.moves.map {
-      SectionChanges.Move(id: sectionID($0.handle), from: Int($0.from.number), to: Int($0.to.number))
-    }
-    self.sections.reconfigures = sections.reconfigures.map(section)
-    self.sections.reloads = sections.reloads.map(section)
-    self.items.deletes = items.deletes.map {
-      ItemChanges.Delete(id: ItemIdentifier(id($0)), position: from($0))
-    }
-    self.items.inserts = items.inserts.map(item)
-    self.items.moves = items.moves.map {
-      ItemChanges.Move(id: ItemIdentifier(id($0)), from: from($0), to: to($0))
-    }
-    self.items.reconfigures = items.reconfigures.map {
-      ItemChanges.Reconfigure(id($0), to($0), state.fields(item: $0.handle))
-    }
-    self.items.reloads = items.reloads.map(item)
+    deletes = entries.deletes.map(place)
+    inserts = entries.inserts.map(withContent)
+    moves = entries.moves.map(place)
+    reconfigures = entries.reconfigures.map(withContent)
+    reloads = entries.reloads.map(withContent)
   }
 }

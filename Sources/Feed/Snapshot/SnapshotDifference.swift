@@ -25,165 +25,50 @@ public struct SnapshotDifference: Sendable, Hashable {
   public var count: Int { sections.count + items.count }
 }
 
-/// The entries of a difference that are about sections.
-///
-/// Indexes of `deletes` and `from` count in the snapshot that the difference starts from, all others
-/// in its result. `deletes` are sorted by the former, all other lists by the latter.
-public struct SectionChanges: Sendable, Hashable {
-  /// A section that only the first snapshot has.
-  public struct Delete: Sendable, Hashable {
-    /// Names the section.
-    public var id: SectionIdentifier
-    /// Where it stood in the first snapshot.
-    public var index: Int
-
-    /// Makes an entry.
-    public init(id: SectionIdentifier, index: Int) {
-      self.id = id
-      self.index = index
-    }
-  }
-
-  /// A section with its place and its data in the result.
-  public struct Entry: Sendable, Hashable {
-    /// Names the section.
-    public var id: SectionIdentifier
-    /// Where it stands in the result.
-    public var index: Int
-    /// Its data in the result.
-    public var data: JSONData
-
-    /// Makes an entry.
-    public init(id: SectionIdentifier, index: Int, data: JSONData) {
-      self.id = id
-      self.index = index
-      self.data = data
-    }
-  }
-
-  /// A section that both snapshots have and that stands elsewhere in the result.
-  public struct Move: Sendable, Hashable {
-    /// Names the section.
-    public var id: SectionIdentifier
-    /// Where it stood in the first snapshot.
-    public var from: Int
-    /// Where it stands in the result.
-    public var to: Int
-
-    /// Makes an entry.
-    public init(id: SectionIdentifier, from: Int, to: Int) {
-      self.id = id
-      self.from = from
-      self.to = to
-    }
-  }
-
-  /// Sections that only the first snapshot has.
-  public var deletes: [Delete] = []
-  /// Sections that only the result has.
-  public var inserts: [Entry] = []
-  /// Sections that changed their place: the fewest that explain the new order.
-  public var moves: [Move] = []
-  /// Sections whose data changed.
-  public var reconfigures: [Entry] = []
-  /// Sections that were marked for reloading.
-  public var reloads: [Entry] = []
-
-  /// No changes.
-  public init() {}
-
-  /// Whether there are no entries.
-  public var isEmpty: Bool { count == 0 }
-
-  /// How many entries there are.
-  public var count: Int {
-    deletes.count + inserts.count + moves.count + reconfigures.count + reloads.count
-  }
-}
-
-/// The entries of a difference that are about items.
+/// The entries of a difference that are about sections, or those that are about items.
 ///
 /// Positions of `deletes` and `from` count in the snapshot that the difference starts from, all others
-/// in its result. `deletes` are sorted by the former, all other lists by the latter: by the order of
-/// the sections, then by index.
-public struct ItemChanges: Sendable, Hashable {
-  /// An item that only the first snapshot has.
+/// in its result. `deletes` are sorted by the former, all other lists by the latter.
+public struct ElementChanges<ID: Sendable & Hashable, Position: Sendable & Hashable>: Sendable, Hashable {
+  /// An element that only the first snapshot has.
   public struct Delete: Sendable, Hashable {
-    /// Names the item.
-    public var id: ItemIdentifier
+    /// Names the element.
+    public var id: ID
     /// Where it stood in the first snapshot.
-    public var position: ItemPosition
-
-    /// Makes an entry.
-    public init(id: ItemIdentifier, position: ItemPosition) {
-      self.id = id
-      self.position = position
-    }
+    public var position: Position
   }
 
-  /// An item with its place and its content in the result.
+  /// An element with its place and its content in the result.
   public struct Entry: Sendable, Hashable {
-    /// Names the item.
-    public var id: ItemIdentifier
+    /// Names the element.
+    public var id: ID
     /// Where it stands in the result.
-    public var position: ItemPosition
-    /// Its kind in the result.
-    public var kind: ItemKind
+    public var position: Position
+    /// Its kind in the result, if it is an item that is inserted or reloaded.
+    public var kind: ItemKind?
     /// Its data in the result.
     public var data: JSONData
-
-    /// Makes an entry.
-    public init(id: ItemIdentifier, position: ItemPosition, kind: ItemKind, data: JSONData) {
-      self.id = id
-      self.position = position
-      self.kind = kind
-      self.data = data
-    }
   }
 
-  /// An item that both snapshots have and that stands elsewhere in the result.
+  /// An element that both snapshots have and that stands elsewhere in the result.
   public struct Move: Sendable, Hashable {
-    /// Names the item.
-    public var id: ItemIdentifier
+    /// Names the element.
+    public var id: ID
     /// Where it stood in the first snapshot.
-    public var from: ItemPosition
+    public var from: Position
     /// Where it stands in the result.
-    public var to: ItemPosition
-
-    /// Makes an entry.
-    public init(id: ItemIdentifier, from: ItemPosition, to: ItemPosition) {
-      self.id = id
-      self.from = from
-      self.to = to
-    }
+    public var to: Position
   }
 
-  /// An item whose kind stayed, with its data in the result.
-  public struct Reconfigure: Sendable, Hashable {
-    /// Names the item.
-    public var id: ItemIdentifier
-    /// Where it stands in the result.
-    public var position: ItemPosition
-    /// Its data in the result.
-    public var data: JSONData
-
-    /// Makes an entry.
-    public init(id: ItemIdentifier, position: ItemPosition, data: JSONData) {
-      self.id = id
-      self.position = position
-      self.data = data
-    }
-  }
-
-  /// Items that only the first snapshot has, but for those of a deleted section.
+  /// Elements that only the first snapshot has, but for the items of a deleted section.
   public var deletes: [Delete] = []
-  /// Items that only the result has.
+  /// Elements that only the result has.
   public var inserts: [Entry] = []
-  /// Items that changed their place: the fewest that explain the new order.
+  /// Elements that changed their place: the fewest that explain the new order.
   public var moves: [Move] = []
-  /// Items whose data alone changed, or that were marked for reconfiguring.
-  public var reconfigures: [Reconfigure] = []
-  /// Items whose kind changed, or that were marked for reloading.
+  /// Elements whose data alone changed, and items that were marked for reconfiguring.
+  public var reconfigures: [Entry] = []
+  /// Items whose kind changed, and elements that were marked for reloading.
   public var reloads: [Entry] = []
 
   /// No changes.
@@ -197,6 +82,12 @@ public struct ItemChanges: Sendable, Hashable {
     deletes.count + inserts.count + moves.count + reconfigures.count + reloads.count
   }
 }
+
+/// Entries about sections, whose positions are indexes among the sections.
+public typealias SectionChanges = ElementChanges<SectionIdentifier, Int>
+
+/// Entries about items.
+public typealias ItemChanges = ElementChanges<ItemIdentifier, ItemPosition>
 
 /// Where an item stands: its section, and its index among that section's items.
 public struct ItemPosition: Sendable, Hashable {
@@ -214,70 +105,40 @@ public struct ItemPosition: Sendable, Hashable {
 
 // MARK: - Entries of a changeset
 
-extension SectionChanges.Entry {
-  init(_ id: ByteSpan, index: Int, _ fields: ElementFields) {
-    self.init(id: SectionIdentifier(id), index: index, data: JSONData(checked: fields.data ?? FeedState.null))
-  }
-}
-
-extension ItemChanges.Entry {
-  init(_ id: ByteSpan, _ position: ItemPosition, _ fields: ElementFields) {
-    self.init(
-      id: ItemIdentifier(id),
-      position: position,
-      kind: ItemKind(fields.kind ?? .empty),
-      data: JSONData(checked: fields.data ?? FeedState.null)
-    )
-  }
-}
-
-extension ItemChanges.Reconfigure {
-  init(_ id: ByteSpan, _ position: ItemPosition, _ fields: ElementFields) {
-    self.init(
-      id: ItemIdentifier(id),
-      position: position,
-      data: JSONData(checked: fields.data ?? FeedState.null)
-    )
-  }
-}
-
 extension SnapshotDifference {
-  /// The entries of a changeset that was applied, with copies of what they name.
+  /// The entries of a changeset, with copies of what they name.
   init(_ entries: DecodedEntries) {
-    self.init(sections: SectionChanges(entries.sections), items: ItemChanges(entries.items))
+    sections = SectionChanges(entries.sections, SectionIdentifier.init) { _, index in Int(index) }
+    items = ItemChanges(entries.items, ItemIdentifier.init) { section, index in
+      ItemPosition(section: SectionIdentifier(section), index: Int(index))
+    }
   }
 }
 
-extension SectionChanges {
-  fileprivate init(_ lists: DecodedEntries.Lists) {
+extension ElementChanges {
+  fileprivate init(
+    _ lists: DecodedEntries.Lists,
+    _ identifier: (ByteSpan) -> ID,
+    _ position: (ByteSpan, Int32) -> Position
+  ) {
     func entry(_ entry: DecodedEntries.Entry) -> Entry {
-      Entry(entry.id, index: Int(entry.to), entry.fields)
+      Entry(
+        id: identifier(entry.id),
+        position: position(entry.toSection, entry.to),
+        kind: entry.fields.kind.map { ItemKind($0) },
+        data: JSONData(checked: entry.fields.data ?? FeedState.null)
+      )
     }
-    deletes = lists.deletes.map { Delete(id: SectionIdentifier($0.id), index: Int($0.from)) }
+    deletes = lists.deletes.map {
+      Delete(id: identifier($0.id), position: position($0.fromSection, $0.from))
+    }
     inserts = lists.inserts.map(entry)
-    moves = lists.moves.map { Move(id: SectionIdentifier($0.id), from: Int($0.from), to: Int($0.to)) }
+    moves = lists.moves.map {
+      Move(id: identifier($0.id), from: position($0.fromSection, $0.from), to: position($0.toSection, $0.to))
+    }
     reconfigures = lists.reconfigures.map(entry)
     reloads = lists.reloads.map(entry)
   }
-}
-
-extension ItemChanges {
-  fileprivate init(_ lists: DecodedEntries.Lists) {
-    deletes = lists.deletes.map { Delete(id: ItemIdentifier($0.id), position: $0.base) }
-    inserts = lists.inserts.map { Entry($0.id, $0.result, $0.fields) }
-    moves = lists.moves.map { Move(id: ItemIdentifier($0.id), from: $0.base, to: $0.result) }
-    reconfigures = lists.reconfigures.map { Reconfigure($0.id, $0.result, $0.fields) }
-    reloads = lists.reloads.map { Entry($0.id, $0.result, $0.fields) }
-  }
-}
-
-extension DecodedEntries.Entry {
-  /// Where it was.
-  fileprivate var base: ItemPosition {
-    ItemPosition(section: SectionIdentifier(fromSection), index: Int(from))
-  }
-  /// Where it is.
-  fileprivate var result: ItemPosition { ItemPosition(section: SectionIdentifier(toSection), index: Int(to)) }
 }
 
 /// Lends a difference's texts to the entries that a state applies, whose spans need an owner.
@@ -286,7 +147,10 @@ final class DifferenceBytes {
 
   /// The entries of a difference; valid as long as this object lives.
   func entries(of difference: SnapshotDifference) -> DecodedEntries {
-    DecodedEntries(sections: lists(difference.sections), items: lists(difference.items))
+    DecodedEntries(
+      sections: lists(difference.sections, \.text) { (.empty, $0) },
+      items: lists(difference.items, \.text) { (span($0.section.text), $0.index) }
+    )
   }
 
   private func span(_ text: ByteText) -> ByteSpan {
@@ -300,59 +164,29 @@ final class DifferenceBytes {
   /// A position as entries count them; what is out of their range fits no list.
   private func index(_ index: Int) -> Int32 { index < 0 ? Int32.max : Int32(clamping: index) }
 
-  // MARK: Sections
-
-  private func lists(_ changes: SectionChanges) -> DecodedEntries.Lists {
-    var lists = DecodedEntries.Lists()
-    lists.deletes = changes.deletes.map { entry($0.id, from: $0.index) }
-    lists.inserts = changes.inserts.map(entry)
-    lists.moves = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
-    lists.reconfigures = changes.reconfigures.map(entry)
-    lists.reloads = changes.reloads.map(entry)
-    return lists
-  }
-
-  private func entry(_ id: SectionIdentifier, from: Int = -1, to: Int = -1) -> DecodedEntries.Entry {
-    DecodedEntries.Entry(id: span(id.text), from: index(from), to: index(to))
-  }
-
-  private func entry(_ section: SectionChanges.Entry) -> DecodedEntries.Entry {
-    var entry = entry(section.id, to: section.index)
-    entry.fields.data = span(section.data.text)
-    return entry
-  }
-
-  // MARK: Items
-
-  private func lists(_ changes: ItemChanges) -> DecodedEntries.Lists {
-    var lists = DecodedEntries.Lists()
-    lists.deletes = changes.deletes.map { entry($0.id, from: $0.position) }
-    lists.inserts = changes.inserts.map(entry)
-    lists.moves = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
-    lists.reconfigures = changes.reconfigures.map { reconfigure in
-      var entry = entry(reconfigure.id, to: reconfigure.position)
-      entry.fields.data = span(reconfigure.data.text)
+  private func lists<ID, Position>(
+    _ changes: ElementChanges<ID, Position>,
+    _ text: (ID) -> ByteText,
+    _ place: (Position) -> (section: ByteSpan, index: Int)
+  ) -> DecodedEntries.Lists {
+    func entry(_ id: ID, from: Position? = nil, to: Position? = nil) -> DecodedEntries.Entry {
+      var entry = DecodedEntries.Entry(id: span(text(id)))
+      if let from = from.map(place) { (entry.fromSection, entry.from) = (from.section, index(from.index)) }
+      if let to = to.map(place) { (entry.toSection, entry.to) = (to.section, index(to.index)) }
       return entry
     }
-    lists.reloads = changes.reloads.map(entry)
+    func withContent(_ change: ElementChanges<ID, Position>.Entry) -> DecodedEntries.Entry {
+      var entry = entry(change.id, to: change.position)
+      entry.fields = ElementFields(kind: change.kind.map { span($0.text) }, data: span(change.data.text))
+      return entry
+    }
+    var lists = DecodedEntries.Lists()
+    lists.deletes = changes.deletes.map { entry($0.id, from: $0.position) }
+    lists.inserts = changes.inserts.map(withContent)
+    lists.moves = changes.moves.map { entry($0.id, from: $0.from, to: $0.to) }
+    lists.reconfigures = changes.reconfigures.map(withContent)
+    lists.reloads = changes.reloads.map(withContent)
     return lists
-  }
-
-  private func entry(
-    _ id: ItemIdentifier,
-    from: ItemPosition? = nil,
-    to: ItemPosition? = nil
-  ) -> DecodedEntries.Entry {
-    var entry = DecodedEntries.Entry(id: span(id.text))
-    if let from { (entry.fromSection, entry.from) = (span(from.section.text), index(from.index)) }
-    if let to { (entry.toSection, entry.to) = (span(to.section.text), index(to.index)) }
-    return entry
-  }
-
-  private func entry(_ item: ItemChanges.Entry) -> DecodedEntries.Entry {
-    var entry = entry(item.id, to: item.position)
-    entry.fields = ElementFields(kind: span(item.kind.text), data: span(item.data.text))
-    return entry
   }
 }
 
