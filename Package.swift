@@ -63,7 +63,7 @@ let package = Package(
     ),
     .target(
       name: "FeedConfiguration",
-      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service"],
+      dependencies: ["Feed", "FeedKafka", "FeedStore", "Kafka", "Service", "Spelling"],
       swiftSettings: swiftSettings
     ),
     .target(

@@ -1,5 +1,3 @@
-import FeedKafka
-import Kafka
 package import Service
 
 /// The sources of a configuration. Later ones override earlier ones: defaults, a command's own settings, the file,
@@ -7,8 +5,8 @@ package import Service
 package struct ConfigurationSources: Sendable {
   /// A command's own settings, which every other source except the defaults overrides.
   package struct CommandSettings: Sendable {
-    package var command: String
-    package var settings: [ConfigurationPair]
+    let command: String
+    let settings: [ConfigurationPair]
 
     package init(command: String, settings: [ConfigurationPair]) {
       self.command = command
@@ -18,14 +16,12 @@ package struct ConfigurationSources: Sendable {
 
   /// A JSON5 file; nil for none.
   package var file: String?
-  /// The process's environment. Variables that begin with ``variablePrefix`` set keys; references in values may name
-  /// any variable.
+  /// The process's environment. Variables that begin with `FEEDSTORE_` set keys; references in values may name any
+  /// variable.
   package var environment: [String: String]
   /// `KEY=VALUE`, as given with `--set`.
   package var assignments: [String]
   package var command: CommandSettings?
-
-  package static let variablePrefix = "FEEDSTORE_"
 
   package init(
     file: String?,
@@ -49,46 +45,13 @@ package struct ConfigurationSources: Sendable {
     for pair in command?.settings ?? [] where document.entries[pair.name] == nil {
       document.set(pair.name, toText: pair.value, from: .command(command?.command ?? ""))
     }
-    let unknown = Self.variables.apply(environment, to: &document)
+    let unknown = ConfigurationVariables.apply(environment, to: &document)
     for assignment in assignments { try document.set(assignment) }
     try document.resolve { environment[$0] }
     let (configuration, readings) = try FeedStoreConfiguration.read(document)
     try configuration.checkKeyFiles()
     return LoadedConfiguration(configuration: configuration, readings: readings, unknownVariables: unknown)
   }
-
-  /// The environment variables that set keys.
-  package static let variables = ConfigurationVariables(
-    prefix: variablePrefix,
-    keys: FeedStoreConfiguration.keys,
-    passedSection: "kafka",
-    isPassed: KafkaConfiguration.knows,
-    passedNames: kafkaNames,
-    reserved: reservedNames.map { variablePrefix + $0 }
-  )
-
-  /// Common librdkafka properties, to suggest one for a misspelt variable. librdkafka has more.
-  private static let kafkaNames = [
-    "bootstrap.servers", "broker.address.family", "client.id", "client.rack", "compression.type",
-    "fetch.max.bytes",
-    "fetch.wait.max.ms", "group.id", "group.instance.id", "heartbeat.interval.ms", "linger.ms",
-    "max.poll.interval.ms",
-    "message.max.bytes", "queue.buffering.max.kbytes", "queued.max.messages.kbytes",
-    "reconnect.backoff.max.ms",
-    "sasl.mechanisms", "sasl.password", "sasl.username", "security.protocol", "session.timeout.ms",
-    "socket.timeout.ms",
-    "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
-    "ssl.keystore.location",
-    "ssl.keystore.password", "statistics.interval.ms", "topic.metadata.refresh.interval.ms",
-    "transaction.timeout.ms",
-    "transactional.id",
-  ]
-
-  /// Used by builds and tests, and set by Kubernetes in pods beside a Service named feedstore.
-  static let reservedNames = [
-    "TEST_", "COMMIT", "CRASH_AT", "SEED", "DATA", "UPDATE_GOLDEN", "UPGRADE_FROM", "WRITE_CONFORMANCE",
-    "FUZZ_", "SOAK_", "BENCHMARK_", "SERVICE_HOST", "SERVICE_PORT", "PORT",
-  ]
 }
 
 /// A configuration together with where each value comes from.

@@ -15,17 +15,13 @@ extension FeedStoreConfiguration {
     // Compared by subtraction, because a sum could overflow.
     guard data > message - Self.messageOverhead else { return }
     throw ConfigurationError(
-      .conflict,
       """
       limits.maxDataBytes is \(data) (\(reader.place(of: "limits.maxDataBytes"))) \
       and output.maxMessageBytes is \(message) (\(reader.place(of: "output.maxMessageBytes"))); \
       limits.maxDataBytes + \(Self.messageOverhead) must be at most output.maxMessageBytes, \
       so that an entry always fits: lower limits.maxDataBytes to at most \(message - Self.messageOverhead), \
       or raise output.maxMessageBytes to at least \(data + Self.messageOverhead)
-      """,
-      key: "limits.maxDataBytes",
-      value: String(data),
-      allowed: "at most \(message - Self.messageOverhead)"
+      """
     )
   }
 
@@ -46,10 +42,8 @@ extension FeedStoreConfiguration {
     for pair in kafka where Self.libraryNames.contains(pair.name) && !pair.value.isEmpty {
       let key = "kafka." + pair.name
       throw ConfigurationError(
-        .conflict,
         "\(key) would load a library into this process; remove it, or allow it with kafka.allowPlugins: true",
-        place: reader.place(of: key),
-        key: key
+        place: reader.place(of: key)
       )
     }
   }
@@ -64,15 +58,11 @@ extension FeedStoreConfiguration {
   ) throws(ConfigurationError) {
     for other in others where other.name == name {
       throw ConfigurationError(
-        .conflict,
         """
         \(key) is "\(name)" (\(reader.place(of: key))), \
         and so is \(other.key) (\(reader.place(of: other.key))); \
         allowed: another topic than \(others.map(\.key).joined(separator: ", "))
-        """,
-        key: key,
-        value: name.debugDescription,
-        allowed: "a topic other than " + others.map(\.key).joined(separator: ", ")
+        """
       )
     }
   }
@@ -94,7 +84,7 @@ extension FeedStoreConfiguration {
       do throws(FileError) {
         try SecretFile.check(pair.value)
       } catch {
-        throw ConfigurationError(error.isExposed ? .exposed : .unreadable, "\(key): \(error)", key: key)
+        throw ConfigurationError("\(key): \(error)")
       }
     }
   }

@@ -23,7 +23,7 @@ extension FeedStoreConfiguration {
     try store.topics.read(&reader)
     try reader.readBytes("transactions.maxBytes", into: &maxTransactionBytes, from: 1)
     try reader.read("workers", into: &workers, from: 1, to: Self.mostWorkers)
-    startupTimeoutMilliseconds = try reader.quantity(
+    startupTimeoutMilliseconds = try reader.integer(
       "startup.timeout",
       .milliseconds,
       default: startupTimeoutMilliseconds,
@@ -47,7 +47,7 @@ extension ConfigurationReader {
     into value: inout Int64
   ) throws(ConfigurationError) {
     let greatest = Int64(FeedStoreConfiguration.greatest)
-    value = try quantity(key, .milliseconds, default: value, in: 0...greatest)
+    value = try integer(key, .milliseconds, default: value, in: 0...greatest)
   }
 
   /// Reads a number of bytes into a property, which holds the default.
@@ -57,7 +57,7 @@ extension ConfigurationReader {
     from least: Int,
     to greatest: Int = FeedStoreConfiguration.greatest
   ) throws(ConfigurationError) {
-    value = try quantity(key, .bytes, default: value, in: least...greatest)
+    value = try integer(key, .bytes, default: value, in: least...greatest)
   }
 
   /// Reads a count into a property, which holds the default.
@@ -198,7 +198,7 @@ extension HTTPOptions {
     try reader.readBytes("http.maxStreamBytes", into: &maxStreamBytes, from: 1024, to: 1 << 30)
     try reader.readBytes("http.maxHistoryBytes", into: &maxHistoryBytes, from: 0)
     try reader.readBytes("http.maxReloadBytes", into: &maxReloadBytes, from: 0)
-    heartbeatMilliseconds = try reader.quantity(
+    heartbeatMilliseconds = try reader.integer(
       "http.heartbeat",
       .milliseconds,
       default: heartbeatMilliseconds,

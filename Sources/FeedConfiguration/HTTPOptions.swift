@@ -62,9 +62,7 @@ package struct HTTPOptions: Sendable, Equatable {
     guard let given = files.first(where: { !$0.1.isEmpty }) else { return nil }
     for (key, path) in files.prefix(2) where path.isEmpty {
       throw ConfigurationError(
-        .conflict,
-        "\(key) is empty, and \(given.0) is \"\(given.1)\"; HTTPS needs both a certificate and its key",
-        key: key
+        "\(key) is empty, and \(given.0) is \"\(given.1)\"; HTTPS needs both a certificate and its key"
       )
     }
     do throws(HTTPServerError) {
@@ -80,7 +78,7 @@ package struct HTTPOptions: Sendable, Equatable {
         case .clientAuthority: "http.tls.clientAuthority"
         default: "http.tls.certificate"
         }
-      throw ConfigurationError(.outOfRange, "\(key): \(error.message)", key: key)
+      throw ConfigurationError("\(key): \(error.message)")
     }
   }
 
@@ -91,17 +89,14 @@ package struct HTTPOptions: Sendable, Equatable {
     guard isEnabled, !token.isEmpty || !tokenFile.isEmpty else { return nil }
     guard token.isEmpty || tokenFile.isEmpty else {
       throw ConfigurationError(
-        .conflict,
-        "http.tokenFile is \"\(tokenFile)\", and http.token (FEEDSTORE_HTTP_TOKEN) is set as well; remove one of the two",
-        key: "http.tokenFile",
-        value: tokenFile.debugDescription
+        "http.tokenFile is \"\(tokenFile)\", and http.token (FEEDSTORE_HTTP_TOKEN) is set as well; remove one of the two"
       )
     }
     let key = tokenFile.isEmpty ? "http.token" : "http.tokenFile"
     do throws(HTTPServerError) {
       return tokenFile.isEmpty ? try BearerToken(token) : try BearerToken(file: tokenFile)
     } catch {
-      throw ConfigurationError(.outOfRange, "\(key): \(error.message)", key: key)
+      throw ConfigurationError("\(key): \(error.message)")
     }
   }
 }

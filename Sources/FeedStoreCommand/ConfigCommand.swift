@@ -57,7 +57,7 @@ enum CompletionsCommand: Subcommand {
     let name = invocation.arguments[0]
     guard let shell = Shell(rawValue: name) else {
       let allowed = Shell.allCases.map(\.rawValue).joined(separator: ", ")
-      throw UsageError(.invalidValue, "there are no completions for '\(name)'; allowed: \(allowed)")
+      throw UsageError("there are no completions for '\(name)'; allowed: \(allowed)")
     }
     let words = Array(invocation.arguments.dropFirst())
     let specification = FeedStoreCommand.specification

@@ -38,7 +38,6 @@ enum DemoCommand: Subcommand {
     if let path = invocation.value("write") {
       if let file = invocation.arguments.first {
         throw UsageError(
-          .unexpectedArgument,
           "unexpected argument '\(file)' with --write, which writes the synthetic history; leave out one of them"
         )
       }

@@ -76,15 +76,9 @@ enum VerifyCommand: Subcommand {
     case (true, true): return .topic
     case (false, false): return .files(files)
     case (true, false):
-      throw UsageError(
-        .unexpectedArgument,
-        "unexpected argument '\(files[0])' with --topic; name files, or give --topic"
-      )
+      throw UsageError("unexpected argument '\(files[0])' with --topic; name files, or give --topic")
     case (false, true):
-      throw UsageError(
-        .missingArgument,
-        "'feedstore verify' needs FILE... or --topic; see 'feedstore verify --help'"
-      )
+      throw UsageError("'feedstore verify' needs FILE... or --topic; see 'feedstore verify --help'")
     }
   }
 }

@@ -64,11 +64,10 @@ enum FollowCommand: Subcommand {
       return .lines(isColoured: StandardOutput.hasColours)
     }
     guard invocation.arguments.count == 1, StandardOutput.isTerminal else {
-      throw UsageError(.invalidValue, "--screen is for one feed on a terminal; name one, or leave it out")
+      throw UsageError("--screen is for one feed on a terminal; name one, or leave it out")
     }
     guard StandardOutput.hasEscapes else {
       throw UsageError(
-        .invalidValue,
         "--screen needs a terminal that can move its cursor, and TERM is dumb or not set; leave it out, or set TERM"
       )
     }
@@ -80,7 +79,7 @@ enum FollowCommand: Subcommand {
     case nil, "now": return false
     case "beginning": return true
     case let other?:
-      throw UsageError(.invalidValue, "--from is '\(other)'; allowed: beginning, now")
+      throw UsageError("--from is '\(other)'; allowed: beginning, now")
     }
   }
 }

@@ -48,7 +48,7 @@ enum RejectsListCommand: Subcommand {
     guard let code = invocation.value("code") else { return nil }
     guard RejectedListing.knownCodes.contains(code) else {
       let allowed = RejectedListing.knownCodes.joined(separator: ", ")
-      throw UsageError(.invalidValue, "--code is '\(code)'; allowed: \(allowed)")
+      throw UsageError("--code is '\(code)'; allowed: \(allowed)")
     }
     return code
   }
@@ -56,7 +56,7 @@ enum RejectsListCommand: Subcommand {
   private static func since(_ invocation: CommandInvocation) throws(UsageError) -> Int64? {
     guard let text = invocation.value("since") else { return nil }
     guard let time = Timestamp.milliseconds(since: text, now: WallClock.milliseconds()) else {
-      throw UsageError(.invalidValue, "--since is '\(text)'; allowed: \(Timestamp.allowedSince)")
+      throw UsageError("--since is '\(text)'; allowed: \(Timestamp.allowedSince)")
     }
     return time
   }
@@ -98,7 +98,6 @@ extension RejectedPlace {
   static func reading(_ text: String) throws(UsageError) -> RejectedPlace {
     guard let place = RejectedPlace(text) else {
       throw UsageError(
-        .invalidValue,
         "'\(text)' is not PARTITION/OFFSET, as in 3/1042; 'feedstore rejects list' lists the records"
       )
     }
@@ -135,10 +134,7 @@ enum RejectsPublishCommand: Subcommand {
     for text in invocation.arguments {
       let place = try RejectedPlace.reading(text)
       guard !places.contains(place) else {
-        throw UsageError(
-          .unexpectedArgument,
-          "\(place) is named twice, and would be sent twice; name it once"
-        )
+        throw UsageError("\(place) is named twice, and would be sent twice; name it once")
       }
       places.append(place)
     }
@@ -157,12 +153,11 @@ enum RejectsPublishCommand: Subcommand {
     guard let path = invocation.value("value") else { return nil }
     guard invocation.arguments.count == 1 else {
       throw UsageError(
-        .unexpectedArgument,
         "--value is for one record, but \(invocation.arguments.count) are named; publish each by itself"
       )
     }
     guard let bytes = try WholeFile.bytes(path, atMost: most) else {
-      throw UsageError(.invalidValue, "--value \(path) has more than limits.maxRecordBytes (\(most)) bytes")
+      throw UsageError("--value \(path) has more than limits.maxRecordBytes (\(most)) bytes")
     }
     return bytes
   }

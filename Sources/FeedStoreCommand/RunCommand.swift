@@ -78,7 +78,6 @@ enum RunCommand: Subcommand {
     guard let crash = CrashInjection(text) else {
       let points = CrashInjection.Point.allCases.map(\.rawValue).joined(separator: ", ")
       throw ConfigurationError(
-        .outOfRange,
         "FEEDSTORE_CRASH_AT is \"\(text)\"; allowed: \(points), each also with :N for the N-th time"
       )
     }

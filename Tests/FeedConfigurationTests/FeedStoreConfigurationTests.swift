@@ -158,35 +158,31 @@ import Testing
     ("log.format=xml", #"one of "text", "json""#),
   ])
   func `an invalid value is refused with its key and range`(_ assignment: String, allowed: String) throws {
-    let error = try refusal(assignment)
-    let key = String(assignment.prefix { $0 != "=" })
-    #expect(error.key == key)
-    #expect(error.allowed == allowed)
-    #expect(error.place == "--set")
-    #expect(error.message.hasPrefix("\(key) is "))
-    #expect(error.message.hasSuffix("allowed: \(allowed)"))
+    let message = try refusal(assignment).description
+    #expect(message.hasPrefix("--set: \(assignment.prefix { $0 != "=" }) is "))
+    #expect(message.hasSuffix("; allowed: \(allowed)"))
   }
 
   @Test(arguments: ["", ".", "..", "a b", "a/b", "^feeds.*", "é", String(repeating: "x", count: 250)])
   func `a topic must have a valid Kafka name`(_ name: String) throws {
     let error = try refusal("topics.items=\"\(name)\"")
-    #expect(error.code == .outOfRange)
-    #expect(error.key == "topics.items")
+    #expect(error.message.hasPrefix("topics.items is \(name.debugDescription); allowed: "))
   }
 
   @Test func `output topics differ from the inputs and from each other`() throws {
-    #expect(try refusal("topics.changesets=feeds.items").key == "topics.changesets")
-    #expect(try refusal("topics.changesets=feeds.sections").key == "topics.changesets")
-    #expect(try refusal("topics.rejected=feeds.sections").key == "topics.rejected")
-    let error = try refusal("topics.rejected=feeds.changesets")
-    #expect(error.code == .conflict)
-    #expect(error.message.contains("topics.changesets"))
+    for (key, other) in [
+      ("changesets", "items"), ("changesets", "sections"), ("rejected", "sections"),
+      ("rejected", "changesets"),
+    ] {
+      let message = try refusal("topics.\(key)=feeds.\(other)").message
+      #expect(message.hasPrefix("topics.\(key) is \"feeds.\(other)\" (--set), "))
+      #expect(message.contains("and so is topics.\(other) (default)"))
+    }
     #expect(try load("topics.sections=in", "topics.items=in").store.topics.items == "in")
   }
 
   @Test func `the largest data must fit into a message`() throws {
     let error = try refusal("output.maxMessageBytes=66560")
-    #expect(error.code == .conflict)
     #expect(error.message.contains("limits.maxDataBytes is 524288 (default)"))
     #expect(error.message.contains("output.maxMessageBytes is 66560 (--set)"))
     #expect(error.message.contains("lower limits.maxDataBytes to at most 1024"))
@@ -195,8 +191,10 @@ import Testing
     #expect(
       try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1024").store.limits.maxDataBytes == 1024
     )
-    #expect(try refusal("output.maxMessageBytes=66560", "limits.maxDataBytes=1025").code == .conflict)
-    #expect(try refusal("limits.maxDataBytes=2147483647").code == .conflict)
+    #expect(throws: ConfigurationError.self) {
+      try load("output.maxMessageBytes=66560", "limits.maxDataBytes=1025")
+    }
+    #expect(throws: ConfigurationError.self) { try load("limits.maxDataBytes=2147483647") }
   }
 
   @Test func `librdkafka's properties are passed on as text`() throws {
@@ -222,7 +220,6 @@ import Testing
 
   @Test func `an unknown key is refused, with the nearest known one`() throws {
     let error = try refusal("coalesce.windw=5")
-    #expect(error.code == .unknownKey)
     #expect(error.message == "coalesce.windw (5) is not a known key; did you mean coalesce.window?")
   }
 
@@ -235,7 +232,7 @@ import Testing
     #expect(throws: ConfigurationError.self) { try options.bearerToken() }
     options.token = "correct-horse-battery"
     let conflict = #expect(throws: ConfigurationError.self) { try options.bearerToken() }
-    #expect(conflict?.code == .conflict)
+    #expect(conflict?.message.hasSuffix("is set as well; remove one of the two") == true)
     options.tokenFile = ""
     #expect(try options.bearerToken() == BearerToken("correct-horse-battery"))
     options.token = "short"
@@ -258,7 +255,7 @@ import Testing
   @Test(arguments: ["plugin.library.paths", "ssl.engine.location"])
   func `libraries are loaded only if that is allowed`(_ name: String) throws {
     let error = try refusal("kafka.\(name)=/tmp/evil.so")
-    #expect(error.code == .conflict && error.key == "kafka.\(name)" && error.place == "--set")
+    #expect(error.description.hasPrefix("--set: kafka.\(name) would load a library"))
     #expect(error.message.contains("kafka.allowPlugins: true"))
     let allowed = try load("kafka.\(name)=/tmp/good.so", "kafka.allowPlugins=true")
     #expect(allowed.kafka == [ConfigurationPair(name: name, value: "/tmp/good.so")])

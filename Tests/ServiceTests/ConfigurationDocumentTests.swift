@@ -64,15 +64,13 @@ import Testing
   ])
   func `a syntax error has its line`(_ text: String, line: Int, message: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
-    #expect(error.code == .syntax)
     #expect(error.description == "test.json5:\(line): \(message)")
   }
 
   @Test(arguments: ["{\n\n a: 1e999 }", "{\n\n a: 0123 }"])
   func `an unreadable number is reported with its key`(_ text: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
-    #expect(error.key == "a")
-    #expect(error.place == "test.json5:3")
+    #expect(error.description == "test.json5:3: the value of a is not valid JSON5")
   }
 
   @Test(arguments: [
@@ -112,7 +110,6 @@ import Testing
   @Test(arguments: ["5", "[]", "'x'", "null"])
   func `a document that is not an object is refused`(_ text: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
-    #expect(error.code == .syntax)
     #expect(error.message.contains("it must be an object"))
   }
 
@@ -124,7 +121,6 @@ import Testing
   ])
   func `setting a key twice is an error`(_ text: String, key: String) throws {
     let error = try #require(throws: ConfigurationError.self) { try document(text) }
-    #expect(error.code == .duplicateKey)
     #expect(error.description == "test.json5:2: \(key) is set twice, first in line 1; remove one of the two")
   }
 
@@ -153,15 +149,13 @@ import Testing
   @Test func `an assigned object must not set a key twice`() throws {
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set("a={ b: 1, b: 2 }") }
-    #expect(error.code == .duplicateKey)
-    #expect(error.key == "a.b")
+    #expect(error.description == "--set: a.b is set twice in one --set; remove one of the two")
   }
 
   @Test(arguments: ["a", "=1", ""])
   func `an assignment needs a key and an equals sign`(_ text: String) throws {
     var document = ConfigurationDocument()
     let error = try #require(throws: ConfigurationError.self) { try document.set(text) }
-    #expect(error.code == .assignment)
     #expect(error.message.hasPrefix("'\(text)' is not KEY=VALUE"))
   }
 
@@ -169,7 +163,6 @@ import Testing
     let error = try #require(throws: ConfigurationError.self) {
       try ConfigurationDocument(file: "/nowhere/feedstore.json5")
     }
-    #expect(error.code == .unreadable)
     #expect(
       error.description
         == "/nowhere/feedstore.json5: cannot read the configuration: No such file or directory"

@@ -88,7 +88,6 @@ import Testing
     _ = try reader.integer("coalesce.window", default: 1, in: 0...9)
     _ = try reader.integer("planner.window", default: 1, in: 0...9)
     let error = try #require(throws: ConfigurationError.self) { try reader.finish() }
-    #expect(error.code == .unknownKey)
     #expect(
       error.description
         == "test.json5:3: coalesce.widnow (5) is not a known key; did you mean coalesce.window?"
@@ -122,15 +121,14 @@ import Testing
     #expect(pairs.map(\.name) == ["a.x", "a.y", "b.c", "d", "e"])
     #expect(pairs.map(\.value) == ["true", "z", "1", "1.50", "a:1,b:2"])
     let error = try #require(throws: ConfigurationError.self) { try reader.finish() }
-    #expect(error.key == "kafkaesque")
+    #expect(error.message.hasPrefix("kafkaesque (1) is not a known key"))
   }
 
   @Test(arguments: ["null", "[1]", "{}"])
   func `values without a text form cannot be passed on`(_ value: String) throws {
     var reader = try reader("{ kafka: { a: \(value) } }")
     let error = try #require(throws: ConfigurationError.self) { try reader.pairs(prefix: "kafka.") }
-    #expect(error.code == .wrongType)
-    #expect(error.key == "kafka.a")
+    #expect(error.message.hasPrefix("kafka.a is "))
   }
 }
 

@@ -35,7 +35,7 @@ struct SecretKeyTests {
     let error = try #require(throws: ConfigurationError.self) {
       try ConfigurationDocument(text: text, name: "f")
     }
-    #expect(error.code == .syntax && error.place == "f:2")
+    #expect(error.place == "f:2")
     #expect(!error.description.contains("hunter2") && error.message.contains("must be in quotes"), "\(error)")
   }
 
@@ -57,11 +57,9 @@ struct SecretKeyTests {
       try reader.boolean("http.token", default: true)
     }
     #expect(error.message == "http.token is (not shown); allowed: true or false")
-    #expect(error.value == "(not shown)")
     // The value of an unknown key could be a secret.
     let unknown = try #require(throws: ConfigurationError.self) { try reader.finish() }
     #expect(unknown.message == "http.tokn is not a known key; did you mean http.token?")
-    #expect(unknown.value == nil)
   }
 
   @Test func `a file with a secret must not be readable by others`() throws {
@@ -70,9 +68,7 @@ struct SecretKeyTests {
     let error = try #require(throws: ConfigurationError.self) {
       try ConfigurationDocument(file: exposed.path)
     }
-    #expect(
-      error.code == .exposed && error.key == "kafka.sasl.password" && error.place == "\(exposed.path):2"
-    )
+    #expect(error.description.hasPrefix("\(exposed.path):2: kafka.sasl.password is written here"))
     #expect(error.message.contains("(mode 0644); chmod") && error.message.contains("${file:PATH}"))
     #expect(!error.description.contains("hunter2"))
     let kept = try SecretTestFile(secret)

@@ -136,9 +136,7 @@ package final class DaemonServer: Sendable {
       }
       guard let tls else {
         throw ConfigurationError(
-          .conflict,
-          "http.tls.certificate is empty, and the daemon serves HTTPS; restart it to serve plain HTTP",
-          key: "http.tls.certificate"
+          "http.tls.certificate is empty, and the daemon serves HTTPS; restart it to serve plain HTTP"
         )
       }
       guard tls != server.credentials else { return nil }

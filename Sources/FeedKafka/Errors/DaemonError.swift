@@ -79,6 +79,6 @@ extension KafkaError {
   package var configurationOrDaemonError: any Error {
     guard kind == .invalidArgument else { return DaemonError(self) }
     let hint = "correct or remove it under kafka; librdkafka's CONFIGURATION.md has all of them"
-    return ConfigurationError(.outOfRange, "\(message); \(hint)")
+    return ConfigurationError("\(message); \(hint)")
   }
 }

@@ -39,23 +39,18 @@ package struct KafkaSettings: Sendable, Equatable {
     let servers = properties.last { Self.serverNames.contains($0.name) }
     if let servers, embedded != nil {
       throw ConfigurationError(
-        .conflict,
         """
         kafka.\(servers.name) is "\(servers.value)", but with --embedded the broker is in the process; \
         remove one of the two
-        """,
-        key: "kafka." + servers.name,
-        value: servers.value.debugDescription
+        """
       )
     }
     if servers == nil, embedded == nil {
       throw ConfigurationError(
-        .conflict,
         """
         kafka.bootstrap.servers is not set; name a broker, as in \
         --set kafka.bootstrap.servers=localhost:9092\(otherRemedy)
-        """,
-        key: "kafka.bootstrap.servers"
+        """
       )
     }
     self.properties = (embedded ?? []) + properties
@@ -327,21 +322,12 @@ package struct KafkaSettings: Sendable, Equatable {
     // An unset name has a default.
     let names = ["bootstrap.servers", "client.id", "group.id", "group.instance.id", "transactional.id"]
     guard !pair.value.isEmpty || !names.contains(pair.name) else {
-      throw ConfigurationError(
-        .outOfRange,
-        "kafka.\(pair.name) is empty; give it a name, or remove it",
-        key: "kafka." + pair.name,
-        value: pair.value.debugDescription
-      )
+      throw ConfigurationError("kafka.\(pair.name) is empty; give it a name, or remove it")
     }
     guard let owned = OwnedKafkaProperty.all[pair.name], !owned.allowed.contains(pair.value) else { return }
     let allowed = owned.allowed.map { "\"\($0)\"" }.joined(separator: " or ")
     throw ConfigurationError(
-      .conflict,
-      "kafka.\(pair.name) is \"\(pair.value)\"; allowed: \(allowed), because \(owned.reason); remove it",
-      key: "kafka." + pair.name,
-      value: pair.value.debugDescription,
-      allowed: allowed
+      "kafka.\(pair.name) is \"\(pair.value)\"; allowed: \(allowed), because \(owned.reason); remove it"
     )
   }
 }

@@ -37,7 +37,7 @@ final class OutputFile {
     // A symbolic link may lead to a file that does not exist yet.
     if !isShells, exists ? status.st_mode & S_IFMT == S_IFREG : lstat(path, &status) != 0 {
       do throws(FileError) {
-        target = .file(try AtomicFile(path, isPrivate: false))
+        target = .file(try AtomicFile(path))
         isReplacing = exists
         return
       } catch {

@@ -86,7 +86,7 @@ package struct Replay: Sendable {
         let name = path == "-" ? "standard output" : path
         let other = input == "-" ? "standard input" : input
         let same = name == other ? name : "\(name), the same file as \(other)"
-        throw UsageError(.invalidValue, "\(what) \(same), which is also read; name another file")
+        throw UsageError("\(what) \(same), which is also read; name another file")
       }
     }
   }

@@ -37,7 +37,7 @@ struct CommandLineParser {
     let name = String(parts[0])
     guard let option = command.option(named: name) else { throw unknownOption("--" + name) }
     if option.valueName != nil, !option.isRepeatable, invocation.values[name] != nil {
-      throw UsageError(.repeatedOption, "--\(name) is given more than once; give it once")
+      throw UsageError("--\(name) is given more than once; give it once")
     }
     let value = try self.value(of: option, attached: parts.count > 1 ? String(parts[1]) : nil)
     invocation.values[name, default: []].append(value)
@@ -47,16 +47,13 @@ struct CommandLineParser {
   {
     guard let valueName = option.valueName else {
       if let attached {
-        throw UsageError(.unexpectedValue, "--\(option.name) takes no value, but was given '\(attached)'")
+        throw UsageError("--\(option.name) takes no value, but was given '\(attached)'")
       }
       return ""
     }
     if let attached { return attached }
     guard let next = remaining.first, !next.hasPrefix("--") else {
-      throw UsageError(
-        .missingValue,
-        "--\(option.name) needs a value: --\(option.name) \(valueName); \(seeHelp)"
-      )
+      throw UsageError("--\(option.name) needs a value: --\(option.name) \(valueName); \(seeHelp)")
     }
     remaining.removeFirst()
     return next
@@ -67,23 +64,19 @@ struct CommandLineParser {
     let specification = command.arguments
     if let specification, given.count < specification.minimum {
       throw UsageError(
-        .missingArgument,
         "'\(program) \(command.name)' needs \(specification.usage), but \(given.count) given; \(seeHelp)"
       )
     }
     let maximum = specification.map { $0.maximum ?? .max } ?? 0
     if given.count > maximum {
-      throw UsageError(.unexpectedArgument, "unexpected argument '\(given[maximum])'; \(seeHelp)")
+      throw UsageError("unexpected argument '\(given[maximum])'; \(seeHelp)")
     }
   }
 
   private func unknownOption(_ spelling: String) -> UsageError {
     let known = command.options.map { "--" + $0.name } + ["--help"]
     let hint = NearestName.suggestion(for: spelling, among: known).map { "; did you mean \($0)?" } ?? ""
-    return UsageError(
-      .unknownOption,
-      "unknown option \(spelling) of '\(program) \(command.name)'\(hint); \(seeHelp)"
-    )
+    return UsageError("unknown option \(spelling) of '\(program) \(command.name)'\(hint); \(seeHelp)")
   }
 
   private var seeHelp: String {
@@ -132,7 +125,7 @@ package struct CommandInvocation: Sendable, Equatable {
     guard let text = value(name) else { return defaultValue }
     guard let number = Int(text), range.contains(number) else {
       let allowed = AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound))
-      throw UsageError(.invalidValue, "--\(name) is '\(text)'; allowed: \(allowed)")
+      throw UsageError("--\(name) is '\(text)'; allowed: \(allowed)")
     }
     return number
   }
@@ -147,7 +140,7 @@ package struct CommandInvocation: Sendable, Equatable {
   ) throws(UsageError) -> Double {
     guard let text = value(name) else { return defaultValue }
     guard let number = Double(text), range.contains(number) else {
-      throw UsageError(.invalidValue, "--\(name) is '\(text)'; allowed: \(AllowedText.number(range))")
+      throw UsageError("--\(name) is '\(text)'; allowed: \(AllowedText.number(range))")
     }
     return number
   }
@@ -160,30 +153,12 @@ package struct CommandInvocation: Sendable, Equatable {
 
 /// An invalid command line. The process should print it and exit with ``ExitCode/usage``.
 package struct UsageError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// The kinds of invalid command lines.
-  package enum Code: String, Sendable {
-    case missingCommand = "missing-command"
-    case unknownCommand = "unknown-command"
-    case unknownOption = "unknown-option"
-    case missingValue = "missing-value"
-    case unexpectedValue = "unexpected-value"
-    case repeatedOption = "repeated-option"
-    case invalidValue = "invalid-value"
-    case missingArgument = "missing-argument"
-    case unexpectedArgument = "unexpected-argument"
-  }
-
-  /// The kind of error; stable.
-  package let code: Code
   /// The mistake and the remedy, in one line.
-  package let message: String
+  package let description: String
 
-  package init(_ code: Code, _ message: String) {
-    self.code = code
-    self.message = message
+  package init(_ description: String) {
+    self.description = description
   }
-
-  package var description: String { message }
 }
 
 /// The exit code of the process.

@@ -38,7 +38,7 @@ package struct CommandLineSpecification: Sendable, Equatable {
   package func parse(_ arguments: some Sequence<String>) throws(UsageError) -> CommandLineRequest {
     let arguments = Array(arguments)
     guard let first = arguments.first else {
-      throw UsageError(.missingCommand, "no subcommand given; see '\(program) --help'")
+      throw UsageError("no subcommand given; see '\(program) --help'")
     }
     switch first {
     case "--help", "-h": return .print(help)
@@ -81,16 +81,13 @@ package struct CommandLineSpecification: Sendable, Equatable {
       let hint = NearestName.suggestion(for: name, among: ["--help", "--version"]).map {
         "; did you mean \($0)?"
       }
-      throw UsageError(.unknownOption, "unknown option \(name)\(hint ?? ""); see '\(program) --help'")
+      throw UsageError("unknown option \(name)\(hint ?? ""); see '\(program) --help'")
     }
     let known = commands.map { String($0.name.prefix { $0 != " " }) }
     let hint = NearestName.suggestion(for: name, among: known).map {
       "; did you mean '\($0)'?"
     }
-    throw UsageError(
-      .unknownCommand,
-      "unknown subcommand '\(name)'\(hint ?? ""); see '\(program) --help'"
-    )
+    throw UsageError("unknown subcommand '\(name)'\(hint ?? ""); see '\(program) --help'")
   }
 
   private func command(
@@ -102,10 +99,10 @@ package struct CommandLineSpecification: Sendable, Equatable {
     let known = group.map { String($0.name.dropFirst(name.count + 1)) }
     let allowed = "allowed: \(known.joined(separator: ", ")); see '\(program) \(name) --help'"
     guard let second, !second.hasPrefix("-") else {
-      throw UsageError(.missingCommand, "'\(program) \(name)' needs a subcommand; \(allowed)")
+      throw UsageError("'\(program) \(name)' needs a subcommand; \(allowed)")
     }
     let hint = NearestName.suggestion(for: second, among: known).map { "did you mean '\($0)'? " } ?? ""
-    throw UsageError(.unknownCommand, "unknown subcommand '\(name) \(second)'; \(hint)\(allowed)")
+    throw UsageError("unknown subcommand '\(name) \(second)'; \(hint)\(allowed)")
   }
 }
 

@@ -31,15 +31,12 @@ package struct ConfigurationDocument: Sendable, Equatable {
     }
     if let duplicate = outline.duplicate {
       throw ConfigurationError(
-        .duplicateKey,
         "\(duplicate.key) is set twice, first in line \(duplicate.firstLine); remove one of the two",
-        place: "\(name):\(duplicate.line)",
-        key: duplicate.key
+        place: "\(name):\(duplicate.line)"
       )
     }
     guard case .object(let members) = value else {
       throw ConfigurationError(
-        .syntax,
         "the configuration is \(value); it must be an object: { key: value, … }",
         place: name
       )
@@ -51,9 +48,18 @@ package struct ConfigurationDocument: Sendable, Equatable {
   ///
   /// - Throws: ``ConfigurationError``, also if the file contains a secret and other users can read it.
   package init(file: String) throws(ConfigurationError) {
-    let (bytes, permissions) = try Self.contents(of: file)
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw ConfigurationError(.syntax, "the file is not UTF-8; save it as UTF-8", place: file)
+    let (text, permissions): (String?, FilePermissions)
+    do throws(FileError) {
+      (text, permissions) = try WholeFile.reading(file) { descriptor throws(FileError) in
+        let bytes = try WholeFile.bytes(of: descriptor, file, atMost: .max) ?? []
+        return (String(validating: bytes, as: UTF8.self), try FilePermissions(descriptor, file))
+      }
+    } catch {
+      let reason = String(cString: strerror(error.number))
+      throw ConfigurationError("cannot read the configuration: \(reason)", place: file)
+    }
+    guard let text else {
+      throw ConfigurationError("the file is not UTF-8; save it as UTF-8", place: file)
     }
     try self.init(text: text, name: file)
     try checkSecrets(file, permissions)
@@ -67,10 +73,8 @@ package struct ConfigurationDocument: Sendable, Equatable {
         continue
       }
       throw ConfigurationError(
-        .exposed,
         "\(key) is written here, but \(fault), or write ${file:PATH} or ${env:NAME} instead of the secret",
-        place: entry.place,
-        key: key
+        place: entry.place
       )
     }
   }
@@ -108,7 +112,6 @@ package struct ConfigurationDocument: Sendable, Equatable {
     let parts = assignment.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, !parts[0].isEmpty else {
       throw ConfigurationError(
-        .assignment,
         "'\(Self.beginning(of: assignment))' is not KEY=VALUE, as in coalesce.window=100",
         place: "--set"
       )
@@ -119,10 +122,8 @@ package struct ConfigurationDocument: Sendable, Equatable {
     let value = (try? Self.decode(spelling, outline)) ?? .string(spelling)
     if case .object = value, let duplicate = outline.duplicate {
       throw ConfigurationError(
-        .duplicateKey,
         "\(key).\(duplicate.key) is set twice in one --set; remove one of the two",
-        place: "--set",
-        key: "\(key).\(duplicate.key)"
+        place: "--set"
       )
     }
     if case .object(let members) = value, !members.isEmpty {
@@ -174,7 +175,7 @@ package struct ConfigurationDocument: Sendable, Equatable {
     name: String
   ) -> ConfigurationError {
     if let fault = outline.fault {
-      return ConfigurationError(.syntax, fault.message, place: "\(name):\(fault.line)")
+      return ConfigurationError(fault.message, place: "\(name):\(fault.line)")
     }
     var path: [any CodingKey] = []
     switch error {
@@ -183,37 +184,8 @@ package struct ConfigurationDocument: Sendable, Equatable {
     default: break
     }
     let key = path.map(\.stringValue).joined(separator: ".")
-    guard !key.isEmpty else { return ConfigurationError(.syntax, "the text is not valid JSON5", place: name) }
+    guard !key.isEmpty else { return ConfigurationError("the text is not valid JSON5", place: name) }
     let place = outline.lines[key].map { "\(name):\($0)" } ?? name
-    return ConfigurationError(.syntax, "the value of \(key) is not valid JSON5", place: place, key: key)
-  }
-
-  private static func contents(
-    of file: String
-  ) throws(ConfigurationError) -> ([UInt8], FilePermissions) {
-    let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw unreadable(file) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw unreadable(file) }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = read(descriptor, &chunk, chunk.count)
-      if count == 0 { return (bytes, FilePermissions(status)) }
-      if count > 0 {
-        bytes += chunk[..<count]
-      } else if errno != EINTR {
-        throw unreadable(file)
-      }
-    }
-  }
-
-  private static func unreadable(_ file: String) -> ConfigurationError {
-    ConfigurationError(
-      .unreadable,
-      "cannot read the configuration: \(String(cString: strerror(errno)))",
-      place: file
-    )
+    return ConfigurationError("the value of \(key) is not valid JSON5", place: place)
   }
 }

@@ -24,62 +24,22 @@ package struct ConfigurationReader: Sendable {
     self.isMasked = isMasked
   }
 
-  /// An integer. `1e3` and `5.0` count as integers.
-  package mutating func integer(
+  /// An integer (`1e3` and `5.0` count as integers), or with a unit also text such as `100ms` or `8MiB`.
+  package mutating func integer<Value: FixedWidthInteger>(
     _ key: String,
-    default defaultValue: Int64,
-    in range: ClosedRange<Int64>
-  ) throws(ConfigurationError) -> Int64 {
-    guard let entry = ask(key) else { return note(key, defaultValue, .integer(defaultValue)) }
-    let allowed = AllowedText.integer(range)
-    switch entry.value {
-    case .integer(let value) where range.contains(value): return note(key, value, .integer(value))
-    case .integer, .number: throw refusal(.outOfRange, key, entry, allowed)
-    default: throw refusal(.wrongType, key, entry, allowed)
+    _ unit: ConfigurationUnit? = nil,
+    default defaultValue: Value,
+    in range: ClosedRange<Value>
+  ) throws(ConfigurationError) -> Value {
+    guard let entry = ask(key) else { return note(key, defaultValue, .integer(Int64(defaultValue)), unit) }
+    var number: Int64?
+    if case .integer(let value) = entry.value { number = value }
+    if let unit, case .string(let text) = entry.value { number = unit.number(text) }
+    guard let number, let value = Value(exactly: number), range.contains(value) else {
+      let allowed = AllowedText.integer(Int64(range.lowerBound)...Int64(range.upperBound))
+      throw refusal(key, entry, allowed + (unit?.allowed ?? ""))
     }
-  }
-
-  /// A number of milliseconds or bytes: a number, or text with a unit such as `100ms` or `8MiB`.
-  package mutating func quantity(
-    _ key: String,
-    _ unit: ConfigurationUnit,
-    default defaultValue: Int64,
-    in range: ClosedRange<Int64>
-  ) throws(ConfigurationError) -> Int64 {
-    guard let entry = ask(key) else { return note(key, defaultValue, .integer(defaultValue), unit) }
-    let allowed = unit.allowed(range)
-    let number: Int64
-    switch entry.value {
-    case .integer(let value): number = value
-    case .number: throw refusal(.outOfRange, key, entry, allowed)
-    case .string(let text):
-      guard let value = unit.number(text) else { throw refusal(.wrongType, key, entry, allowed) }
-      number = value
-    default: throw refusal(.wrongType, key, entry, allowed)
-    }
-    guard range.contains(number) else { throw refusal(.outOfRange, key, entry, allowed) }
-    return note(key, number, .integer(number), unit)
-  }
-
-  /// A number of milliseconds or bytes, as `Int`.
-  package mutating func quantity(
-    _ key: String,
-    _ unit: ConfigurationUnit,
-    default defaultValue: Int,
-    in range: ClosedRange<Int>
-  ) throws(ConfigurationError) -> Int {
-    let wide = Int64(range.lowerBound)...Int64(range.upperBound)
-    return Int(try quantity(key, unit, default: Int64(defaultValue), in: wide))
-  }
-
-  /// An integer, as `Int`.
-  package mutating func integer(
-    _ key: String,
-    default defaultValue: Int,
-    in range: ClosedRange<Int>
-  ) throws(ConfigurationError) -> Int {
-    let wide = Int64(range.lowerBound)...Int64(range.upperBound)
-    return Int(try integer(key, default: Int64(defaultValue), in: wide))
+    return note(key, value, .integer(number), unit)
   }
 
   /// A number. Infinity and NaN are never in range.
@@ -89,14 +49,15 @@ package struct ConfigurationReader: Sendable {
     in range: ClosedRange<Double>
   ) throws(ConfigurationError) -> Double {
     guard let entry = ask(key) else { return note(key, defaultValue, .number(defaultValue)) }
-    let allowed = AllowedText.number(range)
-    let value: Double
-    switch entry.value {
-    case .integer(let integer): value = Double(integer)
-    case .number(let number): value = number
-    default: throw refusal(.wrongType, key, entry, allowed)
+    let value: Double? =
+      switch entry.value {
+      case .integer(let integer): Double(integer)
+      case .number(let number): number
+      default: nil
+      }
+    guard let value, value.isFinite, range.contains(value) else {
+      throw refusal(key, entry, AllowedText.number(range))
     }
-    guard value.isFinite, range.contains(value) else { throw refusal(.outOfRange, key, entry, allowed) }
     return note(key, value, .number(value))
   }
 
@@ -104,9 +65,7 @@ package struct ConfigurationReader: Sendable {
   package mutating func boolean(_ key: String, default defaultValue: Bool) throws(ConfigurationError) -> Bool
   {
     guard let entry = ask(key) else { return note(key, defaultValue, .boolean(defaultValue)) }
-    guard case .boolean(let value) = entry.value else {
-      throw refusal(.wrongType, key, entry, "true or false")
-    }
+    guard case .boolean(let value) = entry.value else { throw refusal(key, entry, "true or false") }
     return note(key, value, .boolean(value))
   }
 
@@ -122,8 +81,7 @@ package struct ConfigurationReader: Sendable {
     where isAllowed: (String) -> Bool = { _ in true }
   ) throws(ConfigurationError) -> String {
     guard let entry = ask(key) else { return note(key, defaultValue, .string(defaultValue)) }
-    guard let value = entry.string else { throw refusal(.wrongType, key, entry, allowed) }
-    guard isAllowed(value) else { throw refusal(.outOfRange, key, entry, allowed) }
+    guard let value = entry.string, isAllowed(value) else { throw refusal(key, entry, allowed) }
     return note(key, value, .string(value))
   }
 
@@ -150,7 +108,7 @@ package struct ConfigurationReader: Sendable {
     for (key, entry) in entries.sorted(by: { $0.key < $1.key }) where key.hasPrefix(prefix) {
       if knownKeys.contains(key) { continue }
       guard let text = entry.unquotedText, key != prefix else {
-        throw refusal(.wrongType, key, entry, "a string, a number, true or false")
+        throw refusal(key, entry, "a string, a number, true or false")
       }
       pairs.append(ConfigurationPair(name: String(key.dropFirst(prefix.count)), value: text))
       _ = note(key, text, .string(text))
@@ -170,12 +128,8 @@ package struct ConfigurationReader: Sendable {
         ?? "allowed: " + (knownKeys + prefixes).joined(separator: ", ")
       let value = shownOfUnknown(key, entry)
       throw ConfigurationError(
-        .unknownKey,
         "\(key)\(value.map { " (\($0))" } ?? "") is not a known key; \(allowed)",
-        place: entry.place,
-        key: key,
-        value: value,
-        allowed: hint
+        place: entry.place
       )
     }
   }
@@ -223,20 +177,12 @@ package struct ConfigurationReader: Sendable {
   }
 
   private func refusal(
-    _ code: ConfigurationError.Code,
     _ key: String,
     _ entry: ConfigurationEntry,
     _ allowed: String
   ) -> ConfigurationError {
     let shown = entry.shown(isMasked: isMasked(key))
-    return ConfigurationError(
-      code,
-      "\(key) is \(shown); allowed: \(allowed)",
-      place: entry.place,
-      key: key,
-      value: shown,
-      allowed: allowed
-    )
+    return ConfigurationError("\(key) is \(shown); allowed: \(allowed)", place: entry.place)
   }
 }
 
@@ -330,13 +276,11 @@ package enum ConfigurationUnit: String, Sendable, CaseIterable {
     return overflow || product % denominator != 0 ? nil : product / denominator
   }
 
-  /// A description of the allowed values.
-  func allowed(_ range: ClosedRange<Int64>) -> String {
-    let example =
-      switch self {
-      case .milliseconds: "a time with its unit, as in 250ms, 2s, 5m or 1h"
-      case .bytes: "a size with its unit, as in 64kB or 8MiB"
-      }
-    return AllowedText.integer(range) + " (\(rawValue)), or " + example
+  /// What is allowed besides a number in a range.
+  fileprivate var allowed: String {
+    switch self {
+    case .milliseconds: " (milliseconds), or a time with its unit, as in 250ms, 2s, 5m or 1h"
+    case .bytes: " (bytes), or a size with its unit, as in 64kB or 8MiB"
+    }
   }
 }

@@ -118,7 +118,7 @@ struct ConfigurationReferences {
   }
 
   private static func fault(_ text: String, _ key: String, _ place: String) -> ConfigurationError {
-    ConfigurationError(.reference, "\(key) \(text)", place: place, key: key)
+    ConfigurationError("\(key) \(text)", place: place)
   }
 
   private static let forms = "write ${env:NAME}, ${file:PATH}, or $${ for a ${ that stands for itself"

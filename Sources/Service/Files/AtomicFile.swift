@@ -17,10 +17,10 @@ package final class AtomicFile {
 
   /// Creates the temporary file.
   ///
-  /// - Parameter isPrivate: whether only the process's user can read and write it. Otherwise it has the owner and the
-  ///   permissions of the file that it replaces.
+  /// It has the owner and the permissions of the file that it replaces.
+  ///
   /// - Throws: ``FileError``, also if another process is writing the file, or if something else has its name.
-  package init(_ path: String, isPrivate: Bool = true) throws(FileError) {
+  package init(_ path: String) throws(FileError) {
     var old = stat()
     let isReplacing = stat(path, &old) == 0
     guard !isReplacing || old.st_mode & S_IFMT == S_IFREG else {
@@ -30,7 +30,7 @@ package final class AtomicFile {
     defer { free(resolved) }
     self.path = resolved.map { String(cString: $0) } ?? path
     let temporaryPath = self.path + Self.suffix
-    descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_CLOEXEC, isPrivate ? 0o600 : 0o644)
+    descriptor = open(temporaryPath, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw FileError("write \(temporaryPath)") }
     // Truncated only after this check: another process may have replaced the file between `open` and `flock`.
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isNamed(temporaryPath, descriptor),
@@ -41,7 +41,7 @@ package final class AtomicFile {
       throw FileError("write \(temporaryPath), which is perhaps being written by another", number)
     }
     isOurs = true
-    guard isReplacing, !isPrivate else { return }
+    guard isReplacing else { return }
     // Only root can give a file away.
     _ = fchown(descriptor, old.st_uid, old.st_gid)
     _ = fchmod(descriptor, old.st_mode & 0o7777)
@@ -93,20 +93,15 @@ package struct FileError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The attempted action with the path, and the reason.
   package let description: String
 
-  /// Whether other users can read a file that contains a secret.
-  package let isExposed: Bool
-
   /// - Parameter action: the attempted action with the path; evaluated after `errno` is read.
   init(_ action: @autoclosure () -> String, _ number: Int32 = errno) {
     self.number = number
-    isExposed = false
     description = "cannot \(action()): \(String(cString: strerror(number)))"
   }
 
   /// - Parameter description: the problem, with the path and the remedy.
-  init(number: Int32, isExposed: Bool = false, _ description: String) {
+  init(number: Int32, _ description: String) {
     self.number = number
-    self.isExposed = isExposed
     self.description = description
   }
 }
@@ -120,10 +115,25 @@ package enum WholeFile {
   ///   - most: its maximum size in bytes.
   /// - Returns: the bytes; nil if the file is larger.
   package static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8]? {
-    let name = path == "-" ? "standard input" : path
-    let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError("read \(name)") }
-    defer { if path != "-" { close(descriptor) } }
+    if path == "-" { return try bytes(of: 0, "standard input", atMost: most) }
+    return try reading(path) { descriptor throws(FileError) in
+      try bytes(of: descriptor, path, atMost: most)
+    }
+  }
+
+  /// Opens a file for the duration of a call.
+  static func reading<Result>(
+    _ path: String,
+    _ body: (Int32) throws(FileError) -> Result
+  ) throws(FileError) -> Result {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError("read \(path)") }
+    defer { close(descriptor) }
+    return try body(descriptor)
+  }
+
+  /// Reads an open file to its end; nil if it is larger.
+  static func bytes(of descriptor: Int32, _ name: String, atMost most: Int) throws(FileError) -> [UInt8]? {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while true {

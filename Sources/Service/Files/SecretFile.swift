@@ -21,43 +21,24 @@ package enum SecretFile {
   /// - Parameter most: its maximum size in bytes.
   /// - Throws: ``FileError`` with the path and the remedy.
   package static func bytes(_ path: String, atMost most: Int) throws(FileError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError("read \(path)") }
-    defer { close(descriptor) }
-    try check(descriptor, path)
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 4_096)
-    while true {
-      let count = read(descriptor, &chunk, chunk.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw FileError("read \(path)") }
-      if count == 0 { return bytes }
-      guard count <= most - bytes.count else {
-        throw FileError(
-          number: EFBIG,
-          "\(path) has more than \(most) bytes; name the file that holds the secret"
-        )
-      }
-      bytes += chunk[..<count]
+    let bytes = try WholeFile.reading(path) { descriptor throws(FileError) in
+      try check(descriptor, path)
+      return try WholeFile.bytes(of: descriptor, path, atMost: most)
     }
+    if let bytes { return bytes }
+    throw FileError(number: EFBIG, "\(path) has more than \(most) bytes; name the file that holds the secret")
   }
 
   /// Rejects a file that other users can read, or that cannot be opened.
   ///
   /// - Throws: ``FileError`` with the path and the remedy.
   package static func check(_ path: String) throws(FileError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw FileError("read \(path)") }
-    defer { close(descriptor) }
-    try check(descriptor, path)
+    try WholeFile.reading(path) { descriptor throws(FileError) in try check(descriptor, path) }
   }
 
-  static func check(_ descriptor: Int32, _ path: String) throws(FileError) {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw FileError("read \(path)") }
-    if let fault = FilePermissions(status).fault(path, user: geteuid()) {
-      throw FileError(number: EACCES, isExposed: true, fault)
-    }
+  private static func check(_ descriptor: Int32, _ path: String) throws(FileError) {
+    let permissions = try FilePermissions(descriptor, path)
+    if let fault = permissions.fault(path, user: geteuid()) { throw FileError(number: EACCES, fault) }
   }
 }
 
@@ -71,20 +52,6 @@ struct FilePermissions: Equatable {
   var isRegular = true
   var mode: UInt32
   var owner: UInt32
-
-  init(isRegular: Bool = true, mode: UInt32, owner: UInt32) {
-    self.isRegular = isRegular
-    self.mode = mode
-    self.owner = owner
-  }
-
-  init(_ status: stat) {
-    self.init(
-      isRegular: status.st_mode & S_IFMT == S_IFREG,
-      mode: status.st_mode & 0o777,
-      owner: status.st_uid
-    )
-  }
 
   /// Why this file must not contain a secret, with the remedy; nil if it may.
   ///
@@ -105,5 +72,18 @@ struct FilePermissions: Equatable {
       \(path) holds a secret, and others have access to it (mode \(String(repeating: "0", count: 4 - octal.count))\(octal)); \
       \(isRoots ? "chmod 640 or 600" : "chmod 600") \(path)
       """
+  }
+}
+
+extension FilePermissions {
+  /// The permissions of an open file.
+  init(_ descriptor: Int32, _ path: String) throws(FileError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw FileError("read \(path)") }
+    self.init(
+      isRegular: status.st_mode & S_IFMT == S_IFREG,
+      mode: status.st_mode & 0o777,
+      owner: status.st_uid
+    )
   }
 }

@@ -22,7 +22,7 @@ package struct ProcessUsage: Sendable, Equatable {
   /// Reads the values of this process; 0 for those that are not available.
   package static func read() -> ProcessUsage {
     var usage = ProcessUsage()
-    usage.readStatus(SystemFile.text("/proc/self/stat") ?? "", boot: SystemFile.text("/proc/stat") ?? "")
+    usage.readStatus(MemoryLimit.text("/proc/self/stat") ?? "", boot: MemoryLimit.text("/proc/stat") ?? "")
     usage.openDescriptors = countDescriptors()
     var limit = rlimit()
     if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
@@ -61,34 +61,18 @@ package struct ProcessUsage: Sendable, Equatable {
   }
 }
 
-/// Reads small files of `/proc` and `/sys`.
-enum SystemFile {
-  private static let mostBytes = 1 << 20
-
-  /// The file's text; nil if it cannot be read.
-  static func text(_ path: String) -> String? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var part = [UInt8](repeating: 0, count: 16 << 10)
-    while bytes.count < mostBytes {
-      let count = read(descriptor, &part, part.count)
-      if count < 0 { return nil }
-      if count == 0 { break }
-      bytes += part[..<count]
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
 /// The memory limit of the process.
 enum MemoryLimit {
+  /// The text of a file of `/proc` or `/sys`; nil if it cannot be read.
+  static func text(_ path: String) -> String? {
+    (try? WholeFile.bytes(path, atMost: 16 << 20)).flatMap { $0.map { String(decoding: $0, as: UTF8.self) } }
+  }
+
   /// The minimum of the machine's memory and the limits of the process's control groups and their ancestors.
   ///
   /// - Parameter read: returns the text of a file; nil if it does not exist.
   /// - Returns: bytes; 0 if they are unknown.
-  static func bytes(reading read: (String) -> String? = SystemFile.text) -> Int {
+  static func bytes(reading read: (String) -> String? = text) -> Int {
     var limits: [Int] = []
     if let total = read("/proc/meminfo").flatMap(totalBytes) { limits.append(total) }
     for line in (read("/proc/self/cgroup") ?? "").split(separator: "\n") {

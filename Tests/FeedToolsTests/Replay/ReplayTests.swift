@@ -182,7 +182,7 @@ import Testing
     )
     let error = await #expect(throws: UsageError.self) { try await replay.run() }
     #expect(
-      error?.message.hasPrefix("--output is first written to \(folder.path("out.tmp")), which is also read")
+      error?.description.hasPrefix("--output is first written to \(folder.path("out.tmp")), which is also ")
         == true
     )
   }
@@ -336,7 +336,7 @@ import Testing
       )
       let error = await #expect(throws: UsageError.self) { try await replay.run() }
       let same = written == input ? written : "\(written), the same file as \(input)"
-      #expect(error?.message == "\(option) is \(same), which is also read; name another file")
+      #expect(error?.description == "\(option) is \(same), which is also read; name another file")
       #expect(try folder.read("in.ndjson") == content)
       #expect(!FileManager.default.fileExists(atPath: folder.path("out")))
     }
