@@ -74,7 +74,7 @@ final class FeedStreams: Sendable {
       // Read under the lock: it includes everything delivered so far, and later changesets go to the reader.
       $0.add(stream, to: feed, after: version, current: description(of: feed))
     }
-    stream.onEnd { [weak self] _ in self?.delivery.withLock { $0.remove(number, of: feed) } }
+    stream.onEnd { [weak self] in self?.delivery.withLock { $0.remove(number, of: feed) } }
     if isLagging { sendStateWhenDrained(to: [(number, stream)], of: feed) }
     noticeSignal.yield()
   }

@@ -58,7 +58,7 @@ struct HTTPHeadRun {
   }
 
   private func checkCaller(
-    _ request: HTTPAdmission.AcceptedRequest,
+    _ request: HTTPRequest,
     _ token: BearerToken?
   ) throws(FuzzFailure) {
     guard token == nil else {

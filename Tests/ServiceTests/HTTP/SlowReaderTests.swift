@@ -39,7 +39,7 @@ private func followMany() throws {
   } routes: { router in
     router.add(.get, "/events") { _ in
       .events { stream in
-        stream.onEnd { _ in ends.add(1, ordering: .relaxed) }
+        stream.onEnd { ends.add(1, ordering: .relaxed) }
         streams.withLock { $0.append(stream) }
       }
     }

@@ -15,11 +15,7 @@ final class HTTPEntrance: @unchecked Sendable {
   private let refuse: @Sendable (HTTPHeadFault) -> [UInt8]
   private let unavailable: @Sendable (String) -> [UInt8]
   private let serve: @Sendable (Int32, IPAddress?, UInt16) -> Bool
-  private let tickMilliseconds: Int64
-  private let epoll: Int32
-  /// Becomes readable when the thread must end.
-  private let ending: Int32
-  private var thread: SystemThread?
+  private let thread: EpollThread
   /// Connections that have not been handed over, by socket.
   private var pending: [Int32: PendingConnection] = [:]
   private var buffer: [UInt8]
@@ -35,7 +31,6 @@ final class HTTPEntrance: @unchecked Sendable {
     var bytesToDrop: Int?
   }
 
-  private static let endingNumber = UInt64.max
   private static let listeningNumber = UInt64.max - 1
   /// The number of connections accepted before others are served again.
   private static let acceptsAtOnce = 64
@@ -67,65 +62,37 @@ final class HTTPEntrance: @unchecked Sendable {
     self.refuse = refuse
     self.unavailable = unavailable
     self.serve = serve
-    self.tickMilliseconds = tickMilliseconds
     buffer = [UInt8](repeating: 0, count: limits.bytes + 1)
-    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    ending = eventfd(0, Int32(EFD_CLOEXEC))
-    guard epoll >= 0, ending >= 0, feedstore_epoll_watch_input(epoll, ending, Self.endingNumber) == 0,
-      feedstore_epoll_watch_input(epoll, listening.descriptor, Self.listeningNumber) == 0
-    else {
-      let reason = String(cString: strerror(errno))
-      throw HTTPServerError(
-        .system,
-        "cannot wait for connections: \(reason); allow the process more open files (LimitNOFILE, ulimit -n)"
-      )
+    do throws(HTTPServerError) {
+      thread = try EpollThread("http-entrance")
+    } catch {
+      Glibc.close(listening.descriptor)
+      throw error
+    }
+    guard thread.watchInput(listening.descriptor, number: Self.listeningNumber) else {
+      throw EpollThread.noDescriptors
     }
     // The thread holds a reference until it ends.
-    thread = SystemThread("http-entrance") { self.run() }
-    precondition(thread != nil, "cannot start the thread http-entrance")
+    thread.start(
+      tickMilliseconds: tickMilliseconds,
+      // Without connections there is nothing to check periodically.
+      isQuiet: { self.connections.count == 0 && self.isAccepting },
+      onEvent: { if $0 == Self.listeningNumber { self.accept() } else { self.look(Int32($0)) } },
+      onTick: { self.tick() }
+    )
   }
 
-  deinit {
-    if epoll >= 0 { Glibc.close(epoll) }
-    if ending >= 0 { Glibc.close(ending) }
-    Glibc.close(listening.descriptor)
-  }
+  deinit { Glibc.close(listening.descriptor) }
 
   /// Rejects new connections, closes those that have not been handed over, and waits for the thread to end. Call it
   /// once.
   func stop() {
-    var one: UInt64 = 1
-    _ = write(ending, &one, MemoryLayout<UInt64>.size)
-    thread?.join()
-  }
-
-  // MARK: The thread
-
-  private func run() {
-    var numbers = [UInt64](repeating: 0, count: 64)
-    var due = MonotonicClock.milliseconds() + tickMilliseconds
-    while true {
-      // Without connections there is nothing to check periodically.
-      let isQuiet = connections.count == 0 && isAccepting
-      let wait = isQuiet ? -1 : max(0, due - MonotonicClock.milliseconds())
-      let count = feedstore_epoll_wait(epoll, &numbers, Int32(numbers.count), Int32(clamping: wait))
-      for number in numbers.prefix(Int(max(0, count))) {
-        switch number {
-        case Self.endingNumber: return end()
-        case Self.listeningNumber: accept()
-        default: look(Int32(number))
-        }
-      }
-      guard MonotonicClock.milliseconds() >= due else { continue }
-      tick()
-      due = MonotonicClock.milliseconds() + tickMilliseconds
-    }
-  }
-
-  private func end() {
+    thread.stop()
     shutdown(listening.descriptor, Int32(SHUT_RDWR))
     for socket in pending.keys { close(socket) }
   }
+
+  // MARK: The thread
 
   private func tick() {
     for (socket, connection) in connections.lookForExpired() {
@@ -153,7 +120,7 @@ final class HTTPEntrance: @unchecked Sendable {
       }
     }
     if !isAccepting {
-      isAccepting = feedstore_epoll_watch_input(epoll, listening.descriptor, Self.listeningNumber) == 0
+      isAccepting = thread.watchInput(listening.descriptor, number: Self.listeningNumber)
     }
   }
 
@@ -177,7 +144,7 @@ final class HTTPEntrance: @unchecked Sendable {
         admit(socket, address, port)
       } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
         // Until the next tick; otherwise epoll would report the socket continuously.
-        _ = epoll_ctl(epoll, EPOLL_CTL_DEL, listening.descriptor, nil)
+        thread.forget(listening.descriptor)
         isAccepting = false
         return
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
@@ -194,7 +161,7 @@ final class HTTPEntrance: @unchecked Sendable {
       return
     }
     pending[socket] = PendingConnection(address: address, port: port, check: HTTPHeadCheck(limits))
-    guard feedstore_epoll_watch_news(epoll, socket, UInt64(socket)) == 0 else { return close(socket) }
+    guard thread.watchNews(socket, number: UInt64(socket)) else { return close(socket) }
     switch admission {
     case .dropped: break
     case .refused(let reason): answer(socket, unavailable(reason))
@@ -249,7 +216,7 @@ final class HTTPEntrance: @unchecked Sendable {
   )
 
   private func handOver(_ socket: Int32, _ waiting: PendingConnection) {
-    _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
+    thread.forget(socket)
     pending[socket] = nil
     if !isTLS { connections.beginAnswer(socket) }
     if !serve(socket, waiting.address, waiting.port) {

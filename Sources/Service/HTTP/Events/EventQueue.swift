@@ -142,16 +142,6 @@ package enum EventStreamWrite: Sendable, Equatable {
   case closed
 }
 
-/// Why a stream accepts no more messages.
-package enum EventStreamEnd: Sendable, Equatable {
-  /// The client closed the connection, or the connection was closed because the client stopped reading.
-  case clientGone
-  /// ``EventStream/close()`` was called.
-  case closed
-  /// The server is stopping.
-  case serverStopped
-}
-
 /// One message of an event stream, as specified by "Server-sent events" in the HTML standard.
 package struct ServerSentEvent: Sendable, Equatable {
   /// The value of `Last-Event-ID` when the client reconnects; nil to leave it unchanged.

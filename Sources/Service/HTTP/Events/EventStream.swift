@@ -22,7 +22,7 @@ package final class EventStream: Sendable {
   private struct State {
     var queue: EventQueue
     /// Set once, when the stream stops accepting messages.
-    var end: EventStreamEnd?
+    var hasEnded = false
     /// Whether queued messages are still sent after the end.
     var isFlushed = true
     /// nil before the response begins, and after libmicrohttpd has finished with it.
@@ -32,7 +32,7 @@ package final class EventStream: Sendable {
     var silentTicks = 0
     /// Called once, when the queue is empty.
     var onDrained: (@Sendable () -> Void)?
-    var onEnd: [@Sendable (EventStreamEnd) -> Void] = []
+    var onEnd: [@Sendable () -> Void] = []
   }
 
   init(number: UInt64, queueLimit: Int, retryMilliseconds: Int, counters: HTTPCounterStore) {
@@ -46,14 +46,7 @@ package final class EventStream: Sendable {
 
   /// Queues a message.
   package func write(_ event: EncodedEvent) -> EventStreamWrite {
-    let result: EventStreamWrite = state.withLock { state in
-      guard state.end == nil else { return .closed }
-      guard state.queue.append(event) else { return .full }
-      Self.resume(&state)
-      return .queued
-    }
-    counters.countWrite(result)
-    return result
+    change { $0.append(event) }
   }
 
   /// Replaces all queued messages by one of any size. The client still receives the rest of a message that it has
@@ -62,9 +55,17 @@ package final class EventStream: Sendable {
   /// - Returns: `queued` or `closed`, never `full`.
   @discardableResult
   package func replaceQueued(with event: EncodedEvent) -> EventStreamWrite {
+    change { queue in
+      queue.replaceAll(with: event)
+      return true
+    }
+  }
+
+  /// - Parameter change: changes the queue, and returns whether that succeeded.
+  private func change(_ change: (inout EventQueue) -> Bool) -> EventStreamWrite {
     let result: EventStreamWrite = state.withLock { state in
-      guard state.end == nil else { return .closed }
-      state.queue.replaceAll(with: event)
+      guard !state.hasEnded else { return .closed }
+      guard change(&state.queue) else { return .full }
       Self.resume(&state)
       return .queued
     }
@@ -81,7 +82,7 @@ package final class EventStream: Sendable {
   /// - Returns: false if nothing is queued: then `body` is not called, and the caller can write at once.
   package func notifyWhenDrained(_ body: @escaping @Sendable () -> Void) -> Bool {
     state.withLock { state in
-      guard state.end == nil, !state.queue.isEmpty else { return false }
+      guard !state.hasEnded, !state.queue.isEmpty else { return false }
       state.onDrained = body
       return true
     }
@@ -90,18 +91,16 @@ package final class EventStream: Sendable {
   /// Ends the stream after the client has received what is queued. The client then reconnects, unless it was told not
   /// to.
   package func close() {
-    end(.closed, isFlushed: true)
+    end(isFlushed: true)
   }
 
   /// Ends the stream at once, even within a message, and drops the queue. The client reconnects.
   package func cut() {
-    end(.closed, isFlushed: false)
+    end(isFlushed: false)
   }
 
-  /// Why the stream accepts no more messages; nil while it does.
-  package var ended: EventStreamEnd? {
-    state.withLock(\.end)
-  }
+  /// Whether the stream accepts no more messages.
+  var hasEnded: Bool { state.withLock(\.hasEnded) }
 
   /// The number of queued bytes.
   package var queuedBytes: Int {
@@ -112,31 +111,31 @@ package final class EventStream: Sendable {
   ///
   /// - Parameter body: called on the thread that ends the stream, which may be one of the server's or the caller of
   ///   ``close()``. It must not block.
-  package func onEnd(_ body: @escaping @Sendable (EventStreamEnd) -> Void) {
-    let end = state.withLock { state -> EventStreamEnd? in
-      if state.end == nil { state.onEnd.append(body) }
-      return state.end
+  package func onEnd(_ body: @escaping @Sendable () -> Void) {
+    let hasEnded = state.withLock { state in
+      if !state.hasEnded { state.onEnd.append(body) }
+      return state.hasEnded
     }
-    if let end { body(end) }
+    if hasEnded { body() }
   }
 
   /// Ends the stream, unless it has ended.
   ///
   /// - Parameter isFlushed: whether queued messages are still sent.
-  func end(_ end: EventStreamEnd, isFlushed: Bool) {
-    let listeners = state.withLock { state -> [@Sendable (EventStreamEnd) -> Void] in
+  func end(isFlushed: Bool) {
+    let listeners = state.withLock { state -> [@Sendable () -> Void] in
       if !isFlushed {
         state.isFlushed = false
         state.queue.removeAll()
       }
       Self.resume(&state)
-      guard state.end == nil else { return [] }
-      state.end = end
+      guard !state.hasEnded else { return [] }
+      state.hasEnded = true
       state.onDrained = nil
       defer { state.onEnd = [] }
       return state.onEnd
     }
-    for listener in listeners { listener(end) }
+    for listener in listeners { listener() }
   }
 
   /// The number of ticks without a message after which a comment is sent.
@@ -147,7 +146,7 @@ package final class EventStream: Sendable {
   func tick() {
     state.withLock { state in
       state.silentTicks += 1
-      guard state.end == nil, state.silentTicks >= Self.ticksOfSilence, state.queue.isEmpty else { return }
+      guard !state.hasEnded, state.silentTicks >= Self.ticksOfSilence, state.queue.isEmpty else { return }
       _ = state.queue.append(.heartbeat)
       Self.resume(&state)
     }
@@ -171,7 +170,7 @@ package final class EventStream: Sendable {
           return .answer(count)
         }
         if let onDrained = state.onDrained.take() { return .drained(onDrained) }
-        guard state.end == nil else {
+        guard !state.hasEnded else {
           // -1: the regular end; -2: the connection is closed within the response.
           return .answer(state.isFlushed ? -1 : -2)
         }
@@ -202,7 +201,7 @@ package final class EventStream: Sendable {
       state.connection = nil
       state.isSuspended = false
     }
-    end(.clientGone, isFlushed: false)
+    end(isFlushed: false)
   }
 
   /// Makes libmicrohttpd ask again. Only a suspended connection may be resumed.
@@ -211,41 +210,6 @@ package final class EventStream: Sendable {
     state.isSuspended = false
     MHD_resume_connection(connection.pointer)
   }
-}
-
-/// The object that libmicrohttpd references while it sends a stream.
-final class EventStreamSource {
-  let stream: EventStream
-  let server: HTTPServer
-  let socket: Int32
-
-  init(stream: EventStream, server: HTTPServer, socket: Int32) {
-    self.stream = stream
-    self.server = server
-    self.socket = socket
-  }
-}
-
-/// For libmicrohttpd: provides the next bytes of a stream.
-func readEventStream(
-  _ source: UnsafeMutableRawPointer?,
-  _ position: UInt64,
-  _ target: UnsafeMutablePointer<CChar>?,
-  _ capacity: Int
-) -> Int {
-  guard let source, let target else { return -2 }
-  let stream = Unmanaged<EventStreamSource>.fromOpaque(source).takeUnretainedValue().stream
-  return stream.take(into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
-}
-
-/// For libmicrohttpd: the stream is over.
-func releaseEventStream(_ owner: UnsafeMutableRawPointer?) {
-  guard let owner else { return }
-  let source = Unmanaged<EventStreamSource>.fromOpaque(owner).takeRetainedValue()
-  source.server.watcher.forget(source.socket)
-  source.stream.detach()
-  // The stream counts as open until its owner has been told of the end.
-  source.server.streams.remove(source.stream)
 }
 
 /// For libmicrohttpd: the content has been sent.

@@ -1,5 +1,3 @@
-internal import CEpoll
-import Glibc
 import Synchronization
 
 /// The open streams of a server, and the choice of which to end when the limit is reached.
@@ -95,92 +93,6 @@ final class EventStreamRegistry: Sendable {
     state.withLock { state in
       state.isStopping = true
       return state.entries.values.map(\.stream)
-    }
-  }
-}
-
-/// A thread that detects when clients of suspended connections disconnect, which libmicrohttpd does not, and calls a
-/// periodic tick. A server has one for all its streams.
-final class EventStreamWatcher: Sendable {
-  private let epoll: Int32
-  /// Becomes readable when the thread must end.
-  private let ending: Int32
-  private let tickMilliseconds: Int
-  private let onHangUp: @Sendable (UInt64) -> Void
-  private let onTick: @Sendable () -> Void
-  // Written only in init.
-  nonisolated(unsafe) private var thread: SystemThread?
-
-  /// No stream has this number.
-  private static let endingNumber: UInt64 = 0
-
-  /// Starts the thread.
-  ///
-  /// - Parameters:
-  ///   - tickMilliseconds: the interval between two calls of `onTick`.
-  ///   - onHangUp: called on the thread with the number of a stream whose client has disconnected.
-  ///   - onTick: called on the thread.
-  /// - Throws: ``HTTPServerError`` if no descriptor is available.
-  init(
-    tickMilliseconds: Int,
-    onHangUp: @escaping @Sendable (UInt64) -> Void,
-    onTick: @escaping @Sendable () -> Void
-  ) throws(HTTPServerError) {
-    self.tickMilliseconds = tickMilliseconds
-    self.onHangUp = onHangUp
-    self.onTick = onTick
-    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    ending = eventfd(0, Int32(EFD_CLOEXEC))
-    guard epoll >= 0, ending >= 0, feedstore_epoll_watch_input(epoll, ending, Self.endingNumber) == 0 else {
-      // `deinit` closes the descriptors.
-      let reason = String(cString: strerror(errno))
-      throw HTTPServerError(
-        .system,
-        "cannot watch connections: \(reason); allow the process more open files (LimitNOFILE, ulimit -n)"
-      )
-    }
-    // The thread holds a reference until it ends.
-    thread = SystemThread("http-streams") { self.run() }
-    precondition(thread != nil, "cannot start the thread http-streams")
-  }
-
-  deinit {
-    if epoll >= 0 { Glibc.close(epoll) }
-    if ending >= 0 { Glibc.close(ending) }
-  }
-
-  /// Watches a socket until it or its peer is closed. If that fails, heartbeats detect the client's end.
-  ///
-  /// - Parameter number: the stream's number, not 0.
-  func watch(_ descriptor: Int32, number: UInt64) {
-    _ = feedstore_epoll_watch_end(epoll, descriptor, number)
-  }
-
-  /// Stops watching a socket, which must still be open.
-  func forget(_ descriptor: Int32) {
-    _ = epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
-  }
-
-  /// Ends the thread and waits for it. Call it once.
-  func stop() {
-    var one: UInt64 = 1
-    _ = write(ending, &one, MemoryLayout<UInt64>.size)
-    thread?.join()
-  }
-
-  private func run() {
-    var numbers = [UInt64](repeating: 0, count: 64)
-    var due = MonotonicClock.milliseconds() + Int64(tickMilliseconds)
-    while true {
-      let wait = max(0, due - MonotonicClock.milliseconds())
-      let count = feedstore_epoll_wait(epoll, &numbers, Int32(numbers.count), Int32(clamping: wait))
-      for number in numbers.prefix(Int(max(0, count))) {
-        if number == Self.endingNumber { return }
-        onHangUp(number)
-      }
-      guard MonotonicClock.milliseconds() >= due else { continue }
-      onTick()
-      due = MonotonicClock.milliseconds() + Int64(tickMilliseconds)
     }
   }
 }

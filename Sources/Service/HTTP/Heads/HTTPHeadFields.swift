@@ -80,11 +80,9 @@ struct HTTPHeadFields: Sendable {
 }
 
 /// A value of `Host`: a name or an address, with an optional port.
-struct HostField: Sendable, Equatable {
+struct HostField {
   /// The host without brackets.
   let host: String
-  /// Whether it is an IPv6 address in brackets.
-  let isBracketed: Bool
 
   /// Parses a value; nil if it is invalid. User names, paths, and text after a closing bracket are invalid.
   init?(_ value: String) {
@@ -95,12 +93,10 @@ struct HostField: Sendable, Equatable {
       name = value[value.index(after: value.startIndex)..<end]
       guard name.contains(":"), IPAddress(String(name)) != nil else { return nil }
       rest = value[value.index(after: end)...]
-      isBracketed = true
     } else {
       name = value.prefix { $0 != ":" }
       guard name.utf8.allSatisfy(Self.isNameByte) else { return nil }
       rest = value[name.endIndex...]
-      isBracketed = false
     }
     host = String(name)
     guard !rest.isEmpty else { return }

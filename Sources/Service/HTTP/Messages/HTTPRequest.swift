@@ -11,7 +11,7 @@ package struct HTTPRequest: Sendable {
   /// The header fields in order, with names as sent.
   package let headers: [HTTPField]
   /// The request body; at most ``HTTPServerConfiguration/maxBodyBytes``.
-  package let body: [UInt8]
+  package internal(set) var body: [UInt8] = []
   /// The media type of the route that the client prefers; nil if the route names none.
   package let mediaType: String?
   /// The client's address, without the port. Behind a proxy, the proxy's address.

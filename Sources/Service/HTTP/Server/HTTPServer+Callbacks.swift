@@ -139,7 +139,9 @@ extension HTTPServer {
       if byteCount > 0, let onTransfer = reply.onTransfer, let content = reply.content {
         let transfer = HTTPTransfer(content)
         transfer.keep(onTransfer(transfer, content.count))
-        response = transferResponse(transfer, byteCount)
+        // It can be abandoned.
+        let source = HTTPSource(take: transfer.take, release: transfer.cut)
+        response = source.response(size: byteCount, blockBytes: 16 << 10)
       } else {
         response = contentResponse(reply.content)
       }
@@ -172,44 +174,30 @@ extension HTTPServer {
       )
     }
     guard let (stream, evicted) = result else { return nil }
-    evicted?.end(.closed, isFlushed: false)
+    evicted?.cut()
     counterStore.countStream()
     stream.attach(connection)
     let socket = feedstore_http_socket(connection)
     guard socket >= 0 else { return stream }
     connections.change { table, now in table.beginStream(socket, at: now) }
     // Called at the latest when libmicrohttpd has finished with the response, before it closes the socket.
-    stream.onEnd { [connections] _ in connections.change { table, now in table.endStream(socket, at: now) } }
-    watcher.watch(socket, number: stream.number)
+    stream.onEnd { [connections] in connections.change { table, now in table.endStream(socket, at: now) } }
+    watcher.watchEnd(socket, number: stream.number)
     return stream
   }
 
   /// A response whose content is written to a stream.
   private func streamResponse(_ stream: EventStream, _ socket: Int32) -> OpaquePointer? {
-    let source = Unmanaged.passRetained(EventStreamSource(stream: stream, server: self, socket: socket))
-    let response = MHD_create_response_from_callback(
-      .max,
-      4096,
-      { @Sendable in readEventStream($0, $1, $2, $3) },
-      source.toOpaque(),
-      { @Sendable in releaseEventStream($0) }
+    let source = HTTPSource(
+      take: { _, target in stream.take(into: target) },
+      release: { [self] in
+        watcher.forget(socket)
+        stream.detach()
+        // The stream counts as open until its owner has been told of the end.
+        streams.remove(stream)
+      }
     )
-    if response == nil { releaseEventStream(source.toOpaque()) }
-    return response
-  }
-
-  /// A response whose content can be abandoned.
-  private func transferResponse(_ transfer: HTTPTransfer, _ byteCount: Int) -> OpaquePointer? {
-    let owner = Unmanaged.passRetained(transfer).toOpaque()
-    let response = MHD_create_response_from_callback(
-      UInt64(byteCount),
-      16 << 10,
-      { @Sendable in readHTTPTransfer($0, $1, $2, $3) },
-      owner,
-      { @Sendable in releaseHTTPTransfer($0) }
-    )
-    if response == nil { releaseHTTPTransfer(owner) }
-    return response
+    return source.response(size: nil, blockBytes: 4096)
   }
 
   /// A response whose content is sent from its place in memory.

@@ -35,7 +35,8 @@ package final class HTTPServer: Sendable {
   let connections: HTTPConnections
   let exchanges = HTTPExchangeCount()
   let streams: EventStreamRegistry
-  let watcher: EventStreamWatcher
+  /// Detects when clients of suspended connections disconnect, which libmicrohttpd does not, and sends heartbeats.
+  let watcher: EpollThread
   let counterStore = HTTPCounterStore()
   /// Whether requests get no answer any more, because all connections are being closed.
   let isClosing = Atomic(false)
@@ -82,15 +83,16 @@ package final class HTTPServer: Sendable {
     port = socket.port
     url = "\(configuration.tls == nil ? "http" : "https")://\(address.host):\(socket.port)"
     do {
-      watcher = try EventStreamWatcher(
-        tickMilliseconds: max(1, configuration.heartbeatMilliseconds / EventStream.ticksOfSilence),
-        onHangUp: { number in streams.stream(number)?.end(.clientGone, isFlushed: false) },
-        onTick: { for stream in streams.all { stream.tick() } }
-      )
+      watcher = try EpollThread("http-streams")
     } catch {
       close(socket.descriptor)
       throw error
     }
+    watcher.start(
+      tickMilliseconds: Int64(max(1, configuration.heartbeatMilliseconds / EventStream.ticksOfSilence)),
+      onEvent: { number in streams.stream(number)?.cut() },
+      onTick: { for stream in streams.all { stream.tick() } }
+    )
     try start(socket)
   }
 
@@ -102,7 +104,7 @@ package final class HTTPServer: Sendable {
   /// - Parameter token: nil for none; check the address first with ``check(_:)``.
   package func replaceToken(_ token: BearerToken?) {
     guard requiredToken.replace(token) else { return }
-    for stream in streams.all { stream.end(.closed, isFlushed: true) }
+    for stream in streams.all { stream.close() }
   }
 
   /// The current counters.
@@ -132,7 +134,7 @@ package final class HTTPServer: Sendable {
     let deadline = MonotonicClock.milliseconds() + Int64(milliseconds)
     // New clients are refused from now on.
     running.entrance?.stop()
-    for stream in streams.stop() { stream.end(.serverStopped, isFlushed: true) }
+    for stream in streams.stop() { stream.close() }
     let isDone = exchanges.waitForNone(until: deadline)
     isClosing.store(true, ordering: .relaxed)
     // No stream may be suspended now, or libmicrohttpd would fail; streams that have ended are not.

@@ -1,3 +1,4 @@
+internal import CMicrohttpd
 import Synchronization
 
 /// A response's content while it is sent to one client. It can be abandoned.
@@ -51,22 +52,53 @@ package final class HTTPTransfer: Sendable {
   }
 }
 
+/// Where libmicrohttpd reads the content of one response, on its thread.
+struct HTTPSource {
+  /// Copies the bytes from a position, and returns their number, or one of `MHD_CONTENT_READER_END_…`.
+  let take: (_ position: Int, _ target: UnsafeMutableRawBufferPointer) -> Int
+  /// Called once: the content has been sent, or never will be.
+  let release: () -> Void
+
+  final class Box {
+    let source: HTTPSource
+
+    init(_ source: HTTPSource) { self.source = source }
+  }
+
+  /// A response with this content.
+  ///
+  /// - Parameter size: its bytes; nil if they are not known.
+  func response(size: Int?, blockBytes: Int) -> OpaquePointer? {
+    let box = Unmanaged.passRetained(Box(self)).toOpaque()
+    let response = MHD_create_response_from_callback(
+      size.map { UInt64($0) } ?? .max,
+      blockBytes,
+      { @Sendable in readHTTPSource($0, $1, $2, $3) },
+      box,
+      { @Sendable in releaseHTTPSource($0) }
+    )
+    if response == nil { releaseHTTPSource(box) }
+    return response
+  }
+}
+
 /// For libmicrohttpd: provides the next bytes of a content.
-func readHTTPTransfer(
-  _ transfer: UnsafeMutableRawPointer?,
+private func readHTTPSource(
+  _ box: UnsafeMutableRawPointer?,
   _ position: UInt64,
   _ target: UnsafeMutablePointer<CChar>?,
   _ capacity: Int
 ) -> Int {
-  guard let transfer, let target else { return -2 }
-  return Unmanaged<HTTPTransfer>.fromOpaque(transfer).takeUnretainedValue()
-    .take(from: Int(position), into: UnsafeMutableRawBufferPointer(start: target, count: capacity))
+  guard let box, let target else { return -2 }
+  let source = Unmanaged<HTTPSource.Box>.fromOpaque(box).takeUnretainedValue().source
+  let bytes = UnsafeMutableRawBufferPointer(start: target, count: capacity)
+  return source.take(Int(truncatingIfNeeded: position), bytes)
 }
 
-/// For libmicrohttpd: the content has been sent, or never will be.
-func releaseHTTPTransfer(_ transfer: UnsafeMutableRawPointer?) {
-  guard let transfer else { return }
-  Unmanaged<HTTPTransfer>.fromOpaque(transfer).takeRetainedValue().cut()
+/// For libmicrohttpd: the response is over.
+private func releaseHTTPSource(_ box: UnsafeMutableRawPointer?) {
+  guard let box else { return }
+  Unmanaged<HTTPSource.Box>.fromOpaque(box).takeRetainedValue().source.release()
 }
 
 /// A response prepared for one request, after content negotiation, with all header fields. No I/O.
